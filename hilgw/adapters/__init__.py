@@ -1,0 +1,1 @@
+"""Adapters: one module per kind of hardware, found by name, imported only when used."""

@@ -1,0 +1,78 @@
+"""The one tree of errors. Each says what is wrong, where, and what to do about it.
+
+Every class carries the exit code the command ends with when the error reaches the user;
+the table stands in `hilgw --help` and in docs/config.md.
+"""
+
+from __future__ import annotations
+
+
+class HilgwError(Exception):
+    """Base of every error this package raises on purpose.
+
+    what: one clause, lower case, without a full stop.
+    where: file:line:column, a port, a station; empty when there is none.
+    fix: what the user can do; empty when nothing can be said.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.fix = fix
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{head}; {self.fix}" if self.fix else head
+
+
+class UsageError(HilgwError):
+    """The command line does not fit."""
+
+    exit_code = 2
+
+
+class ConfigError(HilgwError):
+    """The configuration does not fit."""
+
+    exit_code = 3
+
+
+class PortError(HilgwError):
+    """A port cannot be opened, or was lost. `reason` is one of the words below."""
+
+    exit_code = 4
+
+    ABSENT = "absent"
+    BUSY = "busy"
+    DENIED = "denied"
+    LOST = "lost"
+    UNSUPPORTED = "unsupported"
+
+    def __init__(self, what: str, *, reason: str, where: str = "", fix: str = "") -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.reason = reason
+
+
+class PeerError(HilgwError):
+    """The other side (module, controller, robot) does not answer, or answers wrongly."""
+
+    exit_code = 5
+
+
+class MismatchError(HilgwError):
+    """The other side is not the one the configuration names."""
+
+    exit_code = 6
+
+
+class FailsafeError(HilgwError):
+    """A failsafe was latched when the gateway ended."""
+
+    exit_code = 7
+
+
+class FrameError(HilgwError):
+    """Bytes that are no frame, or a payload that a frame cannot carry."""

@@ -1,0 +1,45 @@
+"""What travels: a packet on the medium, and the copy of it that one listener gets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+BROADCAST = -1
+UNKNOWN_DIRECTION = (math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packet:
+    """One packet as it enters the medium. Times are integer nanoseconds, monotonic.
+
+    source: the station that sent it, "robot.device" or the adapter's name. owner: the robot it
+    counts as sent by, None when it belongs to nobody here. air: the air it came from, None for a
+    simulated emitter. address: source address as the hardware gave it.
+    """
+
+    data: bytes
+    channel: int
+    type: str
+    source: str
+    owner: str | None = None
+    air: str | None = None
+    range: float = -1.0
+    aperture: float = -1.0
+    rssi_dbm: float | None = None
+    address: str | None = None
+    sent_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copy:
+    """One packet as one listener gets it.
+
+    signal_strength: 1 / distance^2, or from the RSSI, or NaN when unknown. direction: unit vector
+    to the emitter in the listener's frame, NaN x 3 when unknown.
+    """
+
+    packet: Packet
+    arrived_ns: int
+    signal_strength: float = math.nan
+    direction: tuple[float, float, float] = UNKNOWN_DIRECTION

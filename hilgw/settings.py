@@ -1,0 +1,49 @@
+"""How a part declares its settings: a frozen dataclass, one `setting()` per field.
+
+Configuration checks, the JSON schema, `hilgw adapters`, the generated documentation and the
+error texts are all made from these declarations, so a setting is described once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import MISSING, field
+from typing import Any
+
+
+def setting(
+    doc: str,
+    default: Any = MISSING,
+    *,
+    default_factory: Any = MISSING,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    also: Sequence[float] = (),
+    choices: Sequence[Any] = (),
+    pattern: str = "",
+    unit: str = "",
+    example: Any = None,
+) -> Any:
+    """A dataclass field with its documentation and its limits.
+
+    ge, gt, le: bounds of a number, or of each item of a list; `also` names values allowed beside
+    them (Webots' -1). choices: the only values allowed. pattern: a regular expression the whole
+    string must match. unit: shown in the documentation.
+    """
+    metadata = {
+        "doc": doc,
+        "ge": ge,
+        "gt": gt,
+        "le": le,
+        "also": tuple(also),
+        "choices": tuple(choices),
+        "pattern": pattern,
+        "unit": unit,
+        "example": example,
+    }
+    if default_factory is not MISSING:
+        return field(default_factory=default_factory, metadata=metadata)
+    if default is MISSING:
+        return field(metadata=metadata)
+    return field(default=default, metadata=metadata)
