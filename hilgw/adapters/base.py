@@ -13,6 +13,49 @@ from typing import Any, ClassVar, Protocol
 
 from hilgw.errors import HilgwError
 from hilgw.medium.packet import Packet
+from hilgw.settings import setting
+
+# --- settings every adapter shares --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsbId:
+    """A USB serial port by its descriptors instead of its path."""
+
+    vid: int = setting("USB vendor id", ge=0, le=0xFFFF, example=0x0403)
+    pid: int = setting("USB product id", ge=0, le=0xFFFF, example=0x6015)
+    serial: str = setting("USB serial number; empty: any", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StationSettings:
+    """What the station around every adapter needs, whatever its kind."""
+
+    port: str | UsbId = setting(
+        "device path (a by-id link is best), or the USB ids",
+        example="/dev/serial/by-id/usb-Digi_XBee-if00-port0",
+    )
+    baudRate: int = setting("UART rate", 9600, ge=50, le=4_000_000, unit="bit/s")
+    byteSize: int | None = setting(
+        "cost of one byte on the wire, start + data + parity + stop; "
+        "not set: from the line settings",
+        None,
+        ge=8,
+        le=12,
+        unit="bit",
+    )
+    bufferSize: int = setting("send queue; -1: 16 MiB", 4096, ge=0, also=(-1,), unit="byte")
+    channel: int = setting("Webots channel the hardware stands for", 0, ge=0)
+    air: str = setting("the space its signals share; default: one per kind", "")
+    relay: bool = setting("pass packets that came from another air", False)
+    position: tuple[float, float, float] | None = setting("x, y, z", None, unit="m")
+    rotation: tuple[float, float, float, float] | None = setting(
+        "Webots rotation: axis x, y, z and angle", None, unit="rad"
+    )
+    rssi_at_1m_dbm: float = setting("RSSI measured at 1 m", -40.0, unit="dBm")
+    sources: dict[str, str] = setting(
+        "source address -> robot here that is behind it", default_factory=dict
+    )
 
 # --- events an adapter reports, in the order they happened -------------------------------------
 
