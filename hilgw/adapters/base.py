@@ -106,6 +106,14 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """Something came in from the hardware that cannot become a packet: counted by this reason."""
+
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Delivered:
     """The frame with this token reached its end: acknowledged, or sent where nothing is."""
 
@@ -128,7 +136,7 @@ class Notice:
     once: bool = True
 
 
-Event = Write | Ready | NotReady | Failed | Heard | Delivered | Refused | Notice
+Event = Write | Ready | NotReady | Failed | Heard | Dropped | Delivered | Refused | Notice
 
 # --- answers to send() --------------------------------------------------------------------------
 

@@ -1,0 +1,45 @@
+"""The line's reckoning: when what was written has left the wire, in exact arithmetic."""
+
+from __future__ import annotations
+
+_NS = 1_000_000_000
+
+
+class Line:
+    """A serial line as a server: `bits_per_byte` bits a byte at `baudRate` bit/s.
+
+    Keeps the instant it falls free as a whole number of nanoseconds and a remainder in
+    1/baudRate ns, so that rounding never adds up over a long run.
+    """
+
+    __slots__ = ("_baud", "_bits", "_free", "_rest")
+
+    def __init__(self, baudRate: int, bits_per_byte: int) -> None:
+        self._baud = baudRate
+        self._bits = bits_per_byte
+        self._free = 0
+        self._rest = 0
+
+    @property
+    def free_ns(self) -> int:
+        """The first whole nanosecond at which all that was written has left."""
+        return self._free + (self._rest > 0)
+
+    def is_free(self, now: int) -> bool:
+        return now >= self.free_ns
+
+    def occupy(self, size: int, now: int, *, backlog: bool = False) -> int:
+        """`size` bytes go out; returns when the last one has left.
+
+        They start when the line is free. With `backlog` they were waiting for that very moment,
+        so a late timer does not push the schedule back.
+        """
+        if now > self.free_ns and not backlog:
+            self._free, self._rest = now, 0
+        whole, self._rest = divmod(size * self._bits * _NS + self._rest, self._baud)
+        self._free += whole
+        return self.free_ns
+
+    def reset(self) -> None:
+        """The port was closed: what was under way is gone."""
+        self._free = self._rest = 0

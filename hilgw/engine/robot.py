@@ -1,0 +1,205 @@
+"""A simulated robot: its Emitters and Receivers on the medium, its controller in charge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.controllers.base import Action, Say, Send, Session
+from hilgw.engine.latency import Latency
+from hilgw.medium.packet import Copy, Packet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.devices.emitter import Emitter
+    from hilgw.devices.receiver import Receiver
+    from hilgw.engine.observer import Observer
+    from hilgw.medium.ledger import Ledger
+    from hilgw.transports.base import Handle, Scheduler
+
+
+class EmitterPort:
+    """An Emitter of a robot, running free: packets depart when their time has come."""
+
+    def __init__(
+        self,
+        robot: str,
+        name: str,
+        emitter: Emitter,
+        scheduler: Scheduler,
+        ledger: Ledger,
+        transmit: Callable[[Packet], None],
+    ) -> None:
+        self.name = f"{robot}.{name}"
+        self.emitter = emitter
+        self.latency = Latency()
+        self._robot = robot
+        self._scheduler = scheduler
+        self._count = ledger.emitter(self.name, lambda: emitter.queued)
+        self._transmit = transmit
+        self._timer: Handle | None = None
+        self._due: int | None = None
+
+    def send(self, data: bytes, channel: int | None = None) -> str | None:
+        """Queue a packet; None when it was accepted, else the reason.
+
+        channel: for this packet only, as a setChannel before and after it would.
+        """
+        now = self._scheduler.now()
+        self._count.offer()
+        reason = self.emitter.send(data, now, channel)
+        if reason is not None:
+            self._count.reject(reason)
+            return reason
+        self._count.accept()
+        self._depart(now)
+        return None
+
+    def _depart(self, now: int) -> None:
+        fields = self.emitter.fields
+        for leaving in self.emitter.departures(now):
+            self._count.depart()
+            self.latency.add(now - leaving.offered_ns)
+            self._transmit(
+                Packet(
+                    data=leaving.data,
+                    channel=leaving.channel,
+                    type=fields.type,
+                    source=self.name,
+                    owner=self._robot,
+                    range=leaving.range,
+                    aperture=fields.aperture,
+                    sent_ns=now,
+                )
+            )
+        due = self.emitter.next_departure()
+        if due != self._due:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._due = due
+            self._timer = None if due is None else self._scheduler.call_at(due, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = self._due = None
+        self._depart(self._scheduler.now())
+
+    def close(self) -> None:
+        """The gateway ends: what is still queued expires."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for _ in range(self.emitter.clear()):
+            self._count.expire()
+
+
+class ReceiverPort:
+    """A Receiver of a robot: copies wait for its sampling grid, then the controller reads all."""
+
+    def __init__(
+        self,
+        robot: str,
+        name: str,
+        receiver: Receiver,
+        scheduler: Scheduler,
+        ledger: Ledger,
+        on_packet: Callable[[str, Copy], None],
+        observer: Observer,
+    ) -> None:
+        self.name = f"{robot}.{name}"
+        self.receiver = receiver
+        self.latency = Latency()
+        self._device = name
+        self._scheduler = scheduler
+        self._count = ledger.station(self.name, lambda: receiver.queued)
+        self._on_packet = on_packet
+        self._observer = observer
+        self._timer: Handle | None = None
+
+    def deliver(self, copy: Copy) -> None:
+        """The medium hands over one copy."""
+        self._count.accept()
+        self.receiver.receive(copy, self._scheduler.now())
+        self._arm()
+
+    def _arm(self) -> None:
+        if self._timer is None:
+            due = self.receiver.next_sample()
+            if due is not None:
+                self._timer = self._scheduler.call_at(due, self._sample)
+
+    def _sample(self) -> None:
+        self._timer = None
+        now = self._scheduler.now()
+        for _ in range(self.receiver.sample(now)):
+            self._count.refuse("overflow")
+            self._observer.refused(self.name, "overflow", "the receiver's buffer is full")
+        while (copy := self.receiver.head()) is not None:
+            self.receiver.nextPacket()
+            self._count.deliver()
+            self.latency.add(now - copy.arrived_ns)
+            self._observer.delivered(self.name, copy)
+            self._on_packet(self._device, copy)
+        self._arm()
+
+    def close(self) -> None:
+        """The gateway ends: what nobody read expires."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for _ in range(self.receiver.clear()):
+            self._count.expire()
+
+
+class Robot:
+    """The devices of one robot and the controller that uses them."""
+
+    def __init__(
+        self, name: str, session: Session | None, scheduler: Scheduler, observer: Observer
+    ) -> None:
+        self.name = name
+        self.emitters: dict[str, EmitterPort] = {}
+        self.receivers: dict[str, ReceiverPort] = {}
+        self._session = session
+        self._scheduler = scheduler
+        self._observer = observer
+        self._timer: Handle | None = None
+
+    def start(self) -> None:
+        if self._session is not None:
+            self._act(self._session.start(self._scheduler.now()))
+
+    def packet(self, receiver: str, copy: Copy) -> None:
+        """A packet was read by the receiver of this name."""
+        if self._session is not None:
+            self._act(self._session.packet(receiver, copy, self._scheduler.now()))
+
+    def summary(self) -> str:
+        return self._session.summary() if self._session is not None else ""
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        for emitter in self.emitters.values():
+            emitter.close()
+        for receiver in self.receivers.values():
+            receiver.close()
+
+    def _act(self, actions: list[Action]) -> None:
+        session = self._session
+        assert session is not None
+        for action in actions:
+            match action:
+                case Send(device, data):
+                    reason = self.emitters[device].send(data)
+                    session.sent(reason is None)
+                    if reason is not None:
+                        self._observer.refused(f"{self.name}.{device}", reason, "not queued")
+                case Say(text):
+                    self._observer.notice(self.name, text)
+        if self._timer is not None:
+            self._timer.cancel()
+        due = session.next_deadline()
+        self._timer = None if due is None else self._scheduler.call_at(due, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        assert self._session is not None
+        self._act(self._session.expire(self._scheduler.now()))

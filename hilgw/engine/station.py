@@ -1,0 +1,337 @@
+"""A hardware station: the queue, the window and the counts around one adapter session.
+
+Between the medium (copies to send out, packets heard) and a transport (bytes). Synchronous:
+bytes in, session, medium, write; the only queue is the one Webots' bufferSize names.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from hilgw.adapters.base import (
+    CannotSend,
+    Delivered,
+    Dropped,
+    Event,
+    Failed,
+    Heard,
+    NotReady,
+    Notice,
+    Ready,
+    Refused,
+    Session,
+    StationSettings,
+    Write,
+)
+from hilgw.engine.latency import Latency
+from hilgw.engine.line import Line
+from hilgw.errors import PeerError, PortError
+from hilgw.medium.packet import Copy, Packet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.engine.observer import Observer
+    from hilgw.errors import HilgwError
+    from hilgw.medium.airs import Airs
+    from hilgw.medium.ledger import Ledger
+    from hilgw.transports.base import Handle, Scheduler, Transport
+
+UNLIMITED_BYTES = 16 * 1024 * 1024
+SILENT_FRAMES = 3  # this many frames in a row without an answer, and the module counts as stalled
+
+
+class Station:
+    """One adapter on the medium.
+
+    `on_ready`, `on_failed`: told to the supervisor. `hear`: what the hardware received goes to
+    the medium through it. Without a token a frame counts as delivered when its last byte has
+    left by the line's reckoning.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        session: Session,
+        common: StationSettings,
+        *,
+        type: str,
+        air: str,
+        line: Line,
+        scheduler: Scheduler,
+        ledger: Ledger,
+        airs: Airs,
+        window: int,
+        observer: Observer,
+        transmit: Callable[[Packet], None],
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.type = type
+        self.air = air
+        self.session = session
+        self.common = common
+        self.identity = ""
+        self.ready = False
+        self.on_ready: Callable[[str], None] | None = None
+        self.on_not_ready: Callable[[str], None] | None = None
+        self.on_failed: Callable[[HilgwError], None] | None = None
+        self.outward = Latency()
+        self._line = line
+        self._scheduler = scheduler
+        self._count = ledger.station(name, lambda: self.queued)
+        self._inward = ledger.emitter(name, lambda: 0)
+        self._airs = airs
+        self._window = window
+        self._observer = observer
+        self._transmit = transmit
+        self._transport: Transport | None = None
+        self._limit = UNLIMITED_BYTES if common.bufferSize < 0 else common.bufferSize
+        self._overflow = "cap" if common.bufferSize < 0 else "overflow"
+        self._queue: deque[Copy] = deque()
+        self._bytes = 0
+        self._outstanding: dict[int, Copy] = {}
+        self._on_wire: deque[tuple[int, Copy]] = deque()
+        self._unanswered = 0
+        self._said: set[str] = set()
+        self._timer: Handle | None = None
+        self._timer_at: int | None = None
+
+    @property
+    def queued(self) -> int:
+        """Copies accepted and neither delivered nor refused: waiting or in flight."""
+        return len(self._queue) + len(self._outstanding) + len(self._on_wire)
+
+    # --- from the medium ---------------------------------------------------------------------
+
+    def deliver(self, copy: Copy) -> None:
+        """The medium hands over one copy to go out."""
+        size = len(copy.packet.data)
+        self._count.accept()
+        if self._bytes + size > self._limit:
+            self._refuse(self._overflow if self.ready else "down", f"queue of {self._limit} B full")
+            return
+        self._queue.append(copy)
+        self._bytes += size
+        if self.ready:
+            self._pump(self._scheduler.now())
+
+    # --- from the supervisor -----------------------------------------------------------------
+
+    def attach(self, transport: Transport) -> None:
+        """The port is open: start the handshake."""
+        self._transport = transport
+        self._unanswered = 0
+        now = self._scheduler.now()
+        self._line.reset()
+        self._run(self.session.open(now), now)
+
+    def detach(self) -> None:
+        """The port is gone: what was in flight is lost and counted, the queue is kept."""
+        self._transport = None
+        self.ready = False
+        now = self._scheduler.now()
+        self._run(self.session.close(), now)
+        for _ in range(len(self._outstanding)):
+            self._outstanding.popitem()
+            self._refuse("down", "the port went down")
+        self._settle(now)
+        while self._on_wire:
+            self._on_wire.popleft()
+            self._refuse("down", "the port went down")
+        self._rearm(now)
+
+    def close(self) -> None:
+        """The gateway ends: what is left expires."""
+        self.detach()
+        while self._queue:
+            self._queue.popleft()
+            self._count.expire()
+        self._bytes = 0
+
+    def fits(self, channel: int) -> bool:
+        return self.session.channels is not None and channel in self.session.channels
+
+    # --- from the transport ------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        self._unanswered = 0
+        now = self._scheduler.now()
+        self._run(self.session.receive(data, now), now)
+
+    # --- the session's events ----------------------------------------------------------------
+
+    def _run(self, events: list[Event], now: int) -> None:
+        for event in events:
+            match event:
+                case Heard():
+                    self._hear(event, now)
+                case Delivered(token):
+                    copy = self._outstanding.pop(token, None)
+                    if copy is not None:
+                        self._deliver(copy, now)
+                case Refused(token, reason):
+                    self._lose(token, reason)
+                case Write(data):
+                    self._write(data, now)
+                case Dropped(reason, text):
+                    self._inward.offer()
+                    self._inward.reject(reason)
+                    self._observer.refused(self.name, reason, text)
+                case Notice(text, once):
+                    self._say(text, once)
+                case Ready(identity, addresses):
+                    self._become_ready(identity, addresses)
+                case NotReady(reason):
+                    self.ready = False
+                    if self.on_not_ready is not None:
+                        self.on_not_ready(reason)
+                case Failed(error):
+                    self.ready = False
+                    self._fail(error)
+        if self.ready:
+            self._pump(now)
+        else:
+            self._rearm(now)
+
+    def _become_ready(self, identity: str, addresses: tuple[str, ...]) -> None:
+        self.identity = identity
+        self.ready = True
+        self._airs.own(self.air, self.name, addresses)
+        if self.on_ready is not None:
+            self.on_ready(identity)
+
+    def _fail(self, error: HilgwError) -> None:
+        if self.on_failed is not None:
+            self.on_failed(error)
+
+    def _hear(self, event: Heard, now: int) -> None:
+        self._inward.offer()
+        if self._airs.is_own_echo(self.air, self.name, event.address, event.data, now):
+            self._inward.reject("own_echo")
+            self._observer.refused(self.name, "own_echo", "sent by a module of this gateway")
+            return
+        self._inward.accept()
+        self._inward.depart()
+        self._transmit(
+            Packet(
+                data=event.data,
+                channel=event.channel,
+                type=self.type,
+                source=self.name,
+                owner=self.common.sources.get(event.address) if event.address else None,
+                air=self.air,
+                rssi_dbm=event.rssi_dbm,
+                rssi_at_1m_dbm=self.common.rssi_at_1m_dbm,
+                address=event.address,
+                sent_ns=now,
+            )
+        )
+
+    def _deliver(self, copy: Copy, now: int) -> None:
+        self._count.deliver()
+        self.outward.add(now - copy.arrived_ns)
+        self._observer.delivered(self.name, copy)
+
+    def _lose(self, token: int, reason: str) -> None:
+        if self._outstanding.pop(token, None) is None:
+            return
+        self._refuse(reason, "not delivered")
+        if reason == "no_status":
+            self._unanswered += 1
+            if self._unanswered >= SILENT_FRAMES:
+                self._unanswered = 0
+                self._fail(PeerError("stopped answering", where=self.name))
+
+    def _refuse(self, reason: str, text: str) -> None:
+        self._count.refuse(reason)
+        self._observer.refused(self.name, reason, text)
+
+    def _say(self, text: str, once: bool) -> None:
+        if not once or text not in self._said:
+            if len(self._said) < 256:
+                self._said.add(text)
+            self._observer.notice(self.name, text)
+
+    # --- out to the wire ---------------------------------------------------------------------
+
+    def _pump(self, now: int, *, backlog: bool = False) -> None:
+        """Send what may go: the line is free, the window is open."""
+        queue, session = self._queue, self.session
+        self._settle(now)
+        while queue and self.ready and len(self._outstanding) < self._window:
+            if not self._line.is_free(now):
+                break
+            copy = queue[0]
+            frame = session.send(copy.packet, now)
+            if frame is None:
+                break
+            queue.popleft()
+            self._bytes -= len(copy.packet.data)
+            if isinstance(frame, CannotSend):
+                self._refuse(frame.reason, frame.text)
+                continue
+            if not self._put(frame.data):
+                self._refuse("down", "the port took no bytes")
+                continue
+            ends = self._line.occupy(len(frame.data), now, backlog=backlog)
+            backlog = False
+            self._airs.sent(self.air, copy.packet.data, now)
+            if frame.token is None:
+                self._on_wire.append((ends, copy))
+            else:
+                self._outstanding[frame.token] = copy
+        self._rearm(now)
+
+    def _settle(self, now: int) -> None:
+        on_wire = self._on_wire
+        while on_wire and on_wire[0][0] <= now:
+            self._deliver(on_wire.popleft()[1], now)
+
+    def _write(self, data: bytes, now: int) -> None:
+        if self._put(data):
+            self._line.occupy(len(data), now)
+
+    def _put(self, data: bytes) -> bool:
+        transport = self._transport
+        if transport is None:
+            return False
+        try:
+            transport.write(data)
+        except PortError as error:
+            self._fail(error)
+            return False
+        return True
+
+    # --- time --------------------------------------------------------------------------------
+
+    def _rearm(self, now: int) -> None:
+        due = self.session.next_deadline() if self._transport is not None else None
+        if self._on_wire:
+            due = min(due, self._on_wire[0][0]) if due is not None else self._on_wire[0][0]
+        if self._queue and self.ready and len(self._outstanding) < self._window:
+            free = self._line.free_ns
+            if free > now:
+                due = min(due, free) if due is not None else free
+        if due == self._timer_at:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = due
+        self._timer = None if due is None else self._scheduler.call_at(due, self._wake)
+
+    def _wake(self) -> None:
+        # Waiting for the line itself: the next frame follows without a gap in the reckoning.
+        backlog = bool(self._queue) and self._timer_at == self._line.free_ns
+        self._timer = self._timer_at = None
+        now = self._scheduler.now()
+        deadline = self.session.next_deadline()
+        if deadline is not None and deadline <= now and self._transport is not None:
+            self._run(self.session.expire(now), now)
+        if self.ready:
+            self._pump(now, backlog=backlog)
+        else:
+            self._settle(now)
+            self._rearm(now)

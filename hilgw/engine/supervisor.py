@@ -1,0 +1,171 @@
+"""Reconnection: one supervisor above each station. Adapters and transports never retry.
+
+States and their meaning: `hilgw.engine.observer.State`. A port that is absent is looked for every
+100 ms; back-off is for opens and handshakes that fail. Before the first "up" a port that is busy
+or denied, or a device that is not the one named, ends the gateway; afterwards it is always
+reconnected, and a wrong device is left alone until its port goes away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING
+
+from hilgw.engine.observer import Observer, State
+from hilgw.errors import HilgwError, MismatchError, PeerError, PortError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from hilgw.engine.station import Station
+    from hilgw.transports.base import Transport
+
+LOOK_S = 0.1
+BACKOFF_FIRST_S = 0.1
+BACKOFF_LAST_S = 5.0
+STALL_S = 2.0
+STALL_LOOK_S = 0.25
+
+
+class Supervisor:
+    """Keeps one station's port open. `run` ends only by cancellation or a fatal first start.
+
+    open_port: opens the transport, raises PortError. identity: what stands behind the path now
+    (None: nothing), so that a wrong device is tried again once it was replaced.
+    """
+
+    def __init__(
+        self,
+        station: Station,
+        open_port: Callable[[], Awaitable[Transport]],
+        identity: Callable[[], object | None],
+        observer: Observer,
+        *,
+        place: str,
+        jitter: random.Random,
+    ) -> None:
+        self.station = station
+        self.place = place
+        self.state = State.WAITING
+        self.reason = ""
+        self.was_up = False
+        self.opened = 0
+        self.last_error: HilgwError | None = None
+        self.ups = 0
+        self._open_port = open_port
+        self._identity = identity
+        self._observer = observer
+        self._jitter = jitter
+        self._backoff_s = BACKOFF_FIRST_S
+        self._broken: asyncio.Future[HilgwError] | None = None
+        station.on_ready = self._ready
+        station.on_not_ready = self._not_ready
+        station.on_failed = self._break
+
+    async def run(self) -> None:
+        try:
+            while True:
+                error = await self._live_once()
+                self.last_error = error
+                await self._after(error)
+        finally:
+            self._enter(State.CLOSED, "")
+
+    # --- one life of the port ----------------------------------------------------------------
+
+    async def _live_once(self) -> HilgwError:
+        """Open, hand to the station, wait until it breaks; returns why."""
+        self._enter(State.OPENING, self.place)
+        try:
+            transport = await self._open_port()
+        except PortError as error:
+            return error
+        self.opened += 1
+        self._broken = asyncio.get_running_loop().create_future()
+        try:
+            for notice in getattr(transport, "notices", ()):
+                self._observer.notice(self.station.name, notice)
+            self._enter(State.HANDSHAKE, "port open")
+            transport.start(self.station.data_received, self._break)
+            self.station.attach(transport)
+            return await self._watch(transport, self._broken)
+        finally:
+            transport.close()
+            self.station.detach()
+            self._broken = None
+            await transport.wait_closed()
+
+    async def _watch(self, transport: Transport, broken: asyncio.Future[HilgwError]) -> HilgwError:
+        """Wait for the break; a port that takes no byte for STALL_S is one too."""
+        loop = asyncio.get_running_loop()
+        stuck_since: float | None = None
+        pending = 0
+        while True:
+            done, _ = await asyncio.wait({broken}, timeout=STALL_LOOK_S)
+            if done:
+                return broken.result()
+            last, pending = pending, transport.pending
+            if not pending or pending < last:
+                stuck_since = None
+            elif stuck_since is None:
+                stuck_since = loop.time()
+            elif loop.time() - stuck_since >= STALL_S:
+                return PeerError(f"takes no bytes for {STALL_S:g} s", where=self.place)
+
+    async def _after(self, error: HilgwError) -> None:
+        """Say why, and wait for the right moment to try again."""
+        if isinstance(error, MismatchError):
+            await self._stay_down(error)
+        elif isinstance(error, PortError) and error.reason == PortError.ABSENT:
+            await self._wait_for_port(error)
+        elif isinstance(error, PortError) and error.reason == PortError.LOST:
+            self._enter(State.WAITING, error.what)
+            self._backoff_s = BACKOFF_FIRST_S
+            await self._wait_for_port(error)
+        else:
+            if not self.was_up and isinstance(error, PortError):
+                raise error  # busy or denied at the first start: the user must act
+            if self.was_up and isinstance(error, PeerError):
+                self._enter(State.STALLED, error.what)
+            await self._back_off(error)
+
+    async def _stay_down(self, error: MismatchError) -> None:
+        if not self.was_up:
+            raise error
+        self._enter(State.FAILED, str(error))
+        wrong = self._identity()
+        while self._identity() == wrong:
+            await asyncio.sleep(LOOK_S)
+
+    async def _wait_for_port(self, error: PortError) -> None:
+        self._enter(State.WAITING, error.what)
+        await asyncio.sleep(LOOK_S)
+        while self._identity() is None:
+            await asyncio.sleep(LOOK_S)
+
+    async def _back_off(self, error: HilgwError) -> None:
+        delay = self._backoff_s * self._jitter.uniform(0.8, 1.2)
+        self._backoff_s = min(self._backoff_s * 2, BACKOFF_LAST_S)
+        self._enter(State.BACKOFF, f"{error}; next try in {delay:.1f} s")
+        await asyncio.sleep(delay)
+
+    # --- told by the station and the transport -----------------------------------------------
+
+    def _ready(self, identity: str) -> None:
+        self.was_up = True
+        self.ups += 1
+        self._backoff_s = BACKOFF_FIRST_S
+        self._enter(State.UP, identity)
+
+    def _not_ready(self, reason: str) -> None:
+        self._enter(State.HANDSHAKE, reason)
+
+    def _break(self, error: HilgwError) -> None:
+        if self._broken is not None and not self._broken.done():
+            self._broken.set_result(error)
+
+    def _enter(self, state: State, reason: str) -> None:
+        if (state, reason) != (self.state, self.reason):
+            self.state, self.reason = state, reason
+            self._observer.state(self.station.name, state, reason)
