@@ -1,0 +1,165 @@
+"""Digi XBee API frames: 7E, length, frame data, checksum; API mode 1 (raw) and 2 (escaped).
+
+Source: Digi XBee/XBee-PRO 802.15.4 user guide, "API frame structure". A frame is
+`7E | length, 2 bytes, big endian | frame data | FF - (sum of frame data & FF)`. In API mode 2
+every byte after the first 7E that is 7E, 7D, 11 or 13 goes out as `7D, byte ^ 20`; length and
+checksum are computed before that.
+"""
+
+from __future__ import annotations
+
+from hilgw.errors import FrameError
+
+START = 0x7E
+ESCAPE = 0x7D
+OVERHEAD = 4  # start, length, checksum
+
+# Longest frame data taken for possible: 256 bytes of RF data and an explicit header fit well.
+MAX_LENGTH = 512
+
+# 7D must be escaped first and unescaped last: the other pairs contain it.
+_PAIRS = ((b"\x7e", b"\x7d\x5e"), (b"\x11", b"\x7d\x31"), (b"\x13", b"\x7d\x33"))
+_ESCAPED_ESCAPE = b"\x7d\x5d"
+
+
+def encode(data: bytes, escaped: bool = False) -> bytes:
+    """One frame around this frame data; `escaped`: API mode 2. FrameError: empty or too long."""
+    size = len(data)
+    if not 0 < size <= 0xFFFF:
+        raise FrameError(f"an XBee frame carries 1 to 65535 bytes, not {size}")
+    body = b"%c%c%b%c" % (size >> 8, size & 0xFF, data, 0xFF - (sum(data) & 0xFF))
+    return b"\x7e" + (_escape(body) if escaped else body)
+
+
+def _escape(data: bytes) -> bytes:
+    data = data.replace(b"\x7d", _ESCAPED_ESCAPE)
+    for plain, pair in _PAIRS:
+        data = data.replace(plain, pair)
+    return data
+
+
+def _unescape(data: bytes) -> bytes:
+    """Undo the escapes. A pair no module sends stays as it is: the checksum finds it."""
+    for plain, pair in _PAIRS:
+        data = data.replace(pair, plain)
+    return data.replace(_ESCAPED_ESCAPE, b"\x7d")
+
+
+class Decoder:
+    """Bytes in, any chunks; frame data out. What is no frame is skipped and counted.
+
+    dropped_bytes: bytes that belong to no good frame. bad_frames: starts that were given up, for
+    an impossible length, a wrong checksum, or an end that never came. `pending` bytes wait for
+    the rest of their frame, at most one frame's worth; call `flush` when it stays away too long.
+    """
+
+    __slots__ = ("_escaped", "_limit", "_rest", "bad_frames", "dropped_bytes")
+
+    def __init__(self, escaped: bool = False, max_length: int = MAX_LENGTH) -> None:
+        self._escaped = escaped
+        self._limit = max_length
+        self._rest = b""
+        self.dropped_bytes = 0
+        self.bad_frames = 0
+
+    @property
+    def pending(self) -> int:
+        return len(self._rest)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Frame data of every frame completed by these bytes."""
+        return self._feed_escaped(data) if self._escaped else self._feed_raw(data)
+
+    def flush(self) -> list[bytes]:
+        """The line fell silent: what waits is no frame. Frames hidden behind a false start."""
+        frames: list[bytes] = []
+        while self._rest:
+            rest, self._rest = self._rest[1:], b""
+            self.bad_frames += 1
+            self.dropped_bytes += 1
+            frames += self.feed(rest)
+        return frames
+
+    def reset(self) -> None:
+        """Forget what waits; the counts stay."""
+        self._rest = b""
+
+    def _feed_raw(self, data: bytes) -> list[bytes]:
+        # In API mode 1 a 7E inside a frame is data: a start is given up only when its length is
+        # impossible or its checksum wrong, and the search goes on at the very next byte.
+        buffer = self._rest + data
+        size = len(buffer)
+        limit = self._limit
+        frames: list[bytes] = []
+        position = 0
+        while True:
+            start = buffer.find(START, position)
+            if start != position:
+                if start < 0:
+                    self.dropped_bytes += size - position
+                    self._rest = b""
+                    return frames
+                self.dropped_bytes += start - position
+            if size - start < 3:
+                break
+            length = buffer[start + 1] << 8 | buffer[start + 2]
+            if 0 < length <= limit:
+                end = start + length + 4
+                if end > size:
+                    break
+                body = buffer[start + 3 : end]
+                if sum(body) & 0xFF == 0xFF:
+                    frames.append(body[:-1])
+                    position = end
+                    continue
+            self.bad_frames += 1
+            self.dropped_bytes += 1
+            position = start + 1
+        self._rest = buffer[start:]
+        return frames
+
+    def _feed_escaped(self, data: bytes) -> list[bytes]:
+        # In API mode 2 an unescaped 7E is always a start, so the stream falls into segments.
+        segments = (self._rest + data).split(b"\x7e")
+        last = len(segments) - 1
+        frames: list[bytes] = []
+        self._rest = b""
+        self.dropped_bytes += len(segments[0])
+        for index in range(1, last + 1):
+            segment = segments[index]
+            if not self._take(segment, frames):
+                if index == last:
+                    self._rest = b"\x7e" + segment
+                else:
+                    self.bad_frames += 1
+                    self.dropped_bytes += 1 + len(segment)
+        return frames
+
+    def _take(self, segment: bytes, frames: list[bytes]) -> bool:
+        """Judge the bytes after a start; False: too few of them. Bytes after a frame are lost."""
+        body = segment
+        if ESCAPE in segment:
+            # A trailing 7D waits for its other half.
+            body = _unescape(segment[:-1] if segment[-1] == ESCAPE else segment)
+        if len(body) < 2:
+            return False
+        length = body[0] << 8 | body[1]
+        end = length + 3
+        good = 0 < length <= self._limit
+        if good and len(body) < end:
+            return False
+        if good and sum(body[2:end]) & 0xFF == 0xFF:
+            frames.append(body[2 : end - 1])
+            self.dropped_bytes += len(segment) - _escaped_size(segment, end)
+        else:
+            self.bad_frames += 1
+            self.dropped_bytes += 1 + len(segment)
+        return True
+
+
+def _escaped_size(segment: bytes, size: int) -> int:
+    """How many bytes of an escaped segment make `size` plain ones."""
+    used = size
+    while used - segment.count(ESCAPE, 0, used) < size:
+        used = size + segment.count(ESCAPE, 0, used)
+    return used

@@ -1,0 +1,178 @@
+"""XBee API framing: the manual's frames, any chunking, garbage, and what it must not accept."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.errors import FrameError
+from hilgw.framing.xbee_api import MAX_LENGTH, Decoder, encode
+
+MANUAL = [
+    ("8A00", "7E00028A0075"),
+    ("895200", "7E000389520024"),
+    ("8B47FFFE000002", "7E00078B47FFFE0000022E"),
+]
+SPECIAL = bytes((0x7E, 0x7D, 0x11, 0x13))
+
+modes = st.booleans()
+frame_data = st.one_of(
+    st.binary(min_size=1, max_size=60),
+    st.lists(st.sampled_from(SPECIAL + b"\x00\x5e"), min_size=1, max_size=60).map(bytes),
+)
+# No start byte: a false start in mode 1 may swallow what follows until its length is used up.
+calm_noise = st.binary(max_size=30).map(lambda noise: noise.replace(b"\x7e", b"\x7f"))
+
+
+def cut(stream: bytes, sizes: list[int]) -> list[bytes]:
+    chunks, at = [], 0
+    for size in sizes:
+        chunks.append(stream[at : at + size])
+        at += size
+    return [*chunks, stream[at:]]
+
+
+@pytest.mark.parametrize(("data", "wire"), MANUAL)
+def test_frames_of_the_manual(data: str, wire: str) -> None:
+    assert encode(bytes.fromhex(data)).hex().upper() == wire
+    assert Decoder().feed(bytes.fromhex(wire)) == [bytes.fromhex(data)]
+
+
+def test_escapes_length_data_and_checksum() -> None:
+    assert encode(b"\x23\x11", escaped=True) == bytes.fromhex("7E0002237D31CB")
+    assert encode(b"\x81", escaped=True) == bytes.fromhex("7E0001817D5E")  # checksum 7E
+    assert encode(bytes(0x11), escaped=True)[:4] == bytes.fromhex("7E007D31")  # length 0x11
+
+
+@pytest.mark.parametrize("data", [b"", bytes(0x10000)])
+def test_encode_refuses_what_no_frame_carries(data: bytes) -> None:
+    with pytest.raises(FrameError):
+        encode(data)
+
+
+@given(data=frame_data, escaped=modes)
+def test_round_trip(data: bytes, escaped: bool) -> None:
+    wire = encode(data, escaped)
+    decoder = Decoder(escaped)
+    assert decoder.feed(wire) == [data]
+    assert (decoder.pending, decoder.dropped_bytes, decoder.bad_frames) == (0, 0, 0)
+    if escaped:
+        assert not set(wire[1:]) & {0x7E, 0x11, 0x13}
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+def test_every_byte_value_and_the_longest_frame(escaped: bool) -> None:
+    longest = bytes(range(256)) * (MAX_LENGTH // 256)
+    assert Decoder(escaped).feed(encode(longest, escaped)) == [longest]
+    too_long = Decoder(escaped)
+    assert too_long.feed(encode(bytes(MAX_LENGTH + 1), escaped)) == []
+    assert too_long.pending == 0
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 40), max_size=12), modes)
+def test_any_chunking_of_anything_gives_the_same(
+    stream: bytes, sizes: list[int], escaped: bool
+) -> None:
+    whole, parts, single = Decoder(escaped), Decoder(escaped), Decoder(escaped)
+    expected = whole.feed(stream) + whole.flush()
+    got = [frame for chunk in cut(stream, sizes) for frame in parts.feed(chunk)] + parts.flush()
+    bytewise = [frame for byte in stream for frame in single.feed(bytes((byte,)))] + single.flush()
+    assert expected == got == bytewise
+    assert whole.dropped_bytes == parts.dropped_bytes == single.dropped_bytes
+    assert whole.bad_frames == parts.bad_frames == single.bad_frames
+
+
+@given(st.lists(st.tuples(st.binary(max_size=20), frame_data), max_size=8), modes)
+def test_every_byte_is_in_a_frame_or_counted(
+    parts: list[tuple[bytes, bytes]], escaped: bool
+) -> None:
+    stream = b"".join(noise + encode(data, escaped) for noise, data in parts)
+    decoder = Decoder(escaped)
+    frames = decoder.feed(stream) + decoder.flush()
+    assert decoder.pending == 0
+    used = sum(len(encode(frame, escaped)) for frame in frames)
+    assert used + decoder.dropped_bytes == len(stream)
+
+
+@given(st.lists(st.tuples(calm_noise, frame_data), min_size=1, max_size=6))
+def test_frames_between_garbage_raw(parts: list[tuple[bytes, bytes]]) -> None:
+    stream = b"".join(noise + encode(data) for noise, data in parts)
+    decoder = Decoder()
+    assert decoder.feed(stream) == [data for _, data in parts]
+    assert decoder.dropped_bytes == sum(len(noise) for noise, _ in parts)
+
+
+@given(st.lists(st.tuples(st.binary(max_size=30), frame_data), min_size=1, max_size=6))
+def test_frames_between_any_garbage_escaped(parts: list[tuple[bytes, bytes]]) -> None:
+    stream = b"".join(noise + encode(data, True) for noise, data in parts)
+    frames = Decoder(True).feed(stream)
+    good = iter(frames)
+    assert all(data in good for _, data in parts)  # a subsequence: noise may be a frame, too
+
+
+@given(data=frame_data, bit=st.integers(0, 7), place=st.integers(0, 1000), escaped=modes)
+def test_a_flipped_bit_is_no_frame_and_the_next_one_is(
+    data: bytes, bit: int, place: int, escaped: bool
+) -> None:
+    follower = b"\x8a\x00"
+    wire = bytearray(encode(data, escaped))
+    at = 3 + place % (len(wire) - 3) if len(wire) > 3 else 3
+    wire[at] ^= 1 << bit
+    decoder = Decoder(escaped)
+    frames = decoder.feed(bytes(wire) + encode(follower, escaped)) + decoder.flush()
+    assert data not in frames or data == follower
+    assert frames[-1:] == [follower]
+
+
+@given(data=frame_data, keep=st.integers(0, 70), escaped=modes)
+def test_a_truncated_frame_costs_itself_only(data: bytes, keep: int, escaped: bool) -> None:
+    wire = encode(data, escaped)
+    head = wire[: keep % len(wire)]
+    followers = [b"\x8a\x00", b"\x89\x01\x00", b"\x81\x00\x01\x28\x00hello"]
+    stream = head + b"".join(encode(follower, escaped) for follower in followers)
+    decoder = Decoder(escaped)
+    assert (decoder.feed(stream) + decoder.flush())[-3:] == followers
+
+
+def test_a_false_start_waits_only_until_flush() -> None:
+    decoder = Decoder()
+    assert decoder.feed(b"\x7e\x00\x50" + encode(b"\x8a\x00") + encode(b"\x8a\x06")) == []
+    assert decoder.flush() == [b"\x8a\x00", b"\x8a\x06"]
+    assert (decoder.pending, decoder.bad_frames, decoder.dropped_bytes) == (0, 1, 3)
+
+
+def test_a_start_inside_a_frame_is_data_in_mode_1_and_a_start_in_mode_2() -> None:
+    data = b"\x81\x00\x01\x28\x00a\x7eb"
+    assert Decoder().feed(encode(data)) == [data]
+    escaped = Decoder(True)
+    assert escaped.feed(encode(data)[:-1] + encode(b"\x8a\x00", True)) == [b"\x8a\x00"]
+    assert escaped.bad_frames == 2
+
+
+def test_reset_forgets_the_partial_frame() -> None:
+    decoder = Decoder()
+    decoder.feed(b"\x7e\x00\x50abc")
+    decoder.reset()
+    assert decoder.pending == 0
+    assert decoder.feed(encode(b"\x8a\x00")) == [b"\x8a\x00"]
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+@pytest.mark.parametrize(
+    "pattern", [b"\x7e", b"\x7e\x01\xff", b"\x7e\x01\xff\x7d", b"\x7d", b"\x7e\x00", b"garbage"]
+)
+def test_endless_garbage_keeps_the_buffer_bounded(escaped: bool, pattern: bytes) -> None:
+    decoder = Decoder(escaped)
+    bound = 2 * (MAX_LENGTH + 4)
+    for _ in range(200):
+        decoder.feed(pattern * 50)
+        assert decoder.pending <= bound
+    assert decoder.feed(bytes(bound) + encode(b"\x8a\x00", escaped))[-1:] == [b"\x8a\x00"]
+
+
+@given(st.binary(max_size=2000), modes)
+def test_noise_never_raises_and_stays_bounded(noise: bytes, escaped: bool) -> None:
+    decoder = Decoder(escaped)
+    decoder.feed(noise)
+    assert decoder.pending <= 2 * (MAX_LENGTH + 4)
