@@ -1,0 +1,216 @@
+"""The one timer service: absolute deadlines, integer nanoseconds, on one kernel timer.
+
+asyncio's own timer rounds up to whole milliseconds (epoll_wait), which is most of a byte at
+9600 baud. A timerfd watched by the loop has no such rounding. Where there is no timerfd the
+same heap of deadlines runs on loop.call_at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import heapq
+import os
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+_NEVER = sys.maxsize
+_COMPACT_FROM = 64  # cancelled deadlines stay in the heap until they are the larger half of it
+
+
+class Deadline:
+    """One callback waiting for its time. cancel() is O(1) and may be repeated."""
+
+    __slots__ = ("_timer", "callback", "when")
+
+    def __init__(self, timer: Timer, when: int, callback: Callable[[], None] | None) -> None:
+        self._timer = timer
+        self.when = when
+        self.callback = callback
+
+    def cancel(self) -> None:
+        if self.callback is not None:
+            self.callback = None
+            self._timer._forget()
+
+
+class Timer:
+    """The deadlines of one loop; implements `hilgw.transports.base.Scheduler`.
+
+    Callbacks run in the loop at or after their time, never early, in the order of their times
+    and, at equal times, of their calls. A callback that raises is reported to the loop's
+    exception handler; the others run. After close() nothing runs any more and call_at() answers
+    with a deadline that is already cancelled.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._heap: list[tuple[int, int, Deadline]] = []
+        self._count = 0
+        self._cancelled = 0
+        self._armed = _NEVER  # the time the alarm is set to
+        self._firing = False
+        self._closed = False
+        self._alarm: _Alarm = _new_alarm(loop, self._fire)
+        self.now: Callable[[], int] = time.monotonic_ns
+
+    def __len__(self) -> int:
+        """Deadlines that still wait."""
+        return len(self._heap) - self._cancelled
+
+    def call_at(self, when: int, callback: Callable[[], None]) -> Deadline:
+        """Run `callback` at or after `when` (monotonic nanoseconds)."""
+        if self._closed:
+            return Deadline(self, when, None)
+        deadline = Deadline(self, when, callback)
+        self._count = count = self._count + 1
+        heapq.heappush(self._heap, (when, count, deadline))
+        if when < self._armed and not self._firing:
+            self._armed = when
+            self._alarm.set(when)
+        return deadline
+
+    def close(self) -> None:
+        """Cancel everything and release the descriptor."""
+        if not self._closed:
+            self._closed = True
+            for _, _, deadline in self._heap:
+                deadline.callback = None
+            self._heap.clear()
+            self._cancelled = 0
+            self._alarm.close()
+
+    def _forget(self) -> None:
+        """A deadline was cancelled: it leaves the heap later, with many others at once."""
+        self._cancelled += 1
+        heap = self._heap
+        if _COMPACT_FROM < self._cancelled > len(heap) // 2 and not self._firing:
+            heap[:] = [entry for entry in heap if entry[2].callback is not None]
+            heapq.heapify(heap)
+            self._cancelled = 0
+
+    def _fire(self) -> None:
+        """The alarm rang: run what is due now, then set it for what is next.
+
+        What the callbacks add waits for the next round, so one that is always late cannot keep
+        the loop from its descriptors.
+        """
+        heap = self._heap
+        now = time.monotonic_ns()
+        due: list[Deadline] = []
+        while heap and heap[0][0] <= now:
+            due.append(heapq.heappop(heap)[2])
+        self._firing = True
+        try:
+            for deadline in due:
+                self._run(deadline)
+        finally:
+            self._firing = False
+            if not self._closed:
+                self._armed = heap[0][0] if heap else _NEVER
+                self._alarm.set(self._armed)
+
+    def _run(self, deadline: Deadline) -> None:
+        callback = deadline.callback
+        if callback is None:
+            if not self._closed:
+                self._cancelled -= 1
+            return
+        deadline.callback = None
+        try:
+            callback()
+        except Exception as error:  # noqa: BLE001 - one client's fault is not the others'
+            self._loop.call_exception_handler(
+                {"message": f"timer callback {callback!r} failed", "exception": error}
+            )
+
+
+# --- the alarm clock underneath -----------------------------------------------------------------
+
+
+class _Alarm(Protocol):
+    def set(self, when: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _TimerfdAlarm:
+    """A timerfd on CLOCK_MONOTONIC, watched by the loop. Setting it clears an expiry."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
+        self._loop = loop
+        self._fd, self._settime = _timerfd()
+        try:
+            loop.add_reader(self._fd, ring)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def set(self, when: int) -> None:
+        # Zero disarms, so a time at or before the clock's start becomes its first nanosecond.
+        self._settime(0 if when == _NEVER else max(when, 1))
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._fd)
+        os.close(self._fd)
+
+
+class _LoopAlarm:
+    """loop.call_at, for systems without timerfd. May ring early by the loop's resolution."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
+        self._loop = loop
+        self._ring = ring
+        self._handle: asyncio.TimerHandle | None = None
+
+    def set(self, when: int) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+        if when != _NEVER:
+            delay_s = max(when - time.monotonic_ns(), 0) / 1e9
+            self._handle = self._loop.call_later(delay_s, self._ring)
+
+    def close(self) -> None:
+        self.set(_NEVER)
+
+
+def _new_alarm(loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> _Alarm:
+    try:
+        return _TimerfdAlarm(loop, ring)
+    except (OSError, AttributeError, NotImplementedError):
+        return _LoopAlarm(loop, ring)
+
+
+def _timerfd() -> tuple[int, Callable[[int], Any]]:
+    """A new timerfd, and the function that sets its absolute time in nanoseconds.
+
+    AttributeError or OSError where the system has none.
+    """
+    create = getattr(os, "timerfd_create", None)
+    if create is not None:  # Python 3.13
+        fd: int = create(time.CLOCK_MONOTONIC, flags=os.TFD_NONBLOCK | os.TFD_CLOEXEC)  # type: ignore[attr-defined,unused-ignore]
+        settime, absolute = os.timerfd_settime_ns, os.TFD_TIMER_ABSTIME  # type: ignore[attr-defined,unused-ignore]
+        return fd, lambda when: settime(fd, flags=absolute, initial=when)
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), "timerfd_create")
+    return fd, _libc_settime(libc, fd)
+
+
+def _libc_settime(libc: ctypes.CDLL, fd: int) -> Callable[[int], Any]:
+    """timerfd_settime(fd, TFD_TIMER_ABSTIME, ...) with its argument block allocated once."""
+    block = bytearray(struct.calcsize("@4l"))  # struct itimerspec: interval, then value
+    address = (ctypes.c_char * len(block)).from_buffer(block)
+    pack, settime = struct.Struct("@4l").pack_into, libc.timerfd_settime
+    settime.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
+    def set_absolute(when: int) -> None:
+        pack(block, 0, 0, 0, when // 1_000_000_000, when % 1_000_000_000)
+        settime(fd, 1, address, None)
+
+    return set_absolute
