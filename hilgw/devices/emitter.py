@@ -1,0 +1,185 @@
+"""Emitter: a queue of whole packets before a line of `baudRate`, as Webots paces it.
+
+The line is a server with head-of-line order: a packet starts when it reaches the head (or at
+`send`, when the line is idle) and leaves len * byteSize / baudRate seconds later, whole. The
+instant is fixed at `send` in exact rational arithmetic, so it does not matter when the owner
+looks: at each departure, or at the ends of simulation steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hilgw.devices.fields import BROADCAST, CAP_BYTES, UNLIMITED, EmitterFields, normalise
+
+_NS_PER_S = 1_000_000_000
+_NEVER = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """What became of a `send`. reason: "" when accepted, else "full", "invalid" or "cap"."""
+
+    accepted: bool
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.accepted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Departure:
+    """A packet that left, with the channel and range of the instant it was offered."""
+
+    data: bytes
+    channel: int
+    range: float
+    offered_ns: int
+    departed_ns: int
+
+
+_ACCEPTED = SendResult(True)
+_FULL = SendResult(False, "full")
+_INVALID = SendResult(False, "invalid")
+_CAP = SendResult(False, "cap")
+
+
+class Emitter:
+    """One Emitter device. `notify` gets the lines Webots prints when a call is refused."""
+
+    def __init__(
+        self, fields: EmitterFields, notify: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self.fields = normalise(fields)[0]
+        self._notify = notify
+        self._channel = self.fields.channel
+        self._range = self.fields.range
+        self._waiting: deque[Departure] = deque()
+        self._left: deque[Departure] = deque()  # their instant has passed, nobody looked yet
+        self._used = 0
+        self._left_bytes = 0
+        self._line_free = 0  # when the line falls idle, in ns * baudRate: no rounding
+
+    @property
+    def queued(self) -> int:
+        """Packets accepted and not handed out by `depart` yet."""
+        return len(self._waiting) + len(self._left)
+
+    @property
+    def queued_bytes(self) -> int:
+        """Their bytes."""
+        return self._used + self._left_bytes
+
+    def send(self, data: bytes, now: int) -> SendResult:
+        """Queues one packet, or says why not. Never truncates."""
+        size = len(data)
+        if size == 0:
+            self._notify("wb_emitter_send(): invalid size=0 argument.")
+            return _INVALID
+        self._settle(now)
+        limit = self.fields.bufferSize
+        if limit != UNLIMITED and size > limit - self._used:
+            return _FULL
+        if size > CAP_BYTES - self.queued_bytes:
+            return _CAP
+        leaves = self._reserve_line(size, now)
+        self._waiting.append(Departure(bytes(data), self._channel, self._range, now, leaves))
+        self._used += size
+        return _ACCEPTED
+
+    def next_departure(self) -> int | None:
+        """When the next packet leaves, None when none will."""
+        if self._left:
+            return self._left[0].departed_ns
+        if self._waiting and self._waiting[0].departed_ns != _NEVER:
+            return self._waiting[0].departed_ns
+        return None
+
+    def depart(self, now: int) -> Departure | None:
+        """The next packet that has left by `now`; taken one by one, queue and ledger agree
+        while each is being passed on."""
+        if self._left:
+            packet = self._left.popleft()
+            self._left_bytes -= len(packet.data)
+            return packet
+        if self._waiting and self._waiting[0].departed_ns <= now:
+            packet = self._waiting.popleft()
+            self._used -= len(packet.data)
+            return packet
+        return None
+
+    def departures(self, now: int) -> list[Departure]:
+        """All packets that have left by `now`, in order."""
+        left = []
+        while (packet := self.depart(now)) is not None:
+            left.append(packet)
+        return left
+
+    def expire_all(self) -> int:
+        """Forgets the queue (shutdown); returns how many packets that were."""
+        expired = self.queued
+        self._waiting.clear()
+        self._left.clear()
+        self._used = self._left_bytes = self._line_free = 0
+        return expired
+
+    def getBufferSize(self) -> int:
+        """The bufferSize field."""
+        return self.fields.bufferSize
+
+    def getChannel(self) -> int:
+        """The channel the next packet will carry."""
+        return self._channel
+
+    def setChannel(self, channel: int) -> bool:
+        """Changes the channel of packets sent from now on; False, and said, when not allowed."""
+        if channel < BROADCAST:
+            self._notify(
+                f"wb_emitter_set_channel() called with an invalid channel={channel}. "
+                "Please use a channel inside the range [-1,inf)."
+            )
+            return False
+        if self.fields.allowedChannels and channel not in self.fields.allowedChannels:
+            self._notify(
+                f"wb_emitter_set_channel() called with channel={channel}, "
+                "which is not between allowed channels. Please use an allowed channel."
+            )
+            return False
+        self._channel = channel
+        return True
+
+    def getRange(self) -> float:
+        """The range the next packet will carry; -1 is infinite."""
+        return self._range
+
+    def setRange(self, range: float) -> bool:
+        """Clips to maxRange; -1 asks for maxRange. NaN is refused, where Webots lets it pass."""
+        if math.isnan(range) or (range < 0 and range != UNLIMITED):
+            self._notify(f"wb_emitter_set_range(): invalid range={range:f} argument.")
+            return False
+        largest = self.fields.maxRange
+        if largest != UNLIMITED and (range == UNLIMITED or range > largest):
+            range = largest
+        self._range = float(range)
+        return True
+
+    def _reserve_line(self, size: int, now: int) -> int:
+        baud = self.fields.baudRate
+        if baud == UNLIMITED:
+            return now
+        if baud == 0:
+            return _NEVER
+        start = max(now * baud, self._line_free)
+        self._line_free = start + size * self.fields.byteSize * _NS_PER_S
+        return -(-self._line_free // baud)
+
+    def _settle(self, now: int) -> None:
+        """Frees the buffer of what left before this instant, whether or not it was collected."""
+        while self._waiting and self._waiting[0].departed_ns < now:
+            packet = self._waiting.popleft()
+            self._used -= len(packet.data)
+            self._left_bytes += len(packet.data)
+            self._left.append(packet)

@@ -1,0 +1,175 @@
+"""The fields of Webots' Emitter and Receiver nodes: names, defaults, limits.
+
+Webots reference manual, nodes Emitter and Receiver. Field names keep Webots' spelling, so that
+they can be pasted from a world file. `normalise` applies the rules that span fields.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+from hilgw.errors import ConfigError
+from hilgw.settings import setting
+
+TYPES = ("radio", "serial", "infra-red")
+BROADCAST = -1
+UNLIMITED = -1
+CAP_BYTES = 16 * 1024 * 1024
+"""Webots' "unlimited" buffers end here: no queue holds more bytes than this."""
+
+DEFAULT_STEP_MS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmitterFields:
+    """One Emitter node."""
+
+    type: str = setting("kind of signal", "radio", choices=TYPES)
+    range: float = setting("emission sphere; -1: infinite", -1.0, ge=0, also=(-1,), unit="m")
+    maxRange: float = setting(
+        "largest value setRange accepts; -1: infinite", -1.0, ge=0, also=(-1,), unit="m"
+    )
+    aperture: float = setting(
+        "opening angle of the emission cone, infra-red only; -1: all around",
+        -1.0,
+        ge=0,
+        le=2 * math.pi,
+        also=(-1,),
+        unit="rad",
+    )
+    channel: int = setting("channel; -1: broadcast", 0, ge=0, also=(-1,))
+    baudRate: int = setting(
+        "line speed; -1: infinite, 0: nothing ever leaves", -1, ge=0, also=(-1,), unit="bit/s"
+    )
+    byteSize: int = setting("bits one byte costs on the line", 8, ge=8, unit="bit")
+    bufferSize: int = setting("send queue; -1: 16 MiB", -1, ge=0, also=(-1,), unit="byte")
+    allowedChannels: tuple[int, ...] = setting(
+        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,)
+    )
+    translation: tuple[float, float, float] = setting(
+        "place on the robot", (0.0, 0.0, 0.0), unit="m"
+    )
+    rotation: tuple[float, float, float, float] = setting(
+        "orientation on the robot: axis x, y, z and angle", (0.0, 0.0, 1.0, 0.0), unit="rad"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverFields:
+    """One Receiver node."""
+
+    type: str = setting("kind of signal", "radio", choices=TYPES)
+    aperture: float = setting(
+        "opening angle of the reception cone, infra-red only; -1: all around",
+        -1.0,
+        ge=0,
+        le=2 * math.pi,
+        also=(-1,),
+        unit="rad",
+    )
+    channel: int = setting("channel; -1: listens to all", 0, ge=0, also=(-1,))
+    baudRate: int = setting(
+        "speed of the hardware behind it; -1: any", -1, ge=0, also=(-1,), unit="bit/s"
+    )
+    byteSize: int = setting("bits one byte costs on the line", 8, ge=8, unit="bit")
+    bufferSize: int = setting("receive queue; -1: 16 MiB", -1, ge=0, also=(-1,), unit="byte")
+    signalStrengthNoise: float = setting(
+        "standard deviation of the signal strength, relative", 0.0, ge=0
+    )
+    directionNoise: float = setting(
+        "standard deviation of each component of the direction", 0.0, ge=0
+    )
+    allowedChannels: tuple[int, ...] = setting(
+        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,)
+    )
+    sampling_period_ms: int | None = setting(
+        "how often arrivals become readable; not set: the basic time step (32)",
+        None,
+        ge=1,
+        unit="ms",
+    )
+    translation: tuple[float, float, float] = setting(
+        "place on the robot", (0.0, 0.0, 0.0), unit="m"
+    )
+    rotation: tuple[float, float, float, float] = setting(
+        "orientation on the robot: axis x, y, z and angle", (0.0, 0.0, 1.0, 0.0), unit="rad"
+    )
+
+
+Fields = TypeVar("Fields", EmitterFields, ReceiverFields)
+
+
+def normalise(given: Fields) -> tuple[Fields, list[str]]:
+    """The fields as Webots would run with them, and a line for each thing it would say.
+
+    Raises ConfigError, `where` naming the field, for a value outside Webots' limits.
+    """
+    for name, value, metadata in _numbers(given):
+        _check(name, value, metadata)
+    if given.type not in TYPES:
+        raise ConfigError(
+            f"type {given.type!r} does not exist", where="type", fix=f"use {', '.join(TYPES)}"
+        )
+    if given.allowedChannels and given.channel not in given.allowedChannels:
+        raise ConfigError(
+            f"channel {given.channel} is not in allowedChannels {list(given.allowedChannels)}",
+            where="channel",
+            fix="add it there, or leave allowedChannels empty to allow all",
+        )
+    if isinstance(given, ReceiverFields):
+        return given, []
+    return _normalise_emitter(given)
+
+
+def line_difference(emitter: EmitterFields, receiver: ReceiverFields) -> str:
+    """What to warn of when the two ends of a line are set differently; empty when they agree.
+
+    Webots ignores a Receiver's baudRate and byteSize; hardware does not. -1 agrees with all.
+    """
+    ends = []
+    if UNLIMITED not in (emitter.baudRate, receiver.baudRate):
+        ends.append(("baudRate", emitter.baudRate, receiver.baudRate))
+    ends.append(("byteSize", emitter.byteSize, receiver.byteSize))
+    return ", ".join(
+        f"{name} {sent} at the emitter but {heard} at the receiver"
+        for name, sent, heard in ends
+        if sent != heard
+    )
+
+
+def _normalise_emitter(given: EmitterFields) -> tuple[EmitterFields, list[str]]:
+    warnings = []
+    if given.channel == BROADCAST:
+        warnings.append("channel -1 broadcasts on all channels; Webots allows it only at run time")
+    finite = given.maxRange != UNLIMITED
+    if finite and (given.range == UNLIMITED or given.range > given.maxRange):
+        warnings.append(f"range {given.range:g} is beyond maxRange, {given.maxRange:g} is used")
+        given = replace(given, range=given.maxRange)
+    return given, warnings
+
+
+def _numbers(given: Any) -> Iterator[tuple[str, float, Any]]:
+    for declared in fields(given):
+        value = getattr(given, declared.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, int | float):
+                yield declared.name, item, declared.metadata
+
+
+def _check(name: str, value: float, metadata: Any) -> None:
+    if value in metadata["also"]:
+        return
+    low, high = metadata["ge"], metadata["le"]
+    inside = math.isfinite(value)
+    inside = inside and (low is None or value >= low) and (high is None or value <= high)
+    if not inside:
+        limits = (
+            f"{'-inf' if low is None else f'{low:g}'} .. {'inf' if high is None else f'{high:g}'}"
+        )
+        others = "".join(f" or {other:g}" for other in metadata["also"])
+        raise ConfigError(
+            f"{name} {value:g} is not allowed", where=name, fix=f"use {limits}{others}"
+        )

@@ -1,0 +1,271 @@
+"""What a loop is made of: devices, the quantities they show and take, and their limits.
+
+Kinds are Webots node names, quantities carry Webots' units (SI). A value that is refused never
+reaches a motor: NaN never, infinity only as a motor's position (Webots reference manual, Motor:
+position +infinity selects velocity control), -1 only where Webots gives it a meaning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from hilgw.errors import ConfigError
+from hilgw.settings import setting
+
+DISTANCE_SENSOR = "DistanceSensor"
+LINEAR_MOTOR = "LinearMotor"
+ROTATIONAL_MOTOR = "RotationalMotor"
+EMITTER = "Emitter"
+RECEIVER = "Receiver"
+
+# Roles. A device of a kind not listed in KINDS has the role OTHER: named, never set or read.
+SENSOR = "sensor"
+MOTOR = "motor"
+PACKETS = "packets"
+OTHER = "other"
+
+# Reasons for a refusal, as they are counted.
+NOT_A_NUMBER = "nan"
+INFINITE = "infinite"
+OUT_OF_RANGE = "out_of_range"  # outside what Webots allows at all
+BEYOND_LIMIT = "beyond_limit"  # outside the motor's own limits
+NO_SUCH_FIELD = "no_such_field"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a value is not let through: a word to count, and a line to read."""
+
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One number of a device. low: the smallest value; also: values allowed beside those."""
+
+    name: str
+    unit: str = ""
+    low: float = -math.inf
+    also: tuple[float, ...] = ()
+
+    def check(self, value: float) -> Refusal | None:
+        """None when Webots allows the value."""
+        if math.isnan(value):
+            return Refusal(NOT_A_NUMBER, f"{self.name} is NaN")
+        if value in self.also:
+            return None
+        if math.isinf(value):
+            return Refusal(INFINITE, f"{self.name} is infinite")
+        if value < self.low:
+            return Refusal(OUT_OF_RANGE, f"{self.name} {value:g} is below {self.low:g}")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """value: what it shows, and what a single command sets. settings: all it can be told."""
+
+    node: str
+    role: str
+    value: Quantity | None
+    settings: tuple[Quantity, ...]
+
+    def quantity(self, name: str) -> Quantity | None:
+        """The setting of that name."""
+        return next((each for each in self.settings if each.name == name), None)
+
+
+def _motor(node: str, shown: str, length: str, available: str, unit: str) -> Kind:
+    settings = (
+        Quantity("position", length, also=(math.inf,)),
+        Quantity("velocity", f"{length}/s"),
+        Quantity("acceleration", f"{length}/s^2", low=0.0, also=(-1.0,)),
+        Quantity(available, unit, low=0.0),
+    )
+    return Kind(node, MOTOR, next(each for each in settings if each.name == shown), settings)
+
+
+_CHANNEL = Quantity("channel", low=-1.0)
+_PERIOD = Quantity("period", "ms", low=0.0)
+KINDS: dict[str, Kind] = {
+    kind.node: kind
+    for kind in (
+        Kind(DISTANCE_SENSOR, SENSOR, Quantity("value"), (_PERIOD,)),
+        _motor(LINEAR_MOTOR, "position", "m", "available_force", "N"),
+        _motor(ROTATIONAL_MOTOR, "velocity", "rad", "available_torque", "N m"),
+        Kind(EMITTER, PACKETS, None, (_CHANNEL, Quantity("range", "m", low=0.0, also=(-1.0,)))),
+        Kind(RECEIVER, PACKETS, None, (_CHANNEL, _PERIOD)),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MotorLimits:
+    """Limits of one motor beside Webots' own; not set: none. Units are the motor's: rad or m."""
+
+    min_position: float | None = setting("smallest position", None, unit="rad or m")
+    max_position: float | None = setting("largest position", None, unit="rad or m")
+    min_velocity: float | None = setting(
+        "smallest velocity; not set: -max_velocity", None, unit="rad/s or m/s"
+    )
+    max_velocity: float | None = setting("largest velocity", None, unit="rad/s or m/s")
+    max_acceleration: float | None = setting(
+        "largest acceleration a controller may ask for", None, ge=0, unit="rad/s^2 or m/s^2"
+    )
+    max_force: float | None = setting(
+        "largest available force or torque a controller may ask for", None, ge=0, unit="N or N m"
+    )
+    rate: float | None = setting(
+        "fastest change of the commanded value, which follows at this rate; slowing down is "
+        "never held back",
+        None,
+        gt=0,
+        unit="rad/s or m, per second",
+    )
+
+    def bounds(self, name: str) -> tuple[float, float]:
+        """Smallest and largest value of the setting of that name."""
+        if name == "position":
+            return _or(self.min_position, -math.inf), _or(self.max_position, math.inf)
+        if name == "velocity":
+            high = _or(self.max_velocity, math.inf)
+            return _or(self.min_velocity, -high), high
+        if name == "acceleration":
+            return -math.inf, _or(self.max_acceleration, math.inf)
+        return -math.inf, _or(self.max_force, math.inf)
+
+
+def _or(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
+
+
+NO_LIMITS = MotorLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """One device of a robot. index: Webots' device index. default: where a linear motor goes when
+    nobody commands it any more; None: it holds."""
+
+    name: str
+    kind: str
+    index: int
+    limits: MotorLimits = NO_LIMITS
+    default: float | None = None
+
+    @property
+    def role(self) -> str:
+        known = KINDS.get(self.kind)
+        return known.role if known else OTHER
+
+    @property
+    def value(self) -> Quantity | None:
+        """What it shows and what one command sets: its name and unit."""
+        known = KINDS.get(self.kind)
+        return known.value if known else None
+
+
+def check_command(device: Device, name: str, value: float) -> float | Refusal:
+    """The value, when the setting `name` of the device may take it; else why not."""
+    known = KINDS.get(device.kind)
+    quantity = known.quantity(name) if known else None
+    if quantity is None:
+        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has no {name}")
+    refusal = quantity.check(value)
+    if refusal is None and device.role == MOTOR:
+        refusal = _check_limits(device.limits, quantity, value)
+    if refusal is not None:
+        return Refusal(refusal.reason, f"'{device.name}': {refusal.text}")
+    return float(value)
+
+
+def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
+    """Whether the device may take all its settings at once, in the order of its kind."""
+    known = KINDS.get(device.kind)
+    if known is None or len(values) != len(known.settings):
+        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has other settings")
+    for quantity, value in zip(known.settings, values, strict=True):
+        checked = check_command(device, quantity.name, value)
+        if isinstance(checked, Refusal):
+            return checked
+    if known.role == MOTOR and math.isfinite(values[0]) and values[1] < 0:
+        text = f"'{device.name}': velocity {values[1]:g} under position control"
+        return Refusal(OUT_OF_RANGE, text)
+    return None
+
+
+def _check_limits(limits: MotorLimits, quantity: Quantity, value: float) -> Refusal | None:
+    low, high = limits.bounds(quantity.name)
+    if quantity.name == "position" and math.isinf(value) and (low, high) != (-math.inf, math.inf):
+        # Velocity control runs past any position: with a position limit it is beyond it.
+        return Refusal(BEYOND_LIMIT, "velocity control would ignore the limits of position")
+    if quantity.name == "acceleration" and value == -1 and high < math.inf:
+        return Refusal(BEYOND_LIMIT, f"unlimited acceleration is above {high:g} {quantity.unit}")
+    if low <= value <= high:
+        return None
+    side = f"below {low:g}" if value < low else f"above {high:g}"
+    return Refusal(BEYOND_LIMIT, f"{quantity.name} {value:g} is {side} {quantity.unit}")
+
+
+def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, str]]:
+    """What is wrong with one motor's configuration: (setting, message) each."""
+    errors = []
+    for name in ("position", "velocity"):
+        low, high = limits.bounds(name)
+        if low > high:
+            errors.append((f"min_{name}", f"{low:g} is above max_{name}, {high:g}"))
+    low, high = limits.bounds("velocity")
+    if not low <= 0 <= high:
+        errors.append(("max_velocity", "0, where the motor stops, must be allowed"))
+    low, high = limits.bounds("position")
+    if default is not None and not (math.isfinite(default) and low <= default <= high):
+        errors.append(("default_position", f"{default:g} is outside the limits of position"))
+    return errors
+
+
+@dataclass(slots=True)
+class Devices:
+    """The devices of one robot: by index, by name, and in the order of their indices."""
+
+    _by_index: dict[int, Device] = field(default_factory=dict)
+    _by_name: dict[str, Device] = field(default_factory=dict)
+
+    def add(self, device: Device) -> None:
+        """A second device under one index is an error; of equal names the first is found."""
+        if device.index in self._by_index:
+            raise ConfigError(
+                f"device index {device.index} is taken by '{self._by_index[device.index].name}'",
+                where=device.name,
+            )
+        in_order = not self._by_index or device.index > next(reversed(self._by_index))
+        self._by_index[device.index] = device
+        if not in_order:
+            self._by_index = dict(sorted(self._by_index.items()))
+        self._by_name.setdefault(device.name, device)
+
+    def by_index(self, index: int) -> Device | None:
+        return self._by_index.get(index)
+
+    def by_name(self, name: str) -> Device | None:
+        return self._by_name.get(name)
+
+    def of_role(self, role: str) -> list[Device]:
+        """The devices of a role, in order."""
+        return [device for device in self if device.role == role]
+
+    def clear(self) -> None:
+        self._by_index.clear()
+        self._by_name.clear()
+
+    def __iter__(self) -> Iterator[Device]:
+        return iter(self._by_index.values())
+
+    def __len__(self) -> int:
+        return len(self._by_index)
+
+    def __contains__(self, index: Any) -> bool:
+        return index in self._by_index

@@ -1,0 +1,280 @@
+"""Receiver: arrivals become readable together on the sampling grid, in a bounded queue.
+
+As Webots: the simulator holds arrivals until the sampling period is due, then hands them over
+together; each is then admitted or, when it does not fit, dropped whole. Reading (`nextPacket`)
+frees the buffer. `now` is integer nanoseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from hilgw.devices.fields import (
+    BROADCAST,
+    CAP_BYTES,
+    DEFAULT_STEP_MS,
+    UNLIMITED,
+    ReceiverFields,
+    normalise,
+)
+
+_NS_PER_MS = 1_000_000
+_UNKNOWN_DIRECTION = (math.nan, math.nan, math.nan)
+
+
+class ReceivedPacket(Protocol):
+    """What the receiver reads of a packet."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def rssi_dbm(self) -> float | None: ...
+    @property
+    def sent_ns(self) -> int: ...
+
+
+class ReceivedCopy(Protocol):
+    """What the receiver reads of a copy (`hilgw.medium.packet.Copy` is one)."""
+
+    @property
+    def packet(self) -> ReceivedPacket: ...
+    @property
+    def arrived_ns(self) -> int: ...
+    @property
+    def signal_strength(self) -> float: ...
+    @property
+    def direction(self) -> tuple[float, float, float]: ...
+
+
+C = TypeVar("C", bound=ReceivedCopy)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled(Generic[C]):
+    """What one sample did: copies that became readable, and copies the buffer had no room for.
+
+    `reasons` runs beside `refused`: "overflow", or "cap" where bufferSize is unlimited.
+    """
+
+    readable: tuple[C, ...] = ()
+    refused: tuple[C, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class Receiver(Generic[C]):
+    """One Receiver device, disabled until `enable`.
+
+    step_ms: the basic time step of a step-driven world, where samples fall on step ends, so
+    periods act as whole steps; None in free-running use. `notify` gets the lines Webots prints.
+    """
+
+    def __init__(
+        self,
+        fields: ReceiverFields,
+        step_ms: int | None = None,
+        notify: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.fields = normalise(fields)[0]
+        self.default_period_ms = self.fields.sampling_period_ms or step_ms or DEFAULT_STEP_MS
+        self._step_ms = step_ms
+        self._notify = notify
+        self._channel = self.fields.channel
+        self._asked_channel: int | None = None
+        self._period_ms = 0
+        self._grid_ns = 0
+        self._sampled_ns = 0
+        self._held: deque[tuple[int, C]] = deque()
+        self._queue: deque[C] = deque()
+        self._held_bytes = 0
+        self._used = 0
+
+    # --- the world's side -----------------------------------------------------------------------
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the medium may deliver."""
+        return self._period_ms > 0
+
+    @property
+    def queued(self) -> int:
+        """Copies taken and not read yet: held for the grid, or readable."""
+        return len(self._held) + len(self._queue)
+
+    @property
+    def queued_bytes(self) -> int:
+        """Their bytes."""
+        return self._held_bytes + self._used
+
+    def receive(self, copy: C, now: int) -> str:
+        """Takes one copy and holds it for the next sample; returns "" or why it was refused."""
+        if not self.enabled:
+            return "disabled"
+        size = len(copy.packet.data)
+        if size > CAP_BYTES - self.queued_bytes:
+            return "cap"
+        self._held.append((now, copy))
+        self._held_bytes += size
+        return ""
+
+    def next_sample(self) -> int | None:
+        """When `sample` would make something readable; None when nothing is held."""
+        if not self.enabled or not self._held:
+            return None
+        waited = max(self._held[0][0] - self._sampled_ns, 1)
+        return self._sampled_ns + -(-waited // self._grid_ns) * self._grid_ns
+
+    def sample(self, now: int) -> Sampled[C]:
+        """Makes readable what arrived up to the last grid instant, if one has come."""
+        if not self.enabled or now < self._sampled_ns + self._grid_ns:
+            return Sampled()
+        self._sampled_ns += (now - self._sampled_ns) // self._grid_ns * self._grid_ns
+        readable, refused, reasons = [], [], []
+        while self._held and self._held[0][0] <= self._sampled_ns:
+            copy = self._held.popleft()[1]
+            self._held_bytes -= len(copy.packet.data)
+            reason = self._admit(copy)
+            if reason:
+                refused.append(copy)
+                reasons.append(reason)
+            else:
+                readable.append(copy)
+        return Sampled(tuple(readable), tuple(refused), tuple(reasons))
+
+    def adopt_channel(self, channel: int) -> None:
+        """The world says which channel the receiver has; nothing is asked back."""
+        self._channel = channel
+
+    def take_channel(self) -> int | None:
+        """The channel asked for since the last call, to tell the medium; None when none was."""
+        asked, self._asked_channel = self._asked_channel, None
+        return asked
+
+    def expire_all(self) -> int:
+        """Forgets everything (shutdown); returns how many copies that were."""
+        expired = self.queued
+        self._held.clear()
+        self._queue.clear()
+        self._held_bytes = self._used = 0
+        return expired
+
+    # --- the controller's side ------------------------------------------------------------------
+
+    def enable(self, period_ms: int, now: int) -> bool:
+        """Starts listening: the first sample is due one period from now. 0 disables."""
+        if period_ms < 0:
+            self._notify("wb_receiver_enable() called with negative sampling period.")
+            return False
+        self._period_ms = period_ms
+        step_ms = self._step_ms or 1
+        self._grid_ns = -(-period_ms // step_ms) * step_ms * _NS_PER_MS
+        self._sampled_ns = now
+        return True
+
+    def disable(self) -> None:
+        """Stops listening; what is queued stays."""
+        self._period_ms = 0
+
+    def getSamplingPeriod(self) -> int:
+        """The period in ms, 0 when disabled."""
+        return self._period_ms
+
+    def getQueueLength(self) -> int:
+        """Packets that can be read."""
+        if not self.enabled:
+            self._notify(
+                "wb_receiver_get_queue_length() called for a disabled device! "
+                "Please use: wb_receiver_enable()."
+            )
+        return len(self._queue)
+
+    def nextPacket(self) -> C | None:
+        """Removes and returns the head packet; None, silently, when there is none."""
+        if not self._queue:
+            return None
+        copy = self._queue.popleft()
+        self._used -= len(copy.packet.data)
+        return copy
+
+    @property
+    def head(self) -> C | None:
+        """The head packet, left where it is."""
+        return self._queue[0] if self._queue else None
+
+    def getData(self) -> bytes:
+        """The head packet's bytes; empty, and said, when there is none."""
+        copy = self._head("wb_receiver_get_data")
+        return copy.packet.data if copy else b""
+
+    def getDataSize(self) -> int:
+        """The head packet's length; -1, and said, when there is none."""
+        copy = self._head("wb_receiver_get_data_size")
+        return len(copy.packet.data) if copy else -1
+
+    def getSignalStrength(self) -> float:
+        """The head packet's signal strength; NaN, and said, when there is none."""
+        copy = self._head("wb_receiver_get_signal_strength")
+        return copy.signal_strength if copy else math.nan
+
+    def getEmitterDirection(self) -> tuple[float, float, float]:
+        """Where the head packet came from; NaN x 3, and said, when there is none."""
+        copy = self._head("wb_receiver_get_emitter_direction")
+        return copy.direction if copy else _UNKNOWN_DIRECTION
+
+    @property
+    def rssi_dbm(self) -> float | None:
+        """The head packet's RSSI; None when it has none or there is no packet."""
+        return self._queue[0].packet.rssi_dbm if self._queue else None
+
+    @property
+    def sent_ns(self) -> int | None:
+        """When the head packet left its sender."""
+        return self._queue[0].packet.sent_ns if self._queue else None
+
+    @property
+    def arrived_ns(self) -> int | None:
+        """When the head packet came in here."""
+        return self._queue[0].arrived_ns if self._queue else None
+
+    def getChannel(self) -> int:
+        """The channel listened to; -1 is all."""
+        return self._channel
+
+    def setChannel(self, channel: int) -> bool:
+        """Changes the channel; False, and said, when not allowed. The current one: nothing."""
+        if channel == self._channel:
+            return True
+        if channel < BROADCAST:
+            self._notify(
+                f"wb_receiver_set_channel() called with an invalid channel={channel}. "
+                "Please use a channel inside the range [-1,inf)."
+            )
+            return False
+        if self.fields.allowedChannels and channel not in self.fields.allowedChannels:
+            self._notify(
+                f"wb_receiver_set_channel() called with channel={channel}, "
+                "which is not between allowed channels. Please use an allowed channel."
+            )
+            return False
+        self._channel = self._asked_channel = channel
+        return True
+
+    def _head(self, function: str) -> C | None:
+        if not self._queue:
+            self._notify(f"{function}(): the receiver queue is empty.")
+            return None
+        return self._queue[0]
+
+    def _admit(self, copy: C) -> str:
+        size = len(copy.packet.data)
+        limit = self.fields.bufferSize
+        if limit != UNLIMITED and size > limit - self._used:
+            return "overflow"
+        if size > CAP_BYTES - self._used:
+            return "cap"
+        self._queue.append(copy)
+        self._used += size
+        return ""

@@ -1,0 +1,265 @@
+"""The ledger: every packet is somewhere, and what was lost was lost for a reason.
+
+The one place of counts. Each owner counts what it does; `queued` is asked from the queue itself,
+so the equations are checks and not definitions:
+
+    emitter   offered = accepted + rejected;  accepted = departed + queued + expired
+    medium    departed = heard + unheard, per source;  all copies = all copies at stations
+    station   accepted = delivered + queued + refused + expired  (in flight counts as queued)
+
+Whoever counts does so before it lets anybody else run; then the equations hold at any instant.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+
+def _none() -> int:
+    return 0
+
+
+class EmitterCount:
+    """What became of the packets offered to one emitter."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.queued: Callable[[], int] = _none
+        self.offered = 0
+        self.accepted = 0
+        self.departed = 0
+        self.rejected: Counter[str] = Counter()
+        self.expired: Counter[str] = Counter()
+
+    def offer(self, reason: str) -> None:
+        """One packet was offered: accepted when the reason is "", else rejected for it."""
+        self.offered += 1
+        if reason:
+            self.rejected[reason] += 1
+        else:
+            self.accepted += 1
+
+    def depart(self) -> None:
+        """One packet left the queue and enters the medium next."""
+        self.departed += 1
+
+    def expire(self, count: int, reason: str) -> None:
+        """The queue was given up with `count` packets in it."""
+        if count:
+            self.expired[reason] += count
+
+    def violations(self) -> list[str]:
+        """What does not add up, in words."""
+        wrong = []
+        rejected, expired, queued = self.rejected.total(), self.expired.total(), self.queued()
+        if self.offered != self.accepted + rejected:
+            wrong.append(
+                f"emitter {self.name}: offered {self.offered} != "
+                f"accepted {self.accepted} + rejected {rejected}"
+            )
+        if self.accepted != self.departed + queued + expired:
+            wrong.append(
+                f"emitter {self.name}: accepted {self.accepted} != "
+                f"departed {self.departed} + queued {queued} + expired {expired}"
+            )
+        return wrong
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "offered": self.offered,
+            "accepted": self.accepted,
+            "rejected": dict(self.rejected),
+            "departed": self.departed,
+            "queued": self.queued(),
+            "expired": self.expired.total(),
+            "expired_by": dict(self.expired),
+        }
+
+
+class SourceCount:
+    """What became of the packets of one source on the medium."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.packets = 0
+        self.heard = 0
+        self.copies = 0
+        self.unheard: Counter[str] = Counter()
+
+    def enter(self, copies: int, reason: str) -> None:
+        """One packet entered and found this many listeners; none: for this reason."""
+        self.packets += 1
+        if copies:
+            self.heard += 1
+            self.copies += copies
+        else:
+            self.unheard[reason] += 1
+
+    def violations(self) -> list[str]:
+        """What does not add up, in words."""
+        unheard = self.unheard.total()
+        if self.packets == self.heard + unheard:
+            return []
+        return [
+            f"medium: packets of {self.name} {self.packets} != "
+            f"heard {self.heard} + unheard {unheard}"
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the report."""
+        return {"heard": self.heard, "copies": self.copies, "unheard": dict(self.unheard)}
+
+
+class StationCount:
+    """What became of the copies for one receiver or hardware station.
+
+    `inbound` counts what its hardware heard: each enters the medium, or is our own echo. An echo
+    is accepted and refused at once, so that it stands in the equation with its reason.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.queued: Callable[[], int] = _none
+        self.in_flight = 0  # matched by the medium, not handed over yet
+        self.accepted = 0
+        self.delivered = 0
+        self.expired: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.inbound = 0
+        self.echoes = 0
+
+    def accept(self) -> None:
+        """The medium matched a copy for this station."""
+        self.accepted += 1
+        self.in_flight += 1
+
+    def arrive(self) -> None:
+        """The copy is being handed over: from here on its owner counts it."""
+        self.in_flight -= 1
+
+    def deliver(self) -> None:
+        """A copy reached its end: read, last byte out, or acknowledged."""
+        self.delivered += 1
+
+    def refuse(self, reason: str, count: int = 1) -> None:
+        """A copy is lost for this reason."""
+        self.refused[reason] += count
+
+    def expire(self, count: int, reason: str) -> None:
+        """The queue was given up with `count` copies in it."""
+        if count:
+            self.expired[reason] += count
+
+    def hear(self) -> None:
+        """The hardware heard a packet that enters the medium next."""
+        self.inbound += 1
+
+    def echo(self) -> None:
+        """The hardware heard what another of our modules had sent."""
+        self.inbound += 1
+        self.echoes += 1
+        self.accepted += 1
+        self.refused["own_echo"] += 1
+
+    def unaccounted(self) -> int:
+        """Copies accepted that are nowhere; 0 when all is well."""
+        known = self.delivered + self.in_flight + self.queued()
+        return self.accepted - known - self.refused.total() - self.expired.total()
+
+    def violations(self) -> list[str]:
+        """What does not add up, in words."""
+        if self.unaccounted() == 0:
+            return []
+        return [
+            f"station {self.name}: accepted {self.accepted} != delivered {self.delivered} + "
+            f"queued {self.queued() + self.in_flight} + refused {self.refused.total()} + "
+            f"expired {self.expired.total()}"
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "accepted": self.accepted,
+            "delivered": self.delivered,
+            "queued": self.queued() + self.in_flight,
+            "refused": dict(self.refused),
+            "expired": self.expired.total(),
+            "expired_by": dict(self.expired),
+            "inbound": self.inbound,
+        }
+
+
+class Ledger:
+    """All counts of one gateway."""
+
+    def __init__(self) -> None:
+        self._emitters: dict[str, EmitterCount] = {}
+        self._stations: dict[str, StationCount] = {}
+        self._sources: dict[str, SourceCount] = {}
+
+    def emitter(self, name: str, queued: Callable[[], int] | None = None) -> EmitterCount:
+        """The counts of this emitter; `queued` tells how many packets its queue really holds."""
+        count = self._emitters.setdefault(name, EmitterCount(name))
+        if queued is not None:
+            count.queued = queued
+        return count
+
+    def station(self, name: str, queued: Callable[[], int] | None = None) -> StationCount:
+        """The counts of this receiver or hardware station; `queued` as above."""
+        count = self._stations.setdefault(name, StationCount(name))
+        if queued is not None:
+            count.queued = queued
+        return count
+
+    def source(self, name: str) -> SourceCount:
+        """The medium's counts of what this emitter or hardware station put into it."""
+        return self._sources.setdefault(name, SourceCount(name))
+
+    def violations(self) -> list[str]:
+        """Everything that does not add up, in words; empty when all is well."""
+        wrong = [line for count in self._emitters.values() for line in count.violations()]
+        wrong += [line for count in self._sources.values() for line in count.violations()]
+        wrong += [line for count in self._stations.values() for line in count.violations()]
+        for name, emitter in self._emitters.items():
+            wrong += self._entered(f"emitter {name}: departed", emitter.departed, name)
+        for name, station in self._stations.items():
+            heard = station.inbound - station.echoes
+            wrong += self._entered(f"station {name}: inbound without echoes", heard, name)
+        copies = sum(source.copies for source in self._sources.values())
+        accepted = sum(count.accepted - count.echoes for count in self._stations.values())
+        if copies != accepted:
+            wrong.append(f"medium: copies {copies} != accepted at the stations {accepted}")
+        return wrong
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report's `emitters`, `stations` and `medium`."""
+        sources = list(self._sources.values())
+        unheard: Counter[str] = Counter()
+        for source in sources:
+            unheard.update(source.unheard)
+        return {
+            "emitters": {
+                name: count.as_dict() | self._entered_dict(name)
+                for name, count in self._emitters.items()
+            },
+            "stations": {
+                name: count.as_dict() | self._entered_dict(name)
+                for name, count in self._stations.items()
+            },
+            "medium": {
+                "packets": sum(source.packets for source in sources),
+                "copies": sum(source.copies for source in sources),
+                "unheard": dict(unheard),
+            },
+        }
+
+    def _entered(self, what: str, sent: int, name: str) -> list[str]:
+        source = self._sources.get(name)
+        packets = source.packets if source else 0
+        return [] if sent == packets else [f"{what} {sent} != entered the medium {packets}"]
+
+    def _entered_dict(self, name: str) -> dict[str, Any]:
+        return self._sources.get(name, SourceCount(name)).as_dict()

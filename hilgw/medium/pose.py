@@ -1,0 +1,89 @@
+"""Where a body is: position in metres and orientation, as Webots' `translation` and `rotation`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hilgw.errors import ConfigError
+
+Vector = tuple[float, float, float]
+Rows = tuple[Vector, Vector, Vector]
+
+_IDENTITY: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """A frame in the world. rows: its rotation matrix; columns are its axes in the world."""
+
+    position: Vector = (0.0, 0.0, 0.0)
+    rows: Rows = _IDENTITY
+
+    @classmethod
+    def from_axis_angle(cls, position: Vector, rotation: tuple[float, float, float, float]) -> Pose:
+        """From Webots' rotation: axis x, y, z (any length but 0) and angle in rad."""
+        x, y, z, angle = rotation
+        length = math.hypot(x, y, z)
+        if not (math.isfinite(angle) and math.isfinite(length)) or length == 0.0:
+            raise ConfigError(
+                f"rotation {rotation} has no axis", where="rotation", fix="e.g. [0, 0, 1, 0]"
+            )
+        s = math.sin(angle / 2) / length
+        return cls.from_quaternion(position, (x * s, y * s, z * s, math.cos(angle / 2)))
+
+    @classmethod
+    def from_quaternion(
+        cls, position: Vector, quaternion: tuple[float, float, float, float]
+    ) -> Pose:
+        """From a quaternion x, y, z, w of any length but 0."""
+        length = math.hypot(*quaternion)
+        if not math.isfinite(length) or length == 0.0:
+            raise ConfigError(f"quaternion {quaternion} is no rotation", where="quaternion")
+        if not all(map(math.isfinite, position)):
+            raise ConfigError(f"position {position} is no place", where="position")
+        x, y, z, w = (component / length for component in quaternion)
+        rows = (
+            (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+            (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+            (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
+        )
+        x, y, z = position
+        return cls((float(x), float(y), float(z)), rows)
+
+    def axis(self, index: int) -> Vector:
+        """One of the frame's axes (0: x, 1: y, 2: z) in the world."""
+        a, b, c = self.rows
+        return (a[index], b[index], c[index])
+
+    def to_local(self, point: Vector) -> Vector:
+        """A point of the world in this frame."""
+        px, py, pz = self.position
+        x, y, z = point[0] - px, point[1] - py, point[2] - pz
+        a, b, c = self.rows
+        return (
+            a[0] * x + b[0] * y + c[0] * z,
+            a[1] * x + b[1] * y + c[1] * z,
+            a[2] * x + b[2] * y + c[2] * z,
+        )
+
+    def to_world(self, point: Vector) -> Vector:
+        """A point of this frame in the world."""
+        x, y, z = point
+        px, py, pz = self.position
+        a, b, c = self.rows
+        return (
+            px + a[0] * x + a[1] * y + a[2] * z,
+            py + b[0] * x + b[1] * y + b[2] * z,
+            pz + c[0] * x + c[1] * y + c[2] * z,
+        )
+
+    def compose(self, mount: Pose) -> Pose:
+        """The pose in the world of something mounted on this frame at `mount`."""
+        columns = tuple(zip(*mount.rows, strict=True))
+        x, y, z = (
+            tuple(sum(a * b for a, b in zip(row, column, strict=True)) for column in columns)
+            for row in self.rows
+        )
+        rows = ((x[0], x[1], x[2]), (y[0], y[1], y[2]), (z[0], z[1], z[2]))
+        return Pose(self.to_world(mount.position), rows)
