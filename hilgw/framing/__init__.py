@@ -1,0 +1,71 @@
+"""Framings by name: packets on a byte stream. What each is for stands in docs/framing.md."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hilgw.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hilgw.framing.base import Framing, FramingClass
+
+KINDS = ("cobs", "gap", "hdlc", "length", "lines", "slip")
+# Complete short names, for help texts and suggestions; every CRC name may follow a dash.
+SHORT_NAMES = (
+    "cobs-crc16",
+    "cobs-crc32",
+    "cobs",
+    "slip",
+    "slip-crc16",
+    "slip-crc32",
+    "lines",
+    "lines-crlf",
+    "lines-cr",
+    "hdlc",
+    "hdlc-crc32",
+    "length",
+    "length-crc32",
+    "gap:20ms",
+)
+
+
+def create(spec: Any) -> Framing:
+    """A new framing from a short name ("cobs-crc16", "gap:20ms") or a framing's settings.
+
+    ConfigError for a name that is none, or for settings that contradict each other.
+    """
+    settings = parse(spec) if isinstance(spec, str) else spec
+    kind = getattr(settings, "framing", None)
+    if kind not in KINDS:
+        raise ConfigError(f"{spec!r} is neither the name nor the settings of a framing")
+    return _framing_class(kind)(settings)
+
+
+def parse(name: str) -> Any:
+    """The settings a short name stands for: KIND[-variant][:argument]."""
+    head, _, argument = name.strip().lower().partition(":")
+    kind, _, variant = head.partition("-")
+    if kind not in KINDS:
+        close = difflib.get_close_matches(name.strip().lower(), [*SHORT_NAMES, *KINDS], n=1)
+        fix = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(SHORT_NAMES)}"
+        raise ConfigError(f"unknown framing '{name}'", fix=fix)
+    return _framing_class(kind).parse(variant, argument)
+
+
+def settings_classes() -> tuple[type[Any], ...]:
+    """The settings of all framings, told apart by their field `framing`."""
+    return tuple(_framing_class(kind).Settings for kind in KINDS)
+
+
+def c_extensions() -> dict[str, bool]:
+    """Library -> whether its C form is active; without a compiler both install without it."""
+    from hilgw.framing import cobs, crc
+
+    return {"cobs": cobs.is_c_extension_active(), "crcmod": crc.is_c_extension_active()}
+
+
+def _framing_class(kind: str) -> FramingClass:
+    framing: FramingClass = import_module(f"{__name__}.{kind}").FRAMING
+    return framing

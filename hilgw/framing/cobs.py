@@ -1,0 +1,131 @@
+"""COBS with a CRC: bounded overhead, all byte values, resynchronised by the next 0x00.
+
+Wire: COBS(payload, CRC), 0x00. Cheshire and Baker, "Consistent Overhead Byte Stuffing", 1999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from cobs import cobs
+
+from hilgw.framing.base import (
+    BAD_CODE,
+    BAD_CRC,
+    LONGEST_PAYLOAD,
+    TOO_LONG,
+    TOO_SHORT,
+    refuse_argument,
+)
+from hilgw.framing.crc import NONE, Checksum, Update
+from hilgw.framing.delimited import Delimited
+from hilgw.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CobsSettings:
+    """COBS framing; as they stand, the settings are those of the short name cobs-crc16."""
+
+    framing: Literal["cobs"] = setting("kind of framing", "cobs", choices=("cobs",))
+    crc: str = setting("CRC behind the payload, inside the COBS, or none", "crc-ccitt-false")
+    crc_order: Literal["big", "little"] = setting(
+        "byte order of the CRC", "big", choices=("big", "little")
+    )
+    max_payload: int = setting("longest packet", 4096, ge=1, le=LONGEST_PAYLOAD, unit="byte")
+    leading_delimiter: bool = setting(
+        "a 0x00 before each frame as well: noise on an idle line then spoils no frame", False
+    )
+
+
+DEFAULTS = CobsSettings()
+_decode: Callable[[bytes], bytes] = cobs.decode
+_encode: Callable[[bytes], bytes] = cobs.encode
+
+
+def is_c_extension_active() -> bool:
+    """Whether the cobs package runs in C; without a compiler it installs silently without."""
+    return bool(cobs._using_extension)
+
+
+class Cobs(Delimited):
+    """See the module. `Cobs()` is cobs-crc16."""
+
+    Settings: ClassVar[type[CobsSettings]] = CobsSettings
+
+    def __init__(self, settings: CobsSettings = DEFAULTS) -> None:
+        self._checksum = checksum = Checksum(settings.crc, settings.crc_order)
+        longest = cobs.max_encoded_length(settings.max_payload + checksum.size)
+        super().__init__("cobs", b"\0", settings.max_payload, longest)
+        self._seal = checksum.seal
+        self._lead = b"\0" if settings.leading_delimiter else b""
+        self.max_encoded += len(self._lead)
+        # Good frames are told by one comparison where the CRC over everything is a constant;
+        # where it is none, that comparison never holds and each frame takes the careful way.
+        self._quick: tuple[Update, int, int, int] = (_never, 0, 0, 0)
+        if checksum.crc and checksum.residue is not None:
+            crc = checksum.crc
+            self._quick = (crc.update, crc.start, checksum.residue, -checksum.size)
+
+    @staticmethod
+    def parse(variant: str, argument: str) -> CobsSettings:
+        refuse_argument("cobs", argument)
+        return CobsSettings(crc=variant or NONE)
+
+    def encode(self, payload: bytes) -> bytes:
+        if len(payload) > self.max_payload:
+            self._require_size(payload)
+        return self._lead + _encode(self._seal(payload)) + b"\0"
+
+    def feed(self, data: bytes, now: int = 0) -> list[bytes]:
+        frame, found, more = data.partition(b"\0")
+        if found and not more and not self._rest and not self._skipping:
+            update, start, residue, tail = self._quick
+            try:
+                sealed = _decode(frame)
+            except cobs.DecodeError:
+                sealed = b""
+            if update(sealed, start) == residue:
+                payload = sealed[:tail]
+                if 0 < len(payload) <= self.max_payload:
+                    return [payload]
+        return Delimited.feed(self, data)
+
+    def _unwrap_all(self, frames: list[bytes]) -> list[bytes]:
+        """All at once while all are good, which is nearly always; else each with its reason."""
+        update, start, residue, tail = self._quick
+        try:
+            payloads = [s[:tail] for s in map(_decode, frames) if update(s, start) == residue]
+        except cobs.DecodeError:
+            return super()._unwrap_all(frames)
+        if (
+            len(payloads) == len(frames)
+            and b"" not in payloads  # an empty packet, or a frame shorter than its CRC
+            and max(map(len, payloads)) <= self.max_payload
+        ):
+            return payloads
+        if b"" in frames:
+            frames = [frame for frame in frames if frame]
+            return self._unwrap_all(frames) if frames else []
+        return super()._unwrap_all(frames)
+
+    def _unwrap(self, frame: bytes) -> bytes | str:
+        try:
+            sealed = _decode(frame)
+        except cobs.DecodeError:
+            return BAD_CODE
+        if len(sealed) < self._checksum.size:
+            return TOO_SHORT
+        if len(sealed) > self.max_payload + self._checksum.size:
+            return TOO_LONG
+        if not self._checksum.holds(sealed):
+            return BAD_CRC
+        return sealed[: len(sealed) - self._checksum.size]
+
+
+def _never(data: bytes, start: int) -> int:
+    return -1
+
+
+FRAMING = Cobs

@@ -1,0 +1,192 @@
+"""CRCs by name or by polynomial, and the checksum at the end of a frame.
+
+crcmod computes them; the two polynomials that the standard library has in C (`binascii.crc_hqx`,
+`zlib.crc32`) go there, as they are faster still and need no compiler.
+"""
+
+from __future__ import annotations
+
+import binascii
+import difflib
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+import crcmod
+from crcmod import predefined
+
+from hilgw.errors import ConfigError
+
+ByteOrder = Literal["big", "little"]
+Update = Callable[[bytes, int], int]
+
+NONE = "none"
+# Names of the CRC RevEng catalogue and of everyday use that crcmod spells differently.
+ALIASES = {
+    "crc16": "crc-ccitt-false",
+    "crc-16-ibm-3740": "crc-ccitt-false",
+    "crc-16-autosar": "crc-ccitt-false",
+    "ccitt-false": "crc-ccitt-false",
+    "crc-16-spi-fujitsu": "crc-aug-ccitt",
+    "crc-16-aug-ccitt": "crc-aug-ccitt",
+    "crc-16-xmodem": "xmodem",
+    "crc-16-kermit": "kermit",
+    "crc-ccitt": "kermit",
+    "crc-16-modbus": "modbus",
+    "crc-16-ibm-sdlc": "x-25",
+    "crc-16-x-25": "x-25",
+    "x25": "x-25",
+    "crc-16-arc": "crc-16",
+    "arc": "crc-16",
+    "crc-16-umts": "crc-16-buypass",
+    "buypass": "crc-16-buypass",
+    "crc-16-maxim-dow": "crc-16-maxim",
+    "mcrf4xx": "crc-16-mcrf4xx",
+    "crc-8-smbus": "crc-8",
+    "crc-8-maxim-dow": "crc-8-maxim",
+    "crc32": "crc-32",
+    "crc-32-iso-hdlc": "crc-32",
+    "crc-32-iscsi": "crc-32c",
+    "crc-32-jamcrc": "jamcrc",
+    "crc-32-cksum": "posix",
+    "crc-32-mpeg-2": "crc-32-mpeg",
+    "crc-32-xfer": "xfer",
+}
+_CUSTOM = re.compile(r"(poly|init|rev|xorOut)=(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Crc:
+    """One CRC of `size` bytes.
+
+    poly has its top bit set (0x11021). start is the CRC of no bytes; update(data, crc) continues
+    from the CRC of what came before. reversed: bits go in lowest first.
+    """
+
+    name: str
+    poly: int
+    start: int
+    reversed: bool
+    xor_out: int
+    update: Update = field(compare=False, repr=False)
+
+    @property
+    def size(self) -> int:
+        return (self.poly.bit_length() - 1) // 8
+
+    @property
+    def natural_order(self) -> ByteOrder:
+        """The byte order in which the CRC of a message and its CRC is a constant."""
+        return "little" if self.reversed else "big"
+
+    def compute(self, data: bytes) -> int:
+        return self.update(data, self.start)
+
+
+def is_c_extension_active() -> bool:
+    """Whether crcmod runs in C; without a compiler it installs silently as pure Python."""
+    # crcmod's package hides its own submodule behind its name; `from` finds it all the same.
+    from crcmod.crcmod import _usingExtension
+
+    return bool(_usingExtension)
+
+
+def catalogue() -> list[str]:
+    """The names `named` knows, aliases included."""
+    return sorted([*(row[0] for row in predefined._crc_definitions_table), *ALIASES])
+
+
+@lru_cache(maxsize=64)
+def named(name: str) -> Crc:
+    """A CRC by its name, or by "poly=0x11021,init=0xFFFF,rev=false,xorOut=0"; or ConfigError.
+
+    In the second form init is the register before the first byte, as bits of the polynomial's
+    direction (crcmod's and the catalogues' agree but for reversed, asymmetric values).
+    """
+    if "=" in name:
+        return _custom(name)
+    key = re.sub(r"[ _/]+", "-", name.strip().lower())
+    key = ALIASES.get(key, key)
+    for crc_name, _, poly, rev, start, xor_out, _ in predefined._crc_definitions_table:
+        if crc_name == key:
+            return Crc(key, poly, start, rev, xor_out, _update(poly, start, rev, xor_out))
+    close = difflib.get_close_matches(key, catalogue(), n=1)
+    fix = f"did you mean '{close[0]}'?" if close else "see docs/framing.md for the names"
+    raise ConfigError(f"unknown CRC '{name}'", fix=fix)
+
+
+def polynomial(poly: int, init: int, rev: bool, xor_out: int) -> Crc:
+    """A CRC by its parameters; ConfigError when crcmod cannot compute it."""
+    width = poly.bit_length() - 1
+    if width not in (8, 16, 24, 32, 64):
+        raise ConfigError(
+            f"CRC polynomial {poly:#x} has degree {width}",
+            fix="write it with its top bit, of degree 8, 16, 24, 32 or 64 (0x11021)",
+        )
+    if not (0 <= init < 1 << width and 0 <= xor_out < 1 << width):
+        raise ConfigError(f"init and xorOut of CRC polynomial {poly:#x} must fit {width} bits")
+    start = init ^ xor_out
+    name = f"poly={poly:#x},init={init:#x},rev={str(rev).lower()},xorOut={xor_out:#x}"
+    return Crc(name, poly, start, rev, xor_out, _update(poly, start, rev, xor_out))
+
+
+def _update(poly: int, start: int, rev: bool, xor_out: int) -> Update:
+    if (poly, rev, xor_out) == (0x11021, False, 0):
+        return binascii.crc_hqx
+    if (poly, rev, xor_out) == (0x104C11DB7, True, 0xFFFFFFFF):
+        return zlib.crc32
+    function: Update = crcmod.mkCrcFun(poly, initCrc=start, rev=rev, xorOut=xor_out)
+    return function
+
+
+def _custom(text: str) -> Crc:
+    parts = [part.strip() for part in text.split(",")]
+    matches = [_CUSTOM.fullmatch(part) for part in parts]
+    values = {match[1]: match[2] for match in matches if match}
+    try:
+        if len(values) != len(parts) or "poly" not in values:
+            raise ValueError(text)
+        rev = {"true": True, "false": False}[values.get("rev", "false")]
+        numbers = [int(values.get(key, "0"), 0) for key in ("poly", "init", "xorOut")]
+    except (ValueError, KeyError):
+        raise ConfigError(
+            f"cannot read the CRC '{text}'",
+            fix="write it like poly=0x11021,init=0xFFFF,rev=false,xorOut=0x0",
+        ) from None
+    return polynomial(numbers[0], numbers[1], rev, numbers[2])
+
+
+class Checksum:
+    """A CRC behind a message, in a byte order; the name "none" stands for no CRC at all."""
+
+    def __init__(self, name: str, order: ByteOrder) -> None:
+        self.crc = None if name == NONE else named(name)
+        self.order: ByteOrder = order
+        self.size = self.crc.size if self.crc else 0
+        if self.crc:
+            self._update, self._start = self.crc.update, self.crc.start
+
+    @property
+    def residue(self) -> int | None:
+        """The CRC of every good message with its CRC; None where that is no constant."""
+        if not self.crc or self.order != self.crc.natural_order:
+            return None
+        return self.crc.compute(self.seal(b""))
+
+    def seal(self, message: bytes) -> bytes:
+        """The message with its CRC behind it."""
+        if not self.size:
+            return message
+        crc = self._update(message, self._start)
+        return message + crc.to_bytes(self.size, self.order)
+
+    def holds(self, sealed: bytes) -> bool:
+        """Whether the last bytes are the CRC of those before; needs at least `size` bytes."""
+        if not self.size:
+            return True
+        return self._update(sealed[: -self.size], self._start) == int.from_bytes(
+            sealed[-self.size :], self.order
+        )

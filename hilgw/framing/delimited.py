@@ -1,0 +1,91 @@
+"""The common part of framings whose frames end in a delimiter that cannot occur inside."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hilgw.errors import FrameError
+from hilgw.framing.base import TOO_LONG, TRUNCATED
+
+
+class Delimited:
+    """Cuts a stream at a delimiter. A subclass turns one frame into its payload, and back.
+
+    Resynchronises at the next delimiter. Holds at most one frame: a longer run of bytes is
+    dropped, counted once, until a delimiter comes.
+    """
+
+    pause_ns = 0
+
+    def __init__(self, name: str, delimiter: bytes, max_payload: int, max_body: int) -> None:
+        """max_body: length of the longest frame between two delimiters."""
+        self.name = name
+        self.max_payload = max_payload
+        self.max_encoded = max_body + len(delimiter)
+        self.dropped: Counter[str] = Counter()
+        self._delimiter = delimiter
+        self._max_body = max_body
+        # A delimiter of several bytes may be cut: so much of it may still be at the buffer's end.
+        self._overlap = len(delimiter) - 1
+        self._rest = b""
+        self._skipping = False
+
+    def feed(self, data: bytes, now: int = 0) -> list[bytes]:
+        if self._rest:
+            data = self._rest + data
+        frames = data.split(self._delimiter)
+        rest = frames.pop()
+        if self._skipping and frames:
+            del frames[0]  # the end of the frame that was too long
+            self._skipping = False
+        if len(rest) > self._max_body + self._overlap:
+            rest = self._skip(rest)
+        self._rest = rest
+        return self._unwrap_all(frames) if frames else []
+
+    def next_deadline(self) -> int | None:
+        return None
+
+    def expire(self, now: int) -> list[bytes]:
+        return []
+
+    @property
+    def held(self) -> int:
+        return len(self._rest)
+
+    def reset(self) -> None:
+        if self._rest and not self._skipping:
+            self.dropped[TRUNCATED] += 1
+        self._rest = b""
+        self._skipping = False
+
+    def _skip(self, rest: bytes) -> bytes:
+        if not self._skipping:
+            self.dropped[TOO_LONG] += 1
+            self._skipping = True
+        return rest[len(rest) - self._overlap :]
+
+    def _unwrap_all(self, frames: list[bytes]) -> list[bytes]:
+        payloads = []
+        for frame in frames:
+            if not frame:
+                continue  # two delimiters in a row
+            payload = self._unwrap(frame) if len(frame) <= self._max_body else TOO_LONG
+            if isinstance(payload, bytes):
+                payloads.append(payload)
+            else:
+                self.dropped[payload] += 1
+        return payloads
+
+    def _unwrap(self, frame: bytes) -> bytes | str:
+        """The payload of one frame, or the reason why there is none."""
+        raise NotImplementedError
+
+    def _require_size(self, payload: bytes, least: int = 0) -> None:
+        if len(payload) > self.max_payload:
+            raise FrameError(
+                f"{len(payload)} bytes are too many for {self.name} framing",
+                fix=f"send at most {self.max_payload} bytes, or raise max_payload",
+            )
+        if len(payload) < least:
+            raise FrameError(f"{self.name} framing cannot carry an empty packet")

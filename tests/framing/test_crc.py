@@ -1,0 +1,117 @@
+"""CRCs against published check values: the CRC of the nine ASCII bytes "123456789"."""
+
+import pytest
+
+from hilgw.errors import ConfigError
+from hilgw.framing import crc
+
+MESSAGE = b"123456789"
+# Check values of the CRC RevEng catalogue.
+CHECKS = {
+    "crc-ccitt-false": 0x29B1,
+    "crc-16-ibm-3740": 0x29B1,
+    "crc16": 0x29B1,
+    "x-25": 0x906E,
+    "crc-16-ibm-sdlc": 0x906E,
+    "xmodem": 0x31C3,
+    "crc-aug-ccitt": 0xE5CC,
+    "crc-16-spi-fujitsu": 0xE5CC,
+    "kermit": 0x2189,
+    "modbus": 0x4B37,
+    "crc-16-buypass": 0xFEE8,
+    "crc-16-umts": 0xFEE8,
+    "arc": 0xBB3D,
+    "crc-16-mcrf4xx": 0x6F91,
+    "crc-16-genibus": 0xD64E,
+    "crc-16-usb": 0xB4C8,
+    "crc-16-dnp": 0xEA82,
+    "crc-8": 0xF4,
+    "crc-8-maxim": 0xA1,
+    "crc-24": 0x21CF02,
+    "crc-32": 0xCBF43926,
+    "crc-32c": 0xE3069283,
+    "crc-32-iscsi": 0xE3069283,
+    "crc-32-mpeg-2": 0x0376E6E7,
+    "crc-32-bzip2": 0xFC891918,
+    "posix": 0x765E7680,
+    "jamcrc": 0x340BC6D9,
+    "xfer": 0xBD0BE338,
+    "crc-16-maxim-dow": 0x44C2,
+    "crc-64-we": 0x62EC59E3F1A4F00A,
+    "crc-64-jones": 0xCAA717168609F281,
+}
+
+
+@pytest.mark.parametrize(("name", "check"), CHECKS.items())
+def test_check_value(name: str, check: int) -> None:
+    assert crc.named(name).compute(MESSAGE) == check
+
+
+@pytest.mark.parametrize("name", crc.catalogue())
+def test_every_name_continues_and_has_its_residue(name: str) -> None:
+    one = crc.named(name)
+    assert one.update(MESSAGE[4:], one.update(MESSAGE[:4], one.start)) == one.compute(MESSAGE)
+    natural = crc.Checksum(name, one.natural_order)
+    assert natural.size == one.size
+    for message in (b"", b"\0", MESSAGE, bytes(range(256))):
+        sealed = natural.seal(message)
+        assert one.compute(sealed) == natural.residue
+        assert natural.holds(sealed)
+        assert not natural.holds(sealed[:-1] + bytes([sealed[-1] ^ 0x10]))
+
+
+def test_x25_residue_is_the_good_fcs_of_rfc_1662() -> None:
+    # RFC 1662 C.1: PPPGOODFCS16 is f0b8, before the final complement.
+    assert crc.Checksum("x-25", "little").residue == 0xF0B8 ^ 0xFFFF
+
+
+@pytest.mark.parametrize(("order", "tail"), [("big", b"\x29\xb1"), ("little", b"\xb1\x29")])
+def test_byte_order(order: crc.ByteOrder, tail: bytes) -> None:
+    checksum = crc.Checksum("crc-ccitt-false", order)
+    assert checksum.seal(MESSAGE) == MESSAGE + tail
+    assert checksum.holds(MESSAGE + tail)
+    assert not checksum.holds(MESSAGE + tail[::-1])
+
+
+def test_no_crc() -> None:
+    checksum = crc.Checksum("none", "big")
+    assert (checksum.size, checksum.residue, checksum.seal(b"abc")) == (0, None, b"abc")
+    assert checksum.holds(b"")
+
+
+def test_names_are_read_generously() -> None:
+    assert crc.named("CRC-16/IBM-3740") == crc.named("crc_ccitt_false") == crc.named("crc16")
+
+
+def test_any_polynomial() -> None:
+    named = crc.named("crc-16-dnp")
+    given = crc.named("poly=0x13D65,init=0,rev=true,xorOut=0xFFFF")
+    assert given.compute(MESSAGE) == named.compute(MESSAGE) == 0xEA82
+    assert crc.named(given.name) == given
+    assert crc.polynomial(0x11021, 0xFFFF, False, 0).compute(MESSAGE) == 0x29B1
+    assert crc.polynomial(0x104C11DB7, 0xFFFFFFFF, True, 0xFFFFFFFF).compute(MESSAGE) == 0xCBF43926
+    assert crc.polynomial(0x11021, 0, False, 0xFFFF).compute(MESSAGE) == 0x31C3 ^ 0xFFFF
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("crc-cccitt-false", "did you mean 'crc-ccitt-false'?"),
+        ("", "unknown CRC ''"),
+        ("poly=0x1021", "top bit"),
+        ("poly=0x11021,init=0x10000", "fit 16 bits"),
+        ("poly=0x11021,init=-1", "write it like"),
+        ("poly=0x11021,rev=maybe", "write it like"),
+        ("init=0", "write it like"),
+        ("poly=0x11021,poly=0x11021", "write it like"),
+    ],
+)
+def test_errors_say_what_to_do(text: str, words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        crc.named(text)
+    assert words in str(error.value)
+
+
+def test_c_extension_is_reported() -> None:
+    module = crc.named("modbus").update.__globals__["_crcfun"]
+    assert crc.is_c_extension_active() == (module.__name__ == "crcmod._crcfunext")
