@@ -1,0 +1,5 @@
+.PHONY: run test
+run:
+	@tools/run
+test:
+	@tools/test

@@ -1,0 +1,106 @@
+"""The command line: finds the command, imports only that one, turns errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+from hilgw.errors import HilgwError
+
+COMMANDS = {
+    "run": "run a gateway (the default)",
+    "check": "check configuration files and say every error with its place",
+    "schema": "print the JSON Schema of a configuration file, for editors",
+    "example": "print a configuration that runs as it is",
+    "ports": "list the serial ports of this machine",
+    "adapters": "list the kinds of hardware, their limits and how Webots' fields map",
+    "mock": "run firmware mocks on virtual ports, for any program",
+    "send": "send one packet through a running gateway",
+}
+
+EPILOG = """\
+examples:
+  hilgw --config configs/xbee.yaml
+  hilgw --config configs/xbee.yaml --duration 10s --report out.json
+  hilgw example xbee > my.yaml
+  hilgw COMMAND --help
+
+exit codes:
+  0 success           1 failure           2 usage          3 configuration
+  4 port              5 peer              6 mismatch       7 failsafe latched
+  130 Ctrl-C          143 SIGTERM
+"""
+
+
+def _command_of(arguments: list[str]) -> str | None:
+    """The command named, if any; options of the default command may stand before it."""
+    takes_value = {"--config", "-c", "--set", "--backend", "--duration", "--report"}
+    takes_value |= {"--ready-file", "--control"}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in takes_value:
+            next(rest, None)
+        elif not argument.startswith("-"):
+            return argument
+    return None
+
+
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser with this command's options only: importing all would cost every start."""
+    run = import_module("hilgw.cli.run")
+    parser = argparse.ArgumentParser(
+        prog="hilgw",
+        description="Connects the Emitter and Receiver devices of simulated robots to real serial, "
+        "infra-red and radio hardware.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, help="versions, and which C forms are active")
+    run.add_options(parser)
+    parser.set_defaults(run=run.run)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, help_text in COMMANDS.items():
+        if name == command:
+            import_module(f"hilgw.cli.{name}").add_parser(commands)
+        else:
+            commands.add_parser(name, help=help_text, add_help=False)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, *_: object) -> NoReturn:
+        print_version()
+        sys.exit(0)
+
+
+def print_version() -> None:
+    """The versions, as `--version` says them."""
+    import_module("hilgw.cli.version").show()
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command; returns its exit code."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments == ["--version"]:
+        print_version()
+        return 0
+    try:
+        args = _parser(_command_of(arguments)).parse_args(arguments)
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except HilgwError as error:
+        text = str(error)
+        sys.stderr.write(text + "\n" if text.startswith("hilgw") else f"hilgw: {text}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output left (`hilgw ... | head`): not an error worth a traceback.
+        sys.stderr.close()
+        return 1

@@ -1,0 +1,162 @@
+"""`hilgw [run] --config FILE`: the gateway itself."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from hilgw import __version__
+from hilgw.errors import HilgwError, UsageError
+
+if TYPE_CHECKING:
+    from hilgw.cli.terminal import Terminal
+    from hilgw.config.model import GatewayConfig
+    from hilgw.engine.gateway import Gateway
+
+EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a gateway (the default)",
+        description="Runs the gateway a configuration describes, until Ctrl-C or --duration.",
+        epilog="example: hilgw run --config configs/xbee.yaml --duration 10s --report out.json",
+    )
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `run`; SUPPRESS, because they may stand before or after the command."""
+    from hilgw.cli.text import duration
+
+    def option(*names: str, **kwargs: Any) -> None:
+        parser.add_argument(*names, default=argparse.SUPPRESS, **kwargs)
+
+    option("-c", "--config", metavar="FILE", help="the configuration to run")
+    option(
+        "--set",
+        metavar="PATH=VALUE",
+        action="append",
+        dest="overrides",
+        help="override one value, e.g. --set adapters.xbee0.channel=13 (repeatable)",
+    )
+    option("--backend", metavar="B", help="real, mock, loop or replay:FILE: what ports stand for")
+    option("--duration", metavar="T", type=duration, help="stop after e.g. 10s, 500ms, 2min")
+    option("--report", metavar="FILE", help="write counts and latencies as JSON; -: to stdout")
+    option("--ready-file", metavar="FILE", help="made when all that is required is up")
+    option("--control", metavar="PATH", help="the socket `hilgw send` uses (default: found by it)")
+    option("-q", "--quiet", action="store_true", help="only troubles and the summary")
+    option("-v", "--verbose", action="store_true", help="deliveries too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs until the end; 0, 130 or 143. Raises HilgwError with its own exit code."""
+    config_path = getattr(args, "config", None)
+    if config_path is None:
+        raise UsageError("no configuration named", fix="try hilgw --config configs/xbee.yaml")
+    report = getattr(args, "report", None)
+    out = sys.stderr if report == "-" else sys.stdout
+    signal.signal(signal.SIGTERM, _leave)
+    if not getattr(args, "quiet", False):
+        out.write(f"hilgw {__version__}  {config_path}\n")
+        out.flush()  # the first word within a blink: the imports below take longer
+    from hilgw.config.load import load_config
+
+    loaded = load_config(
+        config_path, getattr(args, "overrides", []), getattr(args, "backend", None)
+    )
+    for warning in loaded.warnings:
+        sys.stderr.write(f"{warning}\n")
+    return asyncio.run(_run(args, loaded.config, out))
+
+
+def _leave(signum: int, _: object) -> None:
+    raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(signum)])
+
+
+async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:
+    from hilgw.cli.terminal import Terminal
+    from hilgw.config.build import build
+
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    stopped_by: list[int] = []
+
+    def on_signal(number: signal.Signals) -> None:
+        if stopped_by:
+            os._exit(EXIT_BY_SIGNAL[number])  # the second Ctrl-C: at once
+        stopped_by.append(EXIT_BY_SIGNAL[number])
+        stop.set()
+
+    for number in EXIT_BY_SIGNAL:
+        loop.add_signal_handler(number, on_signal, number)
+    terminal = Terminal(
+        out, quiet=getattr(args, "quiet", False), verbose=getattr(args, "verbose", False)
+    )
+    gateway = build(config, loop, terminal)
+    fatal: HilgwError | None = None
+    try:
+        await _serve(gateway, args, terminal, stop)
+    except HilgwError as error:
+        fatal = error
+    finally:
+        gateway.close()
+    code = stopped_by[0] if stopped_by else fatal.exit_code if fatal else 0
+    _finish(gateway, args, terminal, code)
+    if fatal is not None and not stopped_by:
+        raise fatal
+    return code
+
+
+async def _serve(
+    gateway: Gateway, args: argparse.Namespace, terminal: Terminal, stop: asyncio.Event
+) -> None:
+    from hilgw.engine.control import ControlServer
+
+    ready_file = getattr(args, "ready_file", None)
+    if ready_file is not None:
+        Path(ready_file).unlink(missing_ok=True)
+    if not getattr(args, "quiet", False):
+        for line in gateway.description:
+            terminal.line(line)
+
+    def on_ready() -> None:
+        terminal.line("ready")
+        if ready_file is not None:
+            _write(ready_file, f"{os.getpid()}\n")
+
+    gateway.on_ready = on_ready
+    control = ControlServer(gateway, getattr(args, "control", None))
+    await control.start()
+    try:
+        await gateway.run(stop, getattr(args, "duration", None))
+    finally:
+        await control.close()
+
+
+def _finish(gateway: Gateway, args: argparse.Namespace, terminal: Terminal, code: int) -> None:
+    import json
+
+    report = {"hilgw": __version__, "config": args.config, "exit_code": code, **gateway.report()}
+    terminal.summary(report)
+    target = getattr(args, "report", None)
+    if target is not None:
+        text = json.dumps(report, indent=2, allow_nan=False) + "\n"
+        if target == "-":
+            sys.stdout.write(text)
+        else:
+            _write(target, text)
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text)
+    except OSError as error:
+        raise HilgwError(f"cannot write: {error.strerror}", where=path) from None

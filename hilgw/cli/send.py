@@ -1,0 +1,66 @@
+"""`hilgw send STATION`: one packet through a running gateway."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from hilgw.errors import HilgwError, UsageError
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "send",
+        help="send one packet through a running gateway",
+        description="Sends one packet out of a robot's emitter (rover.tx) or through a hardware "
+        "station (xbee0) of the gateway that runs on this machine.",
+        epilog='examples: hilgw send rover.tx --channel 12 "hello"\n'
+        "          hilgw send xbee0 --hex '01 ff 00'",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("station", metavar="STATION", help="rover.tx, xbee0 ...")
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="what to send, as UTF-8")
+    parser.add_argument("--hex", metavar="BYTES", help="what to send, as hex digits")
+    parser.add_argument(
+        "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
+    )
+    parser.add_argument("--control", metavar="PATH", help="the gateway's control socket")
+    parser.set_defaults(run=run)
+
+
+def _channel(text: str) -> int:
+    try:
+        channel = int(text, 0)
+    except ValueError:
+        channel = -2
+    if channel < -1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no channel; write a number from -1")
+    return channel
+
+
+def _payload(args: argparse.Namespace) -> bytes:
+    if (args.text is None) == (args.hex is None):
+        raise UsageError("send what?", fix="give TEXT or --hex BYTES, one of them")
+    if args.text is not None:
+        return str(args.text).encode(errors="surrogateescape")
+    try:
+        return bytes.fromhex(args.hex.replace(":", " "))
+    except ValueError:
+        raise UsageError(f"{args.hex!r} is not hex", fix="write pairs of digits: 01 ff 00") from None
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when the packet was queued; 1 when it was refused, with the reason."""
+    data = _payload(args)
+    from hilgw.engine.control import ask, find_gateway
+
+    request = {"do": "send", "station": args.station, "data": data.hex(), "channel": args.channel}
+    answer = asyncio.run(ask(find_gateway(args.control), request))
+    if "error" in answer:
+        error = HilgwError(answer["error"])
+        error.exit_code = answer.get("exit_code", 1)
+        raise error
+    if "refused" in answer:
+        raise HilgwError(f"refused: {answer['refused']}", where=args.station)
+    print(f"{args.station}: {len(data)} B queued")
+    return 0

@@ -1,0 +1,184 @@
+"""The gateway: one medium, the robots and stations on it, and their life from start to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hilgw.engine.observer import Observer, State
+from hilgw.errors import HilgwError, PeerError, PortError
+from hilgw.medium.packet import BROADCAST, Copy, Packet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.engine.mocks import MockHost
+    from hilgw.engine.robot import Robot
+    from hilgw.engine.station import Station
+    from hilgw.engine.supervisor import Supervisor
+    from hilgw.engine.timer import Timer
+    from hilgw.medium.ledger import Ledger
+    from hilgw.medium.medium import Medium
+
+STOP_S = 1.5  # stopping takes no longer, whatever a port does
+COMMAND_SOURCE = "command"  # the emitter `hilgw send` counts under
+
+
+@dataclass(eq=False)
+class Gateway:
+    """Everything that runs, as `hilgw.config.build` put it together."""
+
+    timer: Timer
+    ledger: Ledger
+    medium: Medium
+    observer: Observer
+    robots: dict[str, Robot] = field(default_factory=dict)
+    stations: dict[str, Station] = field(default_factory=dict)
+    supervisors: dict[str, Supervisor] = field(default_factory=dict)
+    hosts: list[MockHost] = field(default_factory=list)
+    on_ready: Callable[[], None] | None = None
+    _ready_said: bool = False
+    _started_ns: int = 0
+
+    # --- life --------------------------------------------------------------------------------
+
+    async def run(self, stop: asyncio.Event, duration_s: float | None = None) -> None:
+        """Runs until `stop` is set or the duration is over; raises the first fatal error."""
+        self._started_ns = self.timer.now()
+        fatal: list[HilgwError] = []
+        tasks = [
+            asyncio.create_task(self._supervise(supervisor, fatal, stop))
+            for supervisor in self.supervisors.values()
+        ]
+        try:
+            for robot in self.robots.values():
+                robot.start()
+            self.check_ready()
+            try:
+                await asyncio.wait_for(stop.wait(), duration_s)
+            except TimeoutError:
+                pass
+        finally:
+            await self._stop(tasks)
+        if fatal:
+            raise fatal[0]
+        if duration_s is not None and not stop.is_set():
+            self._demand_all_up()
+
+    async def _supervise(
+        self, supervisor: Supervisor, fatal: list[HilgwError], stop: asyncio.Event
+    ) -> None:
+        """One supervisor; what ends it ends the gateway, and no other one is delayed by it."""
+        try:
+            await supervisor.run()
+        except HilgwError as error:
+            fatal.append(error)
+            stop.set()
+
+    async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=STOP_S)
+        for robot in self.robots.values():
+            robot.close()
+        for station in self.stations.values():
+            station.close()
+        for host in self.hosts:
+            host.close()
+
+    def _demand_all_up(self) -> None:
+        for name, supervisor in self.supervisors.items():
+            if not supervisor.was_up:
+                error = supervisor.last_error
+                if isinstance(error, PortError):
+                    raise error
+                raise error or PeerError("was never up", where=name)
+
+    def check_ready(self) -> None:
+        """Tells `on_ready`, once, when every station is up."""
+        if not self._ready_said and all(
+            each.state is State.UP for each in self.supervisors.values()
+        ):
+            self._ready_said = True
+            if self.on_ready is not None:
+                self.on_ready()
+
+    # --- traffic -----------------------------------------------------------------------------
+
+    def send(self, station: str, data: bytes, channel: int | None) -> str | None:
+        """A packet from the user: out of a robot's emitter, or through a hardware station.
+
+        Returns None when it was queued, else the reason. Raises HilgwError for an unknown name.
+        """
+        robot, _, device = station.partition(".")
+        if robot in self.robots and device in self.robots[robot].emitters:
+            return self.robots[robot].emitters[device].send(data, channel)
+        if station not in self.stations:
+            raise HilgwError(
+                f"no station {station!r} here", fix="stations: " + ", ".join(self.sendable())
+            )
+        return self._send_through(self.stations[station], data, channel)
+
+    def sendable(self) -> list[str]:
+        """The names `send` takes."""
+        devices = [f"{name}.{d}" for name, robot in self.robots.items() for d in robot.emitters]
+        return [*devices, *self.stations]
+
+    def _send_through(self, station: Station, data: bytes, channel: int | None) -> str | None:
+        count = self.ledger.emitter(COMMAND_SOURCE, lambda: 0)
+        count.offer()
+        if not data:
+            count.reject("invalid")
+            return "invalid"
+        now = self.timer.now()
+        packet = Packet(
+            data=data,
+            channel=station.common.channel if channel is None else channel,
+            type=station.type,
+            source=COMMAND_SOURCE,
+            sent_ns=now,
+        )
+        count.accept()
+        count.depart()
+        if packet.channel != BROADCAST and not station.fits(packet.channel):
+            count.unheard("channel")
+            self.observer.transmitted(packet, (), "channel")
+            return "channel"
+        count.copy()
+        self.observer.transmitted(packet, (station.name,), None)
+        station.deliver(Copy(packet, now))
+        return None
+
+    # --- what happened -----------------------------------------------------------------------
+
+    def report(self) -> dict[str, Any]:
+        """The run in figures, for `--report`: plain JSON types, no NaN."""
+        violations = self.ledger.violations()
+        latency: dict[str, Any] = {}
+        for robot in self.robots.values():
+            for emitter in robot.emitters.values():
+                latency[emitter.name] = {"hop": "queued", **emitter.latency.as_dict()}
+            for receiver in robot.receivers.values():
+                latency[receiver.name] = {"hop": "sampled", **receiver.latency.as_dict()}
+        for station in self.stations.values():
+            latency[station.name] = {"hop": "sent", **station.outward.as_dict()}
+        return {
+            "duration_s": round((self.timer.now() - self._started_ns) / 1e9, 3),
+            **self.ledger.as_dict(),
+            "ledger": {"adds_up": not violations, "violations": violations},
+            "latency": latency,
+            "ports": {
+                name: {
+                    "state": each.state.value,
+                    "reason": each.reason,
+                    "identity": each.station.identity,
+                    "port": each.place,
+                    "opened": each.opened,
+                    "ups": each.ups,
+                }
+                for name, each in self.supervisors.items()
+            },
+            "robots": {name: robot.summary() for name, robot in self.robots.items()},
+        }

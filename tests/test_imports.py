@@ -1,0 +1,82 @@
+"""The import direction of docs/architecture.md, and that pure code stays pure."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LAYERS = [
+    {"errors", "settings", "__init__"},
+    {"devices", "framing"},
+    {"medium", "protocols", "transports"},
+    {"adapters", "bodies", "controllers", "record", "api"},
+    {"engine"},
+    {"config"},
+    {"cli", "web", "testing", "__main__"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+PURE = {"devices", "framing", "medium", "protocols", "adapters", "bodies", "controllers"}
+IMPURE = {"asyncio", "time", "socket", "logging", "threading", "os", "select", "subprocess"}
+MODULES = sorted((ROOT / "hilgw").rglob("*.py"))
+MOCKS = sorted((ROOT / "firmware_mocks").rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(ROOT / "hilgw").parts
+    return parts[0] if len(parts) > 1 else path.stem
+
+
+def imports_of(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names.add(node.module or "")
+            if node.module == "hilgw":
+                names |= {f"hilgw.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_one_way(path: Path) -> None:
+    room = room_of(path)
+    for name in imports_of(path):
+        if not name.startswith("hilgw."):
+            continue
+        other = name.split(".")[1]
+        if other in (room, "__version__"):
+            continue
+        assert LEVEL[other] < LEVEL[room] or other == "errors", f"{room} imports {other}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODULES if room_of(path) in PURE],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_pure_code_does_no_io(path: Path) -> None:
+    found = {name.split(".")[0] for name in imports_of(path)} & IMPURE
+    assert not found, f"{found} imported in pure code"
+
+
+@pytest.mark.parametrize("path", MOCKS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_firmware_mocks_are_independent(path: Path) -> None:
+    for name in imports_of(path):
+        top = name.split(".")[0]
+        assert top == "firmware_mocks" or top in sys.stdlib_module_names, name
+        assert top not in IMPURE, f"{name}: mocks are sans-I/O"
+
+
+def test_one_file_imports_the_serial_library() -> None:
+    users = {
+        path.relative_to(ROOT / "hilgw").as_posix()
+        for path in MODULES
+        if any(name.split(".")[0] in ("serial", "serial_asyncio") for name in imports_of(path))
+    }
+    assert users == {"transports/serial_port.py"}

@@ -1,0 +1,53 @@
+# Sourced by tools/run and tools/test: makes .venv with what $1 ("" or "[test]") needs, once.
+# What the machine lacks is installed with apt as root, else named with the command that does it.
+
+say() { printf '%s\n' "$*" >&2; }
+
+install_debian() { # packages...; false when that is not allowed without a question
+    command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
+    say "installing with apt: $*"
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q "$@" >/dev/null 2>&1 && return 0
+    apt-get update -q >/dev/null 2>&1
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q "$@" >/dev/null
+}
+
+need_python() {
+    if ! command -v python3 >/dev/null 2>&1; then
+        install_debian python3 python3-venv || {
+            say "hilgw needs Python 3.11 or newer: sudo apt-get install python3 python3-venv"
+            exit 1
+        }
+    fi
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+        say "hilgw needs Python 3.11 or newer; this is $(python3 --version 2>&1)"
+        exit 1
+    }
+    # Debian's python3 has the module venv, but not the pip it would put in.
+    python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || install_debian python3-venv || {
+        say "hilgw needs Python's venv: sudo apt-get install python3-venv"
+        exit 1
+    }
+}
+
+want_compiler() {
+    # crcmod (and cobs on some Pythons) has no wheel: without a compiler it is slower, not broken.
+    header=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
+    if command -v cc >/dev/null 2>&1 && [ -e "$header" ]; then return; fi
+    install_debian gcc libc6-dev python3-dev ||
+        say "without a C compiler CRCs are slower: sudo apt-get install gcc libc6-dev python3-dev"
+}
+
+setup() { # extras
+    wanted="$1 $(cksum <pyproject.toml)"
+    stamp=.venv/hilgw$1
+    if [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && [ -x .venv/bin/hilgw ]; then return; fi
+    need_python
+    want_compiler
+    say "setting up .venv (once; takes about a minute)"
+    [ -x .venv/bin/python ] && .venv/bin/python -c pass 2>/dev/null || python3 -m venv --clear .venv
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".$1" || {
+        say "the set-up failed; see above. Is the package index reachable?"
+        exit 1
+    }
+    printf '%s\n' "$wanted" >"$stamp"
+}
