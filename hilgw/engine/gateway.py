@@ -37,6 +37,7 @@ class Gateway:
     stations: dict[str, Station] = field(default_factory=dict)
     supervisors: dict[str, Supervisor] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
+    description: list[str] = field(default_factory=list)
     on_ready: Callable[[], None] | None = None
     _ready_said: bool = False
     _started_ns: int = 0
@@ -105,6 +106,10 @@ class Gateway:
             if self.on_ready is not None:
                 self.on_ready()
 
+    def close(self) -> None:
+        """Releases the timer; after `run` has ended."""
+        self.timer.close()
+
     # --- traffic -----------------------------------------------------------------------------
 
     def send(self, station: str, data: bytes, channel: int | None) -> str | None:
@@ -127,11 +132,12 @@ class Gateway:
         return [*devices, *self.stations]
 
     def _send_through(self, station: Station, data: bytes, channel: int | None) -> str | None:
-        count = self.ledger.emitter(COMMAND_SOURCE, lambda: 0)
-        count.offer()
+        count = self.ledger.emitter(COMMAND_SOURCE)
         if not data:
-            count.reject("invalid")
+            count.offer("invalid")
             return "invalid"
+        count.offer("")
+        count.depart()
         now = self.timer.now()
         packet = Packet(
             data=data,
@@ -140,14 +146,16 @@ class Gateway:
             source=COMMAND_SOURCE,
             sent_ns=now,
         )
-        count.accept()
-        count.depart()
-        if packet.channel != BROADCAST and not station.fits(packet.channel):
-            count.unheard("channel")
+        source = self.ledger.source(COMMAND_SOURCE)
+        if packet.channel != BROADCAST and not station.hears(packet.channel):
+            source.enter(0, "channel")
             self.observer.transmitted(packet, (), "channel")
             return "channel"
-        count.copy()
+        source.enter(1, "")
+        arrivals = self.ledger.station(station.name)
+        arrivals.accept()
         self.observer.transmitted(packet, (station.name,), None)
+        arrivals.arrive()
         station.deliver(Copy(packet, now))
         return None
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hilgw.devices.receiver import Receiver
     from hilgw.engine.observer import Observer
     from hilgw.medium.ledger import Ledger
+    from hilgw.medium.pose import Pose
     from hilgw.transports.base import Handle, Scheduler
 
 
@@ -28,9 +29,11 @@ class EmitterPort:
         emitter: Emitter,
         scheduler: Scheduler,
         ledger: Ledger,
-        transmit: Callable[[Packet], None],
+        transmit: Callable[[Packet, Pose | None], None],
+        pose: Pose | None,
     ) -> None:
         self.name = f"{robot}.{name}"
+        self.pose = pose
         self.emitter = emitter
         self.latency = Latency()
         self._robot = robot
@@ -46,18 +49,22 @@ class EmitterPort:
         channel: for this packet only, as a setChannel before and after it would.
         """
         now = self._scheduler.now()
-        self._count.offer()
-        reason = self.emitter.send(data, now, channel)
-        if reason is not None:
-            self._count.reject(reason)
-            return reason
-        self._count.accept()
+        emitter = self.emitter
+        usual = emitter.getChannel()
+        if channel is not None and not emitter.setChannel(channel):
+            self._count.offer("channel")
+            return "channel"
+        result = emitter.send(data, now)
+        emitter.setChannel(usual)
+        self._count.offer(result.reason)
+        if not result:
+            return result.reason
         self._depart(now)
         return None
 
     def _depart(self, now: int) -> None:
         fields = self.emitter.fields
-        for leaving in self.emitter.departures(now):
+        while (leaving := self.emitter.depart(now)) is not None:
             self._count.depart()
             self.latency.add(now - leaving.offered_ns)
             self._transmit(
@@ -70,7 +77,8 @@ class EmitterPort:
                     range=leaving.range,
                     aperture=fields.aperture,
                     sent_ns=now,
-                )
+                ),
+                self.pose,
             )
         due = self.emitter.next_departure()
         if due != self._due:
@@ -87,8 +95,7 @@ class EmitterPort:
         """The gateway ends: what is still queued expires."""
         if self._timer is not None:
             self._timer.cancel()
-        for _ in range(self.emitter.clear()):
-            self._count.expire()
+        self._count.expire(self.emitter.expire_all(), "stopped")
 
 
 class ReceiverPort:
@@ -98,7 +105,7 @@ class ReceiverPort:
         self,
         robot: str,
         name: str,
-        receiver: Receiver,
+        receiver: Receiver[Copy],
         scheduler: Scheduler,
         ledger: Ledger,
         on_packet: Callable[[str, Copy], None],
@@ -116,8 +123,10 @@ class ReceiverPort:
 
     def deliver(self, copy: Copy) -> None:
         """The medium hands over one copy."""
-        self._count.accept()
-        self.receiver.receive(copy, self._scheduler.now())
+        reason = self.receiver.receive(copy, self._scheduler.now())
+        if reason:
+            self._count.refuse(reason)
+            self._observer.refused(self.name, reason, "not taken by the receiver")
         self._arm()
 
     def _arm(self) -> None:
@@ -129,11 +138,10 @@ class ReceiverPort:
     def _sample(self) -> None:
         self._timer = None
         now = self._scheduler.now()
-        for _ in range(self.receiver.sample(now)):
-            self._count.refuse("overflow")
-            self._observer.refused(self.name, "overflow", "the receiver's buffer is full")
-        while (copy := self.receiver.head()) is not None:
-            self.receiver.nextPacket()
+        for reason in self.receiver.sample(now).reasons:
+            self._count.refuse(reason)
+            self._observer.refused(self.name, reason, "the receiver's buffer is full")
+        while (copy := self.receiver.nextPacket()) is not None:
             self._count.deliver()
             self.latency.add(now - copy.arrived_ns)
             self._observer.delivered(self.name, copy)
@@ -144,8 +152,7 @@ class ReceiverPort:
         """The gateway ends: what nobody read expires."""
         if self._timer is not None:
             self._timer.cancel()
-        for _ in range(self.receiver.clear()):
-            self._count.expire()
+        self._count.expire(self.receiver.expire_all(), "stopped")
 
 
 class Robot:

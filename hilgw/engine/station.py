@@ -82,7 +82,6 @@ class Station:
         self._line = line
         self._scheduler = scheduler
         self._count = ledger.station(name, lambda: self.queued)
-        self._inward = ledger.emitter(name, lambda: 0)
         self._airs = airs
         self._window = window
         self._observer = observer
@@ -109,7 +108,6 @@ class Station:
     def deliver(self, copy: Copy) -> None:
         """The medium hands over one copy to go out."""
         size = len(copy.packet.data)
-        self._count.accept()
         if self._bytes + size > self._limit:
             self._refuse(self._overflow if self.ready else "down", f"queue of {self._limit} B full")
             return
@@ -146,13 +144,17 @@ class Station:
     def close(self) -> None:
         """The gateway ends: what is left expires."""
         self.detach()
-        while self._queue:
-            self._queue.popleft()
-            self._count.expire()
+        self._count.expire(len(self._queue), "stopped")
+        self._queue.clear()
         self._bytes = 0
 
     def fits(self, channel: int) -> bool:
+        """Whether the mapping names this channel."""
         return self.session.channels is not None and channel in self.session.channels
+
+    def hears(self, channel: int) -> bool:
+        """Whether the mapping can carry this channel."""
+        return self.session.channels is None or channel in self.session.channels
 
     # --- from the transport ------------------------------------------------------------------
 
@@ -177,8 +179,7 @@ class Station:
                 case Write(data):
                     self._write(data, now)
                 case Dropped(reason, text):
-                    self._inward.offer()
-                    self._inward.reject(reason)
+                    self._count.drop(reason)
                     self._observer.refused(self.name, reason, text)
                 case Notice(text, once):
                     self._say(text, once)
@@ -208,13 +209,11 @@ class Station:
             self.on_failed(error)
 
     def _hear(self, event: Heard, now: int) -> None:
-        self._inward.offer()
         if self._airs.is_own_echo(self.air, self.name, event.address, event.data, now):
-            self._inward.reject("own_echo")
+            self._count.echo()
             self._observer.refused(self.name, "own_echo", "sent by a module of this gateway")
             return
-        self._inward.accept()
-        self._inward.depart()
+        self._count.hear()
         self._transmit(
             Packet(
                 data=event.data,

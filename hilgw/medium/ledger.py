@@ -130,6 +130,7 @@ class StationCount:
         self.refused: Counter[str] = Counter()
         self.inbound = 0
         self.echoes = 0
+        self.dropped: Counter[str] = Counter()  # heard, and could not become a packet
 
     def accept(self) -> None:
         """The medium matched a copy for this station."""
@@ -164,6 +165,11 @@ class StationCount:
         self.accepted += 1
         self.refused["own_echo"] += 1
 
+    def drop(self, reason: str) -> None:
+        """The hardware heard something that cannot become a packet."""
+        self.inbound += 1
+        self.dropped[reason] += 1
+
     def unaccounted(self) -> int:
         """Copies accepted that are nowhere; 0 when all is well."""
         known = self.delivered + self.in_flight + self.queued()
@@ -189,6 +195,7 @@ class StationCount:
             "expired": self.expired.total(),
             "expired_by": dict(self.expired),
             "inbound": self.inbound,
+            "dropped": dict(self.dropped),
         }
 
 
@@ -226,8 +233,8 @@ class Ledger:
         for name, emitter in self._emitters.items():
             wrong += self._entered(f"emitter {name}: departed", emitter.departed, name)
         for name, station in self._stations.items():
-            heard = station.inbound - station.echoes
-            wrong += self._entered(f"station {name}: inbound without echoes", heard, name)
+            heard = station.inbound - station.echoes - station.dropped.total()
+            wrong += self._entered(f"station {name}: inbound that became packets", heard, name)
         copies = sum(source.copies for source in self._sources.values())
         accepted = sum(count.accepted - count.echoes for count in self._stations.values())
         if copies != accepted:

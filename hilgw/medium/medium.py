@@ -25,6 +25,7 @@ class Medium:
     webots: the version whose cone axis counts. seed: of the noise, drawn per listener.
     on_fault: told (listener, exception) when a listener's `deliver` raised.
     on_notice: told a line for the user, each once.
+    on_transmit: told each packet, the names of those who hear it, and if nobody does, why.
     """
 
     def __init__(
@@ -34,12 +35,14 @@ class Medium:
         seed: int = 0,
         on_fault: Callable[[str, Exception], None] = lambda name, error: None,
         on_notice: Callable[[str], None] = lambda text: None,
+        on_transmit: Callable[[Packet, list[str], str], None] | None = None,
     ) -> None:
         self.ledger = ledger
         self._axis = cone_axis(webots)
         self._seed = seed
         self._on_fault = on_fault
         self._on_notice = on_notice
+        self._on_transmit = on_transmit
         self._listeners = Listeners()
         self._noise: dict[str, Random] = {}
         self._in_flight: deque[tuple[Listener, Copy]] = deque()
@@ -81,6 +84,8 @@ class Medium:
             strength = signal_strength(packet, distance, listener, noise)
             self.ledger.station(listener.name).accept()
             self._in_flight.append((listener, Copy(packet, arrived_ns, strength, towards)))
+        if self._on_transmit is not None:
+            self._on_transmit(packet, [one.name for one, _ in hearing], reason)
         if not self._delivering:
             self._deliver_all()
 
