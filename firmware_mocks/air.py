@@ -1,0 +1,110 @@
+"""The air that radio mocks share: who hears whom, how loud, when.
+
+One band (a channel at an air rate) carries one transmission at a time, in the order asked for.
+Signals weaken by 20 dB per decade of distance. Nothing is random but loss, and what a radio
+itself draws from `random`: one generator, seeded, so a run can be repeated.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from itertools import count
+from typing import Protocol
+
+NEAREST_M = 0.01  # closer antennas are taken to be this far apart
+
+
+class Radio(Protocol):
+    """A radio in the air."""
+
+    name: str
+    position: tuple[float, float, float]
+    sensitivity_dbm: float
+
+    @property
+    def band(self) -> Hashable:
+        """What it is tuned to; equal bands hear each other. None: deaf (off, asleep)."""
+
+    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+        """A whole frame arrived; true when this radio acknowledges it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One frame on the air. power_at_1m_dbm: RSSI one metre away. The band stays taken for
+    `answer_ns` after the frame, the time of an acknowledgement."""
+
+    sender: Radio
+    band: Hashable
+    frame: object
+    power_at_1m_dbm: float
+    duration_ns: int
+    answer_ns: int = 0
+
+
+Sent = Callable[[list[Radio], int], None]
+
+
+class Air:
+    """Radios and what travels between them. loss: the chance that one frame misses one radio."""
+
+    def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
+        if not 0.0 <= loss <= 1.0:
+            raise ValueError(f"loss is {loss}; a chance is between 0 and 1")
+        self.seed = seed
+        self.loss = loss
+        self.random = random.Random(seed)
+        self.radios: list[Radio] = []
+        self._free_at: dict[Hashable, int] = {}
+        self._events: list[tuple[int, int, Callable[[int], None]]] = []
+        self._order = count()
+
+    def join(self, radio: Radio) -> None:
+        self.radios.append(radio)
+
+    def leave(self, radio: Radio) -> None:
+        self.radios.remove(radio)
+
+    def call_at(self, when: int, action: Callable[[int], None]) -> None:
+        """Run `action` at `when`."""
+        heapq.heappush(self._events, (when, next(self._order), action))
+
+    def next_deadline(self) -> int | None:
+        return self._events[0][0] if self._events else None
+
+    def advance(self, now: int) -> None:
+        """Run what is due by `now`; each action gets the time it was due."""
+        while self._events and self._events[0][0] <= now:
+            when, _, action = heapq.heappop(self._events)
+            action(when)
+
+    def transmit(self, signal: Signal, sent: Sent, now: int) -> None:
+        """Send `signal` as soon as its band is free; `sent` then gets who acknowledged it."""
+        start = max(now, self._free_at.get(signal.band, 0))
+        end = start + signal.duration_ns
+        self._free_at[signal.band] = end + signal.answer_ns
+        self.call_at(end, lambda when: self._arrive(signal, sent, when))
+
+    def _arrive(self, signal: Signal, sent: Sent, now: int) -> None:
+        acknowledged = []
+        for radio in tuple(self.radios):
+            if radio is signal.sender or radio.band is None or radio.band != signal.band:
+                continue
+            rssi = self.rssi_dbm(signal, radio)
+            if rssi < radio.sensitivity_dbm or self._lost():
+                continue
+            if radio.hear(signal, rssi, now) and not self._lost():
+                acknowledged.append(radio)
+        self.call_at(now + signal.answer_ns, lambda when: sent(acknowledged, when))
+
+    def _lost(self) -> bool:
+        return self.loss > 0.0 and self.random.random() < self.loss
+
+    def rssi_dbm(self, signal: Signal, radio: Radio) -> float:
+        """How loud `radio` hears `signal`."""
+        distance = max(math.dist(signal.sender.position, radio.position), NEAREST_M)
+        return signal.power_at_1m_dbm - 20.0 * math.log10(distance)

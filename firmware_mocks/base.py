@@ -1,0 +1,170 @@
+"""What every firmware mock shares: its UART, its deadlines, the shape the host expects."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+
+Action = Callable[[int], None]
+
+MS = 1_000_000  # nanoseconds
+RATE_TOLERANCE = 0.045  # two UARTs this far apart still understand each other
+
+
+class Timers:
+    """Named one-shot deadlines; starting a name again moves it."""
+
+    def __init__(self) -> None:
+        self._due: dict[str, tuple[int, Action]] = {}
+
+    def start(self, name: str, when: int, action: Action) -> None:
+        self._due[name] = (when, action)
+
+    def stop(self, name: str) -> None:
+        self._due.pop(name, None)
+
+    def clear(self) -> None:
+        self._due.clear()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._due
+
+    def next(self) -> int | None:
+        return min((when for when, _ in self._due.values()), default=None)
+
+    def run(self, now: int) -> None:
+        """Run what is due by `now`, in order of time."""
+        while self._due:
+            name = min(self._due, key=lambda key: self._due[key][0])
+            when, action = self._due[name]
+            if when > now:
+                return
+            del self._due[name]
+            action(now)
+
+
+class Uart:
+    """The serial pins: what is to be sent and when, and noise where the rates differ.
+
+    `host_baud` is the rate the client has set, None when it cannot be known. The noise is drawn
+    from a generator seeded by `seed`, so a run can be repeated.
+    """
+
+    def __init__(self, seed: str, baud_rate: int = 9600, bits_per_byte: int = 10) -> None:
+        self.baud_rate = baud_rate
+        self.bits_per_byte = bits_per_byte
+        self.host_baud: int | None = None
+        self._noise = random.Random(seed)
+        self._queue: deque[tuple[int, bytes | Action]] = deque()
+        self._queued = 0
+        self._shifting_until = 0
+
+    @property
+    def byte_ns(self) -> int:
+        return self.bits_per_byte * 1_000_000_000 // self.baud_rate
+
+    def write(self, data: bytes, at: int) -> None:
+        """Send `data` at `at`, or after what was written before it."""
+        self._append(at, data)
+        self._queued += len(data)
+
+    def change(self, action: Action, at: int) -> None:
+        """Run `action` when all that was written before has left the pin."""
+        self._append(at, action)
+
+    def _append(self, at: int, item: bytes | Action) -> None:
+        self._queue.append((max(at, self._queue[-1][0]) if self._queue else at, item))
+
+    def held(self, now: int) -> int:
+        """Bytes in the transmit buffer: written, not yet out of the pin."""
+        shifting = max(0, self._shifting_until - now)
+        return self._queued - (-shifting // self.byte_ns)
+
+    def clear(self) -> None:
+        self._queue.clear()
+        self._queued = 0
+        self._shifting_until = 0
+
+    def _due(self) -> int:
+        at, item = self._queue[0]
+        return max(at, self._shifting_until) if callable(item) else at
+
+    def next_deadline(self) -> int | None:
+        return self._due() if self._queue else None
+
+    def take(self, now: int) -> bytes:
+        """The bytes that begin to leave by `now`, as the client's UART reads them."""
+        taken = bytearray()
+        while self._queue and (due := self._due()) <= now:
+            _, item = self._queue.popleft()
+            if callable(item):
+                item(due)
+                continue
+            self._queued -= len(item)
+            self._shifting_until = max(self._shifting_until, due) + len(item) * self.byte_ns
+            taken += self.distort(item)
+        return bytes(taken)
+
+    def distort(self, data: bytes) -> bytes:
+        """What a UART at the other end's rate makes of `data`: noise unless the rates agree."""
+        host = self.host_baud
+        if host is None or abs(host - self.baud_rate) <= RATE_TOLERANCE * self.baud_rate:
+            return data
+        return self._noise.randbytes(len(data))
+
+
+class Mock:
+    """A device on a serial line. Times are integer monotonic nanoseconds.
+
+    Subclasses add `receive`, `set` and `reset`; `advance` runs the deadlines in `timers`.
+    """
+
+    def __init__(self, name: str, seed: int = 0) -> None:
+        self.name = name
+        self.uart = Uart(f"{seed}:{name}:uart")
+        self.timers = Timers()
+
+    @property
+    def baud_rate(self) -> int:
+        return self.uart.baud_rate
+
+    @property
+    def bits_per_byte(self) -> int:
+        return self.uart.bits_per_byte
+
+    @property
+    def host_baud(self) -> int | None:
+        return self.uart.host_baud
+
+    @host_baud.setter
+    def host_baud(self, rate: int | None) -> None:
+        self.uart.host_baud = rate
+
+    def receive(self, data: bytes, now: int) -> None:
+        """Bytes from the client."""
+        raise NotImplementedError
+
+    def set(self, name: str, value: str) -> None:
+        """Set a parameter by name; ValueError says what is allowed."""
+        raise NotImplementedError
+
+    def reset(self, now: int) -> None:
+        """Power cycle."""
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        """What this mock is now, in words, for people."""
+        return self.name
+
+    def advance(self, now: int) -> None:
+        self.timers.run(now)
+
+    def take(self, now: int) -> bytes:
+        return self.uart.take(now)
+
+    def next_deadline(self) -> int | None:
+        return min(
+            (when for when in (self.timers.next(), self.uart.next_deadline()) if when is not None),
+            default=None,
+        )

@@ -1,0 +1,141 @@
+"""AT registers: ranges, and the three copies of a value (set, in use, saved)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+class BadCommand(Exception):
+    """The module has no such command."""
+
+
+class BadValue(Exception):
+    """The value is not allowed; the text says what is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """One AT parameter: a number of `size` bytes, or (kind "text", "key") up to `size` bytes.
+
+    also: numbers allowed beside low..high. access: "rw", "r", or "w" for what cannot be read.
+    volatile: lives outside of WR, RE and AC; a restart brings the default back.
+    """
+
+    default: int | bytes
+    low: int = 0
+    high: int = 0
+    size: int = 1
+    kind: str = "number"
+    also: tuple[tuple[int, int], ...] = ()
+    access: str = "rw"
+    volatile: bool = False
+
+    def check(self, value: bytes) -> int | bytes:
+        """The value as stored; BadValue when it is not allowed."""
+        if self.access == "r":
+            raise BadValue("it can only be read")
+        if self.kind == "text":
+            return self._check_text(value)
+        if self.kind == "key":
+            if len(value) > self.size:
+                raise BadValue(f"a key has up to {self.size} bytes")
+            return value.rjust(self.size, b"\0")
+        return self.check_number(int.from_bytes(value, "big"))
+
+    def _check_text(self, value: bytes) -> bytes:
+        printable = all(0x20 <= byte < 0x7F for byte in value)
+        if len(value) > self.size or not printable or value[:1] == b" ":
+            raise BadValue(f"up to {self.size} printable characters, the first not a space")
+        return value
+
+    def check_number(self, number: int) -> int:
+        ranges = ((self.low, self.high), *self.also)
+        if not any(low <= number <= high for low, high in ranges):
+            words = " or ".join(f"{low:X} to {high:X}" for low, high in ranges)
+            raise BadValue(f"{number:X} is not allowed; hexadecimal {words}")
+        return number
+
+    def encode(self, value: int | bytes) -> bytes:
+        """As an API response carries it."""
+        if self.access == "w":
+            return b""
+        return value if isinstance(value, bytes) else value.to_bytes(self.size, "big")
+
+
+class Registers:
+    """The registers of one module.
+
+    A value that is set is held until `apply`; what is in use survives a restart only after
+    `save`. Reads give what was set last.
+    """
+
+    def __init__(self, table: Mapping[str, Register], factory: Mapping[str, int | bytes]) -> None:
+        self.table = table
+        self._factory = {name: register.default for name, register in table.items()}
+        self._factory.update(factory)
+        self._set = dict(self._factory)
+        self._used = dict(self._factory)
+        self._saved = dict(self._factory)
+
+    def register(self, name: str) -> Register:
+        try:
+            return self.table[name]
+        except KeyError:
+            raise BadCommand(f"no command {name}") from None
+
+    def set(self, name: str, value: bytes) -> None:
+        """Hold a new value; BadCommand, BadValue."""
+        register = self.register(name)
+        self._set[name] = register.check(value)
+        if register.volatile:
+            self._used[name] = self._set[name]
+
+    def put(self, name: str, value: int | bytes) -> None:
+        """Write a value past all checks, in use at once (what the module itself knows)."""
+        self._set[name] = self._used[name] = value
+
+    def install(self, name: str, value: int | bytes) -> None:
+        """Write a value as if it had been set, applied and saved."""
+        self.put(name, value)
+        self._saved[name] = value
+
+    def held(self, name: str) -> int | bytes:
+        """The value set last."""
+        self.register(name)
+        return self._set[name]
+
+    def number(self, name: str, missing: int = 0) -> int:
+        """The number in use; `missing` where this hardware has no such register."""
+        value = self._used.get(name, missing)
+        assert isinstance(value, int)
+        return value
+
+    def text(self, name: str) -> bytes:
+        """The bytes in use; empty where this hardware has no such register."""
+        value = self._used.get(name, b"")
+        assert isinstance(value, bytes)
+        return value
+
+    def apply(self) -> frozenset[str]:
+        """Use what was set; the names that changed."""
+        changed = frozenset(n for n, value in self._set.items() if self._used[n] != value)
+        self._used.update(self._set)
+        return changed
+
+    def save(self) -> None:
+        """WR: keep what was set through a restart."""
+        self._saved.update(self._set)
+
+    def restore(self) -> None:
+        """RE: set the factory's values (read-only and volatile ones stay)."""
+        for name, register in self.table.items():
+            if register.access != "r" and not register.volatile:
+                self._set[name] = self._factory[name]
+
+    def restart(self) -> None:
+        """Use what was saved; volatile registers begin anew."""
+        for name, register in self.table.items():
+            self._set[name] = self._used[name] = (
+                self._factory[name] if register.volatile else self._saved[name]
+            )
