@@ -1,0 +1,117 @@
+"""A UART line takes its time: when the bytes put on it have arrived. Exact, integer nanoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hilgw.transports.base import Handle, Scheduler
+
+SLICE_NS = 5_000_000  # bytes that arrive within this time are handed over together
+# How far a late timer may be caught up. More would let a blocked loop pour out, in one go, bytes
+# that reached the line only after the block.
+CATCH_UP_NS = 20_000_000
+SECOND_NS = 1_000_000_000
+
+
+class PacedLine:
+    """One direction of a UART line: bytes in, the same bytes out when their last bit is over.
+
+    deliver gets slices of what was put, in order, each at or after the end of its last byte and
+    never faster than the line; over any busy period the rate is exact. on_empty, when set, is
+    called after a delivery that leaves nothing behind: what it puts follows without a gap.
+    baud_rate None: no pacing, bytes are handed over at the scheduler's next turn.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        deliver: Callable[[bytes], None],
+        *,
+        baud_rate: int | None,
+        bits_per_byte: int,
+        on_empty: Callable[[], None] | None = None,
+    ) -> None:
+        self._scheduler = scheduler
+        self._deliver = deliver
+        self._on_empty = on_empty
+        self._baud_rate = baud_rate
+        self._bits_per_byte = bits_per_byte
+        self._queue = bytearray()
+        self._slice = 0  # bytes at the head of the queue that are on the wire now
+        self._origin = 0  # start of the busy period, and the bits on the wire since
+        self._bits = 0
+        self._end = 0  # when the last of these bits is over
+        self._alarm: Handle | None = None
+        self._delivering = False
+        self._held = False
+
+    def __len__(self) -> int:
+        """Bytes put and not delivered yet."""
+        return len(self._queue)
+
+    @property
+    def slice_bytes(self) -> int:
+        """How many bytes are handed over together at most."""
+        if self._baud_rate is None:
+            return 65536
+        return max(1, SLICE_NS * self._baud_rate // (self._bits_per_byte * SECOND_NS))
+
+    def set_line(self, baud_rate: int | None, bits_per_byte: int) -> None:
+        """Takes effect with the next slice; the one on the wire ends at its old rate."""
+        if (baud_rate, bits_per_byte) != (self._baud_rate, self._bits_per_byte):
+            self._baud_rate = baud_rate
+            self._bits_per_byte = bits_per_byte
+            self._origin, self._bits = self._end, 0
+
+    def put(self, data: bytes) -> None:
+        self._queue += data
+        self._start_if_idle()
+
+    def clear(self) -> int:
+        """Forget what was not delivered; how many bytes that were."""
+        lost = len(self._queue)
+        self._queue.clear()
+        self._slice = 0
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        return lost
+
+    def hold(self) -> None:
+        """Put no new slice on the wire (flow control)."""
+        self._held = True
+
+    def release(self) -> None:
+        self._held = False
+        self._start_if_idle()
+
+    def _start_if_idle(self) -> None:
+        if self._queue and self._alarm is None and not self._held and not self._delivering:
+            self._send_slice(max(self._end, self._scheduler.now()))
+
+    def _send_slice(self, start: int) -> None:
+        """Put the next slice on the wire at `start`, the end of the last one or later."""
+        if start != self._end:
+            self._origin, self._bits = start, 0
+        self._slice = min(len(self._queue), self.slice_bytes)
+        if self._baud_rate is None:
+            self._end = start
+        else:
+            self._bits += self._slice * self._bits_per_byte
+            self._end = self._origin - (-self._bits * SECOND_NS // self._baud_rate)  # rounded up
+        self._alarm = self._scheduler.call_at(self._end, self._slice_over)
+
+    def _slice_over(self) -> None:
+        self._alarm = None
+        data = bytes(memoryview(self._queue)[: self._slice])
+        del self._queue[: self._slice]
+        self._slice = 0
+        self._delivering = True
+        try:
+            self._deliver(data)
+            if not self._queue and self._on_empty is not None:
+                self._on_empty()
+        finally:
+            self._delivering = False
+        if self._queue and not self._held:
+            self._send_slice(max(self._end, self._scheduler.now() - CATCH_UP_NS))

@@ -1,0 +1,226 @@
+"""Bytes over a non-blocking POSIX descriptor: the one data path for tty, pty and TCP."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+from collections.abc import Callable
+
+from hilgw.errors import PortError
+from hilgw.transports.base import LostHandler, ReadHandler
+
+READ_BYTES = 65536
+WRITE_LIMIT_BYTES = 256 * 1024
+CLOSE_DEADLINE_S = 2.0
+# A paused reader is not in the loop's selector, so a hang-up has to be asked for.
+HANG_UP_PERIOD_S = 0.02
+
+
+class FdStream:
+    """One open descriptor as a `hilgw.transports.base.Transport`.
+
+    fd: non-blocking; owned by the stream from here on. limit: bytes that may wait in user space
+    when the kernel takes no more; the newest write is refused, whole, when it does not fit.
+    on_drained: called when the last waiting byte has gone to the kernel (flow control).
+    on_half_close: called when the peer has ended its direction and may still listen; without it
+    that is the end of the stream. notices: what the user should be told about this port.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        fd: int,
+        name: str,
+        *,
+        limit: int = WRITE_LIMIT_BYTES,
+        end: str = "the device hung up",
+    ) -> None:
+        self.name = name
+        self.notices: list[str] = []
+        self.on_drained: Callable[[], None] | None = None
+        self.on_half_close: Callable[[], None] | None = None
+        self._loop = loop
+        self._fd = fd
+        self._limit = limit
+        self._end = end
+        self._rest = bytearray()
+        self._on_data: ReadHandler | None = None
+        self._on_lost: LostHandler | None = None
+        self._lost: PortError | None = None
+        self._reading = False
+        self._paused = False
+        self._ended = False  # the peer will send nothing more
+        self._closed = False
+        self._hang_up_check: asyncio.TimerHandle | None = None
+        self._released = loop.create_future()
+
+    @property
+    def pending(self) -> int:
+        """Bytes accepted by write() that the kernel has not taken yet."""
+        return len(self._rest)
+
+    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
+        self._on_data = on_data
+        self._on_lost = on_lost
+        if self._lost is not None:
+            self._loop.call_soon(self._report)
+        else:
+            self._watch()
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`, now or when the kernel takes it.
+
+        PortError "full": it does not fit the limit, nothing of it was taken. PortError "lost":
+        the stream has ended.
+        """
+        rest = self._rest
+        size = len(data)
+        if size + len(rest) > self._limit:
+            raise PortError("the write buffer is full", reason="full", where=self.name)
+        if rest:
+            rest += data
+            return
+        try:
+            sent = os.write(self._fd, data)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        except OSError as error:
+            raise self._fail(describe_loss(error), error) from error
+        if sent < size:
+            rest += data[sent:]
+            self._loop.add_writer(self._fd, self._writable)
+
+    def pause_reading(self) -> None:
+        """Take no more bytes from the kernel; a hang-up is still noticed."""
+        self._paused = True
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._fd)
+            self._hang_up_check = self._loop.call_later(HANG_UP_PERIOD_S, self._check_hang_up)
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        self._watch()
+
+    def close(self) -> None:
+        """End at once, throwing away what waits. on_lost is not called any more."""
+        if not self._closed:
+            self._closed = True
+            self._release()
+
+    async def wait_closed(self) -> None:
+        """Return when the descriptor is closed, or when closing it has taken too long."""
+        await asyncio.wait([self._released], timeout=CLOSE_DEADLINE_S)
+
+    # --- the loop calls these ---------------------------------------------------------------------
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._fd, READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._fail(describe_loss(error), error)
+            return
+        if data:
+            self._on_data(data)  # type: ignore[misc]  # set by start(), which adds the reader
+        else:
+            self._end_of_data()
+
+    def _writable(self) -> None:
+        rest = self._rest
+        try:
+            with memoryview(rest) as view:
+                sent = os.write(self._fd, view[:READ_BYTES])
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._fail(describe_loss(error), error)
+            return
+        del rest[:sent]
+        if not rest:
+            self._loop.remove_writer(self._fd)
+            if self.on_drained is not None:
+                self.on_drained()
+
+    def _check_hang_up(self) -> None:
+        self._hang_up_check = None
+        if self._fd >= 0 and self._paused:
+            if is_hung_up(self._fd):
+                self._fail(self._end)
+            else:
+                self._hang_up_check = self._loop.call_later(HANG_UP_PERIOD_S, self._check_hang_up)
+
+    # --- states -----------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        wanted = self._on_data is not None and not self._paused and not self._ended
+        if wanted and not self._reading and self._fd >= 0:
+            self._reading = True
+            self._loop.add_reader(self._fd, self._readable)
+            if self._hang_up_check is not None:
+                self._hang_up_check.cancel()
+                self._hang_up_check = None
+
+    def _end_of_data(self) -> None:
+        if self.on_half_close is None:
+            self._fail(self._end)
+            return
+        self._ended = True
+        self._reading = False
+        self._loop.remove_reader(self._fd)
+        self.on_half_close()
+
+    def _fail(self, what: str, cause: OSError | None = None) -> PortError:
+        """The stream ended by itself. The report comes from the loop, never from inside write()."""
+        error = PortError(what, reason=PortError.LOST, where=self.name)
+        error.__cause__ = cause
+        if self._fd >= 0:
+            self._lost = error
+            self._release()
+            if self._on_lost is not None:
+                self._loop.call_soon(self._report)
+        return error
+
+    def _report(self) -> None:
+        if not self._closed and self._on_lost is not None and self._lost is not None:
+            error, self._lost = self._lost, None
+            self._on_lost(error)
+
+    def _release(self) -> None:
+        """Leave the loop and give the descriptor back; the number is never used again."""
+        fd, self._fd = self._fd, -1
+        if fd < 0:
+            return
+        self._reading = False
+        self._loop.remove_reader(fd)
+        self._loop.remove_writer(fd)
+        if self._hang_up_check is not None:
+            self._hang_up_check.cancel()
+            self._hang_up_check = None
+        self._rest.clear()
+        self._close_descriptor(fd)
+
+    def _close_descriptor(self, fd: int) -> None:
+        """Close `fd` without blocking, then call `_closed_now`. Ttys with a driver override it."""
+        try:
+            os.close(fd)
+        except OSError:
+            pass  # the descriptor is gone either way
+        self._closed_now()
+
+    def _closed_now(self) -> None:
+        if not self._released.done():
+            self._released.set_result(None)
+
+
+def is_hung_up(fd: int) -> bool:
+    """Whether the other end of `fd` is gone for good. Never blocks."""
+    poll = select.poll()
+    poll.register(fd, 0)
+    return bool(poll.poll(0))
+
+
+def describe_loss(error: OSError) -> str:
+    return f"the port was lost: {error.strerror or error}"

@@ -1,0 +1,94 @@
+"""Calls that may block, kept out of the loop: in daemon threads, with a deadline.
+
+Not the loop's executor: that one is joined at exit, and a driver that never returns would keep
+the program from ending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+async def run_in_thread(
+    function: Callable[[], T], *, deadline_s: float, undo: Callable[[T], None]
+) -> T:
+    """The result of `function`, or TimeoutError after `deadline_s`.
+
+    A result that nobody waits for any more (deadline, cancellation, loop closed) goes to `undo`,
+    in a thread too, so nothing that was opened stays open.
+    """
+    call = _Call(function, undo, asyncio.get_running_loop())
+    threading.Thread(target=call.run, name="hilgw-call", daemon=True).start()
+    try:
+        async with asyncio.timeout(deadline_s):
+            return await call.future
+    except BaseException:
+        call.abandon()
+        raise
+
+
+def start_thread(function: Callable[[], None]) -> None:
+    """Run `function` on its own; it reports for itself."""
+    threading.Thread(target=function, name="hilgw-call", daemon=True).start()
+
+
+class _Call(Generic[T]):
+    def __init__(
+        self,
+        function: Callable[[], T],
+        undo: Callable[[T], None],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self.future: asyncio.Future[T] = loop.create_future()
+        self._function = function
+        self._undo = undo
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._abandoned = False
+        self._result: list[T] = []  # here between the thread's end and the waiter's hands
+
+    def run(self) -> None:
+        try:
+            result = self._function()
+        except Exception as error:  # noqa: BLE001 - it is raised again where the call was awaited
+            self._post(functools.partial(self._refuse, error))
+            return
+        with self._lock:
+            abandoned = self._abandoned
+            if not abandoned:
+                self._result.append(result)
+        if abandoned or not self._post(self._accept):
+            self._undo(result)
+
+    def abandon(self) -> None:
+        with self._lock:
+            self._abandoned = True
+            left, self._result = self._result, []
+        for result in left:
+            start_thread(functools.partial(self._undo, result))
+
+    def _post(self, function: Callable[[], None]) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:  # the loop is closed
+            return False
+        return True
+
+    def _accept(self) -> None:
+        with self._lock:
+            left, self._result = self._result, []
+        for result in left:
+            if self.future.done():
+                start_thread(functools.partial(self._undo, result))
+            else:
+                self.future.set_result(result)
+
+    def _refuse(self, error: Exception) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)

@@ -1,0 +1,157 @@
+"""What a POSIX tty needs beside reading and writing. No serial library; Linux where it says so."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import sys
+import termios
+from dataclasses import dataclass
+from pathlib import Path
+
+_IFLAG, _OFLAG, _CFLAG, _LFLAG, _ISPEED, _OSPEED, _CC = range(7)
+_COOKED_INPUT = (
+    termios.IGNBRK
+    | termios.BRKINT
+    | termios.PARMRK
+    | termios.ISTRIP
+    | termios.INLCR
+    | termios.IGNCR
+    | termios.ICRNL
+    | termios.IXON
+    | termios.IXOFF
+)
+_COOKED_LOCAL = termios.ECHO | termios.ECHONL | termios.ICANON | termios.ISIG | termios.IEXTEN
+_TCGETS2 = 0x802C542A  # struct termios2, 44 bytes, the two speeds in front of its end
+_PTY_MAJORS = range(136, 144)  # Linux: pseudo terminal slaves
+
+
+def make_raw(fd: int) -> None:
+    """All 256 values pass unchanged and unechoed; closing leaves DTR and RTS as they are.
+
+    Speed, parity and stop bits stay. A read with nothing there says EAGAIN (VMIN 1), so an empty
+    read means a hang-up and nothing else. Raises termios.error or OSError.
+    """
+    attributes = termios.tcgetattr(fd)
+    attributes[_IFLAG] &= ~_COOKED_INPUT
+    attributes[_OFLAG] &= ~termios.OPOST
+    attributes[_LFLAG] &= ~_COOKED_LOCAL
+    attributes[_CFLAG] &= ~termios.HUPCL
+    attributes[_CFLAG] |= termios.CREAD | termios.CLOCAL
+    attributes[_CC][termios.VMIN] = 1
+    attributes[_CC][termios.VTIME] = 0
+    termios.tcsetattr(fd, termios.TCSANOW, attributes)
+
+
+def is_pseudo_terminal(fd: int) -> bool:
+    if sys.platform == "linux":
+        return os.major(os.fstat(fd).st_rdev) in _PTY_MAJORS
+    return os.ttyname(fd).startswith(("/dev/pts/", "/dev/ttys"))
+
+
+def is_pseudo_terminal_path(path: str) -> bool:
+    """Before opening. A path that is not there counts as none."""
+    try:
+        number = Path(path).stat().st_rdev
+    except (OSError, ValueError):
+        return False
+    if sys.platform == "linux":
+        return os.major(number) in _PTY_MAJORS
+    return os.path.realpath(path).startswith(("/dev/pts/", "/dev/ttys"))
+
+
+def lock(fd: int) -> None:
+    """From now on the kernel refuses every other open, root's excepted. Lasts until the last
+    descriptor of this tty is closed, so it is for real ports and not for ptys."""
+    fcntl.ioctl(fd, termios.TIOCEXCL)
+
+
+def baud_rate(fd: int) -> int | None:
+    """The output speed set on this tty (on a pty's master: by its client), odd rates included.
+
+    None where it cannot be told, and for B0.
+    """
+    try:
+        block = fcntl.ioctl(fd, _TCGETS2, bytes(44))
+        return int(struct.unpack_from("=I", block, 40)[0]) or None
+    except OSError:
+        pass
+    try:
+        constant = termios.tcgetattr(fd)[_OSPEED]
+    except termios.error:
+        return None
+    return _SPEEDS.get(constant)
+
+
+def discard(fd: int) -> None:
+    """Throw away what the kernel holds for this tty, so that closing it has nothing to wait for."""
+    try:
+        termios.tcflush(fd, termios.TCIOFLUSH)
+    except (termios.error, OSError):
+        pass  # the device is gone, and its buffers with it
+
+
+def _speeds() -> dict[int, int]:
+    names = [name for name in dir(termios) if name[0] == "B" and name[1:].isdigit()]
+    return {getattr(termios, name): int(name[1:]) for name in names if name != "B0"}
+
+
+_SPEEDS = _speeds()
+
+
+# --- who else has it ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that has the port open."""
+
+    pid: int
+    command: str
+
+    def __str__(self) -> str:
+        return f"{self.command} (pid {self.pid})"
+
+
+def holders(port: str) -> list[Holder]:
+    """Processes that have this device open, as far as this user may see them (Linux)."""
+    try:
+        device = Path(port).stat().st_rdev
+    except OSError:
+        return []
+    found = []
+    for process in _processes():
+        if device and device in _open_devices(process):
+            found.append(Holder(int(process.name), _command(process)))
+    return found
+
+
+def _processes() -> list[Path]:
+    try:
+        return [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    except OSError:
+        return []
+
+
+def _open_devices(process: Path) -> set[int]:
+    """Device numbers behind the descriptors of a process. Links that are no device are not asked:
+    a stat on a dead network mount would hang."""
+    numbers = set()
+    try:
+        for link in (process / "fd").iterdir():
+            try:
+                if str(link.readlink()).startswith("/dev/"):
+                    numbers.add(link.stat().st_rdev)
+            except OSError:
+                continue
+    except OSError:
+        pass
+    return numbers
+
+
+def _command(process: Path) -> str:
+    try:
+        return (process / "comm").read_text().strip()
+    except OSError:
+        return "a process"
