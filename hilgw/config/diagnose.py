@@ -1,0 +1,125 @@
+"""From pydantic's errors to lines for the user: what is wrong, where, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from hilgw.config.context import Context
+from hilgw.config.document import Document
+from hilgw.config.places import Diagnostic, Path, quoted, suggest
+
+_WANTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+def diagnose(error: ValidationError, document: Document, context: Context) -> list[Diagnostic]:
+    """One line per error, silent about what was said already when the file was read."""
+    found = []
+    for details in error.errors(include_url=False):
+        path, is_key = _path(details["loc"])
+        kind = details["type"]
+        missing = kind == "missing" or (kind == "hilgw" and not _exists(document.data, path))
+        if document.is_bad(path) or (missing and path[:-1] in document.partial):
+            continue
+        on_key = is_key or missing or kind == "extra_forbidden"
+        place = document.place_of_key(path) if on_key else document.place_of_value(path)
+        what, fix = _words(details, path, document, context)
+        found.append(Diagnostic.at(place, path, what, fix))
+    return found
+
+
+def _path(location: Iterable[Any]) -> tuple[Path, bool]:
+    """pydantic's location as a path, and whether it means the key itself."""
+    parts = tuple(location)
+    if parts and parts[-1] == "[key]":
+        return parts[:-1], True
+    return parts, False
+
+
+def descend(data: Any, path: Path) -> Any:
+    """What stands at a path of plain data, None when nothing does."""
+    for part in path:
+        try:
+            data = data[part]
+        except (LookupError, TypeError):
+            return None
+    return data
+
+
+def _exists(data: Any, path: Path) -> bool:
+    parent = descend(data, path[:-1])
+    return not isinstance(parent, dict) or not path or path[-1] in parent
+
+
+def _words(
+    details: Mapping[str, Any], path: Path, document: Document, context: Context
+) -> tuple[str, str]:
+    kind, value = details["type"], details["input"]
+    extra = details.get("ctx", {})
+    if kind == "hilgw":
+        return extra["what"], extra["fix"]
+    if kind == "hilgw_type":
+        return _mistyped(extra["wanted"], extra["text"], value, document.words.get(path))
+    if kind in _WANTED:
+        is_text = kind == "string_type"
+        return _mistyped(_WANTED[kind], is_text, value, document.words.get(path))
+    if kind == "missing":
+        return "missing", context.advice(descend(document.data, path[:-1]), str(path[-1]))
+    if kind == "extra_forbidden":
+        keys = context.keys(descend(document.data, path[:-1]))
+        return "unknown key", suggest(path[-1], keys)
+    if kind in ("too_short", "too_long"):
+        return _wrong_length(extra)
+    if kind == "finite_number":
+        return "must be a finite number", "write a number"
+    if kind == "literal_error":
+        return f"must be {extra.get('expected', 'another value')}", "write that"
+    return str(details["msg"])[:120], "see docs/config.md"
+
+
+def _wrong_length(extra: Mapping[str, Any]) -> tuple[str, str]:
+    wanted = extra.get("min_length", extra.get("max_length"))
+    return f"must have {wanted} items, has {extra.get('actual_length')}", f"write {wanted} items"
+
+
+def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) -> tuple[str, str]:
+    what = f"must be {wanted}, not {kind_of(value)}"
+    if value is None:
+        return what, "write a value, or delete the key"
+    if text_would_do and isinstance(value, bool | int | float):
+        typed = word if word is not None else str(value)
+        return what, f'put it in quotes: "{typed}"'
+    if isinstance(value, str) and _looks_numeric(value):
+        return what, f"write it without quotes: {value}"
+    return what, f"write {wanted}"
+
+
+def _looks_numeric(value: str) -> bool:
+    return len(value) <= 20 and value.removeprefix("-").replace(".", "", 1).isdecimal()
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in words."""
+    words: list[tuple[Callable[[Any], bool], str]] = [
+        (lambda item: item is None, "nothing"),
+        (lambda item: item is True, "true"),
+        (lambda item: item is False, "false"),
+        (lambda item: isinstance(item, int | float), f"the number {value!r:.40}"),
+        (lambda item: isinstance(item, dict), "a mapping"),
+        (lambda item: isinstance(item, list), "a list"),
+        (lambda item: isinstance(item, str), f"the text {quoted(str(value)[:80])}"),
+    ]
+    return next((text for fits, text in words if fits(value)), "this")

@@ -1,0 +1,68 @@
+"""From a file to a checked configuration, or to everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from hilgw.config import overrides as options
+from hilgw.config.checks import check
+from hilgw.config.context import Context
+from hilgw.config.diagnose import diagnose
+from hilgw.config.document import Document, compose
+from hilgw.config.model import GatewayConfig
+from hilgw.config.places import ConfigErrors, Diagnostic, Place
+from hilgw.config.shape import file_adapter
+from hilgw.config.text import read_text
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration, what the user should know about it, and the plain data it came from."""
+
+    config: GatewayConfig
+    warnings: list[Diagnostic]
+    data: dict[str, Any]
+
+
+def load_config(path: str, overrides: Sequence[str] = (), backend: str | None = None) -> Loaded:
+    """Read and check a file. Raises ConfigErrors with all that is wrong.
+
+    overrides: `KEY.KEY=VALUE` each, put over the file. backend: put over both.
+    """
+    return load_text(read_text(path), path, overrides, backend)
+
+
+def load_text(
+    text: str, file: str, overrides: Sequence[str] = (), backend: str | None = None
+) -> Loaded:
+    """The same for text that was read already; `file` names it in the errors."""
+    document = compose(text, file)
+    if document.syntax:
+        raise ConfigErrors(in_order(document.problems))
+    if isinstance(document.data, dict):
+        options.apply(document, overrides)
+        if backend is not None:
+            options.put(document, ("backend",), backend, Place(f"--backend {backend}"))
+    context = Context()
+    config = _validate(document, context)
+    warnings = check(document, context)
+    if document.problems or config is None:
+        raise ConfigErrors(in_order(document.problems))
+    return Loaded(config, in_order(warnings), document.data)
+
+
+def _validate(document: Document, context: Context) -> GatewayConfig | None:
+    try:
+        return file_adapter().validate_python(document.data, context=context)
+    except ValidationError as error:
+        document.problems += diagnose(error, document, context)
+        return None
+
+
+def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """By place, the file before the options."""
+    return sorted(diagnostics, key=lambda item: (not item.line, item.line, item.column))

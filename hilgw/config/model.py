@@ -1,0 +1,101 @@
+"""The configuration as the engine reads it: frozen dataclasses, every value checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hilgw.adapters.base import StationSettings
+from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.settings import setting
+
+DeviceFields = EmitterFields | ReceiverFields
+Vector = tuple[float, float, float]
+Rotation = tuple[float, float, float, float]
+
+BACKENDS = ("real", "mock", "loop", "replay:FILE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediumConfig:
+    """The simulated space."""
+
+    seed: int = setting("seed of the noise", 1, ge=0, le=2**63)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartConfig:
+    """A controller or a body: its kind and that kind's own settings."""
+
+    kind: str
+    settings: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotConfig:
+    """One simulated robot."""
+
+    position: Vector | None = setting("where the robot stands; not set: unknown", None, unit="m")
+    rotation: Rotation | None = setting("how it stands: axis x, y, z and angle", None, unit="rad")
+    devices: dict[str, DeviceFields] = setting(
+        "Emitter and Receiver nodes by name", default_factory=dict
+    )
+    controller: PartConfig | None = setting("what decides", None)
+    body: PartConfig | None = setting("what has the sensors and motors", None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterConfig:
+    """One piece of hardware: the settings all kinds share, and the kind's own."""
+
+    kind: str
+    common: StationSettings
+    settings: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeConfig:
+    """A firmware mock that shares an air with the hardware of the same air."""
+
+    mock: str = setting("name of the firmware mock", example="xbee")
+    link: str | None = setting("path at which your own program can open it", None)
+    position: Vector | None = setting("where the node stands; not set: unknown", None, unit="m")
+    replies: dict[str, str] = setting(
+        "what it answers: a packet that begins with the key is answered with the value",
+        default_factory=dict,
+    )
+    parameters: dict[str, bool | int | float | str] = setting(
+        "the mock's own parameters, written beside these keys", default_factory=dict
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AirConfig:
+    """A space real signals share. Its nodes exist only with mocks."""
+
+    seed: int = setting("seed of what happens by chance in a mocked air", 1, ge=0, le=2**63)
+    loss: float = setting("share of frames a mocked air loses", 0.0, ge=0, le=1)
+    nodes: dict[str, NodeConfig] = setting("mocks in this air by name", default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayConfig:
+    """The whole file."""
+
+    version: int = setting("version of this file format", choices=(1,), example=1)
+    backend: str = setting(
+        "what stands behind the ports",
+        "real",
+        pattern=r"real|mock|loop|replay:.+",
+        example="real, mock, loop or replay:FILE",
+    )
+    webots: str = setting(
+        "release whose rules apply (cone axis, node numbers)",
+        "R2025a",
+        pattern=r"R20[0-9]{2}[a-z](-rev[0-9]+)?",
+        example="R2025a",
+    )
+    medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
+    robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)
+    adapters: dict[str, AdapterConfig] = setting("hardware by name", default_factory=dict)
+    airs: dict[str, AirConfig] = setting("spaces shared by modules", default_factory=dict)

@@ -1,0 +1,118 @@
+"""`--set adapters.xbee0.channel=13`: values put into the data of a file before it is checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from hilgw.config.document import Document, compose
+from hilgw.config.places import Diagnostic, Path, Place, quoted, spell, suggest
+from hilgw.config.text import NOT_TEXT
+
+_STEP = re.compile(r"""\.?(?:"([^"]*)"|\[([0-9]{1,6})\]|([^.\["=]+))""")
+_NAMED = (  # mappings whose keys are the user's own names
+    ("robots",),
+    ("adapters",),
+    ("airs",),
+    ("robots", None, "devices"),
+    ("airs", None, "nodes"),
+)
+
+
+def apply(document: Document, overrides: Iterable[str]) -> None:
+    """Put each override into the document; what is wrong is added to its problems."""
+    for override in overrides:
+        place = Place(f"--set {quoted(override)[1:-1]}")
+        problem = _apply_one(document, override, place)
+        if problem:
+            path, what, fix = problem
+            document.problems.append(Diagnostic.at(place, path, what, fix))
+
+
+def put(document: Document, path: Path, value: Any, place: Place) -> None:
+    """Put a value that comes from an option into the document, in the option's name."""
+    parent = document.data
+    for part in path[:-1]:
+        parent = parent[part]
+    _forget(document, path)
+    parent[path[-1]] = value
+    document.keys[path] = document.values[path] = place
+
+
+def _apply_one(document: Document, override: str, place: Place) -> tuple[Path, str, str] | None:
+    name, equals, text = override.partition("=")
+    path = _parse(name)
+    if not equals or path is None:
+        return (), "is no override", "write KEY.KEY=VALUE, such as adapters.xbee0.channel=13"
+    if NOT_TEXT.search(text):
+        return path, "has characters that do not belong in text", "write printable text"
+    value = compose(text or '""', place.file)
+    if value.problems:
+        first = value.problems[0]
+        return path, first.message, first.fix
+    if problem := _open(document, path, place):
+        return problem
+    put(document, path, value.data, place)
+    for inner, word in value.words.items():
+        document.words[path + inner] = word
+    for inner in value.values:
+        document.values[path + inner] = place
+    for inner in value.keys:
+        document.keys[path + inner] = place
+    return None
+
+
+def _parse(name: str) -> Path | None:
+    parts: list[str | int] = []
+    at = 0
+    while at < len(name):
+        step = _STEP.match(name, at)
+        if step is None:
+            return None
+        quoted_name, index, plain = step.groups()
+        parts.append(int(index) if index else plain if plain is not None else quoted_name)
+        at = step.end()
+    return tuple(parts) or None
+
+
+def _open(document: Document, path: Path, place: Place) -> tuple[Path, str, str] | None:
+    """Make sure the place of `path` exists; mappings on the way to it are made when missing."""
+    current = document.data
+    for depth, part in enumerate(path):
+        here, last = path[:depth], depth == len(path) - 1
+        if isinstance(current, list):
+            if not isinstance(part, int) or part >= len(current):
+                return path, f"{spell(here)} has no item {part}", f"it has {len(current)}"
+        elif isinstance(current, dict):
+            if not last and part not in current:
+                if _is_named(here):
+                    what = f"there is no {quoted(str(part))} in {spell(here)}"
+                    return path, what, suggest(part, current)
+                current[part] = {}
+                document.keys[path[: depth + 1]] = document.values[path[: depth + 1]] = place
+            if not last and current[part] is None:
+                current[part] = {}
+        else:
+            return path, f"{spell(here) or 'the file'} is no mapping", "set it as a whole"
+        current = None if last else current[part]
+    return None
+
+
+def _is_named(path: Path) -> bool:
+    return any(
+        len(path) == len(pattern)
+        and all(want in (None, part) for want, part in zip(pattern, path, strict=True))
+        for pattern in _NAMED
+    )
+
+
+def _forget(document: Document, path: Path) -> None:
+    """Drop what was known of the value that is being replaced."""
+    length = len(path)
+    tables: tuple[dict[Path, Any], ...] = (document.keys, document.values, document.words)
+    for table in tables:
+        for known in [known for known in table if known[:length] == path]:
+            del table[known]
+    document.bad = {known for known in document.bad if known[:length] != path}
+    document.partial = {known for known in document.partial if known[:length] != path}

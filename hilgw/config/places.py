@@ -1,0 +1,94 @@
+"""Where things stand in a file, how a path is written, and how strangers' text is shown."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hilgw.errors import ConfigError
+
+Path = tuple[str | int, ...]
+
+_PLAIN = re.compile(r"[A-Za-z_][\w-]{0,79}")
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in a file, counted from 1; line 0 means the file (or the option) as a whole."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: where it is, which key it is about, what is wrong, what to do."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+    fix: str = ""
+
+    @classmethod
+    def at(cls, place: Place, path: Path, message: str, fix: str = "") -> Diagnostic:
+        return cls(place.file, place.line, place.column, spell(path), message, fix)
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        parts = [where, self.path, self.message] if self.path else [where, self.message]
+        text = ": ".join(parts)
+        return f"{text}; {self.fix}" if self.fix else text
+
+
+class ConfigErrors(ConfigError):
+    """Everything that is wrong with a configuration, in the order of the file."""
+
+    SHOWN = 100
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = list(diagnostics)
+        super().__init__(f"{len(self.diagnostics)} errors in the configuration")
+
+    def __str__(self) -> str:
+        lines = [str(diagnostic) for diagnostic in self.diagnostics[: self.SHOWN]]
+        if len(self.diagnostics) > self.SHOWN:
+            lines.append(f"... and {len(self.diagnostics) - self.SHOWN} more errors")
+        return "\n".join(lines)
+
+
+def quoted(text: str) -> str:
+    """Text from a file as it may be shown: in quotes, escaped, shortened."""
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+
+
+def spell(path: Path) -> str:
+    """A path as people write it: robots.rover.position[2]."""
+    text = ""
+    for part in path:
+        if isinstance(part, int) and not isinstance(part, bool):
+            text += f"[{part}]"
+        else:
+            name = part if _PLAIN.fullmatch(str(part)) else quoted(str(part))
+            text += f".{name}" if text else f"{name}"
+    return text
+
+
+def suggest(name: object, known: Iterable[str]) -> str:
+    """What to do about a name that does not exist: the nearest one, or all there are."""
+    names = [str(item) for item in known]
+    folded = {item.lower().replace("_", "").replace("-", ""): item for item in reversed(names)}
+    wanted = str(name)[:80]
+    plain = wanted.lower().replace("_", "").replace("-", "")
+    near = difflib.get_close_matches(plain, folded, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {quoted(folded[near[0]])}?"
+    if not names:
+        return "there are none here"
+    listed = ", ".join(quoted(item)[1:-1] for item in sorted(names)[:24])
+    return f"known here: {listed}" + (", ..." if len(names) > 24 else "")

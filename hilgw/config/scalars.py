@@ -1,0 +1,140 @@
+"""What an unquoted word of YAML means: the part all YAML versions agree on, and no more.
+
+YAML 1.1 (PyYAML) and 1.2 (most editors) read words such as 014, 1:30, yes or 1e3 differently.
+Each such word is refused with what to write instead.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+
+class Surprise(Exception):
+    """The word is read differently by different YAML versions."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.fix = fix
+
+
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    """Stands in the data for a value that was refused already."""
+
+
+BAD = _Bad()
+
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_TRUE = frozenset(("true", "True", "TRUE"))
+_FALSE = frozenset(("false", "False", "FALSE"))
+_SPECIAL = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+_YES_NO = re.compile(r"yes|no|on|off", re.IGNORECASE)
+_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_HEX = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+([eE][-+][0-9]+)?")
+
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+_OCTAL = re.compile(r"[-+]?0[oO][0-7]+")
+_BINARY = re.compile(r"[-+]?0[bB][01_]+")
+_ODD_HEX = re.compile(r"[-+]?0[xX][0-9a-fA-F_]+")
+_COLONS = re.compile(r"[-+]?[0-9][0-9_]*(:[0-9]+)+(\.[0-9_]*)?")
+_UNDERSCORES = re.compile(r"[-+]?(?=[0-9._]*_)[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?")
+_EXPONENT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
+_BARE_POINT = re.compile(r"[-+]?([0-9]+\.|\.[0-9]+)")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?")
+
+_INT_LIMIT = 2**64
+
+
+def resolve(word: str) -> Any:
+    """The value of an unquoted word: None, bool, int, float or str. Raises Surprise."""
+    if word in _NULL:
+        return None
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    if _INT.fullmatch(word):
+        return _integer(word, 10)
+    if _HEX.fullmatch(word):
+        return _integer(word, 16)
+    if _FLOAT.fullmatch(word):
+        return _finite(word)
+    if special := _SPECIAL.fullmatch(word):
+        return math.nan if special[3] else math.copysign(math.inf, -1 if special[1] == "-" else 1)
+    _refuse(word)
+    return word
+
+
+def _integer(word: str, base: int) -> int:
+    if len(word) > 21 or abs(int(word, base)) >= _INT_LIMIT:
+        raise Surprise("the number has more than 64 bits", "put it in quotes if it is text")
+    return int(word, base)
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if math.isinf(number):
+        raise Surprise("the number is too large", "put it in quotes if it is text")
+    return number
+
+
+def _plain(word: str) -> str:
+    """A number as it should be written: without exponent, bare point or leading zeros."""
+    number = float(word.replace("_", ""))
+    if math.isinf(number):
+        return "a smaller number"
+    if number == int(number) and abs(number) < 1e15:
+        return str(int(number)) if "." not in word else f"{int(number)}.0"
+    text = repr(number)
+    mantissa, _, exponent = text.partition("e")
+    if not exponent:
+        return text
+    point = "" if "." in mantissa else ".0"
+    sign = "" if exponent[0] in "+-" else "+"
+    return f"{mantissa}{point}e{sign}{exponent}"
+
+
+def _refuse(word: str) -> None:
+    """Raise Surprise when `word` looks like a number, a date or a truth value to some YAML."""
+    quote = f'"{word}" if it is text' if len(word) <= 40 else "it in quotes if it is text"
+    if _YES_NO.fullmatch(word):
+        truth = "true" if word.lower() in ("yes", "on") else "false"
+        raise Surprise(f"{word} is {truth} in YAML 1.1, text in 1.2", f"write {truth}, or {quote}")
+    if _OCTAL.fullmatch(word):
+        number = _decimal(word.lower().replace("o", ""), 8)
+        raise Surprise("octal numbers are read differently by YAML versions", number + quote)
+    if _LEADING_ZERO.fullmatch(word):
+        raise Surprise(
+            "a number with leading zeros is octal in YAML 1.1, decimal in 1.2",
+            f"write {_plain(word)} without zeros, or {quote} (an address, a serial number)",
+        )
+    if _BINARY.fullmatch(word):
+        number = _decimal(word.lower().replace("b", "").replace("_", ""), 2)
+        raise Surprise("binary numbers are text in YAML 1.2", number + quote)
+    if _ODD_HEX.fullmatch(word):
+        raise Surprise("this form of a hexadecimal number is text in YAML 1.2", f"write {quote}")
+    if _COLONS.fullmatch(word):
+        raise Surprise("digits with colons are a base-60 number in YAML 1.1", f"write {quote}")
+    if _UNDERSCORES.fullmatch(word):
+        raise Surprise(
+            "a number with underscores is text in YAML 1.2", f"write {_plain(word)}, or {quote}"
+        )
+    if _EXPONENT.fullmatch(word):
+        raise Surprise(
+            "a number with this exponent is text in YAML 1.1", f"write {_plain(word)}, or {quote}"
+        )
+    if _BARE_POINT.fullmatch(word):
+        raise Surprise(
+            "a number needs a digit on both sides of the point",
+            f"write {_plain(word)}, or {quote}",
+        )
+    if _DATE.fullmatch(word):
+        raise Surprise("a date is not text in YAML 1.1", f"write {quote}")
+
+
+def _decimal(digits: str, base: int) -> str:
+    return f"write {int(digits, base)}, or " if len(digits) <= 64 else "write "

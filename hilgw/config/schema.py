@@ -1,0 +1,206 @@
+"""Checks made from settings dataclasses: each becomes a strict pydantic model.
+
+`annotation(Dataclass)` validates plain data and gives the dataclass. The type grammar is what
+settings need: bool, int, float, str, Literal, None, lists (as tuples), dicts, dataclasses, and
+unions of these that differ by their YAML type or by a field of one literal value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, create_model
+from pydantic.functional_validators import WrapValidator
+
+from hilgw.config.context import Context
+from hilgw.config.limits import bounded, refuse, worded
+from hilgw.config.pick import Pick, choose_by_tag, choose_by_type
+from hilgw.errors import HilgwError
+
+PREFIX = "field_"  # of the model's attributes: no setting's name can collide with pydantic's
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Open(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
+
+
+def parts_model(
+    title: str,
+    parts: tuple[type[Any], ...],
+    make: Callable[..., Any],
+    *,
+    tag: tuple[str, str] | None = None,
+    types: Mapping[str, Any] = MappingProxyType({}),
+    rest: str = "",
+) -> Any:
+    """A mapping that holds the keys of all `parts` (dataclasses) side by side.
+
+    make: gets one instance per part. tag: a key with the one value it must have. types: what
+    validates the fields named here, instead of what their own types say. rest: the field of the
+    last part that takes all keys not named.
+    """
+    fields: dict[str, Any] = {}
+    if tag:
+        fields[PREFIX + tag[0]] = (Literal[tag[1]], Field(alias=tag[0]))
+    for part in parts:
+        own = _fields(part, types)
+        if twice := [key for key in own if key in fields]:
+            raise TypeError(f"{title}: {twice[0].removeprefix(PREFIX)} is declared twice")
+        fields |= own
+    base: type[BaseModel] = _Closed
+    if rest:
+        hint, _ = fields.pop(PREFIX + rest)
+        extra = {"__annotations__": {"__pydantic_extra__": hint}, "__module__": __name__}
+        base = type("_Rest", (_Open,), extra)
+    model = create_model(title, __base__=base, __doc__=parts[-1].__doc__, **fields)
+    return Annotated[model, WrapValidator(_Builder(model, parts, make, rest))]
+
+
+@functools.cache
+def annotation(part: type[Any]) -> Any:
+    """What validates one settings dataclass."""
+    return parts_model(part.__name__, (part,), lambda instance: instance)
+
+
+class _Builder:
+    """Runs a model's checks, then makes the dataclasses from what they let pass."""
+
+    def __init__(
+        self,
+        model: type[BaseModel],
+        parts: tuple[type[Any], ...],
+        make: Callable[..., Any],
+        rest: str,
+    ) -> None:
+        self._parts = parts
+        self._make = make
+        self._rest = rest
+        self._keys = {
+            field.alias or "": str((field.examples or [""])[0])
+            for field in model.model_fields.values()
+        }
+
+    def __call__(self, value: Any, handler: Any, info: Any) -> Any:
+        context: Context = info.context
+        context.note_keys(value, self._keys)
+        checked = handler(value)
+        try:
+            made = self._make(*(self._instance(part, checked) for part in self._parts))
+        except HilgwError as error:
+            raise refuse(error.what, error.fix) from error
+        return context.note(value, made)
+
+    def _instance(self, part: type[Any], checked: BaseModel) -> Any:
+        values = {
+            field.name: getattr(checked, PREFIX + field.name)
+            for field in dataclasses.fields(part)
+            if field.init and field.name != self._rest
+        }
+        if self._rest:
+            values[self._rest] = dict(checked.model_extra or {})
+        return part(**values)
+
+
+def _fields(part: type[Any], types: Mapping[str, Any]) -> dict[str, Any]:
+    hints = get_type_hints(part)
+    return {
+        PREFIX + field.name: (
+            types.get(field.name) or convert(hints[field.name], field.metadata),
+            _info(field),
+        )
+        for field in dataclasses.fields(part)
+        if field.init
+    }
+
+
+def _info(field: dataclasses.Field[Any]) -> Any:
+    details: dict[str, Any] = {"alias": field.name, "title": field.name}
+    if doc := field.metadata.get("doc"):
+        unit = field.metadata.get("unit")
+        details["description"] = f"{doc} ({unit})" if unit else doc
+    extra: dict[str, Any] = {}
+    if (example := field.metadata.get("example")) is not None:
+        details["examples"] = [example]
+    if field.default is not dataclasses.MISSING:
+        details["default_factory"] = functools.partial(_same, field.default)
+        extra["default"] = plain(field.default)
+    elif field.default_factory is not dataclasses.MISSING:
+        details["default_factory"] = field.default_factory
+        extra["default"] = plain(field.default_factory())
+    return Field(json_schema_extra=extra or None, **details)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def plain(value: Any) -> Any:
+    """A default as it would stand in the file."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """A settings type as pydantic validates it, with the limits on its numbers and texts."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        written_as = getattr(hint, "written_as", "")
+        return _wrapped(hint, written_as) if written_as else annotation(hint)
+    if origin in (Union, UnionType):
+        return _union(arguments, metadata)
+    if origin is dict:
+        return dict[convert(arguments[0]), convert(arguments[1], metadata)]  # type: ignore[misc]
+    if origin is tuple:
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            items: Any = tuple[convert(arguments[0], metadata), ...]  # type: ignore[misc]
+        else:
+            items = tuple[tuple(convert(item, metadata) for item in arguments)]  # type: ignore
+        return Annotated[items, Strict(False)]
+    if origin is list:
+        return list[convert(arguments[0], metadata)]  # type: ignore[misc]
+    if hint in (int, float):
+        return bounded(hint, metadata)
+    if hint is str:
+        return worded(metadata)
+    return hint
+
+
+def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
+    some = [member for member in members if member is not type(None)]
+    if len(some) == 1:
+        one = convert(some[0], metadata)
+    else:
+        classes = [member for member in some if dataclasses.is_dataclass(member)]
+        by_type = {member: convert(member, metadata) for member in some}
+        if len(classes) > 1:
+            one = Annotated[Any, Pick(choose_by_tag(by_type), list(by_type.values()))]
+        else:
+            one = Annotated[Any, Pick(choose_by_type(by_type), list(by_type.values()))]
+    return one | None if type(None) in members else one
+
+
+def _wrapped(hint: Any, key: str) -> Any:
+    """A dataclass that stands in the file under a key of its own: `port: {usb: {...}}`."""
+    fields: dict[str, Any] = {PREFIX + key: (annotation(hint), Field(alias=key))}
+    model = create_model(hint.__name__ + "Key", __base__=_Closed, **fields)
+
+    def unwrap(value: Any, handler: Any, info: Any) -> Any:
+        info.context.note_keys(value, {key: "{...}"})
+        return getattr(handler(value), PREFIX + key)
+
+    return Annotated[model, WrapValidator(unwrap)]

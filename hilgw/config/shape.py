@@ -1,0 +1,123 @@
+"""The shape of the whole file: the models of schema.py put together, kinds found on demand."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, TypeAdapter, WithJsonSchema
+
+from hilgw.adapters.base import StationSettings
+from hilgw.config import plugins
+from hilgw.config.limits import refuse
+from hilgw.config.model import (
+    AdapterConfig,
+    AirConfig,
+    GatewayConfig,
+    NodeConfig,
+    PartConfig,
+    RobotConfig,
+)
+from hilgw.config.pick import Pick, choose_by_kind
+from hilgw.config.places import quoted
+from hilgw.config.schema import parts_model
+from hilgw.devices.fields import EmitterFields, ReceiverFields
+
+NODES = {"Emitter": EmitterFields, "Receiver": ReceiverFields}
+RESERVED = frozenset(("all", "none"))
+
+
+@functools.cache
+def file_adapter() -> TypeAdapter[GatewayConfig]:
+    """What validates the data of a file and gives the configuration; its context is a Context."""
+    name, device_name = _name(".:/"), _name(":/")
+    types = {
+        "robots": _named(name, _robot(device_name)),
+        "adapters": _named(name, _by_kind(plugins.ADAPTERS, _adapter)),
+        "airs": _named(name, _air(name)),
+    }
+    return TypeAdapter(parts_model("hilgw", (GatewayConfig,), _itself, types=types))
+
+
+def _itself(instance: Any) -> Any:
+    return instance
+
+
+def _named(name: Any, item: Any) -> Any:
+    return dict[name, item]
+
+
+def _name(forbidden: str) -> Any:
+    """A name people use in commands and reports: printable, without these characters."""
+
+    def check(name: str) -> str:
+        strange = [c for c in name if c in forbidden or not c.isprintable()]
+        if not name or strange or name != name.strip() or len(name) > 64:
+            reason = f"may not contain {quoted(strange[0])}" if strange else "is no usable name"
+            raise refuse(f"the name {quoted(name)} {reason}", "use letters, digits, - and _")
+        if name in RESERVED:
+            raise refuse(f"the name {quoted(name)} is reserved", "choose another")
+        return name
+
+    schema = {"type": "string", "pattern": f"^[^{forbidden}]{{1,64}}$"}
+    return Annotated[str, AfterValidator(check), WithJsonSchema(schema)]
+
+
+def _robot(device_name: Any) -> Any:
+    types = {
+        "devices": _named(device_name, _device()),
+        "controller": _by_kind(plugins.CONTROLLERS, _part) | None,
+        "body": _by_kind(plugins.BODIES, _part) | None,
+    }
+    return parts_model("robot", (RobotConfig,), _itself, types=types)
+
+
+def _air(name: Any) -> Any:
+    node = parts_model("node", (NodeConfig,), _itself, rest="parameters")
+    return parts_model("air", (AirConfig,), _itself, types={"nodes": _named(name, node)})
+
+
+def _device() -> Any:
+    models = {
+        name: parts_model(name, (fields,), _itself, tag=("node", name))
+        for name, fields in NODES.items()
+    }
+
+    def get(name: str) -> Any:
+        if name not in models:
+            raise plugins.unknown("node", name, models)
+        return models[name]
+
+    choose = choose_by_kind("node", lambda: models, get)
+    return Annotated[Any, Pick(choose, models.values())]
+
+
+def _by_kind(group: str, model: Callable[[str, str, Any], Any]) -> Any:
+    """A mapping whose `kind` says which part of the group checks it."""
+
+    @functools.cache
+    def get(kind: str) -> Any:
+        return model(group, kind, plugins.load(group, kind))
+
+    def names() -> list[str]:
+        return list(plugins.find(group))
+
+    choose = choose_by_kind("kind", names, get)
+    return Annotated[Any, Pick(choose, lambda: [get(kind) for kind in names()])]
+
+
+def _adapter(group: str, kind: str, adapter: Any) -> Any:
+    def make(common: StationSettings, settings: Any) -> AdapterConfig:
+        return AdapterConfig(kind=kind, common=common, settings=settings)
+
+    parts = (StationSettings, adapter.Settings)
+    return parts_model(f"adapter {kind}", parts, make, tag=("kind", kind))
+
+
+def _part(group: str, kind: str, part: Any) -> Any:
+    def make(settings: Any) -> PartConfig:
+        return PartConfig(kind=kind, settings=settings)
+
+    title = f"{plugins.EXPORTS[group].lower()} {kind}"
+    return parts_model(title, (part.Settings,), make, tag=("kind", kind))

@@ -1,0 +1,58 @@
+"""PyYAML's syntax errors in plain words, with what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+# (part of PyYAML's problem, part of its context, what, fix); the first that fits is taken.
+_WORDS: tuple[tuple[str, str, str, str], ...] = (
+    ("character '\\t'", "", "a tab where spaces are needed", "indent with spaces"),
+    ("cannot start any token", "", "no value can begin with this character", "put it in quotes"),
+    (
+        "mapping values are not allowed",
+        "",
+        "a ':' where no key can be",
+        "check the indentation, or put a text that contains ': ' in quotes",
+    ),
+    (
+        "sequence entries are not allowed",
+        "",
+        "a '-' where no list item can be",
+        "begin the list on a line of its own",
+    ),
+    ("could not find expected ':'", "", "a key without ':'", "write `key: value`"),
+    ("unexpected end of stream", "quoted scalar", "a quote is not closed", "close it"),
+    ("unexpected document separator", "", "a quote is not closed before '---'", "close it"),
+    (
+        "unknown escape character",
+        "",
+        "unknown escape in a double-quoted text",
+        r"use single quotes, or \\ for a backslash",
+    ),
+    ("escape sequence of", "", "an escape with too few hexadecimal digits", "complete it"),
+    ("<stream end>", "flow sequence", "'[' is not closed", "close it with ']'"),
+    ("<stream end>", "flow mapping", "'{' is not closed", "close it with '}'"),
+    ("expected ',' or ']'", "", "this cannot follow in a list", "write ',' or ']' before it"),
+    ("expected ',' or '}'", "", "this cannot follow in a mapping", "write ',' or '}' before it"),
+    ("expected <block end>", "", "the indentation does not fit", "align it with the keys above"),
+    ("expected '<document start>'", "", "this cannot follow the end of the data", "delete it"),
+    ("incompatible YAML document", "", "this YAML version is not known", "delete the %YAML line"),
+    ("undefined tag handle", "", "tags are not allowed", "delete it"),
+)
+
+
+def explain(error: yaml.MarkedYAMLError) -> tuple[Any, str, str]:
+    """The mark, what is wrong, and what to do."""
+    problem, context = str(error.problem or ""), str(error.context or "")
+    mark = error.problem_mark or error.context_mark
+    for part, around, what, fix in _WORDS:
+        if part in problem and around in context:
+            if what.endswith("not closed"):
+                mark = error.context_mark or mark
+            elif "cannot follow in" in what and error.context_mark:
+                what += f" that begins in line {error.context_mark.line + 1}"
+            return mark, what, fix
+    known = problem if problem.isascii() and problem.isprintable() else "a syntax error"
+    return mark, f"not valid YAML: {known[:80]}", "check quotes, brackets and indentation"
