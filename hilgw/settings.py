@@ -24,12 +24,15 @@ def setting(
     pattern: str = "",
     unit: str = "",
     example: Any = None,
+    refers: str = "",
 ) -> Any:
     """A dataclass field with its documentation and its limits.
 
     ge, gt, le: bounds of a number, or of each item of a list; `also` names values allowed beside
     them (Webots' -1). choices: the only values allowed. pattern: a regular expression the whole
-    string must match. unit: shown in the documentation.
+    string must match. unit: shown in the documentation. refers: the text (or each value of a
+    mapping, each item of a list) is the name of an emitter or a receiver of the same robot, or of
+    a robot, an adapter or an air of the file; "" is no name.
     """
     metadata = {
         "doc": doc,
@@ -41,6 +44,7 @@ def setting(
         "pattern": pattern,
         "unit": unit,
         "example": example,
+        "refers": refers,
     }
     if default_factory is not MISSING:
         return field(default_factory=default_factory, metadata=metadata)

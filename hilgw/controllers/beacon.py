@@ -15,8 +15,10 @@ from hilgw.settings import setting
 class BeaconSettings:
     """Settings of the beacon."""
 
-    emitter: str = setting("name of the robot's Emitter device", example="tx")
-    receiver: str | None = setting("name of the robot's Receiver device to listen on", None)
+    emitter: str = setting("name of the robot's Emitter device", example="tx", refers="emitter")
+    receiver: str | None = setting(
+        "name of the robot's Receiver device to listen on", None, refers="receiver"
+    )
     period_ms: int = setting("one packet each", 1000, ge=1, le=86_400_000, unit="ms")
     payload: str = setting(
         "what to send, as UTF-8; {n} is the packet's number, from 1", "ping {n}"
