@@ -94,13 +94,16 @@ class Uart:
         return self._due() if self._queue else None
 
     def take(self, now: int) -> bytes:
-        """The bytes that begin to leave by `now`, as the client's UART reads them."""
+        """The bytes that begin to leave by `now`, as the client's UART reads them.
+
+        Ends early after a change, so that its effect stands between the bytes.
+        """
         taken = bytearray()
         while self._queue and (due := self._due()) <= now:
             _, item = self._queue.popleft()
             if callable(item):
                 item(due)
-                continue
+                break
             self._queued -= len(item)
             self._shifting_until = max(self._shifting_until, due) + len(item) * self.byte_ns
             taken += self.distort(item)

@@ -1,0 +1,201 @@
+"""`hilgw mock KIND`: firmware mocks on virtual ports, for any program that talks to hardware."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from hilgw.errors import ConfigError, HilgwError, UsageError
+
+if TYPE_CHECKING:
+    from hilgw.engine.mocks import MockHost
+
+EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
+MOST_MODULES = 256
+
+EPILOG = """\
+examples:
+  hilgw mock --list
+  hilgw mock xbee --list
+  hilgw mock xbee --link ./a --link ./b --set channel=13 --set 1.position=3,0,0
+  hilgw mock xbee --link ./a --set 1.replies=ping:pong
+"""
+
+
+@dataclass
+class Module:
+    """One module asked for: its port (none: it acts by itself) and its parameters."""
+
+    link: str | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "mock",
+        help="run firmware mocks on virtual ports, for any program",
+        description="Runs modules of one kind that share an air, each behind a virtual port, "
+        "until Ctrl-C.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="which mock, e.g. xbee")
+    parser.add_argument("--list", action="store_true", help="list the kinds, or KIND's parameters")
+    parser.add_argument(
+        "--link",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="name of a virtual port to make, one module each (repeatable; default: one, named "
+        "by us)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="[N.]NAME=VALUE",
+        help="a parameter of every module, or of module N, counted from 0 (repeatable); a module "
+        "without a --link has no port",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all chance")
+    parser.add_argument("--loss", type=float, default=0.0, metavar="P", help="share of frames lost")
+    parser.add_argument("--ready-file", metavar="FILE", help="made when all ports are there")
+    parser.add_argument("--json", action="store_true", help="say it as JSON, one line")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs until a signal; 130 or 143. Raises HilgwError with its own exit code."""
+    if args.list:
+        return _list(args)
+    if args.kind is None:
+        raise UsageError("no mock named", fix="try hilgw mock xbee, or hilgw mock --list")
+    signal.signal(signal.SIGTERM, _leave)
+    if args.ready_file is not None:
+        Path(args.ready_file).unlink(missing_ok=True)
+    modules = _modules(args.link, args.settings)
+    try:
+        return asyncio.run(_serve(args, modules))
+    except ConfigError as error:  # here the parameters come from the command line
+        raise UsageError(error.what, where=error.where, fix=error.fix) from None
+
+
+def _leave(signum: int, _: object) -> NoReturn:
+    raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(signum)])
+
+
+def _modules(links: list[str], settings: list[str]) -> list[Module]:
+    """The modules that --link and --set describe together. UsageError."""
+    modules = [Module(link) for link in links] or [Module("")]
+    shared: dict[str, Any] = {}
+    for setting in settings:
+        match = re.fullmatch(r"(?:(\d{1,9})\.)?([^=.]+)=(.*)", setting, re.DOTALL)
+        if match is None:
+            raise UsageError(f"--set {setting}: no NAME=VALUE", fix="e.g. --set channel=12")
+        index, name, value = match.groups()
+        if index is None:
+            shared[name.strip()] = value
+            continue
+        if int(index) >= MOST_MODULES:
+            raise UsageError(f"--set {setting}: at most {MOST_MODULES} modules")
+        while len(modules) <= int(index):
+            modules.append(Module())
+        modules[int(index)].parameters[name.strip()] = value
+    for module in modules:
+        module.parameters = {**shared, **module.parameters}
+    return modules
+
+
+def _list(args: argparse.Namespace) -> int:
+    from hilgw.engine.mocks import find_mock, mock_names
+
+    if args.kind is None:
+        entries = {name: find_mock(name).summary for name in mock_names()}
+    else:
+        entries = dict(find_mock(args.kind).parameters)
+    if args.json:
+        print(json.dumps(entries, indent=2))
+        return 0
+    width = max(map(len, entries), default=0)
+    for name, text in entries.items():
+        print(f"{name:<{width}}  {text}")
+    return 0
+
+
+async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
+    from hilgw.engine.mocks import MockHost, new_air
+    from hilgw.engine.timer import Timer
+
+    stop = _stop_signal()
+    timer = Timer(asyncio.get_running_loop())
+    host = MockHost(timer, new_air(args.seed, args.loss))
+    try:
+        _announce(args, _plug_in(args.kind, host, timer, modules))
+        if args.ready_file is not None:
+            _write(args.ready_file, f"{os.getpid()}\n")
+        return await stop
+    finally:
+        host.close()
+        timer.close()
+
+
+def _stop_signal() -> asyncio.Future[int]:
+    """Resolves to the exit code when the first signal comes; the second one ends at once."""
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[int] = loop.create_future()
+
+    def on_signal(number: signal.Signals) -> None:
+        if stopped.done():
+            os._exit(EXIT_BY_SIGNAL[number])
+        stopped.set_result(EXIT_BY_SIGNAL[number])
+
+    for number in EXIT_BY_SIGNAL:
+        loop.add_signal_handler(number, on_signal, number)
+    return stopped
+
+
+def _plug_in(kind: str, host: MockHost, timer: Any, modules: list[Module]) -> list[dict[str, Any]]:
+    """Makes and hosts the modules; says what each is."""
+    from hilgw.engine.mocks import create_mock
+    from hilgw.transports.virtual_port import VirtualPort
+
+    # All parameters are checked before the first port is made.
+    mocks = [
+        create_mock(kind, f"{kind}{index}", host.air, module.parameters)
+        for index, module in enumerate(modules)
+    ]
+    said = []
+    for mock, module in zip(mocks, modules, strict=True):
+        port = None
+        if module.link is not None:
+            port = VirtualPort(timer, module.link or None)
+        host.add(mock, port)
+        link = None if port is None else module.link or port.path
+        said.append({"link": link, "name": mock.name, "is": mock.describe()})
+    return said
+
+
+def _announce(args: argparse.Namespace, said: list[dict[str, Any]]) -> None:
+    if args.json:
+        print(json.dumps({"mock": args.kind, "modules": said}))
+    else:
+        for entry in said:
+            print(f"{entry['link'] or '(no port)'}  {entry['name']}: {entry['is']}")
+        print("ready; Ctrl-C ends")
+    sys.stdout.flush()
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text)
+    except OSError as error:
+        raise HilgwError(f"cannot write: {error.strerror}", where=path) from None

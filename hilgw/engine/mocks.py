@@ -1,0 +1,246 @@
+"""Finds firmware mocks by name and hosts them: bytes, time and the air they share."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from hilgw.errors import ConfigError
+from hilgw.transports.base import DeviceSide, Handle, Scheduler
+
+PACKAGE = "firmware_mocks"
+SHARED = ("base", "air")  # modules of the package that are no mocks
+STEPS = 10_000  # deadlines run in one go; then the loop gets its turn
+BREATH_NS = 1_000_000
+
+Position = tuple[float, float, float]
+
+
+class Mock(Protocol):
+    """A sans-I/O stand-in for hardware, as `firmware_mocks` describes it."""
+
+    name: str
+
+    @property
+    def baud_rate(self) -> int: ...
+
+    @property
+    def bits_per_byte(self) -> int: ...
+
+    @property
+    def host_baud(self) -> int | None: ...
+
+    @host_baud.setter
+    def host_baud(self, rate: int | None) -> None: ...
+
+    def receive(self, data: bytes, now: int) -> None: ...
+
+    def advance(self, now: int) -> None: ...
+
+    def take(self, now: int) -> bytes: ...
+
+    def next_deadline(self) -> int | None: ...
+
+    def set(self, name: str, value: str) -> None: ...
+
+    def reset(self, now: int) -> None: ...
+
+    def describe(self) -> str: ...
+
+
+class Air(Protocol):
+    """What mocks in one host share."""
+
+    def advance(self, now: int) -> None: ...
+
+    def next_deadline(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class MockKind:
+    """One kind of mock: what it is, its parameters in words, what makes one."""
+
+    name: str
+    summary: str
+    parameters: Mapping[str, str]
+    create: Callable[..., Mock]
+
+
+def mock_names() -> list[str]:
+    """The kinds there are; nothing is imported but the package."""
+    package = importlib.import_module(PACKAGE)
+    return sorted(
+        module.name
+        for module in pkgutil.iter_modules(package.__path__)
+        if module.name not in SHARED and not module.name.startswith("_")
+    )
+
+
+def find_mock(name: str) -> MockKind:
+    """The kind of this name. ConfigError when there is none."""
+    names = mock_names()
+    if name not in names:
+        near = difflib.get_close_matches(name, names, 1)
+        fix = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(names)}"
+        raise ConfigError(f"unknown firmware mock {name!r}", fix=fix)
+    module = importlib.import_module(f"{PACKAGE}.{name}")
+    return MockKind(name, module.SUMMARY, module.PARAMETERS, module.create)
+
+
+def new_air(seed: int = 0, loss: float = 0.0) -> Any:
+    """An air for mocks to share. ConfigError when the loss is no share."""
+    try:
+        return importlib.import_module(f"{PACKAGE}.air").Air(seed=seed, loss=loss)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def create_mock(
+    kind: str,
+    name: str,
+    air: Any,
+    parameters: Mapping[str, Any],
+    position: Position = (0.0, 0.0, 0.0),
+) -> Mock:
+    """A mock of this kind in `air`. ConfigError names the parameter that does not fit."""
+    found = find_mock(kind)
+    try:
+        return found.create(name, air, dict(parameters), position=position)
+    except ValueError as error:
+        raise ConfigError(f"mock {kind} {name}: {error}") from None
+
+
+@dataclass(slots=True)
+class _Seat:
+    """One mock and where its client is."""
+
+    mock: Mock
+    device: DeviceSide | None
+    line: tuple[int, int] = field(default=(0, 0))
+
+
+class MockHost:
+    """Runs mocks that share one air on a scheduler: bytes in and out, deadlines in order of time.
+
+    One timer stands at the earliest deadline of all of them; nothing is polled. The devices
+    handed over are closed by `close`.
+    """
+
+    def __init__(self, scheduler: Scheduler, air: Air) -> None:
+        self.air = air
+        self._scheduler = scheduler
+        self._seats: list[_Seat] = []
+        self._timer: Handle | None = None
+        self._time = 0
+        self._closed = False
+
+    @property
+    def mocks(self) -> list[Mock]:
+        return [seat.mock for seat in self._seats]
+
+    def add(self, mock: Mock, device: DeviceSide | None = None) -> None:
+        """Power `mock` up behind `device`; without one it has no client and acts by itself."""
+        seat = _Seat(mock, device)
+        self._seats.append(seat)
+        self._follow_line(seat)
+        if device is not None:
+            device.start(lambda data, host_baud: self._receive(seat, data, host_baud))
+        mock.advance(self._scheduler.now())
+        self._run()
+
+    def unplug(self, mock: Mock) -> None:
+        """Pull the cable: the client sees its port vanish."""
+        device = self._seat(mock).device
+        if device is not None:
+            device.unplug()
+
+    def plug(self, mock: Mock) -> None:
+        """Put the cable back: the module powers up anew and the port is there again."""
+        seat = self._seat(mock)
+        mock.host_baud = None
+        mock.reset(self._scheduler.now())
+        self._follow_line(seat)
+        if seat.device is not None:
+            seat.device.plug()
+        self._run()
+
+    def close(self) -> None:
+        """Stop, and close the devices. May be repeated."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for seat in self._seats:
+            if seat.device is not None:
+                seat.device.close()
+
+    def _seat(self, mock: Mock) -> _Seat:
+        return next(seat for seat in self._seats if seat.mock is mock)
+
+    def _receive(self, seat: _Seat, data: bytes, host_baud: int | None) -> None:
+        if self._closed:
+            return
+        try:
+            self._catch_up()
+            seat.mock.host_baud = host_baud
+            seat.mock.receive(data, self._time)
+        finally:
+            self._run()
+
+    def _run(self) -> None:
+        """Do what is due, then sleep until the next deadline."""
+        try:
+            self._catch_up()
+        finally:
+            self._sleep()
+
+    def _catch_up(self) -> None:
+        """All deadlines up to now, one after the other, each at its own time."""
+        now = self._scheduler.now()
+        for _ in range(STEPS):
+            due = self._next_deadline()
+            if due is None or due > now:
+                break
+            self._step(max(due, self._time))
+        self._time = max(now, self._time)
+
+    def _step(self, time: int) -> None:
+        self._time = time
+        self.air.advance(time)
+        for seat in self._seats:
+            seat.mock.advance(time)
+        for seat in self._seats:
+            data = seat.mock.take(time)
+            if data and seat.device is not None:
+                seat.device.write(data)
+            self._follow_line(seat)
+
+    def _follow_line(self, seat: _Seat) -> None:
+        """The port runs at the rate the firmware has set."""
+        line = (seat.mock.baud_rate, seat.mock.bits_per_byte)
+        if line != seat.line and seat.device is not None:
+            seat.device.set_line(*line)
+        seat.line = line
+
+    def _next_deadline(self) -> int | None:
+        waits = [seat.mock.next_deadline() for seat in self._seats]
+        waits.append(self.air.next_deadline())
+        return min((when for when in waits if when is not None), default=None)
+
+    def _sleep(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = self._next_deadline()
+        if due is not None and not self._closed:
+            # A mock that still has something due after its turn must not starve the loop.
+            when = due if due > self._time else self._time + BREATH_NS
+            self._timer = self._scheduler.call_at(when, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._run()
