@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from hilgw.errors import HilgwError
+from hilgw.errors import ConfigError, HilgwError
 from hilgw.medium.packet import Packet
 from hilgw.settings import setting
+from hilgw.transports.base import LineSettings
 
 # --- settings every adapter shares --------------------------------------------------------------
 
@@ -21,6 +22,8 @@ from hilgw.settings import setting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsbId:
     """A USB serial port by its descriptors instead of its path."""
+
+    written_as: ClassVar[str] = "usb"  # in the file: port: {usb: {vid: ...}}
 
     vid: int = setting("USB vendor id", ge=0, le=0xFFFF, example=0x0403)
     pid: int = setting("USB product id", ge=0, le=0xFFFF, example=0x6015)
@@ -45,8 +48,13 @@ class StationSettings:
         unit="bit",
     )
     bufferSize: int = setting("send queue; -1: 16 MiB", 4096, ge=0, also=(-1,), unit="byte")
+    parity: str = setting("parity of the UART line", "none", choices=("none", "even", "odd"))
+    stop_bits: int = setting("stop bits of the UART line", 1, choices=(1, 2))
+    rtscts: bool = setting("hardware flow control by RTS and CTS", False)
+    dtr: bool | None = setting("DTR on opening; not set: left alone", None)
+    rts: bool | None = setting("RTS on opening; not set: left alone", None)
     channel: int = setting("Webots channel the hardware stands for", 0, ge=0)
-    air: str = setting("the space its signals share; default: one per kind", "")
+    air: str = setting("the space its signals share; default: one per kind", "", refers="air")
     relay: bool = setting("pass packets that came from another air", False)
     position: tuple[float, float, float] | None = setting("x, y, z", None, unit="m")
     rotation: tuple[float, float, float, float] | None = setting(
@@ -54,8 +62,35 @@ class StationSettings:
     )
     rssi_at_1m_dbm: float = setting("RSSI measured at 1 m", -40.0, unit="dBm")
     sources: dict[str, str] = setting(
-        "source address -> robot here that is behind it", default_factory=dict
+        "source address -> robot here that is behind it", default_factory=dict, refers="robot"
     )
+
+def line_of(common: StationSettings) -> tuple[LineSettings, str]:
+    """The UART line these settings ask for, and a notice for the user ("" if none).
+
+    byteSize is the cost of one byte on the wire: 10 = 8N1, 11 = 8E1, 8O1 or 8N2, 12 = 8E2 or 8O2.
+    8, Webots' default, pasted from a world file, means 8N1. ConfigError when it contradicts
+    parity and stop bits.
+    """
+    line = LineSettings(
+        baudRate=common.baudRate,
+        parity=common.parity[0].upper(),
+        stop_bits=common.stop_bits,
+        rtscts=common.rtscts,
+        dtr=common.dtr,
+        rts=common.rts,
+    )
+    if common.byteSize is None or common.byteSize == line.byteSize:
+        return line, ""
+    if common.byteSize == 8 and line.byteSize == 10:
+        return line, "byteSize 8 taken as 8N1: the wire takes 10 bits per byte"
+    raise ConfigError(
+        f"byteSize {common.byteSize} contradicts the line: 8 data bits, parity {common.parity}, "
+        f"{common.stop_bits} stop make {line.byteSize}",
+        where="byteSize",
+        fix=f"write {line.byteSize}, leave it out, or change parity and stop_bits",
+    )
+
 
 # --- events an adapter reports, in the order they happened -------------------------------------
 

@@ -11,13 +11,10 @@ def show() -> None:
     """Our version first and at once; then the libraries, and whether their C forms are active."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from hilgw.framing import crc
+    from hilgw.framing import c_extensions
 
     print(f"hilgw {__version__} (Python {sys.version.split()[0]})")
-    active = {
-        "crcmod": crc.crcmod_is_c(),
-        "cobs": crc.cobs_is_c(),
-    }
+    active = c_extensions()
     for name in ("pyserial", "pyserial-asyncio", "crcmod", "cobs", "PyYAML", "pydantic"):
         try:
             text = f"  {name} {version(name)}"

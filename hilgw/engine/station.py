@@ -213,6 +213,10 @@ class Station:
             self._count.echo()
             self._observer.refused(self.name, "own_echo", "sent by a module of this gateway")
             return
+        if self._airs.is_duplicate(self.air, self.name, event.address, event.data, now):
+            self._count.drop("duplicate")
+            self._observer.refused(self.name, "duplicate", "another module here heard it first")
+            return
         self._count.hear()
         self._transmit(
             Packet(
@@ -277,7 +281,7 @@ class Station:
                 continue
             ends = self._line.occupy(len(frame.data), now, backlog=backlog)
             backlog = False
-            self._airs.sent(self.air, copy.packet.data, now)
+            self._airs.sent(self.air, copy.packet.data, now, self.name)
             if frame.token is None:
                 self._on_wire.append((ends, copy))
             else:

@@ -11,6 +11,7 @@ import errno
 import functools
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -214,3 +215,31 @@ def _cure_of_denial(name: str) -> str:
 def natural_key(name: str) -> list[int | str]:
     """Sorts ttyUSB2 before ttyUSB10."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+@dataclass(frozen=True, slots=True)
+class PortInfo:
+    """A serial port of this machine. vid, pid: USB ids, None for a port that is not USB."""
+
+    path: str
+    description: str
+    vid: int | None
+    pid: int | None
+    serial: str
+
+
+def list_ports() -> list[PortInfo]:
+    """The serial ports of this machine, those without hardware behind them left out."""
+    from serial.tools import list_ports as library
+
+    found = sorted(library.comports(), key=lambda info: natural_key(info.device))
+    return [
+        PortInfo(
+            info.device,
+            "" if info.description in (None, "n/a") else info.description,
+            info.vid,
+            info.pid,
+            info.serial_number or "",
+        )
+        for info in found
+    ]

@@ -1,0 +1,239 @@
+"""From a checked configuration to a gateway that can run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from hilgw.adapters.base import line_of
+from hilgw.config import mocks as mocked
+from hilgw.config.plugins import ADAPTERS, CONTROLLERS, load
+from hilgw.devices.emitter import Emitter
+from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
+from hilgw.devices.receiver import Receiver
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.line import Line
+from hilgw.engine.ports import describe_port, exists, resolve_port
+from hilgw.engine.robot import EmitterPort, ReceiverPort, Robot
+from hilgw.engine.station import Station
+from hilgw.engine.supervisor import Supervisor
+from hilgw.engine.timer import Timer
+from hilgw.medium.airs import Airs
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.listener import Listener
+from hilgw.medium.medium import Medium
+from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Pose
+from hilgw.transports.base import LineSettings, Transport
+from hilgw.transports.serial_port import open_serial
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from hilgw.adapters.base import Adapter
+    from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
+    from hilgw.engine.observer import Observer
+
+Open = Callable[[], Awaitable[Transport]]
+
+
+def build(config: GatewayConfig, loop: asyncio.AbstractEventLoop, observer: Observer) -> Gateway:
+    """Everything a configuration describes, ready to run. Call it in a running loop.
+
+    Raises HilgwError when a mock or a virtual port cannot be made.
+    """
+    timer = Timer(loop)
+    ledger = Ledger()
+    medium = Medium(
+        ledger,
+        config.webots,
+        config.medium.seed,
+        on_fault=lambda name, error: observer.notice(name, f"fault: {error!r}"),
+        on_notice=lambda text: observer.notice("medium", text),
+        on_transmit=lambda packet, names, reason: observer.transmitted(
+            packet, names, None if names else reason
+        ),
+    )
+    gateway = Gateway(timer, ledger, medium, observer)
+    assembly = _Assembly(config, gateway, Airs())
+    try:
+        assembly.add_all()
+    except BaseException:
+        gateway.close()
+        raise
+    return gateway
+
+
+class _Assembly:
+    """One build under way."""
+
+    def __init__(self, config: GatewayConfig, gateway: Gateway, airs: Airs) -> None:
+        self.config = config
+        self.gateway = gateway
+        self.airs = airs
+        self.say = gateway.description.append
+
+    def add_all(self) -> None:
+        for name, robot in self.config.robots.items():
+            self.add_robot(name, robot)
+        mocks = mocked.Mocks(self.config, self.gateway)
+        for name, adapter in self.config.adapters.items():
+            self.add_station(name, adapter, mocks)
+        mocks.add_nodes()
+
+    # --- robots ------------------------------------------------------------------------------
+
+    def add_robot(self, name: str, config: RobotConfig) -> None:
+        gateway = self.gateway
+        session = None
+        if config.controller is not None:
+            controller = load(CONTROLLERS, config.controller.kind)
+            session = controller.session(config.controller.settings)
+        robot = Robot(name, session, gateway.timer, gateway.observer)
+        pose = _pose(config.position, config.rotation)
+        for device, fields in config.devices.items():
+            if isinstance(fields, EmitterFields):
+                robot.emitters[device] = self.emitter(name, device, fields, pose)
+            else:
+                robot.receivers[device] = self.receiver(robot, device, fields, pose)
+        gateway.robots[name] = robot
+        self.say(f"  {name:<12} robot: {_devices(config)}")
+
+    def emitter(
+        self, robot: str, name: str, fields: EmitterFields, pose: Pose | None
+    ) -> EmitterPort:
+        gateway = self.gateway
+        full_name = f"{robot}.{name}"
+        emitter = Emitter(fields, lambda text: gateway.observer.notice(full_name, text))
+        return EmitterPort(
+            robot, name, emitter, gateway.timer, gateway.ledger, gateway.medium.transmit, pose
+        )
+
+    def receiver(
+        self, robot: Robot, name: str, fields: ReceiverFields, pose: Pose | None
+    ) -> ReceiverPort:
+        gateway = self.gateway
+        full_name = f"{robot.name}.{name}"
+        receiver: Receiver[Copy] = Receiver(
+            fields, notify=lambda text: gateway.observer.notice(full_name, text)
+        )
+        receiver.enable(receiver.default_period_ms, gateway.timer.now())
+        port = ReceiverPort(
+            robot.name,
+            name,
+            receiver,
+            gateway.timer,
+            gateway.ledger,
+            robot.packet,
+            gateway.observer,
+        )
+        gateway.medium.attach(
+            Listener(
+                name=port.name,
+                type=fields.type,
+                deliver=port.deliver,
+                owner=robot.name,
+                channels=None if fields.channel == BROADCAST else frozenset({fields.channel}),
+                aperture=fields.aperture,
+                pose=pose,
+                signal_strength_noise=fields.signalStrengthNoise,
+                direction_noise=fields.directionNoise,
+            )
+        )
+        return port
+
+    # --- hardware ----------------------------------------------------------------------------
+
+    def add_station(self, name: str, config: AdapterConfig, mocks: mocked.Mocks) -> None:
+        gateway, common = self.gateway, config.common
+        adapter: Adapter = load(ADAPTERS, config.kind)
+        line, notice = line_of(common)
+        if notice:
+            gateway.observer.notice(name, notice)
+        pose = _pose(common.position, common.rotation)
+
+        def transmit(packet: Packet) -> None:
+            gateway.medium.transmit(packet, pose)
+
+        air = mocked.air_of(config, adapter, name)
+        station = Station(
+            name,
+            config.kind,
+            adapter.session(config.settings, common),
+            common,
+            type=adapter.type,
+            air=air,
+            line=Line(common.baudRate, line.byteSize),
+            scheduler=gateway.timer,
+            ledger=gateway.ledger,
+            airs=self.airs,
+            window=adapter.limits.window,
+            observer=gateway.observer,
+            transmit=transmit,
+        )
+        gateway.stations[name] = station
+        gateway.medium.attach(
+            Listener(
+                name=name,
+                type=adapter.type,
+                deliver=station.deliver,
+                air=air,
+                relay=common.relay,
+                channels=station.session.channels,
+                pose=pose,
+                fits_explicitly=station.fits,
+            )
+        )
+        self.supervise(station, config, line, mocks)
+
+    def real_port(
+        self, config: AdapterConfig, line: LineSettings
+    ) -> tuple[Open, Callable[[], object | None]]:
+        port, timer = config.common.port, self.gateway.timer
+
+        async def open_port() -> Transport:
+            return await open_serial(resolve_port(port), line, timer)
+
+        return open_port, lambda: exists(port)
+
+    def supervise(
+        self, station: Station, config: AdapterConfig, line: LineSettings, mocks: mocked.Mocks
+    ) -> None:
+        gateway = self.gateway
+        place = describe_port(config.common.port)
+        stand_in = mocks.stand_in(station.name, config, line)
+        if stand_in is not None:
+            open_port, identity, words = stand_in
+            place += f" ({words})"
+        else:
+            open_port, identity = self.real_port(config, line)
+        self.say(f"  {station.name:<12} {config.kind}: {place}, {config.common.baudRate} baud")
+        gateway.supervisors[station.name] = Supervisor(
+            station,
+            open_port,
+            identity,
+            gateway.observer,
+            place=place,
+            jitter=random.Random(station.name),
+        )
+
+
+def _pose(
+    position: tuple[float, float, float] | None,
+    rotation: tuple[float, float, float, float] | None,
+) -> Pose | None:
+    if position is None:
+        return None
+    return Pose(position) if rotation is None else Pose.from_axis_angle(position, rotation)
+
+
+def _devices(config: RobotConfig) -> str:
+    words = []
+    for name, fields in config.devices.items():
+        node = "Emitter" if isinstance(fields, EmitterFields) else "Receiver"
+        channel = "all" if fields.channel == BROADCAST else str(fields.channel)
+        words.append(f"{name} ({node}, {fields.type}, channel {channel})")
+    if config.controller is not None:
+        words.append(f"controller {config.controller.kind}")
+    return ", ".join(words) or "no devices"

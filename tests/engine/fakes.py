@@ -1,0 +1,176 @@
+"""Time and sessions under the test's control."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from itertools import count
+
+from hilgw.adapters.base import (
+    CannotSend,
+    Delivered,
+    Event,
+    Heard,
+    Ready,
+    Refused,
+    StationSettings,
+    Transmission,
+)
+from hilgw.engine.line import Line
+from hilgw.engine.observer import Observer
+from hilgw.engine.station import Station
+from hilgw.errors import PortError
+from hilgw.medium.airs import Airs
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.listener import Listener
+from hilgw.medium.medium import Medium
+from hilgw.medium.packet import Packet
+
+
+class FakeHandle:
+    def __init__(self) -> None:
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class FakeScheduler:
+    """Simulated time: `run_until` runs what is due, in order."""
+
+    def __init__(self) -> None:
+        self.time = 1_000_000_000
+        self._heap: list[tuple[int, int, FakeHandle, Callable[[], None]]] = []
+        self._order = count()
+
+    def now(self) -> int:
+        return self.time
+
+    def call_at(self, when: int, callback: Callable[[], None]) -> FakeHandle:
+        handle = FakeHandle()
+        heapq.heappush(self._heap, (when, next(self._order), handle, callback))
+        return handle
+
+    def run_until(self, when: int, late_ns: int = 0) -> None:
+        """`late_ns`: how late every callback runs."""
+        while self._heap and self._heap[0][0] + late_ns <= when:
+            due, _, handle, callback = heapq.heappop(self._heap)
+            if not handle.cancelled:
+                self.time = max(self.time, due + late_ns)
+                callback()
+        self.time = when
+
+    def waiting(self) -> int:
+        return sum(not handle.cancelled for _, _, handle, _ in self._heap)
+
+
+class FakeTransport:
+    def __init__(self) -> None:
+        self.name = "fake"
+        self.written: list[bytes] = []
+        self.full = False
+        self.pending = 0
+
+    def write(self, data: bytes) -> None:
+        if self.full:
+            raise PortError("the write buffer is full", reason="full")
+        self.written.append(data)
+
+
+class EchoSession:
+    """Ready at once; a frame is the payload; tokens only when asked for.
+
+    b"bad" cannot be sent. Received bytes are one packet each.
+    """
+
+    def __init__(self, *, tokens: bool = False, channel: int = 5) -> None:
+        self.channels: frozenset[int] | None = frozenset({channel})
+        self.tokens = tokens
+        self.channel = channel
+        self.sent = 0
+        self.open_tokens: list[int] = []
+
+    def open(self, now: int) -> list[Event]:
+        return [Ready("fake")]
+
+    def close(self) -> list[Event]:
+        lost: list[Event] = [Refused(token, "down") for token in self.open_tokens]
+        self.open_tokens.clear()
+        return lost
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        if data.startswith(b"ack"):
+            return [Delivered(self.open_tokens.pop(0))]
+        if data.startswith(b"nak"):
+            return [Refused(self.open_tokens.pop(0), "no_ack")]
+        return [Heard(data, self.channel)]
+
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        if packet.data == b"bad":
+            return CannotSend("too_long", "it is bad")
+        self.sent += 1
+        if not self.tokens:
+            return Transmission(packet.data)
+        self.open_tokens.append(self.sent)
+        return Transmission(packet.data, self.sent)
+
+    def next_deadline(self) -> int | None:
+        return None
+
+    def expire(self, now: int) -> list[Event]:
+        return []
+
+    def describe(self, frame: bytes) -> str:
+        return "frame"
+
+
+class Bench:
+    """A medium, a ledger and one station around an EchoSession."""
+
+    def __init__(
+        self, *, tokens: bool = False, window: int = 2, bufferSize: int = 100, baudRate: int = 9600
+    ) -> None:
+        self.scheduler = FakeScheduler()
+        self.ledger = Ledger()
+        self.medium = Medium(self.ledger)
+        self.airs = Airs()
+        self.session = EchoSession(tokens=tokens)
+        self.transport = FakeTransport()
+        self.station = Station(
+            "xb",
+            "fake",
+            self.session,
+            StationSettings(port="fake", bufferSize=bufferSize),
+            type="radio",
+            air="lab",
+            line=Line(baudRate, 10),
+            scheduler=self.scheduler,
+            ledger=self.ledger,
+            airs=self.airs,
+            window=window,
+            observer=Observer(),
+            transmit=lambda packet: self.medium.transmit(packet),
+        )
+        self.medium.attach(
+            Listener(
+                name="xb",
+                type="radio",
+                deliver=self.station.deliver,
+                air="lab",
+                channels=self.session.channels,
+            )
+        )
+        self.count = self.ledger.station("xb")
+        self._emitted = self.ledger.emitter("rover.tx")
+
+    def send(self, data: bytes, channel: int = 5) -> None:
+        self._emitted.offer("")
+        self._emitted.depart()
+        now = self.scheduler.now()
+        self.medium.transmit(Packet(data, channel, "radio", "rover.tx", "rover", sent_ns=now))
+
+    def attach(self) -> None:
+        self.station.attach(self.transport)  # type: ignore[arg-type]
+
+    def balanced(self) -> bool:
+        return self.ledger.violations() == []

@@ -1,0 +1,30 @@
+"""Percentiles in bounded memory."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.engine.latency import Latency
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=300), st.sampled_from([50, 90, 99]))
+def test_percentiles_are_within_two_percent(samples: list[int], percent: int) -> None:
+    latency = Latency()
+    for sample in samples:
+        latency.add(sample)
+    exact = sorted(samples)[max(1, -(-len(samples) * percent // 100)) - 1]
+    found = latency.percentile_ns(percent)
+    assert found is not None
+    assert exact <= found <= exact * 1.02 + 1
+    assert latency.as_dict()["max_ms"] == round(max(samples) / 1e6, 4)
+
+
+def test_without_samples_nothing_is_claimed() -> None:
+    assert Latency().as_dict() == {"count": 0, "p50_ms": None, "p99_ms": None, "max_ms": None}
+
+
+def test_memory_is_bounded() -> None:
+    latency = Latency()
+    for exponent in range(60):
+        for step in range(1000):
+            latency.add((1 << exponent) + step * max(1, (1 << exponent) // 1000))
+    assert len(latency._buckets) < 64 * 64
