@@ -16,7 +16,8 @@ LAYERS = [
     {"adapters", "bodies", "controllers", "record", "api"},
     {"engine"},
     {"config"},
-    {"cli", "web", "testing", "__main__"},
+    {"cli", "web", "testing"},
+    {"__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 PURE = {"devices", "framing", "medium", "protocols", "adapters", "bodies", "controllers"}

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.config import mocks as mocked
+from hilgw.config import stand_ins
 from hilgw.config.plugins import ADAPTERS, CONTROLLERS, load
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -77,7 +77,7 @@ class _Assembly:
     def add_all(self) -> None:
         for name, robot in self.config.robots.items():
             self.add_robot(name, robot)
-        mocks = mocked.Mocks(self.config, self.gateway)
+        mocks = stand_ins.StandIns(self.config, self.gateway)
         for name, adapter in self.config.adapters.items():
             self.add_station(name, adapter, mocks)
         mocks.add_nodes()
@@ -145,7 +145,7 @@ class _Assembly:
 
     # --- hardware ----------------------------------------------------------------------------
 
-    def add_station(self, name: str, config: AdapterConfig, mocks: mocked.Mocks) -> None:
+    def add_station(self, name: str, config: AdapterConfig, mocks: stand_ins.StandIns) -> None:
         gateway, common = self.gateway, config.common
         adapter: Adapter = load(ADAPTERS, config.kind)
         line, notice = line_of(common)
@@ -156,7 +156,7 @@ class _Assembly:
         def transmit(packet: Packet) -> None:
             gateway.medium.transmit(packet, pose)
 
-        air = mocked.air_of(config, adapter, name)
+        air = stand_ins.air_of(config, adapter, name)
         station = Station(
             name,
             config.kind,
@@ -198,7 +198,7 @@ class _Assembly:
         return open_port, lambda: exists(port)
 
     def supervise(
-        self, station: Station, config: AdapterConfig, line: LineSettings, mocks: mocked.Mocks
+        self, station: Station, config: AdapterConfig, line: LineSettings, mocks: stand_ins.StandIns
     ) -> None:
         gateway = self.gateway
         place = describe_port(config.common.port)
