@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +47,7 @@ def parse(name: str) -> Any:
     head, _, argument = name.strip().lower().partition(":")
     kind, _, variant = head.partition("-")
     if kind not in KINDS:
-        close = difflib.get_close_matches(name.strip().lower(), [*SHORT_NAMES, *KINDS], n=1)
-        fix = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(SHORT_NAMES)}"
-        raise ConfigError(f"unknown framing '{name}'", fix=fix)
+        raise _unknown(name)
     return _framing_class(kind).parse(variant, argument)
 
 
@@ -64,6 +61,14 @@ def c_extensions() -> dict[str, bool]:
     from hilgw.framing import cobs, crc
 
     return {"cobs": cobs.is_c_extension_active(), "crcmod": crc.is_c_extension_active()}
+
+
+def _unknown(name: str) -> ConfigError:
+    import difflib  # slow to import, and needed for mistakes alone
+
+    close = difflib.get_close_matches(name.strip().lower(), SHORT_NAMES, n=1)
+    fix = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(SHORT_NAMES)}"
+    return ConfigError(f"unknown framing '{name}'", fix=fix)
 
 
 def _framing_class(kind: str) -> FramingClass:

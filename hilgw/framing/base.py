@@ -6,7 +6,7 @@ A framing is sender and receiver at once; the two directions share nothing but t
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from hilgw.errors import ConfigError
 
@@ -60,7 +60,7 @@ class Framing(Protocol):
 class FramingClass(Protocol):
     """What a framing's module exports as `FRAMING`."""
 
-    Settings: ClassVar[type[Any]]
+    Settings: type[Any]
 
     def __call__(self, settings: Any) -> Framing: ...
 

@@ -17,6 +17,7 @@ from hilgw.framing.base import (
     LONGEST_PAYLOAD,
     TOO_LONG,
     TOO_SHORT,
+    FramingClass,
     refuse_argument,
 )
 from hilgw.framing.crc import NONE, Checksum, Update
@@ -128,4 +129,4 @@ def _never(data: bytes, start: int) -> int:
     return -1
 
 
-FRAMING = Cobs
+FRAMING: FramingClass = Cobs

@@ -7,7 +7,6 @@ crcmod computes them; the two polynomials that the standard library has in C (`b
 from __future__ import annotations
 
 import binascii
-import difflib
 import re
 import zlib
 from collections.abc import Callable
@@ -113,6 +112,8 @@ def named(name: str) -> Crc:
     for crc_name, _, poly, rev, start, xor_out, _ in predefined._crc_definitions_table:
         if crc_name == key:
             return Crc(key, poly, start, rev, xor_out, _update(poly, start, rev, xor_out))
+    import difflib  # slow to import, and needed for mistakes alone
+
     close = difflib.get_close_matches(key, catalogue(), n=1)
     fix = f"did you mean '{close[0]}'?" if close else "see docs/framing.md for the names"
     raise ConfigError(f"unknown CRC '{name}'", fix=fix)

@@ -22,7 +22,7 @@ class Delimited:
         self.name = name
         self.max_payload = max_payload
         self.max_encoded = max_body + len(delimiter)
-        self.dropped: Counter[str] = Counter()
+        self.dropped: dict[str, int] = Counter()
         self._delimiter = delimiter
         self._max_body = max_body
         # A delimiter of several bytes may be cut: so much of it may still be at the buffer's end.

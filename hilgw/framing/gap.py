@@ -1,0 +1,120 @@
+"""Packets told apart by silence alone, as Modbus RTU and most transparent radios do."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from hilgw.errors import ConfigError, FrameError
+from hilgw.framing.base import LONGEST_PAYLOAD, TOO_LONG, TRUNCATED, FramingClass
+from hilgw.settings import setting
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)")
+_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapSettings:
+    """Gap framing; as they stand, the settings are those of the short name gap:20ms."""
+
+    framing: Literal["gap"] = setting("kind of framing", "gap", choices=("gap",))
+    gap_ms: float = setting(
+        "silence that ends a packet; longer than the latency timer of a USB adapter (FTDI: 16 ms)",
+        20.0,
+        gt=0,
+        le=60_000,
+        unit="ms",
+    )
+    max_payload: int = setting("longest packet", 4096, ge=1, le=LONGEST_PAYLOAD, unit="byte")
+
+
+DEFAULTS = GapSettings()
+
+
+class Gap:
+    """What comes without a pause of at least the gap is one packet.
+
+    So two packets that follow each other faster are delivered as one, and a pause inside a packet
+    makes it two: the stream holds nothing by which to tell. Nothing is checked. The gap is
+    measured from one reception to the next.
+    """
+
+    Settings: ClassVar[type[GapSettings]] = GapSettings
+
+    def __init__(self, settings: GapSettings = DEFAULTS) -> None:
+        self.name = "gap"
+        self.max_payload = self.max_encoded = settings.max_payload
+        self.pause_ns = round(settings.gap_ms * 1_000_000)
+        if self.pause_ns < 1:
+            raise ConfigError(f"a gap of {settings.gap_ms} ms is no pause", fix="give gap_ms > 0")
+        self.dropped: dict[str, int] = Counter()
+        self._packet = b""
+        self._too_long = False
+        self._last: int | None = None  # when the packet's last bytes came
+
+    @staticmethod
+    def parse(variant: str, argument: str) -> GapSettings:
+        match = _DURATION.fullmatch(argument.strip() or "20ms")
+        if variant or not match:
+            raise ConfigError(
+                f"cannot read the framing 'gap{variant and '-' + variant}:{argument}'",
+                fix="write the pause behind a colon: gap:20ms, gap:500us, gap:0.1s",
+            )
+        gap_ms = float(match[1]) * _MS[match[2]]
+        if not 0 < gap_ms <= 60_000:
+            raise ConfigError(f"a gap of {argument} is out of range", fix="give up to 60s")
+        return GapSettings(gap_ms=gap_ms)
+
+    def encode(self, payload: bytes) -> bytes:
+        """The packet itself; the sender leaves `pause_ns` of silence behind it."""
+        if not payload:
+            raise FrameError("gap framing cannot carry an empty packet")
+        if len(payload) > self.max_payload:
+            raise FrameError(
+                f"{len(payload)} bytes are too many for gap framing",
+                fix=f"send at most {self.max_payload} bytes, or raise max_payload",
+            )
+        return payload
+
+    def feed(self, data: bytes, now: int = 0) -> list[bytes]:
+        complete = self.expire(now)
+        if data:
+            self._last = now
+            if self._too_long or len(self._packet) + len(data) > self.max_payload:
+                self._packet = b""
+                self._too_long = True
+            else:
+                self._packet += data
+        return complete
+
+    def next_deadline(self) -> int | None:
+        return None if self._last is None else self._last + self.pause_ns
+
+    def expire(self, now: int) -> list[bytes]:
+        if self._last is None or now < self._last + self.pause_ns:
+            return []
+        packet, too_long = self._packet, self._too_long
+        self._forget()
+        if too_long:
+            self.dropped[TOO_LONG] += 1
+            return []
+        return [packet]
+
+    @property
+    def held(self) -> int:
+        return len(self._packet)
+
+    def reset(self) -> None:
+        if self._last is not None:
+            self.dropped[TOO_LONG if self._too_long else TRUNCATED] += 1
+        self._forget()
+
+    def _forget(self) -> None:
+        self._packet = b""
+        self._too_long = False
+        self._last = None
+
+
+FRAMING: FramingClass = Gap

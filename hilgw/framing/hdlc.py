@@ -1,0 +1,103 @@
+"""Byte-stuffed HDLC, RFC 1662 section 4: flag 7E, escape 7D, a frame check sequence.
+
+Wire: 7E, escaped(payload, FCS low byte first), 7E. Frames may share a flag; 7D 7E aborts one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from hilgw.framing.base import (
+    ABORTED,
+    BAD_CRC,
+    LONGEST_PAYLOAD,
+    TOO_LONG,
+    TOO_SHORT,
+    FramingClass,
+    refuse_argument,
+)
+from hilgw.framing.crc import Checksum
+from hilgw.framing.delimited import Delimited
+from hilgw.settings import setting
+
+FLAG = b"\x7e"
+ESCAPE = b"\x7d"
+_FCS = {"": "x-25", "crc16": "x-25"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HdlcSettings:
+    """HDLC framing; as they stand, the settings are those of the short name hdlc."""
+
+    framing: Literal["hdlc"] = setting("kind of framing", "hdlc", choices=("hdlc",))
+    crc: str = setting("frame check sequence: x-25 (FCS-16), crc-32 (FCS-32)", "x-25")
+    control_map: int = setting(
+        "RFC 1662's ACCM: bit n set, control character n is escaped, and dropped when it comes "
+        "unescaped (0xA0000: XON and XOFF)",
+        0,
+        ge=0,
+        le=0xFFFFFFFF,
+        example=0xA0000,
+    )
+    max_payload: int = setting("longest packet", 4096, ge=1, le=LONGEST_PAYLOAD, unit="byte")
+
+
+DEFAULTS = HdlcSettings()
+
+
+class Hdlc(Delimited):
+    """Carries no empty packet: RFC 1662 discards frames too short to hold more than the FCS."""
+
+    Settings: ClassVar[type[HdlcSettings]] = HdlcSettings
+
+    def __init__(self, settings: HdlcSettings = DEFAULTS) -> None:
+        self._checksum = Checksum(settings.crc, "little")
+        self._longest = settings.max_payload + self._checksum.size
+        super().__init__("hdlc", FLAG, settings.max_payload, 2 * self._longest)
+        self.max_encoded += len(FLAG)
+        self._controls = bytes(n for n in range(32) if settings.control_map >> n & 1)
+        # The escape itself comes first: the others' escapes contain it.
+        self._escaped = [(bytes([b]), _escape(b)) for b in (0x7D, 0x7E, *self._controls)]
+
+    @staticmethod
+    def parse(variant: str, argument: str) -> HdlcSettings:
+        refuse_argument("hdlc", argument)
+        return HdlcSettings(crc=_FCS.get(variant, variant))
+
+    def encode(self, payload: bytes) -> bytes:
+        self._require_size(payload, least=1)
+        sealed = self._checksum.seal(payload)
+        for plain, escaped in self._escaped:
+            sealed = sealed.replace(plain, escaped)
+        return FLAG + sealed + FLAG
+
+    def _unwrap(self, frame: bytes) -> bytes | str:
+        if self._controls:
+            frame = frame.translate(None, self._controls)  # a modem on the way put them in
+        if (len(frame) - len(frame.rstrip(ESCAPE))) % 2:  # the flag came right after an escape
+            return ABORTED
+        if ESCAPE in frame:
+            frame = _ESCAPED_BYTE.sub(_plain, frame)
+        if len(frame) > self._longest:
+            return TOO_LONG
+        if len(frame) <= self._checksum.size:
+            return TOO_SHORT
+        if not self._checksum.holds(frame):
+            return BAD_CRC
+        return frame[: len(frame) - self._checksum.size]
+
+
+_ESCAPED_BYTE = re.compile(rb"\x7d(.)", re.DOTALL)
+
+
+def _escape(byte: int) -> bytes:
+    return bytes([0x7D, byte ^ 0x20])
+
+
+def _plain(escaped: re.Match[bytes]) -> bytes:
+    return bytes([escaped[1][0] ^ 0x20])
+
+
+FRAMING: FramingClass = Hdlc

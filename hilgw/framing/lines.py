@@ -1,0 +1,76 @@
+"""Lines of text: a packet is a line, its terminator is not part of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from hilgw.errors import ConfigError, FrameError
+from hilgw.framing.base import LONGEST_PAYLOAD, FramingClass, refuse_argument
+from hilgw.framing.delimited import Delimited
+from hilgw.settings import setting
+
+_TERMINATORS = {"": "\n", "lf": "\n", "crlf": "\r\n", "cr": "\r"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinesSettings:
+    """Line framing; as they stand, the settings are those of the short name lines."""
+
+    framing: Literal["lines"] = setting("kind of framing", "lines", choices=("lines",))
+    terminator: str = setting(
+        "one to eight characters that end a line (\\n, \\r\\n, ;)",
+        "\n",
+        pattern="[\\x00-\\xff]{1,8}",
+    )
+    max_payload: int = setting("longest line", 4096, ge=1, le=LONGEST_PAYLOAD, unit="byte")
+
+
+DEFAULTS = LinesSettings()
+
+
+class Lines(Delimited):
+    """Refuses a packet that contains its terminator or is empty; skips empty lines.
+
+    Nothing is checked: bytes that noise changed are delivered as they came.
+    """
+
+    Settings: ClassVar[type[LinesSettings]] = LinesSettings
+
+    def __init__(self, settings: LinesSettings = DEFAULTS) -> None:
+        try:
+            terminator = settings.terminator.encode("latin-1")
+        except UnicodeEncodeError:
+            terminator = b""
+        if not 1 <= len(terminator) <= 8:
+            raise ConfigError(
+                f"terminator {settings.terminator!r} does not end a line",
+                fix="give one to eight characters up to U+00FF",
+            )
+        super().__init__("lines", terminator, settings.max_payload, settings.max_payload)
+
+    @staticmethod
+    def parse(variant: str, argument: str) -> LinesSettings:
+        refuse_argument("lines", argument)
+        if variant not in _TERMINATORS:
+            raise ConfigError(
+                f"unknown line terminator '{variant}'", fix="write lines, lines-crlf or lines-cr"
+            )
+        return LinesSettings(terminator=_TERMINATORS[variant])
+
+    def encode(self, payload: bytes) -> bytes:
+        self._require_size(payload, least=1)
+        line = payload + self._delimiter
+        # Found early also when the payload's end and the terminator's beginning make one.
+        if line.find(self._delimiter) != len(payload):
+            raise FrameError(
+                f"the packet contains the line terminator {self._delimiter!r}",
+                fix="use a framing that carries all bytes (cobs, slip)",
+            )
+        return line
+
+    def _unwrap(self, frame: bytes) -> bytes | str:
+        return frame
+
+
+FRAMING: FramingClass = Lines

@@ -1,0 +1,371 @@
+"""What every framing promises, each promise run over all of them with settings plain and odd."""
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from hilgw.errors import FrameError
+from hilgw.framing import SHORT_NAMES, create, settings_classes
+from hilgw.framing.base import GARBAGE, Framing
+from hilgw.framing.cobs import CobsSettings
+from hilgw.framing.gap import GapSettings
+from hilgw.framing.hdlc import HdlcSettings
+from hilgw.framing.length import LengthSettings
+from hilgw.framing.lines import LinesSettings
+from hilgw.framing.slip import SlipSettings
+
+MAX = 60
+NAMED = {
+    "cobs-crc16": CobsSettings(max_payload=MAX),
+    "cobs-leading": CobsSettings(max_payload=MAX, leading_delimiter=True),
+    "cobs-modbus-big": CobsSettings(max_payload=300, crc="modbus"),
+    "cobs": CobsSettings(max_payload=MAX, crc="none"),
+    "slip": SlipSettings(max_payload=MAX),
+    "slip-crc32": SlipSettings(max_payload=MAX, crc="crc-32"),
+    "slip-trailing": SlipSettings(max_payload=MAX, crc="crc16", leading_end=False),
+    "lines": LinesSettings(max_payload=MAX),
+    "lines-crlf": LinesSettings(max_payload=MAX, terminator="\r\n"),
+    "lines-odd": LinesSettings(max_payload=MAX, terminator="aba"),
+    "hdlc": HdlcSettings(max_payload=MAX),
+    "hdlc-crc32": HdlcSettings(max_payload=MAX, crc="crc-32", control_map=0xFFFFFFFF),
+    "length": LengthSettings(max_payload=MAX),
+    "length-one": LengthSettings(sync="7E", length_bytes=1, length_counts="frame", crc="x-25"),
+    "length-odd": LengthSettings(
+        sync="AA AA AB",
+        length_order="little",
+        length_counts="payload+crc",
+        crc="crc-32",
+        crc_order="little",
+        crc_from="sync",
+        max_payload=MAX,
+    ),
+    "gap": GapSettings(max_payload=MAX),
+}
+CHECKED = [name for name in NAMED if getattr(NAMED[name], "crc", "none") != "none"]
+# The delimiter stands in front too, or a rescan finds the frame: noise spoils no good frame.
+CLEAN_START = (
+    "cobs-leading",
+    "slip",
+    "slip-crc32",
+    "hdlc",
+    "hdlc-crc32",
+    "length",
+    "length-odd",
+)
+FEW = settings(max_examples=30, deadline=None)
+# The same noise each time: one time in 65536 it forms a frame with a good CRC, rightly accepted.
+SHORT_RUNS = settings(max_examples=15, stateful_step_count=20, deadline=None, derandomize=True)
+every = pytest.mark.parametrize("settings", NAMED.values(), ids=NAMED)
+
+# Bytes that mean something to some framing come often.
+SPICE = b"\x00\x01\x7d\x7e\x5d\x5e\xc0\xdb\xdc\xdd\x0d\x0aab\xaa\x55\xab\xff"
+noise = st.lists(st.sampled_from(SPICE) | st.integers(0, 255), max_size=3 * MAX).map(bytes)
+payload_bytes = st.lists(st.sampled_from(SPICE) | st.integers(0, 255), max_size=MAX).map(bytes)
+
+
+def carried(framing: Framing, payload: bytes) -> bool:
+    try:
+        framing.encode(payload)
+    except FrameError:
+        return False
+    return True
+
+
+def cut(stream: bytes, cuts: Iterable[int]) -> Iterator[bytes]:
+    at = 0
+    for end in [*sorted(cuts), len(stream)]:
+        yield stream[at:end]
+        at = max(at, end)
+
+
+def is_within(payloads: Iterable[bytes], received: Iterable[bytes]) -> bool:
+    """Whether all payloads were received in this order, among others perhaps."""
+    rest = iter(received)
+    return all(payload in rest for payload in payloads)
+
+
+class Line:
+    """A stream to one framing, with time: silence is as long as the framing asks for."""
+
+    def __init__(self, settings: Any) -> None:
+        self.framing = create(settings)
+        self.now = 1_000_000_000
+        self.received: list[bytes] = []
+
+    def hear(self, data: bytes, cuts: Iterable[int] = ()) -> None:
+        for chunk in cut(data, cuts):
+            self.received += self.framing.feed(chunk, self.now)
+            assert self.framing.held <= self.framing.max_encoded
+
+    def say(self, payload: bytes, cuts: Iterable[int] = ()) -> None:
+        self.hear(self.framing.encode(payload), cuts)
+        if self.framing.pause_ns:
+            self.fall_silent()
+
+    def fall_silent(self) -> None:
+        """Let the deadline come, if there is one; just before it, nothing may happen."""
+        deadline = self.framing.next_deadline()
+        if deadline is not None:
+            assert deadline > self.now
+            assert self.framing.expire(deadline - 1) == []
+            self.now = deadline
+            self.received += self.framing.expire(deadline)
+            assert self.framing.next_deadline() is None
+
+
+# --- carrying ------------------------------------------------------------------------------------
+
+
+@every
+@FEW
+@given(payloads=st.lists(payload_bytes, max_size=6), cuts=st.sets(st.integers(0, 500)))
+def test_any_chunks_give_the_packets_sent(
+    settings: Any, payloads: list[bytes], cuts: set[int]
+) -> None:
+    line = Line(settings)
+    payloads = [payload for payload in payloads if carried(line.framing, payload)]
+    if line.framing.pause_ns:
+        for payload in payloads:
+            line.say(payload, cuts)
+    else:
+        line.hear(b"".join(map(line.framing.encode, payloads)), cuts)
+    assert line.received == payloads
+    assert line.framing.dropped == {}
+    assert line.framing.held == 0
+
+
+@every
+def test_every_byte_value_alone_and_together(settings: Any) -> None:
+    line = Line(replace(settings, max_payload=256))
+    payloads = [bytes([value]) for value in range(256)]
+    terminator = getattr(settings, "terminator", None)
+    if terminator is None:
+        payloads += [bytes(range(n, min(256, n + 200))) for n in (0, 56)]
+    else:
+        payloads = [p for p in payloads if p != terminator.encode()]
+    for payload in payloads:
+        line.say(payload)
+    assert line.received == payloads
+
+
+@every
+def test_the_longest_packet_and_one_byte_more(settings: Any) -> None:
+    framing = create(settings)
+    bodies = [bytes([value]) * framing.max_payload for value in (0x00, 0x7D, 0xC0, 0xDB, 0x41)]
+    for body in bodies:
+        assert len(framing.encode(body)) <= framing.max_encoded
+        with pytest.raises(FrameError, match=f"at most {framing.max_payload} bytes"):
+            framing.encode(body + b"A")
+    line = Line(settings)
+    for body in bodies:
+        line.say(body, range(len(framing.encode(body))))
+    assert line.received == bodies
+
+
+@every
+def test_an_empty_packet_is_carried_or_refused(settings: Any) -> None:
+    line = Line(settings)
+    if line.framing.name in ("gap", "lines", "hdlc") or settings == NAMED["slip"]:
+        with pytest.raises(FrameError, match="empty"):
+            line.framing.encode(b"")
+    else:
+        line.say(b"")
+        line.say(b"x")
+        assert line.received == [b"", b"x"]
+
+
+# --- noise ---------------------------------------------------------------------------------------
+
+
+def outcome(settings: Any, chunks: Iterable[bytes]) -> tuple[list[bytes], dict[str, int]]:
+    line = Line(settings)
+    for chunk in chunks:
+        line.hear(chunk)
+    line.fall_silent()
+    return line.received, dict(line.framing.dropped)
+
+
+@every
+@FEW
+@given(data=st.data())
+def test_chunks_make_no_difference_to_noise(settings: Any, data: st.DataObject) -> None:
+    sender = create(settings)
+    parts = st.one_of(noise, payload_bytes.filter(partial(carried, sender)).map(sender.encode))
+    stream = b"".join(data.draw(st.lists(parts, max_size=6)))
+    whole = outcome(settings, [stream])
+    assert outcome(settings, cut(stream, range(len(stream)))) == whole
+    assert outcome(settings, cut(stream, data.draw(st.sets(st.integers(0, 200))))) == whole
+
+
+class NoisyStream(RuleBasedStateMachine):
+    """Good frames among noise, cut frames, silences and resets; counts what must arrive."""
+
+    settings: Any
+    self_starting: bool
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = Line(self.settings)
+        self.promised: list[bytes] = []
+        self.clean = True  # nothing unfinished before the next frame
+
+    @rule(payload=payload_bytes, cuts=st.sets(st.integers(0, 150), max_size=4))
+    def good_frame(self, payload: bytes, cuts: set[int]) -> None:
+        if carried(self.line.framing, payload):
+            self.line.say(payload, cuts)
+            if self.clean or self.self_starting:
+                self.promised.append(payload)
+            self.clean = True
+
+    @rule(data=noise, cuts=st.sets(st.integers(0, 150), max_size=4))
+    def garbage(self, data: bytes, cuts: set[int]) -> None:
+        self.line.hear(data, cuts)
+        self.clean = self.clean and not data
+
+    @rule(payload=payload_bytes, kept=st.integers(0, MAX))
+    def half_a_frame(self, payload: bytes, kept: int) -> None:
+        if carried(self.line.framing, payload):
+            self.garbage(self.line.framing.encode(payload)[:kept], set())
+
+    @rule()
+    def silence(self) -> None:
+        timed = self.line.framing.next_deadline() is not None
+        self.line.fall_silent()
+        self.clean = self.clean or timed
+
+    @rule()
+    def interruption(self) -> None:
+        self.line.fall_silent()
+        self.line.framing.reset()
+        assert self.line.framing.held == 0
+        self.clean = True
+
+    @invariant()
+    def the_buffer_is_bounded(self) -> None:
+        assert self.line.framing.held <= self.line.framing.max_encoded
+
+    def teardown(self) -> None:
+        self.line.fall_silent()
+        assert is_within(self.promised, self.line.received)
+
+
+@every
+def test_every_good_frame_arrives_but_for_one_after_noise(settings: Any) -> None:
+    name = next(name for name in NAMED if NAMED[name] is settings)
+
+    class Machine(NoisyStream):
+        pass
+
+    Machine.settings = settings
+    Machine.self_starting = name in CLEAN_START
+    run_state_machine_as_test(Machine, settings=SHORT_RUNS)
+
+
+@pytest.mark.parametrize("name", CLEAN_START)
+def test_noise_before_a_frame_spoils_nothing(name: str) -> None:
+    line = Line(NAMED[name])
+    generator = random.Random(name)
+    payloads = [generator.randbytes(generator.randint(1, MAX)) for _ in range(300)]
+    for payload in payloads:
+        line.hear(generator.randbytes(generator.randint(0, 50)))
+        line.say(payload)
+    line.fall_silent()
+    assert is_within(payloads, line.received)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_noise_alone_is_no_packet(name: str) -> None:
+    """100 kB of noise; a 16-bit CRC may be fooled once or twice."""
+    line = Line(NAMED[name])
+    stream = random.Random(name).randbytes(100_000)
+    line.hear(stream, range(0, len(stream), 997))
+    assert len(line.received) <= 2
+    assert sum(line.framing.dropped.values()) > 100
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if name != "gap"])
+def test_a_fifth_of_the_frames_damaged_one_byte_at_a_time(name: str) -> None:
+    """Only the damaged frames are lost, and the one behind each at most."""
+    line = Line(NAMED[name])
+    generator = random.Random(name)
+    certain = []
+    clean = True
+    for number in range(400):
+        payload = b"%05d" % number + generator.randbytes(20).translate(None, b"\nab\r")
+        frame = line.framing.encode(payload)
+        if damaged := generator.random() < 0.2:
+            at = generator.randrange(len(frame))
+            frame = frame[:at] + generator.choice([b"", b"\x00", b"zz"]) + frame[at + 1 :]
+        line.hear(frame, range(len(frame)))
+        if clean and not damaged:
+            certain.append(payload)
+        clean = not damaged
+    line.fall_silent()
+    assert is_within(certain, line.received)
+    assert len(certain) > 200
+
+
+@every
+def test_an_endless_frame_is_dropped_once_and_the_next_ones_come(settings: Any) -> None:
+    line = Line(settings)
+    for _ in range(200):
+        line.hear(b"\x41" * 7)
+    line.hear(b"")
+    line.fall_silent()
+    for payload in (b"first", b"second", b"third"):
+        line.say(payload)
+    assert is_within([b"second", b"third"], line.received)
+    dropped = dict(line.framing.dropped)
+    assert dropped == ({GARBAGE: 1400} if line.framing.name == "length" else {"too_long": 1})
+
+
+@every
+def test_ten_thousand_frames_leave_nothing_behind(settings: Any) -> None:
+    line = Line(settings)
+    frame = line.framing.encode(b"frame")
+    for _ in range(10_000):
+        line.hear(frame)
+        if line.framing.pause_ns:
+            line.fall_silent()
+    assert len(line.received) == 10_000
+    assert line.framing.held == 0
+
+
+@every
+def test_reset_counts_the_half_frame_and_starts_afresh(settings: Any) -> None:
+    line = Line(settings)
+    frame = line.framing.encode(b"packet")
+    line.hear(frame[:4])
+    line.framing.reset()
+    assert line.framing.dropped["truncated"] == 1
+    assert line.framing.next_deadline() is None
+    line.say(b"packet")
+    assert line.received == [b"packet"]
+    line.framing.reset()
+    assert line.framing.dropped["truncated"] == 1
+
+
+# --- names and settings --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHORT_NAMES)
+def test_every_short_name_makes_a_framing(name: str) -> None:
+    line = Line(name)
+    line.say(b"packet")
+    assert line.received == [b"packet"]
+    assert name.startswith(line.framing.name)
+
+
+def test_every_setting_is_documented_and_names_its_framing() -> None:
+    classes = settings_classes()
+    assert {one().framing for one in classes} == {create(s).name for s in NAMED.values()}
+    for one in classes:
+        assert all(field.metadata["doc"] for field in fields(one))
+        assert create(one()).encode(b"packet")

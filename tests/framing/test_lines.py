@@ -1,0 +1,66 @@
+"""Lines: terminators whole and cut, what cannot be a line, and names."""
+
+import pytest
+
+from hilgw.errors import ConfigError, FrameError
+from hilgw.framing import create
+from hilgw.framing.lines import Lines, LinesSettings
+
+
+def lines(terminator: str, max_payload: int = 8) -> Lines:
+    return Lines(LinesSettings(terminator=terminator, max_payload=max_payload))
+
+
+def test_a_terminator_cut_in_two() -> None:
+    framing = lines("\r\n")
+    assert framing.feed(b"one\r") == []
+    assert framing.feed(b"\ntwo\r\rthree\r") == [b"one"]
+    assert framing.feed(b"\n") == []
+    assert framing.dropped == {"too_long": 1}
+    assert framing.feed(b"\r\r\n\r\n\r\n") == [b"\r"]
+
+
+def test_the_longest_line_with_half_its_terminator_is_not_too_long() -> None:
+    framing = lines("\r\n")
+    assert framing.feed(b"12345678\r") == []
+    assert framing.feed(b"\n") == [b"12345678"]
+    assert framing.feed(b"12345678\r") == []
+    assert framing.feed(b"9") == []
+    assert framing.feed(b"\r\nnext\r\n") == [b"next"]
+    assert framing.dropped == {"too_long": 1}
+
+
+def test_the_rest_of_a_long_line_is_skipped_to_its_cut_terminator() -> None:
+    framing = lines("\r\n")
+    for chunk in (b"1234567890", b"1234567890\r", b"\nnext\r", b"\n"):
+        last = framing.feed(chunk)
+    assert last == [b"next"]
+
+
+@pytest.mark.parametrize("terminator", ["\n", "\r\n", "\r", ";", "end"])
+def test_other_terminators_are_data(terminator: str) -> None:
+    framing = lines(terminator, 40)
+    line = b"\n\r;en d".replace(terminator.encode(), b"")
+    assert framing.feed(framing.encode(line)) == [line]
+
+
+@pytest.mark.parametrize(
+    ("terminator", "payload"),
+    [("\n", b"a\nb"), ("\n", b"\n"), ("\r\n", b"x\r\n"), ("aba", b"xab"), ("aa", b"xa")],
+)
+def test_a_packet_that_would_end_early_is_refused(terminator: str, payload: bytes) -> None:
+    with pytest.raises(FrameError, match=r"terminator.*cobs"):
+        lines(terminator).encode(payload)
+
+
+@pytest.mark.parametrize("terminator", ["", "123456789", "\u2028"])
+def test_terminators_that_end_nothing(terminator: str) -> None:
+    with pytest.raises(ConfigError, match="one to eight"):
+        lines(terminator)
+
+
+def test_names() -> None:
+    wires = [create(name).encode(b"a") for name in ("lines", "lines-crlf", "lines-cr")]
+    assert wires == [b"a\n", b"a\r\n", b"a\r"]
+    with pytest.raises(ConfigError, match="lines-crlf"):
+        create("lines-crl")

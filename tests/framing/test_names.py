@@ -1,0 +1,61 @@
+"""Short names of framings: what they stand for, and errors that lead to the right one."""
+
+import subprocess
+import sys
+
+import pytest
+
+from hilgw.errors import ConfigError
+from hilgw.framing import c_extensions, create, parse
+from hilgw.framing.cobs import CobsSettings
+from hilgw.framing.hdlc import HdlcSettings
+from hilgw.framing.length import LengthSettings
+from hilgw.framing.slip import SlipSettings
+
+
+def test_names_stand_for_settings() -> None:
+    assert parse("cobs-crc16") == CobsSettings(crc="crc16")
+    assert create("cobs-crc16").encode(b"a") == create(CobsSettings()).encode(b"a")
+    assert parse("cobs") == CobsSettings(crc="none")
+    assert parse(" COBS-Modbus ") == CobsSettings(crc="modbus")
+    assert parse("slip-x-25") == SlipSettings(crc="x-25")
+    assert parse("slip") == SlipSettings()
+    assert parse("hdlc") == parse("hdlc-crc16") == HdlcSettings()
+    assert parse("length") == LengthSettings()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cob-crc16", "did you mean 'cobs-crc16'?"),
+        ("line", "did you mean 'lines'?"),
+        ("qqq", "known are cobs-crc16"),
+        ("", "known are cobs-crc16"),
+        ("cobs-crc17", "unknown CRC 'crc17'; did you mean 'crc16'?"),
+        ("slip:5ms", "takes no ':5ms'"),
+        ("xbee_api", "unknown framing"),
+    ],
+)
+def test_unknown_names(name: str, words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        create(name)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize("spec", [None, 5, b"slip", object()])
+def test_neither_a_name_nor_settings(spec: object) -> None:
+    with pytest.raises(ConfigError, match="neither"):
+        create(spec)
+
+
+def test_only_the_framing_asked_for_is_loaded() -> None:
+    script = (
+        "import sys, hilgw.framing; assert 'dataclasses' not in sys.modules;"
+        "hilgw.framing.create('gap'); print('crcmod' in sys.modules, 'cobs' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "False"]
+
+
+def test_c_extensions_are_reported() -> None:
+    assert set(c_extensions()) == {"cobs", "crcmod"}
