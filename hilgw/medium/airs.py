@@ -6,7 +6,7 @@ heard must not enter the medium again, or two modules repeat a packet for ever.
 What proves the sender, strongest first:
 * An address of 64 or 48 bits is unique in the world: one of ours is our echo, any other is not.
 * A short address proves nothing by itself, since strangers may carry the same (many modules are
-  left at 0). It can only rule out: a sender whose addresses are known does not have others.
+  left at 0). It can only rule out: a sender whose short address is known does not have another.
 * Then content decides: the same bytes, sent by another of our modules within the air time. Each
   transmission explains one hearing per module, so a stranger who repeats our words is heard.
 """
@@ -95,7 +95,7 @@ class Airs:
         self._ours: dict[str, int] = {}  # unique address -> how many of our modules said it
 
     def own(self, air: str, station: str, addresses: Iterable[str]) -> None:
-        """A module of ours is in this air and has these source addresses, and no others."""
+        """A module of ours is in this air and shows itself with one of these source addresses."""
         here = self._airs.setdefault(air, _Air())
         for address in here.addresses.get(station, ()):
             self._ours[address] -= 1
@@ -156,4 +156,5 @@ def _possible(air: _Air, sender: str, source: str) -> bool:
         known = air.addresses.get(sender, frozenset())
     else:
         known = frozenset().union(*air.addresses.values())
-    return not known or source in known
+    shorts = {address for address in known if not is_unique(address)}
+    return not shorts or source in shorts

@@ -209,21 +209,28 @@ class Ledger:
 
     def emitter(self, name: str, queued: Callable[[], int] | None = None) -> EmitterCount:
         """The counts of this emitter; `queued` tells how many packets its queue really holds."""
-        count = self._emitters.setdefault(name, EmitterCount(name))
+        count = self._emitters.get(name)
+        if count is None:
+            count = self._emitters[name] = EmitterCount(name)
         if queued is not None:
             count.queued = queued
         return count
 
     def station(self, name: str, queued: Callable[[], int] | None = None) -> StationCount:
         """The counts of this receiver or hardware station; `queued` as above."""
-        count = self._stations.setdefault(name, StationCount(name))
+        count = self._stations.get(name)
+        if count is None:
+            count = self._stations[name] = StationCount(name)
         if queued is not None:
             count.queued = queued
         return count
 
     def source(self, name: str) -> SourceCount:
         """The medium's counts of what this emitter or hardware station put into it."""
-        return self._sources.setdefault(name, SourceCount(name))
+        count = self._sources.get(name)
+        if count is None:
+            count = self._sources[name] = SourceCount(name)
+        return count
 
     def violations(self) -> list[str]:
         """Everything that does not add up, in words; empty when all is well."""

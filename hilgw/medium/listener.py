@@ -6,12 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
+from random import Random
 
+from hilgw.errors import ConfigError
+from hilgw.medium.index import Bucket
+from hilgw.medium.ledger import StationCount
 from hilgw.medium.packet import BROADCAST, Copy, Packet
-from hilgw.medium.pose import Pose
+from hilgw.medium.pose import IDENTITY, Pose
+
+_ORDER = attrgetter("order")
+_EVERYONE = BROADCAST  # beside the channels of a type: all its listeners
 
 
-def _any_channel(channel: int) -> bool:
+def _names_none(channel: int) -> bool:
     return False
 
 
@@ -23,9 +30,10 @@ class Listener:
     signals share, None for a simulated Receiver. relay: takes packets that came from another air.
     channels: what it listens to, None is all. fits_explicitly: whether a module's mapping names
     this channel, which decides between modules of one air. deliver: gets each copy, and counts it.
+    body: what it moves with (default: its owner, else itself); mount: its place on that.
 
     `enabled`, `relay` and the noises may be set at any time; channels and pose change through
-    `Medium.retune` and `Medium.move`, which keep the index.
+    `Medium.retune`, `move` and `place`, which keep the index.
     """
 
     name: str
@@ -37,14 +45,19 @@ class Listener:
     channels: frozenset[int] | None = None
     aperture: float = -1.0
     pose: Pose | None = None
+    body: str = ""
+    mount: Pose = IDENTITY
     enabled: bool = True
     signal_strength_noise: float = 0.0
     direction_noise: float = 0.0
-    fits_explicitly: Callable[[int], bool] = _any_channel
-    order: int = field(default=0, init=False)  # of attachment, kept by the medium
+    fits_explicitly: Callable[[int], bool] = _names_none
+    # Kept by the medium:
+    order: int = field(default=0, init=False)
+    noise: Random = field(default_factory=Random, init=False)
+    count: StationCount = field(default_factory=lambda: StationCount(""), init=False)
 
-
-_ORDER = attrgetter("order")
+    def __post_init__(self) -> None:
+        self.body = self.body or self.owner or self.name
 
 
 class Listeners:
@@ -52,52 +65,73 @@ class Listeners:
 
     def __init__(self) -> None:
         self._by_name: dict[str, Listener] = {}
-        self._by_channel: dict[tuple[str, int | None], dict[str, Listener]] = {}
+        self._by_body: dict[str, dict[str, Listener]] = {}
+        self._buckets: dict[tuple[str, int | None], Bucket] = {}
         self._owners: dict[str, Counter[str | None]] = {}
         self._attached = 0
 
     def add(self, listener: Listener) -> None:
-        """Adds it; the name must be new."""
+        """Adds it. Raises ConfigError when the name is taken."""
         if listener.name in self._by_name:
-            raise ValueError(f"listener {listener.name!r} is attached already")
+            raise ConfigError("two stations of this name", where=listener.name)
         self._attached += 1
         listener.order = self._attached
         self._by_name[listener.name] = listener
+        self._by_body.setdefault(listener.body, {})[listener.name] = listener
         self._owners.setdefault(listener.type, Counter())[listener.owner] += 1
         self._index(listener)
 
-    def remove(self, name: str) -> Listener | None:
-        """Removes and returns it; None when it is not there."""
+    def remove(self, name: str) -> None:
+        """Removes it, if it is there."""
         listener = self._by_name.pop(name, None)
         if listener is None:
-            return None
+            return
+        self._unindex(listener)
+        del self._by_body[listener.body][name]
         owners = self._owners[listener.type]
         owners[listener.owner] -= 1
         if not owners[listener.owner]:
             del owners[listener.owner]
-        self._unindex(listener)
-        return listener
 
     def get(self, name: str) -> Listener | None:
         """The listener of this name."""
         return self._by_name.get(name)
 
-    def retune(self, name: str, channels: frozenset[int] | None) -> None:
-        """Changes the channels a listener hears."""
-        listener = self._by_name[name]
+    def on_body(self, body: str) -> Iterable[Listener]:
+        """Those who move with this body."""
+        return self._by_body.get(body, {}).values()
+
+    def retune(self, listener: Listener, channels: frozenset[int] | None) -> None:
+        """Changes the channels it hears."""
         self._unindex(listener)
         listener.channels = channels
         self._index(listener)
 
-    def on_channel(self, packet: Packet) -> Iterable[Listener]:
-        """The listeners of the packet's type that listen to its channel, in order."""
-        if packet.channel == BROADCAST:
-            return (one for one in self._by_name.values() if one.type == packet.type)
-        tuned = self._by_channel.get((packet.type, packet.channel))
-        open_to_all = self._by_channel.get((packet.type, None))
-        if tuned and open_to_all:
-            return sorted((*tuned.values(), *open_to_all.values()), key=_ORDER)
-        return (tuned or open_to_all or {}).values()
+    def move(self, listener: Listener, pose: Pose | None) -> None:
+        """Changes where it is."""
+        before, listener.pose = listener.pose, pose
+        for key in self._keys(listener):
+            self._buckets[key].moved(listener, before)
+
+    def on_channel(self, packet: Packet) -> list[Listener]:
+        """All of the packet's type who listen to its channel, in order."""
+        buckets = self._listening(packet)
+        if len(buckets) == 1:
+            return buckets[0].all()
+        return sorted((each for bucket in buckets for each in bucket.all()), key=_ORDER)
+
+    def near(self, packet: Packet, pose: Pose) -> list[Listener] | None:
+        """Those of them who may be in range, in order; None when that would spare nothing."""
+        found: list[Listener] = []
+        spared = False
+        for bucket in self._listening(packet):
+            near = bucket.near(pose.position, packet.range)
+            spared = spared or near is not None
+            found.extend(bucket.all() if near is None else near)
+        if not spared:
+            return None
+        found.sort(key=_ORDER)
+        return found
 
     def without_listener(self, packet: Packet) -> str:
         """Why a packet nobody listens to on its channel stays unheard."""
@@ -108,14 +142,27 @@ class Listeners:
             return "own_robot"
         return "channel"
 
+    def _listening(self, packet: Packet) -> list[Bucket]:
+        tuned = self._buckets.get((packet.type, packet.channel))
+        if packet.channel == _EVERYONE:
+            return [tuned] if tuned else []
+        return [each for each in (tuned, self._buckets.get((packet.type, None))) if each]
+
     def _index(self, listener: Listener) -> None:
-        for channel in self._channels(listener):
-            tuned = self._by_channel.setdefault((listener.type, channel), {})
-            tuned[listener.name] = listener
+        for key in self._keys(listener):
+            self._buckets.setdefault(key, Bucket()).add(listener)
 
     def _unindex(self, listener: Listener) -> None:
-        for channel in self._channels(listener):
-            del self._by_channel[listener.type, channel][listener.name]
+        for key in self._keys(listener):
+            self._buckets[key].remove(listener)
+            if not self._buckets[key]:
+                del self._buckets[key]
 
-    def _channels(self, listener: Listener) -> Iterable[int | None]:
-        return (None,) if listener.channels is None else listener.channels
+    def _keys(self, listener: Listener) -> Iterable[tuple[str, int | None]]:
+        channels = listener.channels
+        yield (listener.type, _EVERYONE)
+        if channels is None or BROADCAST in channels:
+            yield (listener.type, None)
+        else:
+            for channel in channels:
+                yield (listener.type, channel)

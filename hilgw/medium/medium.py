@@ -14,9 +14,10 @@ from random import Random
 from hilgw.devices.nodes import cone_axis
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listener import Listener, Listeners
-from hilgw.medium.matching import admitted, direction, nearest, signal_strength, within_cone
+from hilgw.medium.matching import admitted, direction, nearer, signal_strength, within_cone
+from hilgw.medium.obstacles import Obstacle, Obstacles
 from hilgw.medium.packet import Copy, Packet
-from hilgw.medium.pose import Pose
+from hilgw.medium.pose import IDENTITY, Pose
 
 
 class Medium:
@@ -44,30 +45,61 @@ class Medium:
         self._on_notice = on_notice
         self._on_transmit = on_transmit
         self._listeners = Listeners()
-        self._noise: dict[str, Random] = {}
+        self._obstacles = Obstacles()
+        self._bodies: dict[str, Pose] = {}
         self._in_flight: deque[tuple[Listener, Copy]] = deque()
         self._delivering = False
         self._said: set[str] = set()
 
+    # --- who is there, and where ----------------------------------------------------------------
+
     def attach(self, listener: Listener) -> None:
-        """From now on it hears. Its station is `ledger.station(listener.name)`."""
+        """From now on it hears. Its station is `ledger.station(listener.name)`.
+
+        Without a pose of its own it is where its body is. ConfigError when the name is taken.
+        """
+        if listener.pose is None:
+            listener.pose = self.pose_of(listener.body, listener.mount)
+        listener.noise = Random(f"{self._seed}/{listener.name}")
+        listener.count = self.ledger.station(listener.name)
         self._listeners.add(listener)
-        self._noise[listener.name] = Random(f"{self._seed}/{listener.name}")
-        self.ledger.station(listener.name)
 
     def detach(self, name: str) -> None:
         """From now on it does not; copies in flight to it are refused "detached"."""
         self._listeners.remove(name)
 
     def retune(self, name: str, channels: frozenset[int] | None) -> None:
-        """Changes the channels a listener hears; None is all."""
-        self._listeners.retune(name, channels)
-
-    def move(self, name: str, pose: Pose | None) -> None:
-        """Changes where a listener is; None is unknown."""
+        """Changes the channels a listener hears, None is all; nothing when it is not attached."""
         listener = self._listeners.get(name)
         if listener is not None:
-            listener.pose = pose
+            self._listeners.retune(listener, channels)
+
+    def move(self, name: str, pose: Pose | None) -> None:
+        """Changes where one listener is, None is unknown; nothing when it is not attached."""
+        listener = self._listeners.get(name)
+        if listener is not None:
+            self._listeners.move(listener, pose)
+
+    def place(self, body: str, pose: Pose | None) -> None:
+        """A robot or module is there now (None: unknown), and all that is mounted on it."""
+        if pose is None:
+            self._bodies.pop(body, None)
+        else:
+            self._bodies[body] = pose
+        for listener in self._listeners.on_body(body):
+            self._listeners.move(listener, pose.compose(listener.mount) if pose else None)
+        self._obstacles.place(body, pose)
+
+    def pose_of(self, body: str, mount: Pose = IDENTITY) -> Pose | None:
+        """Where something mounted on this body is; None when the body's place is unknown."""
+        pose = self._bodies.get(body)
+        return pose.compose(mount) if pose else None
+
+    def obstruct(self, obstacle: Obstacle) -> None:
+        """Puts up an obstacle to infra-red signals."""
+        self._obstacles.add(obstacle, self._bodies.get(obstacle.body or ""))
+
+    # --- packets --------------------------------------------------------------------------------
 
     def transmit(self, packet: Packet, pose: Pose | None = None, now: int | None = None) -> None:
         """Gives the packet, which left from `pose` (None: unknown), to all who hear it.
@@ -79,13 +111,12 @@ class Medium:
         hearing, reason = self._hearing(packet, pose)
         self.ledger.source(packet.source).enter(len(hearing), reason)
         for listener, distance in hearing:
-            noise = self._noise[listener.name]
-            towards = direction(listener, pose, noise)
-            strength = signal_strength(packet, distance, listener, noise)
-            self.ledger.station(listener.name).accept()
+            towards = direction(listener, pose, distance)
+            strength = signal_strength(packet, distance, listener)
+            listener.count.accept()
             self._in_flight.append((listener, Copy(packet, arrived_ns, strength, towards)))
         if self._on_transmit is not None:
-            self._on_transmit(packet, [one.name for one, _ in hearing], reason)
+            self._on_transmit(packet, [each.name for each, _ in hearing], reason)
         if not self._delivering:
             self._deliver_all()
 
@@ -93,16 +124,18 @@ class Medium:
         self, packet: Packet, pose: Pose | None
     ) -> tuple[list[tuple[Listener, float]], str]:
         """Who hears the packet, with the distance (NaN: unknown); and if nobody, why."""
+        limited = pose is not None and packet.range >= 0.0
+        near = self._listeners.near(packet, pose) if pose is not None and limited else None
         hearing: list[tuple[Listener, float]] = []
         gates: dict[str, int] = {}  # place in `hearing` of the module of each air
         reason = self._listeners.without_listener(packet)
-        for listener in self._listeners.on_channel(packet):
-            why = admitted(packet, listener)
+        for listener in self._listeners.on_channel(packet) if near is None else near:
             distance = math.nan
+            why = admitted(packet, listener)
             if not why:
                 distance, why = self._reach(packet, pose, listener)
             if why:
-                reason = nearest(why, reason)
+                reason = nearer(why, reason)
             elif listener.air is None:
                 hearing.append((listener, distance))
             elif listener.air not in gates:
@@ -110,29 +143,44 @@ class Medium:
                 hearing.append((listener, distance))
             elif _fits_better(listener, hearing[gates[listener.air]][0], packet.channel):
                 hearing[gates[listener.air]] = (listener, distance)
+        if near is not None and not hearing:
+            reason = self._why_nobody(packet, reason)
         return hearing, reason
+
+    def _why_nobody(self, packet: Packet, reason: str) -> str:
+        """The nearest reason when those out of range, not looked at before, count too."""
+        for listener in self._listeners.on_channel(packet):
+            if nearer("range", reason) == reason:
+                break
+            reason = nearer(admitted(packet, listener) or "range", reason)
+        return reason
 
     def _reach(self, packet: Packet, pose: Pose | None, listener: Listener) -> tuple[float, str]:
         """Distance, and "" or why the signal does not get there. Unknown poses are in range."""
-        if pose is None or listener.pose is None:
+        there = listener.pose
+        if pose is None or there is None:
             self._say_unknown(packet.source if pose is None else listener.name)
             return math.nan, ""
-        distance = math.dist(pose.position, listener.pose.position)
-        if packet.range >= 0.0 and distance > packet.range:
+        distance = math.dist(pose.position, there.position)
+        if 0.0 <= packet.range < distance:
             return distance, "range"
         if packet.type != "infra-red":
             return distance, ""
-        cones = within_cone(pose, self._axis, packet.aperture, listener.pose.position)
-        if not cones or not within_cone(
-            listener.pose, self._axis, listener.aperture, pose.position
+        if not (
+            within_cone(pose, self._axis, packet.aperture, there.position)
+            and within_cone(there, self._axis, listener.aperture, pose.position)
         ):
             return distance, "cone"
-        return distance, ""
+        owners = (packet.owner, listener.owner)
+        blocked = self._obstacles.block(pose.position, there.position, owners)
+        return distance, "obstacle" if blocked else ""
 
     def _say_unknown(self, name: str) -> None:
         if name not in self._said:
             self._said.add(name)
             self._on_notice(f"{name}: position unknown, so in range of all, without direction")
+
+    # --- copies ---------------------------------------------------------------------------------
 
     def _deliver_all(self) -> None:
         self._delivering = True
@@ -143,7 +191,7 @@ class Medium:
             self._delivering = False
 
     def _deliver(self, listener: Listener, copy: Copy) -> None:
-        count = self.ledger.station(listener.name)
+        count = listener.count
         count.arrive()
         if self._listeners.get(listener.name) is not listener:
             count.refuse("detached")
@@ -151,11 +199,17 @@ class Medium:
         try:
             listener.deliver(copy)
         except Exception as error:  # noqa: BLE001 - one station's fault must not stop the others
+            self._lose(listener, "fault")
             self._on_fault(listener.name, error)
-        finally:
-            missing = count.unaccounted()
-            if missing > 0:
-                count.refuse("fault", missing)
+        except BaseException:  # the program is being stopped: leave the counts in order
+            self._lose(listener, "fault")
+            raise
+
+    def _lose(self, listener: Listener, reason: str) -> None:
+        """Counts what the listener took and had not counted when it raised."""
+        missing = listener.count.unaccounted()
+        if missing > 0:
+            listener.count.refuse(reason, missing)
 
 
 def _fits_better(listener: Listener, chosen: Listener, channel: int) -> bool:

@@ -10,15 +10,23 @@ from hilgw.errors import ConfigError
 Vector = tuple[float, float, float]
 Rows = tuple[Vector, Vector, Vector]
 
-_IDENTITY: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+NO_ROTATION: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """A frame in the world. rows: its rotation matrix; columns are its axes in the world."""
+    """A frame in the world. rows: its rotation matrix; columns are its axes in the world.
+
+    Raises ConfigError for a position that is no place (NaN, infinite).
+    """
 
     position: Vector = (0.0, 0.0, 0.0)
-    rows: Rows = _IDENTITY
+    rows: Rows = NO_ROTATION
+
+    def __post_init__(self) -> None:
+        x, y, z = self.position
+        if not math.isfinite(x + y + z):
+            raise ConfigError(f"position {self.position} is no place", where="position")
 
     @classmethod
     def from_axis_angle(cls, position: Vector, rotation: tuple[float, float, float, float]) -> Pose:
@@ -40,8 +48,6 @@ class Pose:
         length = math.hypot(*quaternion)
         if not math.isfinite(length) or length == 0.0:
             raise ConfigError(f"quaternion {quaternion} is no rotation", where="quaternion")
-        if not all(map(math.isfinite, position)):
-            raise ConfigError(f"position {position} is no place", where="position")
         x, y, z, w = (component / length for component in quaternion)
         rows = (
             (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
@@ -80,10 +86,16 @@ class Pose:
 
     def compose(self, mount: Pose) -> Pose:
         """The pose in the world of something mounted on this frame at `mount`."""
-        columns = tuple(zip(*mount.rows, strict=True))
-        x, y, z = (
-            tuple(sum(a * b for a, b in zip(row, column, strict=True)) for column in columns)
-            for row in self.rows
+        if mount.rows is NO_ROTATION:
+            if mount.position == (0.0, 0.0, 0.0):
+                return self
+            return Pose(self.to_world(mount.position), self.rows)
+        (d, e, f), (g, h, i), (j, k, m) = mount.rows
+        a, b, c = (
+            (x * d + y * g + z * j, x * e + y * h + z * k, x * f + y * i + z * m)
+            for x, y, z in self.rows
         )
-        rows = ((x[0], x[1], x[2]), (y[0], y[1], y[2]), (z[0], z[1], z[2]))
-        return Pose(self.to_world(mount.position), rows)
+        return Pose(self.to_world(mount.position), (a, b, c))
+
+
+IDENTITY = Pose()
