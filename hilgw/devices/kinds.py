@@ -54,6 +54,8 @@ class Quantity:
 
     def check(self, value: float) -> Refusal | None:
         """None when Webots allows the value."""
+        if self.low <= value < math.inf:
+            return None if value > -math.inf else Refusal(INFINITE, f"{self.name} is infinite")
         if math.isnan(value):
             return Refusal(NOT_A_NUMBER, f"{self.name} is NaN")
         if value in self.also:
@@ -67,16 +69,17 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """value: what it shows, and what a single command sets. settings: all it can be told."""
+    """value: what it shows, and what a single command sets. settings: all it can be told, in
+    order; quantity: those by name."""
 
     node: str
     role: str
     value: Quantity | None
     settings: tuple[Quantity, ...]
+    quantity: dict[str, Quantity] = field(init=False, compare=False, repr=False)
 
-    def quantity(self, name: str) -> Quantity | None:
-        """The setting of that name."""
-        return next((each for each in self.settings if each.name == name), None)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quantity", {each.name: each for each in self.settings})
 
 
 def _motor(node: str, shown: str, length: str, available: str, unit: str) -> Kind:
@@ -172,11 +175,11 @@ class Device:
 def check_command(device: Device, name: str, value: float) -> float | Refusal:
     """The value, when the setting `name` of the device may take it; else why not."""
     known = KINDS.get(device.kind)
-    quantity = known.quantity(name) if known else None
+    quantity = known.quantity.get(name) if known else None
     if quantity is None:
         return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has no {name}")
     refusal = quantity.check(value)
-    if refusal is None and device.role == MOTOR:
+    if refusal is None and device.limits is not NO_LIMITS:
         refusal = _check_limits(device.limits, quantity, value)
     if refusal is not None:
         return Refusal(refusal.reason, f"'{device.name}': {refusal.text}")

@@ -1,0 +1,303 @@
+"""The session of body `wc2ec`: hilgw is the external controller of a Webots robot.
+
+The robot's registrations make the devices; the type byte it wrote is the one it gets back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from hilgw.bodies import _wc2ec_requests as requests
+from hilgw.bodies._wc2ec_motors import ORIGINAL_PEER, Motors
+from hilgw.devices.kinds import (
+    LINEAR_MOTOR,
+    MOTOR,
+    NO_LIMITS,
+    Device,
+    Devices,
+    Refusal,
+)
+from hilgw.devices.loop import (
+    Connected,
+    DeviceFault,
+    Disconnected,
+    EmitterSettings,
+    Event,
+    MotorSettings,
+    Notice,
+    PacketIn,
+    PacketOut,
+    ProtocolFailure,
+    ReceiverSettings,
+    Refused,
+    Registered,
+    SensorValue,
+    Write,
+)
+from hilgw.errors import FrameError, PeerError
+from hilgw.protocols.wc2ec import (
+    EnableSensor,
+    Error,
+    Failure,
+    Layouts,
+    Link,
+    Message,
+    PacketData,
+    RegisterSensor,
+    Rejected,
+    SensorData,
+    Sent,
+    Side,
+    describe,
+    known_signal,
+    readable,
+)
+
+if TYPE_CHECKING:
+    from hilgw.bodies.wc2ec import Wc2ecBodySettings
+    from hilgw.framing.base import Framing
+
+
+class Wc2ecBodySession:
+    """The pure session; see `hilgw.bodies.base.Session`. The events are those of
+    `hilgw.devices.loop`."""
+
+    def __init__(
+        self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None
+    ) -> None:
+        self.devices = Devices()
+        self.counts: Counter[str] = Counter()
+        self.positions: dict[int, float] = {}
+        self._settings = settings
+        self._silence_ns = round(settings.silence_s * 1e9)
+        layouts = Layouts(version, extensions=settings.extensions)
+        self._link = Link(Side.WEBOTS, layouts, framing, self._silence_ns)
+        self._types: dict[int, int] = {}
+        self._motors = Motors(original_peer=settings.original_peer)
+        self._armed = False
+        self._all_registered = False
+        self._wrote_ns = 0
+
+    # --- the connection -----------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        """Up: what an earlier robot registered is forgotten."""
+        self.devices.clear()
+        self.positions.clear()
+        self._types.clear()
+        self._link.kinds.clear()
+        self._motors.clear()
+        self._armed = self._all_registered = False
+        self._link.open(now)
+        self._wrote_ns = now
+        return [] if self._link.framed else [Connected("WC2EC robot")]
+
+    def close(self) -> list[Event]:
+        """Gone: nothing can be written any more; the robot stops its motors itself."""
+        was_there = self._link.alive
+        self._link.close()
+        self._armed = False
+        return [Disconnected("connection closed")] if was_there else []
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        events = self._check_silence(now)
+        was_there = self._link.alive
+        messages = self._link.feed(data, now)
+        if self._link.alive and not was_there:
+            events.append(Connected("WC2EC robot on a serial line"))
+        for message in messages:
+            if type(message) is SensorData and self._all_registered:
+                events.append(self._show(message))
+                continue
+            events += self._hear(message, now)
+            if events and isinstance(events[-1], ProtocolFailure):
+                break
+        return events
+
+    def next_deadline(self) -> int | None:
+        dues = (self._motors.next_deadline(), self._link.next_deadline(), self._keepalive_due())
+        return min((due for due in dues if due is not None), default=None)
+
+    def expire(self, now: int) -> list[Event]:
+        events = self._check_silence(now)
+        if self._link.is_open:
+            events += [self._write(message, now) for message in self._motors.expire(now)]
+        due = self._keepalive_due()
+        if due is not None and now >= due:
+            # On a line the robot takes our silence for a disconnect: say the last again.
+            again = self._motors.last() or self._greeting()
+            events += [self._write(message, now) for message in again]
+        return events
+
+    def describe(self, data: bytes, *, received: bool) -> str:
+        side = Side.WEBOTS if received else Side.EXTERNAL
+        return describe(data, side, self._link.layouts)
+
+    # --- from the loop ------------------------------------------------------------------------
+
+    def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
+        """One setting of a motor. setValue where that is what it sets, else setSensor with the
+        other settings as they were last told."""
+        device = self._usable(index)
+        if isinstance(device, Refused):
+            return [self._count(device)]
+        position = self.positions.get(index)
+        return self._tell(device, self._motors.command(device, field, value, position, now), now)
+
+    def configure(self, settings: MotorSettings, now: int) -> list[Event]:
+        """All settings of a motor at once."""
+        device = self._usable(settings.index)
+        if isinstance(device, Refused):
+            return [self._count(device)]
+        values = [settings.position, settings.velocity, settings.acceleration, settings.available]
+        return self._tell(device, self._motors.configure(device, values, now), now)
+
+    def stop(self, reason: str, now: int) -> list[Event]:
+        """Every motor to its default, once: nothing when no command came since the last stop."""
+        if not (self._armed and self._link.can_write):
+            return []
+        self._armed = False
+        self.counts["stops"] += 1
+        self.counts[f"stop_{reason}"] += 1
+        messages = self._motors.defaults(self.devices, self.positions)
+        data = b"".join(self._wire(message, now) for message in messages)
+        return [Write(data)] if data else []
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        """A sensor at this period; None: at every step, 0: off. Not sent to an original peer."""
+        device = self._usable(index)
+        if isinstance(device, Refused):
+            return [self._count(device)]
+        if self._settings.original_peer:
+            text = f"'{device.name}': the original program enables all its sensors"
+            return [self._count(Refused(index, ORIGINAL_PEER, text))]
+        return self._ask(device, requests.switch(device, self._types[index], period_ms), now)
+
+    def send(self, packet: PacketOut, now: int) -> list[Event]:
+        """One packet through an Emitter of the robot (extension)."""
+        device = self._usable(packet.index, extension=True)
+        if isinstance(device, Refused):
+            return [self._count(device)]
+        return self._ask(device, requests.send(device, self._types[packet.index], packet), now)
+
+    def tune(self, settings: EmitterSettings | ReceiverSettings, now: int) -> list[Event]:
+        """Channel and range, or channel and period, of a radio of the robot (extension)."""
+        device = self._usable(settings.index, extension=True)
+        if isinstance(device, Refused):
+            return [self._count(device)]
+        return self._ask(device, requests.tune(device, self._types[settings.index], settings), now)
+
+    def _usable(self, index: int, *, extension: bool = False) -> Device | Refused:
+        """The device of this index, or why nothing can be sent to it."""
+        if not self._link.alive:
+            return Refused(index, "down", "the robot is not connected")
+        device = self.devices.by_index(index)
+        if device is None:
+            return Refused(index, "unknown_device", f"the robot registered no device {index}")
+        if extension and not self._settings.extensions:
+            return Refused(index, "no_extensions", f"'{device.name}': extensions are off")
+        return device
+
+    def _tell(self, device: Device, message: Sent | Refusal, now: int) -> list[Event]:
+        if not isinstance(message, Refusal):
+            self._armed = True
+            self.counts["commands"] += 1
+        return self._ask(device, message, now)
+
+    def _ask(self, device: Device, message: Sent | Refusal, now: int) -> list[Event]:
+        if isinstance(message, Refusal):
+            return [self._count(Refused(device.index, message.reason, message.text))]
+        try:
+            return [self._write(message, now)]
+        except FrameError as error:
+            return [self._count(Refused(device.index, "unsendable", error.what))]
+
+    # --- from the robot -----------------------------------------------------------------------
+
+    def _hear(self, message: Message, now: int) -> list[Event]:
+        match message:
+            case SensorData():
+                return [*self._notices(), self._show(message)]
+            case RegisterSensor():
+                return self._register(message, now)
+            case PacketData(_, index, channel, strength, direction, data):
+                self.counts["packets_in"] += 1
+                known = known_signal(strength, direction)
+                return [PacketIn(index, channel, *known, data)]
+            case Error(_, index):
+                self.counts["faults"] += 1
+                return [DeviceFault(index)]
+            case Rejected(_, _, index, reason, text):
+                return [self._count(Refused(index, reason, text))]
+            case Failure(error, _, tail):
+                return self._fail(error, tail, now)
+        return []
+
+    def _show(self, message: SensorData) -> SensorValue:
+        self.counts["values"] += 1
+        index = message.index
+        if self._link.kinds[index] == LINEAR_MOTOR:
+            self.positions[index] = message.value
+        return SensorValue(index, message.value)
+
+    def _register(self, message: RegisterSensor, now: int) -> list[Event]:
+        name, index = readable(message.name), message.index
+        kind = self._link.layouts.numbers.kind(message.type)
+        known = self.devices.by_index(index)
+        if known is not None:
+            if (known.name, known.kind) == (name, kind):
+                return []
+            text = f"device {index} was {known.kind} '{known.name}' and is now {kind} '{name}'"
+            return self._fail(PeerError(text), b"", now)
+        limits = self._settings.limits.get(name, NO_LIMITS)
+        default = self._settings.default_position.get(name)
+        device = Device(name=name, kind=kind, index=index, limits=limits, default=default)
+        self.devices.add(device)
+        self._types[index] = message.type
+        if device.role == MOTOR:
+            self._motors.add(device, message.type)
+        return [Registered(device)]
+
+    def _notices(self) -> list[Event]:
+        """Once registered: motors the settings name and the robot does not have."""
+        self._all_registered = True
+        named = {*self._settings.limits, *self._settings.default_position}
+        have = {device.name for device in self.devices.of_role(MOTOR)}
+        return [Notice(f"the robot has no motor '{name}'") for name in sorted(named - have)]
+
+    def _fail(self, error: PeerError, tail: bytes, now: int) -> list[Event]:
+        self.counts["failures"] += 1
+        events = self.stop("protocol", now)
+        self._link.fail()
+        return [*events, ProtocolFailure(error, tail)]
+
+    def _check_silence(self, now: int) -> list[Event]:
+        if not self._link.fell_silent(now):
+            return []
+        self.counts["silences"] += 1
+        stop = self.stop("silence", now)  # it may still hear
+        return [*stop, Disconnected(f"silent for {self._settings.silence_s:g} s")]
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def _greeting(self) -> list[Sent]:
+        """A frame that changes nothing, for a robot without a motor that was commanded."""
+        first = next(iter(self.devices), None)
+        return [EnableSensor(self._types[first.index], first.index)] if first else []
+
+    def _keepalive_due(self) -> int | None:
+        if not (self._link.framed and self._link.is_open and len(self.devices)):
+            return None
+        return self._wrote_ns + self._silence_ns // 3
+
+    def _write(self, message: Sent, now: int) -> Write:
+        return Write(self._wire(message, now))
+
+    def _wire(self, message: Sent, now: int) -> bytes:
+        self._wrote_ns = now
+        return self._link.wrap(message)
+
+    def _count(self, refused: Refused) -> Refused:
+        self.counts[f"refused_{refused.reason}"] += 1
+        return refused

@@ -1,0 +1,1 @@
+"""Protocols: pure codecs in both directions, used by bodies and controllers alike."""

@@ -1,0 +1,69 @@
+"""WC2EC, Webots Controller to External Controller: the codec, both directions.
+
+    decoder = Decoder(Side.EXTERNAL, Layouts("R2020a", extensions=False), kinds={0: "LinearMotor"})
+    decoder.feed(data) -> messages, Rejected, at last Failure
+    encode(SetValue(type=53, index=0, value=1.5)) -> bytes
+
+`Link` adds the framing and the silence of a serial line. The wire stands in docs/wc2ec.md.
+"""
+
+from hilgw.protocols.wc2ec.decode import Decoder
+from hilgw.protocols.wc2ec.describe import describe, in_words, readable
+from hilgw.protocols.wc2ec.encode import encode
+from hilgw.protocols.wc2ec.layout import LONGEST_PACKET, MOST_DEVICES, Layouts, Numbers
+from hilgw.protocols.wc2ec.link import Link
+from hilgw.protocols.wc2ec.messages import (
+    Command,
+    DisableSensor,
+    EnableSensor,
+    Error,
+    Failure,
+    Message,
+    PacketData,
+    RegisterSensor,
+    Rejected,
+    SendPacket,
+    SensorData,
+    Sent,
+    SetEmitter,
+    SetMotor,
+    SetPeriod,
+    SetReceiver,
+    SetValue,
+    Side,
+)
+from hilgw.protocols.wc2ec.signal import known as known_signal
+from hilgw.protocols.wc2ec.signal import written as written_signal
+
+__all__ = [
+    "LONGEST_PACKET",
+    "MOST_DEVICES",
+    "Command",
+    "Decoder",
+    "DisableSensor",
+    "EnableSensor",
+    "Error",
+    "Failure",
+    "Layouts",
+    "Link",
+    "Message",
+    "Numbers",
+    "PacketData",
+    "RegisterSensor",
+    "Rejected",
+    "SendPacket",
+    "SensorData",
+    "Sent",
+    "SetEmitter",
+    "SetMotor",
+    "SetPeriod",
+    "SetReceiver",
+    "SetValue",
+    "Side",
+    "describe",
+    "encode",
+    "in_words",
+    "known_signal",
+    "readable",
+    "written_signal",
+]

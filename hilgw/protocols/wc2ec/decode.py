@@ -1,0 +1,251 @@
+"""Bytes to WC2EC messages. No length and no checksum are on the wire: nothing is guessed."""
+
+from __future__ import annotations
+
+import math
+
+from hilgw.devices.kinds import KINDS, Quantity, Refusal
+from hilgw.errors import PeerError
+from hilgw.protocols.wc2ec.layout import (
+    BODILESS,
+    HEADER_BYTES,
+    LONGEST_PACKET,
+    Layout,
+    Layouts,
+)
+from hilgw.protocols.wc2ec.messages import (
+    Command,
+    DisableSensor,
+    EnableSensor,
+    Error,
+    Failure,
+    Message,
+    RegisterSensor,
+    Rejected,
+    SensorData,
+    SetValue,
+    Side,
+)
+
+TAIL_BYTES = 256
+
+# Reasons for a refusal, beside those of hilgw.devices.kinds.
+WRONG_HALF = "wrong_half"
+UNKNOWN_DEVICE = "unknown_device"
+NOT_SETTABLE = "not_settable"
+EMPTY_PACKET = "empty_packet"
+BAD_NAME = "bad_name"
+
+_NO_BODY: dict[int, type[Error | EnableSensor | DisableSensor]] = {
+    Command.ERROR: Error,
+    Command.ENABLE_SENSOR: EnableSensor,
+    Command.DISABLE_SENSOR: DisableSensor,
+}
+_COMMANDS = frozenset(map(int, Command))
+_INCOMPLETE = 0
+_VALUE_BYTES = HEADER_BYTES + 8
+
+
+_READING = Quantity("value")
+_POSITION = Quantity("value", also=(math.inf,))
+_OF_PACKET = (Quantity("channel", low=-1.0), Quantity("signal strength", low=0.0)) + (
+    Quantity("direction"),
+) * 3
+
+
+class _Lost(Exception):
+    """The end of the message is unknowable."""
+
+    def __init__(self, error: PeerError) -> None:
+        self.error = error
+
+
+class Decoder:
+    """One direction of one connection; `side` is who sends.
+
+    kinds: device index -> Webots node name. Where it is given, an index that is not in it is
+    refused, the device decides what a body means, and registrations add to it. Without it the
+    type byte alone decides, and a motor's single value may be +infinity (it may be a position).
+    """
+
+    def __init__(self, side: Side, layouts: Layouts, kinds: dict[int, str] | None = None) -> None:
+        self.failed = False
+        self.kinds = kinds
+        self._side = side
+        self._layouts = layouts
+        self._rest = b""
+        self._values = {
+            (command, number): layout
+            for (command, number), layout in layouts.of_type.items()
+            if layout.message in (SensorData, SetValue) and (command < Side.EXTERNAL) == (side == Side.WEBOTS)
+        }
+
+    @property
+    def pending(self) -> int:
+        """Bytes of an unfinished message; never more than the longest message has."""
+        return len(self._rest)
+
+    def feed(self, data: bytes) -> list[Message]:
+        """Bytes received, cut anywhere; the messages they complete, in order. Never raises.
+
+        After a Failure the decoder takes no more bytes.
+        """
+        if self.failed:
+            return []
+        buffer = self._rest + data if self._rest else data
+        messages: list[Message] = []
+        position, end = 0, len(buffer)
+        try:
+            while position < end:
+                message = self._read_value(buffer, position, end)
+                if message is not None:
+                    messages.append(message)
+                    position += _VALUE_BYTES
+                    continue
+                size = self._measure(buffer, position, end)
+                if size == _INCOMPLETE or position + size > end:
+                    break
+                messages.append(self._read(buffer, position, size))
+                position += size
+        except _Lost as lost:
+            self.failed = True
+            self._rest = b""
+            tail = bytes(buffer[position : position + TAIL_BYTES])
+            messages.append(Failure(lost.error, lost.error.what, tail))
+            return messages
+        self._rest = bytes(buffer[position:])
+        return messages
+
+    def end_frame(self) -> list[Message]:
+        """On a framed line: no message goes on in the next frame."""
+        if not self._rest or self.failed:
+            return []
+        self.failed = True
+        tail, self._rest = self._rest[:TAIL_BYTES], b""
+        error = PeerError("a frame ends inside a message")
+        return [Failure(error, error.what, tail)]
+
+    # --- where a message ends -----------------------------------------------------------------
+
+    def _measure(self, buffer: bytes, at: int, end: int) -> int:
+        """Bytes of the message at `at`, _INCOMPLETE when that is not known yet; or _Lost."""
+        command = buffer[at]
+        if command not in _COMMANDS:
+            raise _Lost(PeerError(f"command {command} is reserved"))
+        if command in BODILESS:
+            return HEADER_BYTES
+        body = at + HEADER_BYTES
+        if command == Command.REGISTER_SENSOR:
+            return HEADER_BYTES + 1 + buffer[body] if end > body else _INCOMPLETE
+        if end < at + 2:
+            return _INCOMPLETE
+        layout = self._layouts.of_type.get((command, buffer[at + 1]))
+        if layout is None:
+            raise _Lost(self._layouts.unknown(command, buffer[at + 1]))
+        size = HEADER_BYTES + layout.body.size
+        if not layout.counted:
+            return size
+        if end < at + size:
+            return _INCOMPLETE
+        count = int.from_bytes(buffer[at + size - 4 : at + size], "little")
+        if count > LONGEST_PACKET:
+            raise _Lost(PeerError(f"packet of {count} bytes; the longest has {LONGEST_PACKET}"))
+        return size + count
+
+    def _read_value(self, buffer: bytes, at: int, end: int) -> Message | None:
+        """The short way for what is nearly every message: one finite number, from the right side,
+        whose device and type byte agree. None: take the long way."""
+        if end < at + _VALUE_BYTES:
+            return None
+        number, index = buffer[at + 1], buffer[at + 2]
+        layout = self._values.get((buffer[at], number))
+        if layout is None:
+            return None
+        if self.kinds is not None:
+            kind = self.kinds.get(index)
+            if kind is None or self._layouts.of_kind.get((buffer[at], kind)) is not layout:
+                return None
+        value: float = layout.body.unpack_from(buffer, at + HEADER_BYTES)[0]
+        return layout.message(number, index, value) if math.isfinite(value) else None
+
+    # --- what a message says ------------------------------------------------------------------
+
+    def _read(self, buffer: bytes, at: int, size: int) -> Message:
+        """The message of `size` bytes at `at`, or why it is refused; or _Lost."""
+        command, number, index = buffer[at], buffer[at + 1], buffer[at + 2]
+        if (command >= Side.EXTERNAL) != (self._side == Side.EXTERNAL):
+            text = f"command {command} belongs to the other side"
+            return Rejected(command, number, index, WRONG_HALF, text)
+        body = at + HEADER_BYTES
+        if command == Command.REGISTER_SENSOR:
+            return self._read_name(number, index, bytes(buffer[body + 1 : at + size]))
+        kind = self._kind(number, index)
+        if kind is None:
+            text = f"no device {index} was registered"
+            return Rejected(command, number, index, UNKNOWN_DEVICE, text)
+        if command in _NO_BODY:
+            return _NO_BODY[command](number, index)
+        layout = self._agree(command, number, index, kind)
+        if layout is None:
+            text = f"device {index} ({kind}) takes no command {command}"
+            return Rejected(command, number, index, NOT_SETTABLE, text)
+        values = layout.body.unpack_from(buffer, body)
+        refusal = self._check(layout, kind, values)
+        if refusal is not None:
+            text = f"device {index}: {refusal.text}"
+            return Rejected(command, number, index, refusal.reason, text)
+        return _build(layout, number, index, values, buffer[body + layout.body.size : at + size])
+
+    def _read_name(self, number: int, index: int, name: bytes) -> Message:
+        if b"\0" in name:
+            text = f"the name of device {index} has a NUL: {name[:40]!r}"
+            return Rejected(Command.REGISTER_SENSOR, number, index, BAD_NAME, text)
+        if self.kinds is not None:
+            self.kinds[index] = self._layouts.numbers.kind(number)
+        return RegisterSensor(number, index, name)
+
+    def _kind(self, number: int, index: int) -> str | None:
+        if self.kinds is None:
+            return self._layouts.numbers.kind(number)
+        return self.kinds.get(index)
+
+    def _agree(self, command: int, number: int, index: int, kind: str) -> Layout | None:
+        """The body as the device means it, which must be as long as the type byte says."""
+        written = self._layouts.of_type[command, number]
+        meant = self._layouts.of_kind.get((command, kind))
+        if meant is None or meant is written:
+            return meant
+        if meant.counted or written.counted or meant.body.size != written.body.size:
+            what = f"command {command} of type {number} is as long as no {kind}, but device {index}"
+            raise _Lost(PeerError(f"{what} is one"))
+        return meant
+
+    def _check(self, layout: Layout, kind: str, values: tuple[float, ...]) -> Refusal | None:
+        if layout.message is SensorData:
+            quantities: tuple[Quantity, ...] = (_READING,)
+        elif layout.message is SetValue:
+            known = KINDS[kind].value
+            # Without the device it may be a position, where +infinity is legal.
+            quantities = (known,) if self.kinds is not None and known else (_POSITION,)
+        elif layout.counted:
+            if not values[-1]:
+                return Refusal(EMPTY_PACKET, "a packet has at least one byte")
+            quantities = _OF_PACKET[: len(values) - 1]
+        else:
+            quantities = KINDS[kind].settings
+        for quantity, value in zip(quantities, values, strict=False):
+            refusal = quantity.check(value)
+            if refusal is not None:
+                return refusal
+        return None
+
+
+def _build(
+    layout: Layout, number: int, index: int, values: tuple[float, ...], packet: bytes
+) -> Message:
+    if not layout.counted:
+        return layout.message(number, index, *values)
+    channel, *rest = values[:-1]
+    if not rest:
+        return layout.message(number, index, channel, bytes(packet))
+    return layout.message(number, index, channel, rest[0], tuple(rest[1:]), bytes(packet))
