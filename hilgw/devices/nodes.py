@@ -80,6 +80,12 @@ def cone_axis(version: str) -> int:
     return 0 if _parse(version) >= "R2022a" else 2
 
 
+def upright_axis(version: str) -> int:
+    """Which axis points up, and along which cylinders and capsules stand: 1 (y) before R2022a,
+    2 (z) since."""
+    return 2 if _parse(version) >= "R2022a" else 1
+
+
 def _column_of(version: str) -> str:
     plain = _parse(version)
     return max(column for column in _COLUMNS if column <= plain)

@@ -1,0 +1,207 @@
+"""How a body moves when nobody moves it: pure functions from time to pose.
+
+A moving body looks where it goes: along x with z up (worlds since R2022a), along z with y up
+(before). `up` is 2 or 1 accordingly; see `hilgw.devices.nodes.upright_axis`.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+from hilgw.errors import ConfigError
+from hilgw.medium.pose import Pose, Vector
+from hilgw.settings import setting
+
+_NS_PER_S = 1_000_000_000
+
+Quaternion = tuple[float, float, float, float]
+
+
+class Motion(Protocol):
+    """Any of those below."""
+
+    def at(self, elapsed_ns: int, up: int) -> Pose:
+        """Where the body is this long after the start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circle:
+    """Round a centre, level, at constant speed; seen from above, against the clock."""
+
+    center: tuple[float, float, float] = setting("centre", unit="m", example=[0, 0, 0])
+    radius: float = setting("radius", ge=0, unit="m", example=2)
+    period_s: float = setting("time for one round; below 0: with the clock", 10.0, unit="s")
+    phase_rad: float = setting("angle at the start, from the x axis", 0.0, unit="rad")
+
+    def __post_init__(self) -> None:
+        if self.period_s == 0:
+            raise ConfigError("a circle needs time", where="period_s", fix="e.g. 10")
+
+    def at(self, elapsed_ns: int, up: int) -> Pose:
+        """Where the body is this long after the start."""
+        # Whole rounds are taken off in integers: no loss of precision however long it runs.
+        period_ns = max(1, round(abs(self.period_s) * _NS_PER_S))
+        turn = math.copysign(1.0, self.period_s)
+        angle = self.phase_rad + turn * (elapsed_ns % period_ns) / period_ns * math.tau
+        out = _level(math.cos(angle), math.sin(angle), up)
+        ahead = _level(-turn * math.sin(angle), turn * math.cos(angle), up)
+        x, y, z = (c + self.radius * o for c, o in zip(self.center, out, strict=True))
+        return Pose((x, y, z), _looking(ahead, up))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waypoints:
+    """From point to point at constant speed; then round again, or it stays at the last."""
+
+    points: tuple[tuple[float, float, float], ...] = setting(
+        "places in turn, the first is the start", unit="m", example=[[0, 0, 0], [4, 0, 0]]
+    )
+    speed: float = setting("speed", 0.5, gt=0, unit="m/s")
+    loop: bool = setting("from the last to the first, and on", True)
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise ConfigError("no points", where="points", fix="give at least one")
+
+    def at(self, elapsed_ns: int, up: int) -> Pose:
+        """Where the body is this long after the start."""
+        points = (*self.points, self.points[0]) if self.loop else self.points
+        legs = [(a, b, math.dist(a, b)) for a, b in pairwise(points) if a != b]
+        if not legs:
+            return Pose(_floats(self.points[0]))
+        total = math.fsum(length for _, _, length in legs)
+        way = self.speed * elapsed_ns / _NS_PER_S
+        way = math.fmod(way, total) if self.loop else min(way, total)
+        for start, end, length in legs:
+            if way <= length:
+                return Pose(_between(start, end, way / length), _heading(start, end, up))
+            way -= length
+        start, end, _ = legs[-1]
+        return Pose(_floats(end), _heading(start, end, up))
+
+
+@dataclass(frozen=True, slots=True)
+class TimedPoses:
+    """Poses at given times, turned and moved evenly in between; before and after, it stays.
+
+    times_ns ascend. Raises ConfigError when they do not, or when there is none.
+    """
+
+    times_ns: tuple[int, ...]
+    positions: tuple[Vector, ...]
+    quaternions: tuple[Quaternion, ...]  # x, y, z, w
+
+    def __post_init__(self) -> None:
+        if not self.times_ns:
+            raise ConfigError("no poses")
+        if any(later <= earlier for earlier, later in pairwise(self.times_ns)):
+            raise ConfigError("times do not ascend")
+        for position, quaternion in zip(self.positions, self.quaternions, strict=True):
+            Pose.from_quaternion(position, quaternion)
+
+    def at(self, elapsed_ns: int, up: int) -> Pose:
+        """Where the body is this long after the start; `up` does not matter."""
+        after = bisect_right(self.times_ns, elapsed_ns)
+        if after in (0, len(self.times_ns)):
+            at = min(after, len(self.times_ns) - 1)
+            return Pose.from_quaternion(self.positions[at], self.quaternions[at])
+        before = after - 1
+        begin, end = self.times_ns[before], self.times_ns[after]
+        part = (elapsed_ns - begin) / (end - begin)
+        return Pose.from_quaternion(
+            _between(self.positions[before], self.positions[after], part),
+            _slerp(self.quaternions[before], self.quaternions[after], part),
+        )
+
+
+def read_timed_poses(text: str, where: str) -> dict[str, TimedPoses]:
+    """The motions in a file of timed poses, by body.
+
+    Lines `time_s,name,x,y,z,qx,qy,qz,qw`, metres and a quaternion; empty lines, lines that begin
+    with # and a heading are passed over. Raises ConfigError naming the line.
+    """
+    rows: dict[str, list[tuple[int, Vector, Quaternion]]] = {}
+    for line, row in enumerate(text.splitlines(), 1):
+        if not row.strip() or row.lstrip().startswith(("#", "time_s")):
+            continue
+        try:
+            time_s, name, *numbers = row.split(",")
+            x, y, z, qx, qy, qz, qw = map(float, numbers)
+            time_ns = round(float(time_s) * _NS_PER_S)
+            Pose.from_quaternion((x, y, z), (qx, qy, qz, qw))
+        except (ValueError, OverflowError) as error:
+            raise ConfigError(
+                f"no timed pose: {row.strip()[:60]!r}",
+                where=f"{where}:{line}",
+                fix="write time_s,name,x,y,z,qx,qy,qz,qw",
+            ) from error
+        except ConfigError as error:
+            raise ConfigError(error.what, where=f"{where}:{line}") from error
+        rows.setdefault(name.strip(), []).append((time_ns, (x, y, z), (qx, qy, qz, qw)))
+    motions = {}
+    for name, poses in rows.items():
+        times, positions, quaternions = zip(*poses, strict=True)
+        try:
+            motions[name] = TimedPoses(times, positions, quaternions)
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error.what}", where=where) from error
+    return motions
+
+
+def _level(right: float, ahead: float, up: int) -> Vector:
+    """A level direction: `right` along x, `ahead` to the left of it seen from above."""
+    return (right, ahead, 0.0) if up == 2 else (right, 0.0, -ahead)
+
+
+def _looking(ahead: Vector, up: int) -> tuple[Vector, Vector, Vector]:
+    """The rotation whose forward axis is this level unit vector."""
+    x, y, z = ahead
+    if up == 2:
+        return ((x, -y, 0.0), (y, x, 0.0), (0.0, 0.0, 1.0))
+    return ((z, 0.0, x), (0.0, 1.0, 0.0), (-x, 0.0, z))
+
+
+def _heading(start: Vector, end: Vector, up: int) -> tuple[Vector, Vector, Vector]:
+    """Looking from start towards end, level; straight up or down: as unturned."""
+    x, y, z = (b - a for a, b in zip(start, end, strict=True))
+    side = y if up == 2 else z
+    length = math.hypot(x, side)
+    if length == 0.0:
+        return Pose().rows
+    ahead = (x / length, y / length, 0.0) if up == 2 else (x / length, 0.0, z / length)
+    return _looking(ahead, up)
+
+
+def _between(a: Vector, b: Vector, part: float) -> Vector:
+    x, y, z = (p + part * (q - p) for p, q in zip(a, b, strict=True))
+    return (x, y, z)
+
+
+def _floats(point: Vector) -> Vector:
+    x, y, z = point
+    return (float(x), float(y), float(z))
+
+
+def _slerp(a: Quaternion, b: Quaternion, part: float) -> Quaternion:
+    """The short way round, at constant speed."""
+    a, b = _unit(a), _unit(b)
+    cosine = sum(p * q for p, q in zip(a, b, strict=True))
+    sign = -1.0 if cosine < 0 else 1.0
+    angle = math.acos(min(1.0, abs(cosine)))
+    if angle < 1e-6:
+        first, second = 1.0 - part, part
+    else:
+        first = math.sin((1 - part) * angle) / math.sin(angle)
+        second = math.sin(part * angle) / math.sin(angle)
+    x, y, z, w = (first * p + sign * second * q for p, q in zip(a, b, strict=True))
+    return (x, y, z, w)
+
+
+def _unit(q: Quaternion) -> Quaternion:
+    length = math.hypot(*q)
+    x, y, z, w = (component / length for component in q)
+    return (x, y, z, w)
