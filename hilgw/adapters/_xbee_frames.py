@@ -14,10 +14,8 @@ from typing import NamedTuple
 
 from hilgw.errors import FrameError
 
-BROADCAST_16 = "FFFF"
-BROADCAST_64 = "000000000000FFFF"
-UNKNOWN_16 = "FFFE"
-UNKNOWN_64 = "FFFFFFFFFFFFFFFF"
+BROADCAST_16, BROADCAST_64 = "FFFF", "000000000000FFFF"
+UNKNOWN_16, UNKNOWN_64 = "FFFE", "FFFFFFFFFFFFFFFF"
 
 TX_64, TX_16, AT, AT_QUEUED, TX, TX_EXPLICIT, REMOTE_AT = 0x00, 0x01, 0x08, 0x09, 0x10, 0x11, 0x17
 RX_64, RX_16, AT_RESPONSE, TX_STATUS, MODEM_STATUS = 0x80, 0x81, 0x88, 0x89, 0x8A
@@ -33,6 +31,10 @@ class Endpoints(NamedTuple):
     destination: int = 0xE8
     cluster: int = 0x0011
     profile: int = 0xC105
+
+
+def _pack(endpoints: Endpoints | None) -> bytes:
+    return b"" if endpoints is None else _EXPLICIT.pack(*endpoints)
 
 
 class AtCommand(NamedTuple):
@@ -93,9 +95,7 @@ class TransmitRequest(NamedTuple):
     def pack(self) -> bytes:
         kind = TX if self.endpoints is None else TX_EXPLICIT
         head = bytes((kind, self.frame_id)) + bytes.fromhex(self.destination + self.network)
-        if self.endpoints is not None:
-            head += _EXPLICIT.pack(*self.endpoints)
-        return head + bytes((self.radius, self.options)) + self.data
+        return head + _pack(self.endpoints) + bytes((self.radius, self.options)) + self.data
 
 
 class TransmitStatus(NamedTuple):
@@ -147,9 +147,7 @@ class ReceivedPacket(NamedTuple):
     def pack(self) -> bytes:
         kind = RX if self.endpoints is None else RX_EXPLICIT
         head = bytes((kind,)) + bytes.fromhex(self.source + self.network)
-        if self.endpoints is not None:
-            head += _EXPLICIT.pack(*self.endpoints)
-        return head + bytes((self.options,)) + self.data
+        return head + _pack(self.endpoints) + bytes((self.options,)) + self.data
 
 
 class ModemStatus(NamedTuple):
@@ -242,14 +240,6 @@ def _name(data: bytes, start: int) -> str:
     return letters.decode("ascii")
 
 
-def _endpoints(data: bytes, at: int) -> Endpoints:
-    return Endpoints(*_EXPLICIT.unpack_from(data, at))
-
-
-def _at(d: bytes) -> Frame:
-    return AtCommand(d[1], _name(d, 2), d[4:], d[0] == AT_QUEUED)
-
-
 def _transmit(d: bytes) -> Frame:
     end = 4 if d[0] == TX_16 else 10
     return Transmit(d[1], _hex(d, 2, end), d[end + 1 :], d[end])
@@ -258,7 +248,7 @@ def _transmit(d: bytes) -> Frame:
 def _transmit_request(d: bytes) -> Frame:
     explicit = d[0] == TX_EXPLICIT
     at = 18 if explicit else 12
-    ends = _endpoints(d, 12) if explicit else None
+    ends = Endpoints(*_EXPLICIT.unpack_from(d, 12)) if explicit else None
     return TransmitRequest(
         d[1], _hex(d, 2, 10), d[at + 2 :], _hex(d, 10, 12), d[at], d[at + 1], ends
     )
@@ -272,7 +262,7 @@ def _received(d: bytes) -> Frame:
 def _received_packet(d: bytes) -> Frame:
     explicit = d[0] == RX_EXPLICIT
     at = 17 if explicit else 11
-    ends = _endpoints(d, 11) if explicit else None
+    ends = Endpoints(*_EXPLICIT.unpack_from(d, 11)) if explicit else None
     return ReceivedPacket(_hex(d, 1, 9), _hex(d, 9, 11), d[at], d[at + 1 :], ends)
 
 
@@ -284,22 +274,16 @@ def _node_identification(d: bytes) -> Frame:
     )  # fmt: skip
 
 
-def _remote_at(d: bytes) -> Frame:
-    return RemoteAtCommand(d[1], _hex(d, 2, 10), _hex(d, 10, 12), d[12], _name(d, 13), d[15:])
-
-
-def _remote_response(d: bytes) -> Frame:
-    return RemoteAtResponse(d[1], _hex(d, 2, 10), _hex(d, 10, 12), _name(d, 12), d[14], d[15:])
-
-
 _LAYOUTS: dict[int, Callable[[bytes], Frame]] = {
     TX_64: _transmit,
     TX_16: _transmit,
-    AT: _at,
-    AT_QUEUED: _at,
+    AT: lambda d: AtCommand(d[1], _name(d, 2), d[4:]),
+    AT_QUEUED: lambda d: AtCommand(d[1], _name(d, 2), d[4:], queued=True),
     TX: _transmit_request,
     TX_EXPLICIT: _transmit_request,
-    REMOTE_AT: _remote_at,
+    REMOTE_AT: lambda d: RemoteAtCommand(
+        d[1], _hex(d, 2, 10), _hex(d, 10, 12), d[12], _name(d, 13), d[15:]
+    ),
     RX_64: _received,
     RX_16: _received,
     AT_RESPONSE: lambda d: AtResponse(d[1], _name(d, 2), d[4], d[5:]),
@@ -309,5 +293,7 @@ _LAYOUTS: dict[int, Callable[[bytes], Frame]] = {
     RX: _received_packet,
     RX_EXPLICIT: _received_packet,
     NODE_ID: _node_identification,
-    REMOTE_RESPONSE: _remote_response,
+    REMOTE_RESPONSE: lambda d: RemoteAtResponse(
+        d[1], _hex(d, 2, 10), _hex(d, 10, 12), _name(d, 12), d[14], d[15:]
+    ),
 }

@@ -51,8 +51,12 @@ class Handshake:
             return [Failed(PeerError("the module keeps restarting", fix="check its power supply"))]
         return self._advance(None, now)
 
+    def take_packet(self) -> None:
+        """A good frame came in that is no answer."""
+        self._conversation.heard_frames = True
+
     def take_frame(self, frame: Frame, now: int) -> list[Event]:
-        """A good frame came in."""
+        """A good frame came in that may be one."""
         self._conversation.heard_frames = True
         step = self._step
         if isinstance(frame, ModemStatus):

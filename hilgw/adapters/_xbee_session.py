@@ -14,6 +14,7 @@ from hilgw.adapters.base import (
     Delivered,
     Dropped,
     Event,
+    Failed,
     Heard,
     Notice,
     NotReady,
@@ -83,9 +84,11 @@ class XBeeSession:
         return self._after_handshake(self._handshake.start(now))
 
     def _after_handshake(self, events: list[Event]) -> list[Event]:
-        """Become ready when the handshake has found its module."""
+        """Become ready when the handshake has found its module, closed when it has failed."""
         module = self._handshake.module if self._handshake else None
         if module is None:
+            if any(isinstance(event, Failed) for event in events):
+                self._handshake = None
             return events
         self._handshake, self._module = None, module
         addresses = [module.serial]
@@ -117,10 +120,11 @@ class XBeeSession:
             offset = _PAYLOAD_AT.get(frame[0])
             if offset is None:
                 events += self._control(frame, now)
-            elif self._module is None:
-                events.append(_EARLY)
-            else:
+            elif self._module is not None:
                 events.append(self._hear(frame, offset))
+            elif self._handshake is not None:
+                self._handshake.take_packet()
+                events.append(_EARLY)
         if self._decoder.bad_frames != self._bad_frames:
             events += [_BAD_FRAME] * (self._decoder.bad_frames - self._bad_frames)
             self._bad_frames = self._decoder.bad_frames
@@ -155,6 +159,8 @@ class XBeeSession:
             return [Notice(f"frame ignored: {error.what}")]
         if self._handshake is not None:
             return self._after_handshake(self._handshake.take_frame(record, now))
+        if self._module is None:
+            return []
         if isinstance(record, frames.TransmitStatus | frames.ExtendedStatus):
             return self._settle(record.frame_id, record.status)
         if isinstance(record, frames.ModemStatus):

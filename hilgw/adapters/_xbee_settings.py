@@ -35,7 +35,6 @@ class ByDestination:
     table: dict[int, str] = setting(
         "Webots channel -> address: 16 hex digits, 1 to 4 of them, or broadcast",
         default_factory=dict,
-        ge=0,
     )
 
 

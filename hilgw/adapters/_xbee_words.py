@@ -102,6 +102,8 @@ def describe(data: bytes) -> str:
     try:
         frame = frames.parse(data)
     except FrameError as error:
+        if data and all(0x20 <= byte < 0x7F or byte in b"\r\n" for byte in data):
+            return f"text {_quote(data)}"  # command mode
         return f"{error.what}: {_hex(data)}"
     return _describe(frame)
 

@@ -1,0 +1,167 @@
+"""A bench for the xbee session: a module small enough to be seen through, and simulated time.
+
+The module speaks just what a test needs, byte by byte from the data sheet, and can be told to
+misbehave. It shares no code with the adapter or with the firmware mock.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hilgw.adapters.base import Event, StationSettings, Write
+from hilgw.adapters.xbee import ADAPTER
+from hilgw.medium.packet import Packet
+
+SECOND = 1_000_000_000
+SERIAL = "0013A20041424344"
+
+
+def frame(data: str | bytes, escaped: bool = False) -> bytes:
+    """An API frame, written a second time, plainly."""
+    raw = bytes.fromhex(data) if isinstance(data, str) else data
+    body = len(raw).to_bytes(2, "big") + raw + bytes((255 - sum(raw) % 256,))
+    if not escaped:
+        return b"\x7e" + body
+    pairs = (bytes((0x7D, b ^ 0x20)) if b in b"\x7e\x7d\x11\x13" else bytes((b,)) for b in body)
+    return b"\x7e" + b"".join(pairs)
+
+
+def unframe(wire: bytes, escaped: bool = False) -> bytes:
+    """The frame data of exactly one frame."""
+    assert wire[:1] == b"\x7e"
+    body = wire[1:]
+    if escaped:
+        plain, at = bytearray(), 0
+        while at < len(body):
+            special = body[at] == 0x7D
+            plain.append(body[at + 1] ^ 0x20 if special else body[at])
+            at += 1 + special
+        body = bytes(plain)
+    size = int.from_bytes(body[:2], "big")
+    data = body[2:-1]
+    assert len(data) == size
+    assert (sum(data) + body[-1]) % 256 == 255
+    return data
+
+
+class FakeModule:
+    """An XBee 3 with 802.15.4 firmware, as far as the handshake needs one.
+
+    silent: it hears nothing. deaf_for: so many requests get no answer. refuse: status for a set.
+    stuck: sets are answered OK and forgotten. held: sets that wait for AC.
+    """
+
+    def __init__(self, api_mode: int = 1, **registers: bytes) -> None:
+        self.api_mode = api_mode
+        self.registers = {
+            "AP": bytes((api_mode,)), "HV": b"\x41\x42", "VR": b"\x20\x14",
+            "SH": bytes.fromhex(SERIAL[:8]), "SL": bytes.fromhex(SERIAL[8:]),
+            "MY": b"\xff\xff", "CH": b"\x0c", "ID": b"\x33\x32", "NP": b"\x00\x66",
+        } | registers  # fmt: skip
+        self.silent = False
+        self.deaf_for = 0
+        self.refuse: dict[str, int] = {}
+        self.stuck = False
+        self.held: dict[str, bytes] = {}
+        self.log: list[bytes] = []
+        self.texts: list[bytes] = []
+
+    def answer(self, wire: bytes) -> bytes:
+        if self.silent:
+            return b""
+        if self.api_mode not in (1, 2):
+            return self._command_mode(wire)
+        if wire[:1] != b"\x7e":
+            return b""
+        data = unframe(wire, self.api_mode == 2)
+        self.log.append(data)
+        if self.deaf_for:
+            self.deaf_for -= 1
+            return b""
+        return frame(self._at(data), self.api_mode == 2) if data[0] in (8, 9) else b""
+
+    def _at(self, data: bytes) -> bytes:
+        name, value = data[2:4].decode(), data[4:]
+        head = b"\x88" + data[1:4]
+        if name == "AC":
+            self.registers |= self.held
+            self.held.clear()
+            return head + b"\x00"
+        if value:
+            if name not in self.refuse and not self.stuck:
+                self.held[name] = value
+            return head + bytes((self.refuse.get(name, 0),))
+        if name not in self.registers:
+            return head + b"\x02"
+        return head + b"\x00" + self.registers[name]
+
+    def _command_mode(self, wire: bytes) -> bytes:
+        self.texts.append(wire)
+        if wire == b"ATAP\r":
+            return b"%x\r" % self.registers["AP"][0]
+        return b"OK\r" if wire in (b"+++", b"ATCN\r") else b""
+
+
+class Bench:
+    """A session, a module, and time that moves only when told."""
+
+    def __init__(
+        self, fake: FakeModule | None = None, /, channel: int = 12, **settings: Any
+    ) -> None:
+        self.settings = ADAPTER.Settings(**settings)
+        self.common = StationSettings(port="/dev/null", channel=channel)
+        self.module = fake or FakeModule(settings.get("api_mode", 1))
+        self.session = ADAPTER.session(self.settings, self.common)
+        self.now = 0
+        self.events: list[Event] = []
+        self.written: list[tuple[int, bytes]] = []
+
+    def take(self, events: list[Event]) -> list[Event]:
+        """Do what the session wants, let the module answer, until nothing more happens."""
+        seen = list(events)
+        queue = list(events)
+        while queue:
+            event = queue.pop(0)
+            if isinstance(event, Write):
+                self.written.append((self.now, event.data))
+                answer = self.module.answer(event.data)
+                if answer:
+                    more = self.session.receive(answer, self.now)
+                    seen += more
+                    queue += more
+        self.events += seen
+        return seen
+
+    def open(self) -> list[Event]:
+        return self.take(self.session.open(self.now))
+
+    def ready(self) -> Bench:
+        self.open()
+        self.events.clear()
+        self.written.clear()
+        return self
+
+    def hear(self, data: bytes) -> list[Event]:
+        return self.take(self.session.receive(data, self.now))
+
+    def frames(self, *data: str) -> list[Event]:
+        escaped = self.settings.api_mode == 2
+        return self.hear(b"".join(frame(item, escaped) for item in data))
+
+    def pass_time(self, seconds: float) -> list[Event]:
+        """Expire every deadline up to then, at its time."""
+        end = self.now + int(seconds * SECOND)
+        seen: list[Event] = []
+        while (due := self.session.next_deadline()) is not None and due <= end:
+            self.now = max(self.now, due)
+            seen += self.take(self.session.expire(self.now))
+        self.now = end
+        return seen
+
+    def send(self, data: bytes, channel: int = 12) -> Any:
+        return self.session.send(
+            Packet(data=data, channel=channel, type="radio", source="rover.tx"), self.now
+        )
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
