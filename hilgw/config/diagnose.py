@@ -36,7 +36,8 @@ def diagnose(error: ValidationError, document: Document, context: Context) -> li
             continue
         on_key = is_key or missing or kind == "extra_forbidden"
         place = document.place_of_key(path) if on_key else document.place_of_value(path)
-        what, fix = _words(details, path, document, context)
+        word = str(path[-1]) if is_key else document.words.get(path)
+        what, fix = _words(details, path, word, document, context)
         found.append(Diagnostic.at(place, path, what, fix))
     return found
 
@@ -65,34 +66,31 @@ def _exists(data: Any, path: Path) -> bool:
 
 
 def _words(
-    details: Mapping[str, Any], path: Path, document: Document, context: Context
+    details: Mapping[str, Any],
+    path: Path,
+    word: str | None,
+    document: Document,
+    context: Context,
 ) -> tuple[str, str]:
     kind, value = details["type"], details["input"]
     extra = details.get("ctx", {})
     if kind == "hilgw":
         return extra["what"], extra["fix"]
     if kind == "hilgw_type":
-        return _mistyped(extra["wanted"], extra["text"], value, document.words.get(path))
+        return _mistyped(extra["wanted"], extra["text"], value, word)
     if kind in _WANTED:
         is_text = kind == "string_type"
-        return _mistyped(_WANTED[kind], is_text, value, document.words.get(path))
+        return _mistyped(_WANTED[kind], is_text, value, word)
     if kind == "missing":
         return "missing", context.advice(descend(document.data, path[:-1]), str(path[-1]))
     if kind == "extra_forbidden":
         keys = context.keys(descend(document.data, path[:-1]))
         return "unknown key", suggest(path[-1], keys)
-    if kind in ("too_short", "too_long"):
-        return _wrong_length(extra)
     if kind == "finite_number":
         return "must be a finite number", "write a number"
     if kind == "literal_error":
         return f"must be {extra.get('expected', 'another value')}", "write that"
     return str(details["msg"])[:120], "see docs/config.md"
-
-
-def _wrong_length(extra: Mapping[str, Any]) -> tuple[str, str]:
-    wanted = extra.get("min_length", extra.get("max_length"))
-    return f"must have {wanted} items, has {extra.get('actual_length')}", f"write {wanted} items"
 
 
 def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) -> tuple[str, str]:

@@ -51,7 +51,7 @@ def load_text(
     config = _validate(document, context)
     warnings = check(document, context)
     if document.problems or config is None:
-        raise ConfigErrors(in_order(document.problems))
+        raise ConfigErrors(in_order(document.problems), in_order(warnings))
     return Loaded(config, in_order(warnings), document.data)
 
 

@@ -1,97 +1,59 @@
-"""The mocks a configuration asks for: what stands behind each port, and who shares its air."""
+"""The nodes of an air: firmware mocks by name, and whether they take their parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from hilgw.config.plugins import ADAPTERS, load
-from hilgw.engine.mocks import MockHost, create_mock, new_air
-from hilgw.engine.ports import port_identity
-from hilgw.transports.base import DeviceSide, LineSettings, Transport
-from hilgw.transports.pipe import Pipe
-from hilgw.transports.serial_port import open_serial
-from hilgw.transports.virtual_port import VirtualPort
-
-if TYPE_CHECKING:
-    from hilgw.adapters.base import Adapter
-    from hilgw.config.model import AdapterConfig, GatewayConfig
-    from hilgw.engine.gateway import Gateway
-
-ORIGIN = (0.0, 0.0, 0.0)
-
-Open = Callable[[], Awaitable[Transport]]
-StandIn = tuple[Open, Callable[[], object | None], str]
+import firmware_mocks
+from firmware_mocks.air import Air
+from hilgw.config.model import NodeConfig
+from hilgw.config.places import quoted, suggest
 
 
-def air_of(config: AdapterConfig, adapter: Adapter, name: str) -> str:
-    """The air a station is in: the one named, else one per kind and type; a UART has its own."""
-    if config.common.air:
-        return config.common.air
-    return name if adapter.type == "serial" else f"{config.kind}/{adapter.type}"
+def mock_names() -> list[str]:
+    """The mocks there are: packages and modules of firmware_mocks that offer `create`."""
+    found = (module.name for module in pkgutil.iter_modules(firmware_mocks.__path__))
+    return sorted(name for name in found if not name.startswith("_") and find_mock(name))
 
 
-class Mocks:
-    """The mocks of one gateway, one host per air. Nothing on `backend: real`."""
+def find_mock(name: str) -> Any:
+    """The mock's module, None when there is no such mock."""
+    if not name.isidentifier():
+        return None
+    try:
+        module = importlib.import_module(f"firmware_mocks.{name}")
+    except ModuleNotFoundError:
+        return None
+    return module if hasattr(module, "create") else None
 
-    def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
-        self._config = config
-        self._gateway = gateway
-        self._hosts: dict[str, MockHost] = {}
 
-    def stand_in(self, name: str, config: AdapterConfig, line: LineSettings) -> StandIn | None:
-        """How to open what stands behind this adapter's port; None when it is the port itself."""
-        backend = self._config.backend
-        if backend not in ("mock", "loop"):
-            return None
-        timer = self._gateway.timer
-        adapter: Adapter = load(ADAPTERS, config.kind)
-        spec = adapter.mock(config.settings, config.common)
-        host = self._host(air_of(config, adapter, name))
-        position = config.common.position or ORIGIN
-        mock = create_mock(spec.name, name, host.air, spec.parameters, position)
-        if backend == "loop":
-            pipe = Pipe(timer, line, name=f"loop:{name}")
-            host.add(mock, pipe.device)
-            return (
-                lambda: pipe.open(line),
-                lambda: id(pipe) if pipe.device.plugged else None,
-                f"loop: mock {spec.name}",
-            )
-        port = VirtualPort(timer, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
-        host.add(mock, port)
-        return (
-            lambda: open_serial(port.path, line, timer),
-            lambda: port_identity(port.path),
-            f"mock {spec.name}",
-        )
-
-    def add_nodes(self) -> None:
-        """Adds the mocks that share the airs with the stand-ins."""
-        if self._config.backend not in ("mock", "loop"):
+def check_node(node: NodeConfig, keys: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with a node: the key, what, what to do. keys: those every node has."""
+    mock = find_mock(node.mock)
+    if mock is None:
+        yield "mock", f"unknown mock {quoted(node.mock)}", suggest(node.mock, mock_names())
+        return
+    known = [*keys, *mock.PARAMETERS]
+    parameters = dict(node.parameters)
+    while problem := _refusal(mock, parameters):
+        name, separator, message = problem.partition(": ")
+        if not separator or name not in parameters:
+            yield "", problem, "see `hilgw mock --help`"
             return
-        for air, config in self._config.airs.items():
-            host = self._host(air)
-            for name, node in config.nodes.items():
-                parameters: dict[str, Any] = dict(node.parameters)
-                if node.replies:
-                    parameters["replies"] = dict(node.replies)
-                mock = create_mock(node.mock, name, host.air, parameters, node.position or ORIGIN)
-                port: DeviceSide | None = None
-                if node.link is not None:
-                    port = VirtualPort(self._gateway.timer, node.link)
-                host.add(mock, port)
-                where = f", open it at {node.link}" if node.link else ""
-                self._gateway.description.append(
-                    f"  {name:<12} mock {node.mock} in air {air}{where}"
-                )
+        if name in mock.PARAMETERS:
+            yield name, message, f"{name} is: {mock.PARAMETERS[name]}"
+        else:
+            yield name, f"{quoted(node.mock)} has no such parameter", suggest(name, known)
+        del parameters[name]
 
-    def _host(self, air: str) -> MockHost:
-        host = self._hosts.get(air)
-        if host is None:
-            config = self._config.airs.get(air)
-            space = new_air(config.seed, config.loss) if config else new_air()
-            host = MockHost(self._gateway.timer, space)
-            self._hosts[air] = host
-            self._gateway.hosts.append(host)
-        return host
+
+def _refusal(mock: Any, parameters: dict[str, Any]) -> str:
+    """What the mock says about parameters it does not take; empty when it takes them."""
+    try:
+        mock.create("check", Air(), parameters)
+    except (ValueError, TypeError) as error:
+        return str(error) or "refused"
+    return ""

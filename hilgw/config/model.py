@@ -64,7 +64,7 @@ class NodeConfig:
         "what it answers: a packet that begins with the key is answered with the value",
         default_factory=dict,
     )
-    parameters: dict[str, bool | int | float | str] = setting(
+    parameters: dict[str, Any] = setting(
         "the mock's own parameters, written beside these keys", default_factory=dict
     )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from hilgw.config.diagnose import descend
 from hilgw.config.document import Document, compose
 from hilgw.config.places import Diagnostic, Path, Place, quoted, spell, suggest
 from hilgw.config.text import NOT_TEXT
@@ -51,6 +52,7 @@ def _apply_one(document: Document, override: str, place: Place) -> tuple[Path, s
     if value.problems:
         first = value.problems[0]
         return path, first.message, first.fix
+    path = _with_numbers(document.data, path)
     if problem := _open(document, path, place):
         return problem
     put(document, path, value.data, place)
@@ -74,6 +76,19 @@ def _parse(name: str) -> Path | None:
         parts.append(int(index) if index else plain if plain is not None else quoted_name)
         at = step.end()
     return tuple(parts) or None
+
+
+def _with_numbers(data: Any, path: Path) -> Path:
+    """Digits mean an item of a list, or a key that is a number, where there is one."""
+    found: list[str | int] = []
+    for part in path:
+        number = int(part) if isinstance(part, str) and part.isdecimal() else part
+        keys = (
+            data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+        )
+        found.append(number if number in keys or isinstance(data, list) else part)
+        data = descend(data, (found[-1],))
+    return tuple(found)
 
 
 def _open(document: Document, path: Path, place: Place) -> tuple[Path, str, str] | None:

@@ -82,7 +82,7 @@ def _offer(tag: str, names: Iterable[str]) -> str:
 
 def choose_by_tag(members: Mapping[Any, Any]) -> Chooser:
     """Picks among dataclasses by the field in which each has one literal value."""
-    tag, by_name = _tags(tuple(m for m in members if dataclasses.is_dataclass(m)))
+    tag, by_name = tags(tuple(m for m in members if dataclasses.is_dataclass(m)))
 
     def get(name: str) -> Any:
         if name not in by_name:
@@ -97,7 +97,7 @@ def choose_by_tag(members: Mapping[Any, Any]) -> Chooser:
     return lambda value: by_kind(value) if isinstance(value, dict) else by_type(value)
 
 
-def _tags(classes: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
+def tags(classes: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
     """The field that tells the classes apart, and the class of each of its values."""
     literals = [
         {

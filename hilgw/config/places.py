@@ -37,7 +37,7 @@ class Diagnostic:
 
     @classmethod
     def at(cls, place: Place, path: Path, message: str, fix: str = "") -> Diagnostic:
-        return cls(place.file, place.line, place.column, spell(path), message, fix)
+        return cls(printable(place.file), place.line, place.column, spell(path), message, fix)
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -51,8 +51,11 @@ class ConfigErrors(ConfigError):
 
     SHOWN = 100
 
-    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+    def __init__(
+        self, diagnostics: Iterable[Diagnostic], warnings: Iterable[Diagnostic] = ()
+    ) -> None:
         self.diagnostics = list(diagnostics)
+        self.warnings = list(warnings)
         super().__init__(f"{len(self.diagnostics)} errors in the configuration")
 
     def __str__(self) -> str:
@@ -60,6 +63,11 @@ class ConfigErrors(ConfigError):
         if len(self.diagnostics) > self.SHOWN:
             lines.append(f"... and {len(self.diagnostics) - self.SHOWN} more errors")
         return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """A file name or an option as it may be shown."""
+    return text if text.isprintable() and len(text) <= 4096 else repr(text[:4096])
 
 
 def quoted(text: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, create_model
 from pydantic.functional_validators import WrapValidator
 
 from hilgw.config.context import Context
@@ -114,14 +114,14 @@ def _fields(part: type[Any], types: Mapping[str, Any]) -> dict[str, Any]:
     return {
         PREFIX + field.name: (
             types.get(field.name) or convert(hints[field.name], field.metadata),
-            _info(field),
+            _info(field, required=is_tag(hints[field.name])),
         )
         for field in dataclasses.fields(part)
         if field.init
     }
 
 
-def _info(field: dataclasses.Field[Any]) -> Any:
+def _info(field: dataclasses.Field[Any], *, required: bool) -> Any:
     details: dict[str, Any] = {"alias": field.name, "title": field.name}
     if doc := field.metadata.get("doc"):
         unit = field.metadata.get("unit")
@@ -129,13 +129,20 @@ def _info(field: dataclasses.Field[Any]) -> Any:
     extra: dict[str, Any] = {}
     if (example := field.metadata.get("example")) is not None:
         details["examples"] = [example]
-    if field.default is not dataclasses.MISSING:
+    if required:
+        pass
+    elif field.default is not dataclasses.MISSING:
         details["default_factory"] = functools.partial(_same, field.default)
         extra["default"] = plain(field.default)
     elif field.default_factory is not dataclasses.MISSING:
         details["default_factory"] = field.default_factory
         extra["default"] = plain(field.default_factory())
     return Field(json_schema_extra=extra or None, **details)
+
+
+def is_tag(hint: Any) -> bool:
+    """Whether a field has one literal value, and so tells its dataclass from others."""
+    return get_origin(hint) is Literal and len(get_args(hint)) == 1
 
 
 def _same(value: Any) -> Any:
@@ -166,11 +173,7 @@ def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> An
     if origin is dict:
         return dict[convert(arguments[0]), convert(arguments[1], metadata)]  # type: ignore[misc]
     if origin is tuple:
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            items: Any = tuple[convert(arguments[0], metadata), ...]  # type: ignore[misc]
-        else:
-            items = tuple[tuple(convert(item, metadata) for item in arguments)]  # type: ignore
-        return Annotated[items, Strict(False)]
+        return _tuple(arguments, metadata)
     if origin is list:
         return list[convert(arguments[0], metadata)]  # type: ignore[misc]
     if hint in (int, float):
@@ -178,6 +181,22 @@ def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> An
     if hint is str:
         return worded(metadata)
     return hint
+
+
+def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
+    """A list in the file; strict pydantic would take only a tuple."""
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        items: Any = tuple[convert(arguments[0], metadata), ...]  # type: ignore[misc]
+        return Annotated[items, Strict(False)]
+    items = tuple[tuple(convert(item, metadata) for item in arguments)]  # type: ignore[misc]
+
+    def has_length(value: Any) -> Any:
+        if isinstance(value, list) and len(value) != len(arguments):
+            what = f"must have {len(arguments)} items, has {len(value)}"
+            raise refuse(what, f"write {len(arguments)} of them")
+        return value
+
+    return Annotated[items, Strict(False), BeforeValidator(has_length)]
 
 
 def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:

@@ -40,6 +40,16 @@ def file_adapter() -> TypeAdapter[GatewayConfig]:
     return TypeAdapter(parts_model("hilgw", (GatewayConfig,), _itself, types=types))
 
 
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a file, with every kind that is installed."""
+    schema = file_adapter().json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "hilgw configuration",
+    }
+
+
 def _itself(instance: Any) -> Any:
     return instance
 
