@@ -1,0 +1,319 @@
+"""Webots' own behaviour, case by case, under the names of docs/semantics.md.
+
+Each case is a list of calls with what each gives back. A call is a word of `EmitterBench` or
+`ReceiverBench` below; `said` gives, and forgets, what the device complained of.
+
+Knowingly different from Webots, and why:
+* E8: setRange(NaN) is refused; Webots lets it slip through, and no receiver is then in range.
+* B8: an immediate request (a step of 0 ms) takes no time; Webots adds the previous step's credit
+  to the line a second time, so the packet leaves before its time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from hilgw.devices.emitter import Departure, Emitter
+from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.devices.receiver import Receiver
+
+MS = 1_000_000
+INF, NAN = math.inf, math.nan
+
+
+class EmitterBench:
+    """An Emitter and a clock that only `step` moves; sizes stand for packets."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.notices: list[str] = []
+        self.emitter = Emitter(EmitterFields(**fields), self.notices.append)
+        self.now = 0
+        self.left: list[Departure] = []
+
+    def send(self, size: int) -> int:
+        return int(self.emitter.send(bytes(size), self.now).accepted)
+
+    def setChannel(self, channel: int) -> int:
+        self.emitter.setChannel(channel)
+        return self.emitter.getChannel()
+
+    def setRange(self, range: float) -> float:
+        self.emitter.setRange(range)
+        return self.emitter.getRange()
+
+    def step(self, ms: int) -> list[int]:
+        """The sizes that leave in this step."""
+        self.now += ms * MS
+        self.left = self.emitter.departures(self.now)
+        return [len(packet.data) for packet in self.left]
+
+    def channels(self) -> list[int]:
+        """Of the packets that left in the last step."""
+        return [packet.channel for packet in self.left]
+
+    def ranges(self) -> list[float]:
+        return [packet.range for packet in self.left]
+
+    def said(self) -> list[str]:
+        notices = self.notices[:]
+        self.notices.clear()
+        return notices
+
+
+@dataclass(frozen=True)
+class Heard:
+    data: bytes
+    rssi_dbm: float | None = None
+    sent_ns: int = 0
+
+
+@dataclass(frozen=True)
+class HeardCopy:
+    packet: Heard
+    arrived_ns: int
+    signal_strength: float = 0.25
+    direction: tuple[float, float, float] = (1.0, 0.0, 0.0)
+
+
+class ReceiverBench:
+    """A Receiver and a clock that only `step` moves; a size stands for a packet."""
+
+    def __init__(self, step_ms: int = 32, **fields: Any) -> None:
+        self.notices: list[str] = []
+        self.step_ms = step_ms
+        self.receiver: Receiver[HeardCopy] = Receiver(
+            ReceiverFields(**fields), step_ms, self.notices.append
+        )
+        self.now = 0
+        self.coming: list[int] = []
+
+    def arrive(self, *sizes: int) -> None:
+        """Packets of the coming step."""
+        self.coming.extend(sizes)
+
+    def step(self) -> int:
+        """One basic step; what can be read then."""
+        self.now += self.step_ms * MS
+        for size in self.coming:
+            self.receiver.receive(HeardCopy(Heard(bytes(size)), self.now), self.now)
+        self.coming.clear()
+        self.receiver.sample(self.now)
+        return len(self.sizes())
+
+    def sizes(self) -> list[int]:
+        return [len(copy.packet.data) for copy in self.receiver._queue]
+
+    def read(self) -> int | None:
+        """nextPacket: the size of what is taken away."""
+        copy = self.receiver.nextPacket()
+        return len(copy.packet.data) if copy else None
+
+    def enable(self, ms: int) -> int:
+        self.receiver.enable(ms, self.now)
+        return self.receiver.getSamplingPeriod()
+
+    def disable(self) -> int:
+        self.receiver.disable()
+        return self.receiver.getSamplingPeriod()
+
+    def length(self) -> int:
+        return self.receiver.getQueueLength()
+
+    def size(self) -> int:
+        return self.receiver.getDataSize()
+
+    def period(self) -> int:
+        return self.receiver.getSamplingPeriod()
+
+    def setChannel(self, channel: int) -> int:
+        self.receiver.setChannel(channel)
+        return self.receiver.getChannel()
+
+    def told(self, channel: int) -> int:
+        """The simulator says which channel the receiver is on."""
+        self.receiver.adopt_channel(channel)
+        return self.receiver.getChannel()
+
+    def asked(self) -> int | None:
+        """The one SET_CHANNEL this step would carry."""
+        return self.receiver.take_channel()
+
+    def said(self) -> list[str]:
+        notices = self.notices[:]
+        self.notices.clear()
+        return notices
+
+
+@dataclass(frozen=True)
+class Says:
+    """One notice, with these words in it."""
+
+    words: tuple[str, ...] = field()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, list)
+            and len(other) == 1
+            and all(word in other[0] for word in self.words)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.words)
+
+
+def says(*words: str) -> Says:
+    return Says(words)
+
+
+SILENT: list[str] = []
+NOT_ALLOWED = says("not between allowed channels")
+BAD_CHANNEL = says("invalid channel=-2", "[-1,inf)")
+DISABLED = says(
+    "wb_receiver_get_queue_length() called for a disabled device! Please use: wb_receiver_enable()."
+)
+
+EMITTER = {
+    "bufferSize": 32,
+    "channel": 3,
+    "range": 2.0,
+    "maxRange": 5.0,
+    "allowedChannels": (3, 4, -1),
+}
+LINE = {"baudRate": 9600}  # 1.2 bytes per ms: 38.4 in a step of 32 ms
+RECEIVER = {"bufferSize": 16, "channel": 7}
+
+# fmt: off
+EMITTER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
+    # A packet fits iff its size <= bufferSize - used.
+    "E1": (EMITTER, [("send", 20, 1), ("send", 12, 1), ("send", 1, 0), ("step", 32, [20, 12])]),
+    # `used` falls when a packet leaves.
+    "E2": (EMITTER, [("send", 20, 1), ("send", 12, 1), ("step", 32, [20, 12]),
+                     ("send", 33, 0), ("send", 32, 1), ("send", 1, 0)]),
+    # bufferSize -1 is never full.
+    "E5": ({}, [*[("send", 1000, 1)] * 1000, ("step", 32, [1000] * 1000)]),
+    # Channel and range are frozen at send; a channel that is refused changes nothing.
+    "E6": (EMITTER, [("setChannel", 4, 4), ("send", 1, 1),
+                     ("setChannel", 5, 4), ("said", NOT_ALLOWED), ("send", 1, 1),
+                     ("setChannel", -1, -1), ("send", 1, 1),
+                     ("setChannel", -2, -1), ("said", BAD_CHANNEL), ("send", 1, 1),
+                     ("setRange", 1.0, 1.0),
+                     ("setChannel", 3, 3), ("send", 1, 1), ("said", SILENT),
+                     ("step", 32, [1] * 5), ("channels", [4, 4, -1, -1, 3]),
+                     ("ranges", [2.0, 2.0, 2.0, 2.0, 1.0])]),
+    # Without allowedChannels every channel from -1 on; with them even -1 must be listed.
+    "E7": ({}, [("setChannel", 4711, 4711), ("setChannel", -1, -1), ("setChannel", 0, 0),
+                ("said", SILENT), ("setChannel", -2, 0), ("said", BAD_CHANNEL)]),
+    "E7 listed": ({"channel": 3, "allowedChannels": (3, 4)},
+                  [("setChannel", -1, 3), ("said", NOT_ALLOWED)]),
+    # setRange clips to maxRange; -1 asks for it. Different: NaN is refused.
+    "E8": (EMITTER, [("setRange", 1.0, 1.0), ("setRange", 5.0, 5.0), ("setRange", 10.0, 5.0),
+                     ("setRange", -1.0, 5.0), ("said", SILENT),
+                     ("setRange", -2.0, 5.0), ("said", says("invalid range=-2.000000 argument.")),
+                     ("setRange", 0.0, 0.0), ("setRange", INF, 5.0), ("said", SILENT),
+                     ("setRange", NAN, 5.0), ("said", says("invalid range=nan argument."))]),
+    # maxRange -1: no limit.
+    "E9": ({}, [("setRange", 1e9, 1e9), ("setRange", -1.0, -1.0), ("said", SILENT)]),
+    # setChannel and setRange alone put nothing on the wire.
+    "E10": (EMITTER, [("setChannel", 4, 4), ("setRange", 1.0, 1.0), ("step", 32, [])]),
+    # setChannel to the current value is silent.
+    "E11": (EMITTER, [("setChannel", 3, 3), ("said", SILENT)]),
+    # Order is kept; all that is due leaves together.
+    "E12": ({}, [("send", 3, 1), ("send", 1, 1), ("send", 2, 1), ("step", 32, [3, 1, 2])]),
+    # The line: a packet leaves when the bytes up to its end have passed.
+    "B1": (LINE, [*[("send", 30, 1)] * 3, *[("step", 32, [30])] * 3]),
+    # Credit carries over from packet to packet.
+    "B2": (LINE, [*[("send", 50, 1)] * 5,
+                  *[("step", 32, left) for left in ([], [50], [50], [50], [], [50], [50])]]),
+    "B3": (LINE, [*[("send", 10, 1)] * 10,
+                  ("step", 32, [10] * 3), ("step", 32, [10] * 4), ("step", 32, [10] * 3)]),
+    # What is left over when the queue empties is lost.
+    "B4": (LINE, [*[("send", 10, 1)] * 10,
+                  ("step", 32, [10] * 3), ("step", 32, [10] * 4), ("step", 32, [10] * 3),
+                  ("step", 32, []), ("send", 39, 1), ("step", 32, []), ("step", 32, [39])]),
+    # Small packets never overtake.
+    "B5": (LINE, [("send", 100, 1), ("send", 1, 1), ("step", 32, []), ("step", 32, []),
+                  ("send", 1, 1), ("step", 32, [100, 1, 1])]),
+    "B6": (LINE, [("send", 30, 1), ("step", 16, []), ("step", 16, [30])]),
+    # baudRate 0: never.
+    "B7": ({"baudRate": 0}, [("send", 1, 1), ("step", 32, []), ("step", 10**9, [])]),
+    # Different: an immediate request takes no time.
+    "B8": (LINE, [("send", 30, 1), ("step", 16, []), ("step", 0, []), ("step", 16, [30])]),
+}
+
+RECEIVER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
+    "R1": (RECEIVER, [("length", 0), ("said", DISABLED), ("period", 0), ("said", SILENT)]),
+    "R2": (RECEIVER, [("enable", 32, 32), ("length", 0), ("said", SILENT),
+                      ("size", -1), ("said", says("the receiver queue is empty."))]),
+    "R7": (RECEIVER, [("enable", 32, 32), ("read", None), ("said", SILENT)]),
+    # Nobody reads: the newest are dropped, packet by packet, silently.
+    "R8": (RECEIVER, [("enable", 32, 32), ("step", 0), ("arrive", 6, 6, None), ("step", 2),
+                      ("arrive", 6, 6, None), ("step", 2), ("said", SILENT), ("step", 2)]),
+    # Reading makes room: old second, first of the new.
+    "R9": (RECEIVER, [("enable", 32, 32), ("arrive", 6, 5, None), ("step", 2), ("read", 6),
+                      ("arrive", 7, 8, None), ("step", 2), ("sizes", [5, 7])]),
+    # No head of line at admission: what fits is taken.
+    "R10": (RECEIVER, [("enable", 32, 32), ("arrive", 12, 8, 3, None), ("step", 2),
+                       ("sizes", [12, 3])]),
+    "R11": ({}, [("enable", 32, 32), ("arrive", *[1000] * 1000, None), ("step", 1000)]),
+    "R12": (RECEIVER, [("enable", 64, 64), ("enable", -5, 64),
+                       ("said", says("called with negative sampling period."))]),
+    # What is queued stays readable when the receiver is disabled.
+    "R13": (RECEIVER, [("enable", 32, 32), ("arrive", 6, None), ("step", 1), ("disable", 0),
+                       ("said", SILENT), ("length", 1), ("said", DISABLED),
+                       ("size", 6), ("read", 6), ("said", SILENT)]),
+    # The current channel: nothing is asked. Several in one step: the last one is.
+    "R14": (RECEIVER, [("setChannel", 7, 7), ("said", SILENT), ("asked", None),
+                       ("setChannel", 8, 8), ("setChannel", -1, -1), ("said", SILENT),
+                       ("setChannel", -2, -1), ("said", BAD_CHANNEL),
+                       ("asked", -1), ("asked", None)]),
+    "R15": ({"channel": 7, "allowedChannels": (7, 8)},
+            [("setChannel", 9, 7), ("said", NOT_ALLOWED), ("setChannel", 8, 8), ("said", SILENT)]),
+    # The channel the simulator names is the receiver's; nothing is asked back.
+    "R16": (RECEIVER, [("told", 5, 5), ("asked", None)]),
+    # Delivery on the sampling grid: at steps 3 and 6.
+    "R21": ({}, [("enable", 96, 96), ("arrive", 1, None), ("step", 0), ("arrive", 2, None),
+                 ("step", 0), ("arrive", 3, None), ("step", 3), ("step", 3),
+                 ("arrive", 4, None), ("step", 3), ("step", 4), ("sizes", [1, 2, 3, 4])]),
+}
+# fmt: on
+
+
+def play(bench: Any, script: list[tuple[Any, ...]]) -> None:
+    for line, (word, *arguments, expected) in enumerate(script, 1):
+        result = getattr(bench, word)(*arguments)
+        assert expected == result, f"line {line}: {word}{tuple(arguments)}"
+
+
+@pytest.mark.parametrize("case", EMITTER_CASES)
+def test_emitter(case: str) -> None:
+    fields, script = EMITTER_CASES[case]
+    play(EmitterBench(**fields), script)
+
+
+@pytest.mark.parametrize("case", RECEIVER_CASES)
+def test_receiver(case: str) -> None:
+    fields, script = RECEIVER_CASES[case]
+    play(ReceiverBench(**fields), script)
+
+
+@pytest.mark.parametrize("case", [name for name in EMITTER_CASES if name.startswith("B")])
+def test_free_running_use_gives_the_same(case: str) -> None:
+    """The B cases again, looked at whenever something leaves instead of at step ends."""
+
+    class FreeRunning(EmitterBench):
+        def step(self, ms: int) -> list[int]:
+            end = self.now + ms * MS
+            self.left = []
+            while (due := self.emitter.next_departure()) is not None and due <= end:
+                packet = self.emitter.depart(due)
+                assert packet is not None and packet.departed_ns == due
+                self.left.append(packet)
+            self.now = end
+            return [len(packet.data) for packet in self.left]
+
+    fields, script = EMITTER_CASES[case]
+    play(FreeRunning(**fields), script)
