@@ -47,7 +47,7 @@ class Supervisor:
     ) -> None:
         self.station = station
         self.place = place
-        self.state = State.WAITING
+        self.state = State.CLOSED
         self.reason = ""
         self.was_up = False
         self.opened = 0

@@ -1,0 +1,107 @@
+"""Runs the installed command as a user does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent.parent
+XBEE = str(ROOT / "configs" / "xbee.yaml")
+COMMAND = [sys.executable, "-m", "hilgw"]
+
+
+def wait_until(condition: Callable[[], object], timeout_s: float = 10.0, what: str = "") -> None:
+    """Polls the condition until it holds; fails after the deadline."""
+    end = time.monotonic() + timeout_s
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < end, f"not within {timeout_s} s: {what or condition}"
+        pause.wait(0.01)
+
+
+def run(
+    *arguments: str, cwd: Path, timeout_s: float = 60, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """One command to its end."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        env=environment(cwd, **env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def environment(cwd: Path, **env: str) -> dict[str, str]:
+    """Each test has its own control folder, and the checkout's package."""
+    folder = cwd / "run"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    base = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": str(ROOT), **env}
+    return base
+
+
+def report_of(cwd: Path, *arguments: str, timeout_s: float = 60) -> dict[str, Any]:
+    """Runs a gateway to its end; it must exit 0; returns its report."""
+    done = run(*arguments, "--report", "report.json", cwd=cwd, timeout_s=timeout_s)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report: dict[str, Any] = json.loads((cwd / "report.json").read_text())
+    assert report["ledger"] == {"adds_up": True, "violations": []}
+    return report
+
+
+class Gateway:
+    """A gateway (or another lasting command) in the background; `with` stops it by SIGINT."""
+
+    def __init__(self, cwd: Path, arguments: Sequence[str], *, ready: bool = True) -> None:
+        self.cwd = cwd
+        self.ready_file = cwd / "ready"
+        self.ready_file.unlink(missing_ok=True)
+        self.output = cwd / "output.txt"
+        more = ["--ready-file", str(self.ready_file)]
+        self._stream = self.output.open("w")
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments, *more],
+            cwd=cwd,
+            env=environment(cwd),
+            stdin=subprocess.DEVNULL,
+            stdout=self._stream,
+            stderr=subprocess.STDOUT,
+        )
+        if ready:
+            try:
+                wait_until(self._is_ready, 20, "ready")
+            except AssertionError:
+                self.process.kill()
+                self.process.wait()
+                raise AssertionError(self.text()) from None
+
+    def _is_ready(self) -> bool:
+        assert self.process.poll() is None, self.text()
+        return self.ready_file.exists()
+
+    def text(self) -> str:
+        return self.output.read_text()
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(5)
+        self._stream.close()
+        return code
+
+    def __enter__(self) -> Gateway:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

@@ -1,0 +1,144 @@
+"""Every documented exit code, and stopping cleanly at any moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import COMMAND, XBEE, Gateway, environment, run
+
+
+def config_for(port: str, tmp_path: Path, *more: str) -> str:
+    """The XBee example on a real port."""
+    text = Path(XBEE).read_text().replace("backend: mock", "backend: real")
+    text = text.replace("/dev/serial/by-id/usb-Digi_XBee-if00-port0", port)
+    head, _, _ = text.partition("airs:")
+    path = tmp_path / "real.yaml"
+    path.write_text(head + "".join(f"    {line}\n" for line in more) + "airs: {lab: {}}\n")
+    return str(path)
+
+
+def test_0_and_help_names_them_all(tmp_path: Path) -> None:
+    done = run("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    words = " ".join(done.stdout.split())
+    for text in ("0 success", "1 failure", "2 usage", "3 configuration", "4 port", "5 peer"):
+        assert text in words
+    for text in ("6 mismatch", "7 failsafe", "130 Ctrl-C", "143 SIGTERM"):
+        assert text in words
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--duration", "soon"], ["nonsense"], ["--nonsense"], ["send", "xbee0"]],
+    ids=str,
+)
+def test_2_usage(arguments: list[str], tmp_path: Path) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_1_a_report_that_cannot_be_written(tmp_path: Path) -> None:
+    target = str(tmp_path / "nowhere" / "out.json")
+    done = run("--config", XBEE, "--duration", "0.3s", "--report", target, cwd=tmp_path)
+    assert done.returncode == 1
+    assert target in done.stderr
+
+
+def test_3_configuration(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("version: 1\nadapters: {x: {kind: xbee, buadRate: 9600}}\n")
+    done = run("--config", "x.yaml", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "x.yaml:2:" in done.stderr
+    assert "did you mean 'baudRate'" in done.stderr
+
+
+def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
+    done = run("--config", config_for("./nothing", tmp_path), "--duration", "1s", cwd=tmp_path)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "./nothing" in done.stderr
+    assert "waiting" in done.stdout
+
+
+def test_4_a_port_somebody_else_has_at_once(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
+        config = config_for("./xb", tmp_path)
+        other = tmp_path / "other"
+        other.mkdir()
+        with Gateway(other, ["--config", config.replace("real", "real")], ready=False) as holder:
+            holder.stop(signal.SIGKILL)
+        os.chdir(tmp_path)
+        with Gateway(tmp_path, ["--config", config]):
+            start = time.monotonic()
+            done = run("--config", config, "--duration", "20s", cwd=tmp_path)
+            assert time.monotonic() - start < 10
+    assert done.returncode == 4, done.stdout + done.stderr
+
+
+def test_5_a_port_on_which_nobody_answers(tmp_path: Path) -> None:
+    master, slave = os.openpty()
+    try:
+        config = config_for(os.ttyname(slave), tmp_path)
+        done = run("--config", config, "--duration", "9s", cwd=tmp_path)
+    finally:
+        os.close(master)
+        os.close(slave)
+    assert done.returncode == 5, done.stdout + done.stderr
+
+
+def test_6_another_module_than_the_one_configured(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
+        config = config_for("./xb", tmp_path, 'module: "0013A200DEADBEEF"')
+        done = run("--config", config, "--duration", "20s", cwd=tmp_path)
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "DEADBEEF" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+)
+def test_130_and_143_after_a_clean_stop(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    gateway = Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"])
+    start = time.monotonic()
+    assert gateway.stop(number) == code
+    assert time.monotonic() - start < 2
+    assert '"adds_up": true' in (tmp_path / "out.json").read_text()
+    assert not (tmp_path / "xbee-spare").is_symlink()
+    assert "Traceback" not in gateway.text()
+
+
+@pytest.mark.parametrize("delay_ms", [0, 30, 80, 150, 250, 400, 700])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_a_signal_at_any_moment_stops_it_without_a_traceback(
+    delay_ms: int, number: signal.Signals, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "--config", XBEE],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # No condition to wait for: the point is to hit any moment, the very first ones included.
+    try:
+        process.wait(delay_ms / 1000)
+    except subprocess.TimeoutExpired:
+        pass
+    start = time.monotonic()
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=5)
+    assert time.monotonic() - start < 2
+    wanted = {signal.SIGINT: {130, -signal.SIGINT}, signal.SIGTERM: {143, -signal.SIGTERM}}
+    assert process.returncode in wanted[number], errors
+    if delay_ms >= 150:
+        assert "Traceback" not in errors
+    assert not (tmp_path / "xbee-spare").is_symlink()

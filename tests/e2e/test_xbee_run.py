@@ -1,0 +1,98 @@
+"""The main job: `hilgw --config configs/xbee.yaml`, as a newcomer runs it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.e2e.running import XBEE, Gateway, report_of, run, wait_until
+
+
+def test_the_rovers_pings_are_answered_and_the_ledger_adds_up(tmp_path: Path) -> None:
+    report = report_of(tmp_path, "--config", XBEE, "--duration", "4.2s")
+    tx, rx = report["emitters"]["rover.tx"], report["stations"]["rover.rx"]
+    assert tx["offered"] == 9
+    assert tx["departed"] >= 8
+    assert rx["delivered"] >= tx["departed"] - 1  # the last may still be in the air
+    station = report["stations"]["xbee0"]
+    assert station["delivered"] >= tx["departed"] - 1
+    assert station["refused"] == {}
+    assert report["latency"]["rover.rx"]["count"] == rx["delivered"]
+    assert 0 < report["latency"]["xbee0"]["p50_ms"] < 200
+    assert report["exit_code"] == 0
+
+
+def test_the_terminal_shows_states_packets_and_a_summary(tmp_path: Path) -> None:
+    done = run("--config", XBEE, "--duration", "2.5s", cwd=tmp_path)
+    text = done.stdout
+    assert done.returncode == 0, text + done.stderr
+    first = re.search(r"^ +([\d.]+)  rover\.tx +ch 12 +\"ping 1\"", text, re.MULTILINE)
+    assert first, text
+    assert float(first[1]) < 2.0
+    assert re.search(r"xbee0 +up: XBee .*CH 0C PAN 3332", text)
+    assert re.search(r'xbee0 +ch 12 +"pong 1" 6 B +-\d+ dBm +from 0013A2', text)
+    assert "\nready\n" in text
+    assert "the ledger adds up" in text
+    assert "\x1b" not in text  # not a terminal: no colours
+
+
+def test_a_report_on_stdout_stands_alone(tmp_path: Path) -> None:
+    done = run("--config", XBEE, "--duration", "1s", "--report", "-", cwd=tmp_path)
+    assert json.loads(done.stdout)["ledger"]["adds_up"] is True
+    assert "rover.tx" in done.stderr
+
+
+def test_quiet_says_only_the_summary(tmp_path: Path) -> None:
+    done = run("--config", XBEE, "--duration", "1s", "-q", cwd=tmp_path)
+    assert "ping" not in done.stdout
+    assert "summary" in done.stdout
+
+
+def test_the_loop_back_end_needs_no_pty(tmp_path: Path) -> None:
+    report = report_of(tmp_path, "--config", XBEE, "--backend", "loop", "--duration", "2.2s")
+    assert report["stations"]["rover.rx"]["delivered"] >= 3
+
+
+def test_options_may_stand_before_and_after_the_command(tmp_path: Path) -> None:
+    done = run("--config", XBEE, "run", "--duration", "0.3s", cwd=tmp_path)
+    assert done.returncode == 0
+    done = run("--duration", "0.3s", "run", "-c", XBEE, cwd=tmp_path)
+    assert done.returncode == 0
+
+
+def test_send_through_a_running_gateway(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["--config", XBEE]) as gateway:
+        done = run("send", "rover.tx", "--channel", "12", "ping by hand", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        wait_until(lambda: '"pong by hand"' in gateway.text(), what="the answer")
+        done = run("send", "xbee0", "--hex", "70 69 6e 67 ff", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        wait_until(lambda: '"pong\\xff"' in gateway.text(), what="the answer to bytes")
+        done = run("send", "xbee0", "--channel", "7", "lost", cwd=tmp_path)
+        assert (done.returncode, "channel" in done.stderr) == (1, True)
+        done = run("send", "xbee9", "x", cwd=tmp_path)
+        assert done.returncode == 1
+        assert "rover.tx, xbee0" in done.stderr
+    done = run("send", "rover.tx", "x", cwd=tmp_path)
+    assert done.returncode == 5
+    assert "no gateway" in done.stderr
+
+
+def test_two_of_our_modules_in_one_air_make_no_storm_and_no_echo(tmp_path: Path) -> None:
+    text = Path(XBEE).read_text()
+    start = text.index("  xbee0:")
+    end = text.index("airs:")
+    second = text[start:end].replace("xbee0:", "xbee1:").replace("if00", "if01")
+    config = tmp_path / "two.yaml"
+    config.write_text(text[:end] + second + text[end:])
+    report = report_of(tmp_path, "--config", str(config), "--duration", "4.2s")
+    sent = report["emitters"]["rover.tx"]["departed"]
+    first, other = report["stations"]["xbee0"], report["stations"]["xbee1"]
+    assert first["accepted"] - first["refused"].get("own_echo", 0) == sent
+    assert other["delivered"] == 0  # one module of an air only
+    assert sent - 2 <= other["refused"]["own_echo"] <= sent
+    # Each answer is heard by both modules and reaches the robot once.
+    assert sent - 2 <= report["stations"]["rover.rx"]["delivered"] <= sent
+    duplicates = first["dropped"].get("duplicate", 0) + other["dropped"].get("duplicate", 0)
+    assert sent - 2 <= duplicates <= sent

@@ -1,0 +1,292 @@
+"""The supervisor: what it does about ports that are absent, vanish, come back, stall or lie."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from hilgw.adapters.base import Event, Failed
+from hilgw.engine.observer import Observer, State
+from hilgw.engine.ports import port_identity
+from hilgw.engine.supervisor import STALL_S, Supervisor
+from hilgw.engine.timer import Timer
+from hilgw.errors import MismatchError, PeerError, PortError
+from hilgw.transports.base import LineSettings, Transport
+from hilgw.transports.pipe import Pipe
+from hilgw.transports.serial_port import open_serial
+from hilgw.transports.virtual_port import VirtualPort
+from tests.engine.fakes import Bench, EchoSession
+
+LINE = LineSettings(baudRate=115200)
+
+
+class Log(Observer):
+    def __init__(self) -> None:
+        self.states: list[State] = []
+        self.reasons: list[str] = []
+
+    def state(self, station: str, state: State, reason: str) -> None:
+        self.states.append(state)
+        self.reasons.append(reason)
+
+
+async def until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
+    """Waits for the condition, in turns of the loop."""
+    async with asyncio.timeout(timeout_s):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+class Rig:
+    """A station whose session is ready at once, under a supervisor, in a real loop."""
+
+    def __init__(
+        self,
+        open_port: Callable[[], Awaitable[Transport]],
+        identity: Callable[[], object | None],
+        timer: Timer,
+    ) -> None:
+        self.bench = Bench(window=100, bufferSize=1000, baudRate=115200)
+        self.station = self.bench.station
+        self.station._scheduler = timer
+        self.log = Log()
+        self.supervisor = Supervisor(
+            self.station, open_port, identity, self.log, place="port", jitter=random.Random(1)
+        )
+
+    def up(self) -> bool:
+        return self.supervisor.state is State.UP
+
+
+async def stop(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        timer = Timer(loop)
+        port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
+        port.start(lambda data, host_baud: port.write(b"answer"))
+
+        async def open_port() -> Transport:
+            return await open_serial(port.path, LINE, timer)
+
+        rig = Rig(open_port, lambda: port_identity(port.path), timer)
+        task = asyncio.create_task(rig.supervisor.run())
+        await until(rig.up)
+        for _ in range(3):  # threads and caches of the first opens
+            port.unplug()
+            await until(lambda: not rig.up())
+            port.plug()
+            await until(rig.up)
+        before, tasks = descriptors(), len(asyncio.all_tasks())
+        for cycle in range(100):
+            heard = rig.bench.count.inbound
+            rig.bench.send(b"hello %d" % cycle)
+            await until(lambda heard=heard: rig.bench.count.inbound > heard)
+            rig.bench.send(b"on the wire when the cable is pulled")
+            port.unplug()
+            unplugged = loop.time()
+            await until(lambda: not rig.up())
+            assert loop.time() - unplugged < 0.5
+            rig.bench.send(b"while away")
+            port.plug()
+            await until(rig.up, 1.5)
+            assert rig.bench.balanced()
+        await until(lambda: rig.station.queued == 0)
+        assert descriptors() == before
+        assert len(asyncio.all_tasks()) == tasks
+        assert rig.bench.count.accepted == 300
+        assert rig.bench.count.inbound >= 100
+        await stop(task)
+        port.close()
+        timer.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_pipe_that_is_unplugged_comes_back() -> None:
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        pipe = Pipe(timer, LINE)
+        pipe.device.start(lambda data, host_baud: None)
+        rig = Rig(lambda: pipe.open(LINE), lambda: pipe if pipe.device.plugged else None, timer)
+        task = asyncio.create_task(rig.supervisor.run())
+        await until(rig.up)
+        pipe.device.unplug()
+        await until(lambda: rig.supervisor.state is State.WAITING)
+        pipe.device.plug()
+        await until(rig.up)
+        await stop(task)
+        assert rig.log.states[-1] is State.CLOSED
+        timer.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        path = str(tmp_path / "later")
+
+        async def open_port() -> Transport:
+            return await open_serial(path, LINE, timer)
+
+        rig = Rig(open_port, lambda: port_identity(path), timer)
+        task = asyncio.create_task(rig.supervisor.run())
+        await until(lambda: rig.supervisor.state is State.WAITING)
+        assert isinstance(rig.supervisor.last_error, PortError)
+        assert rig.supervisor.last_error.reason == PortError.ABSENT
+        port = VirtualPort(timer, path)
+        port.start(lambda data, host_baud: None)
+        await until(rig.up)
+        await stop(task)
+        port.close()
+        timer.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("reason", [PortError.BUSY, PortError.DENIED])
+def test_busy_and_denied_at_the_first_start_are_fatal(reason: str) -> None:
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+
+        async def open_port() -> Transport:
+            raise PortError("no", reason=reason)
+
+        rig = Rig(open_port, lambda: "there", timer)
+        with pytest.raises(PortError):
+            await rig.supervisor.run()
+        timer.close()
+
+    asyncio.run(scenario())
+
+
+class WrongSession(EchoSession):
+    """Ready the first time, then another device answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opens = 0
+        self.wrong = {2}
+
+    def open(self, now: int) -> list[Event]:
+        self.opens += 1
+        if self.opens in self.wrong:
+            return [Failed(MismatchError("serial number 2, configured is 1"))]
+        return super().open(now)
+
+
+def test_another_device_behind_the_path_is_left_alone_until_it_is_replaced() -> None:
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        pipe = Pipe(timer, LINE)
+        received: list[bytes] = []
+        pipe.device.start(lambda data, host_baud: received.append(data))
+        behind = ["first"]
+        rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], timer)
+        session = WrongSession()
+        rig.station.session = session
+        task = asyncio.create_task(rig.supervisor.run())
+        await until(rig.up)
+        pipe.device.unplug()
+        await until(lambda: not rig.up())
+        rig.bench.send(b"must not reach the wrong device")
+        pipe.device.plug()
+        await until(lambda: rig.supervisor.state is State.FAILED)
+        assert received == []
+        behind[0] = "second"
+        await until(rig.up)
+        await until(lambda: received != [])
+        await stop(task)
+        timer.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_mismatch_at_the_first_start_is_fatal() -> None:
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        pipe = Pipe(timer, LINE)
+        rig = Rig(lambda: pipe.open(LINE), lambda: "there", timer)
+        session = WrongSession()
+        session.wrong = {1}
+        rig.station.session = session
+        with pytest.raises(MismatchError):
+            await rig.supervisor.run()
+        timer.close()
+
+    asyncio.run(scenario())
+
+
+class SilentSession(EchoSession):
+    """Never ready, and says so."""
+
+    def open(self, now: int) -> list[Event]:
+        return [Failed(PeerError("no answer"))]
+
+
+def test_a_silent_peer_is_tried_again_with_growing_pauses() -> None:
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        pipe = Pipe(timer, LINE)
+        rig = Rig(lambda: pipe.open(LINE), lambda: "there", timer)
+        rig.station.session = SilentSession()
+        task = asyncio.create_task(rig.supervisor.run())
+        await until(lambda: rig.supervisor.opened == 4)
+        backoffs = [r for s, r in zip(rig.log.states, rig.log.reasons) if s is State.BACKOFF]
+        assert "next try in 0.1 s" in backoffs[0]
+        assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
+        assert isinstance(rig.supervisor.last_error, PeerError)
+        await stop(task)
+        timer.close()
+
+    asyncio.run(scenario())
+
+
+class StuckTransport:
+    """Takes bytes and never gets rid of them."""
+
+    name = "stuck"
+    pending = 10
+    closed = False
+
+    def start(self, on_data: object, on_lost: object) -> None: ...
+
+    def write(self, data: bytes) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+    async def wait_closed(self) -> None: ...
+
+
+def test_a_port_that_takes_no_bytes_is_stalled_and_reopened() -> None:
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        stuck = StuckTransport()
+
+        async def open_port() -> Transport:
+            return stuck  # type: ignore[return-value]
+
+        rig = Rig(open_port, lambda: "there", timer)
+        task = asyncio.create_task(rig.supervisor.run())
+        await until(lambda: State.STALLED in rig.log.states, STALL_S + 3)
+        assert stuck.closed
+        await until(lambda: rig.supervisor.opened == 2)
+        await stop(task)
+        timer.close()
+
+    asyncio.run(scenario())
