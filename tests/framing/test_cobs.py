@@ -86,6 +86,13 @@ def test_any_crc_in_either_order(crc: str, order: str, payloads: list[bytes]) ->
     assert not cobs.dropped
 
 
+def test_a_frame_shorter_than_its_crc_is_none_even_where_the_crc_is_zero() -> None:
+    for chunks in ([b"\x01\x01\0"], [b"\x01\x01\0\x01\x01\0"], [b"\x01\x01", b"\0"], [b"\0"]):
+        cobs = create("cobs-xmodem")
+        assert [p for chunk in chunks for p in cobs.feed(chunk)] == []
+        assert set(cobs.dropped) <= {"too_short"}
+
+
 def test_too_long_to_send() -> None:
     with pytest.raises(FrameError, match="at most 4096"):
         Cobs().encode(bytes(4097))

@@ -36,7 +36,9 @@ NAMED = {
     "hdlc": HdlcSettings(max_payload=MAX),
     "hdlc-crc32": HdlcSettings(max_payload=MAX, crc="crc-32", control_map=0xFFFFFFFF),
     "length": LengthSettings(max_payload=MAX),
-    "length-one": LengthSettings(sync="7E", length_bytes=1, length_counts="frame", crc="x-25"),
+    "length-one": LengthSettings(
+        sync="7E", length_bytes=1, length_counts="frame", crc="x-25", max_payload=MAX
+    ),
     "length-odd": LengthSettings(
         sync="AA AA AB",
         length_order="little",
@@ -313,17 +315,62 @@ def test_a_fifth_of_the_frames_damaged_one_byte_at_a_time(name: str) -> None:
 
 
 @every
+@pytest.mark.parametrize("excess", [1, 2, 3, 150])
+@pytest.mark.parametrize("value", [0x00, 0x41, 0xDB])
+def test_a_frame_too_long_is_dropped_alone(settings: Any, excess: int, value: int) -> None:
+    most = create(settings).max_payload
+    sender = create(replace(settings, max_payload=most + excess))
+    assert sender.max_payload == most + excess
+    frame = sender.encode(bytes([value]) * (most + excess))
+    for cuts in ([], range(len(frame)), [len(frame) - 1]):
+        line = Line(settings)
+        for data in (sender.encode(b"before"), frame, sender.encode(b"behind")):
+            line.hear(data, cuts)
+            if line.framing.pause_ns:
+                line.fall_silent()
+        assert line.received == [b"before", b"behind"]
+        assert line.framing.dropped.pop("garbage_bytes", len(frame)) == len(frame)
+        assert line.framing.dropped == {"too_long": 1}
+
+
+@every
 def test_an_endless_frame_is_dropped_once_and_the_next_ones_come(settings: Any) -> None:
-    line = Line(settings)
-    for _ in range(200):
-        line.hear(b"\x41" * 7)
-    line.hear(b"")
-    line.fall_silent()
-    for payload in (b"first", b"second", b"third"):
-        line.say(payload)
-    assert is_within([b"second", b"third"], line.received)
-    dropped = dict(line.framing.dropped)
+    outcomes = []
+    for cuts in ([], range(2000), range(0, 1400, 7), [1400, 1400 + 7]):
+        line = Line(settings)
+        line.hear(b"\x41" * 1400, [cut for cut in cuts if cut <= 1400])
+        line.fall_silent()
+        frames = [line.framing.encode(payload) for payload in (b"1st", b"2nd", b"3rd", b"4th")]
+        if line.framing.pause_ns:
+            line.say(b"3rd")
+            line.say(b"4th")
+        else:
+            line.hear(b"".join(frames[:2]), [len(frames[0]), *cuts])
+            line.hear(b"".join(frames[2:]), cuts)
+        outcomes.append((line.received, dict(line.framing.dropped)))
+    received, dropped = outcomes[0]
+    assert received[-2:] == [b"3rd", b"4th"]
     assert dropped == ({GARBAGE: 1400} if line.framing.name == "length" else {"too_long": 1})
+    assert outcomes == outcomes[:1] * 4
+
+
+@every
+def test_noise_in_front_of_a_frame_is_cut_off_alike_wherever_chunks_end(settings: Any) -> None:
+    frame = create(settings).encode(b"good")
+    stream = b"\x41\x42" + frame + frame
+    whole = outcome(settings, [stream])
+    for cuts in ([2], [2, 2 + len(frame)], [1, 2, 3]):
+        assert outcome(settings, cut(stream, cuts)) == whole
+
+
+@every
+def test_reset_ends_an_endless_frame(settings: Any) -> None:
+    line = Line(settings)
+    line.hear(b"\x41" * 1400)
+    line.framing.reset()
+    assert line.framing.held == 0
+    line.say(b"first")
+    assert line.received == [b"first"]
 
 
 @every
