@@ -53,6 +53,8 @@ class Gateway:
             for supervisor in self.supervisors.values()
         ]
         try:
+            for supervisor in self.supervisors.values():
+                supervisor.on_up = self.check_ready
             for robot in self.robots.values():
                 robot.start()
             self.check_ready()

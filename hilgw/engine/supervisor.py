@@ -53,6 +53,7 @@ class Supervisor:
         self.opened = 0
         self.last_error: HilgwError | None = None
         self.ups = 0
+        self.on_up: Callable[[], None] | None = None
         self._open_port = open_port
         self._identity = identity
         self._observer = observer
@@ -157,6 +158,8 @@ class Supervisor:
         self.ups += 1
         self._backoff_s = BACKOFF_FIRST_S
         self._enter(State.UP, identity)
+        if self.on_up is not None:
+            self.on_up()
 
     def _not_ready(self, reason: str) -> None:
         self._enter(State.HANDSHAKE, reason)
