@@ -1,0 +1,92 @@
+"""docs/framing.md says what the code does: every example on the wire, every name and value."""
+
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from hilgw.errors import FrameError
+from hilgw.framing import SHORT_NAMES, create, parse, settings_classes
+from hilgw.framing.crc import named
+
+DOC = (Path(__file__).parents[2] / "docs" / "framing.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", DOC, re.DOTALL | re.MULTILINE))
+HEX_LINE = re.compile(r"    ((?:[0-9A-F]{2} )*[0-9A-F]{2})(?:  .*)?")
+# Least and most bytes more than the payload, as the first table says.
+OVERHEADS: dict[str, Callable[[int], tuple[int, int]]] = {
+    "cobs-crc16": lambda n: (4, 4 + (n + 2) // 254),
+    "cobs-crc32": lambda n: (6, 6 + (n + 4) // 254),
+    "cobs": lambda n: (2, 2 + n // 254),
+    "hdlc": lambda n: (4, n + 6),
+    "hdlc-crc32": lambda n: (6, n + 10),
+    "length": lambda n: (6, 6),
+    "length-crc32": lambda n: (8, 8),
+    "slip-crc16": lambda n: (4, n + 6),
+    "slip-crc32": lambda n: (6, n + 10),
+    "slip": lambda n: (2, n + 2),
+    "lines": lambda n: (1, 1),
+    "lines-crlf": lambda n: (2, 2),
+    "lines-cr": lambda n: (1, 1),
+    "gap:20ms": lambda n: (0, 0),
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["cobs-crc16", "slip-crc16", "hdlc", "length", "lines", "gap:20ms"]
+)
+def test_the_example_is_what_goes_over_the_wire(name: str) -> None:
+    lines = [line for line in SECTIONS[name].splitlines() if line.startswith("    ")]
+    assert lines[0].startswith("    payload ")
+    payload = bytes.fromhex(lines[0].removeprefix("    payload "))
+    matches = [HEX_LINE.fullmatch(line) for line in lines[1:]]
+    wire = b"".join(bytes.fromhex(match[1]) for match in matches if match)
+    assert all(matches)
+    framing = create(name)
+    assert framing.encode(payload) == wire
+    received = framing.feed(wire)
+    deadline = framing.next_deadline()
+    assert received + (framing.expire(deadline) if deadline else []) == [payload]
+
+
+def test_every_setting_and_every_short_name_is_there() -> None:
+    for settings in settings_classes():
+        section = next(
+            SECTIONS[name] for name in SECTIONS if parse_kind(name) == settings().framing
+        )
+        said = re.findall(r"`(\w+)`", section.split("Settings:")[1])
+        assert said == [field.name for field in fields(settings) if field.name != "framing"]
+    for name in SHORT_NAMES:
+        assert f"`{name}`" in DOC
+
+
+def parse_kind(name: str) -> str:
+    return str(parse(name).framing) if name != "CRCs" else ""
+
+
+def test_every_crc_has_the_value_and_the_names_it_is_said_to_have() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \| (0x\w+) \|$", SECTIONS["CRCs"], re.MULTILINE)
+    assert len(rows) == 12
+    for name, aliases, check in rows:
+        for each in (name, *aliases.split(", ")):
+            assert named(each).compute(b"123456789") == int(check, 16)
+    assert named("poly=0x11021,init=0xFFFF,rev=false,xorOut=0").compute(b"123456789") == 0x29B1
+
+
+def test_the_table_of_overheads() -> None:
+    assert set(OVERHEADS) == set(SHORT_NAMES)
+    for name, bounds in OVERHEADS.items():
+        for value in (b"A", b"\x00", b"\x7e", b"\xc0"):
+            more = [len(create(name).encode(value * n)) - n for n in (1, 250, 254, 508)]
+            limits = [bounds(n) for n in (1, 250, 254, 508)]
+            assert all(low <= size <= high for size, (low, high) in zip(more, limits, strict=True))
+
+
+def test_what_is_said_to_be_refused_is() -> None:
+    for name in ("lines", "gap:20ms", "hdlc", "slip"):
+        with pytest.raises(FrameError):
+            create(name).encode(b"")
+    for name in SHORT_NAMES:
+        with pytest.raises(FrameError):
+            create(name).encode(bytes(4097))
