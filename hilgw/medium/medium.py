@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from random import Random
 
-from hilgw.devices.nodes import cone_axis
+from hilgw.devices.nodes import cone_axis, upright_axis
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listener import Listener, Listeners
 from hilgw.medium.matching import admitted, direction, nearer, signal_strength, within_cone
@@ -45,7 +45,7 @@ class Medium:
         self._on_notice = on_notice
         self._on_transmit = on_transmit
         self._listeners = Listeners()
-        self._obstacles = Obstacles()
+        self._obstacles = Obstacles(upright_axis(webots))
         self._bodies: dict[str, Pose] = {}
         self._in_flight: deque[tuple[Listener, Copy]] = deque()
         self._delivering = False
@@ -171,8 +171,9 @@ class Medium:
             and within_cone(there, self._axis, listener.aperture, pose.position)
         ):
             return distance, "cone"
+        reach = packet.range if packet.range >= 0.0 else math.inf
         owners = (packet.owner, listener.owner)
-        blocked = self._obstacles.block(pose.position, there.position, owners)
+        blocked = self._obstacles.block(pose.position, there.position, owners, reach)
         return distance, "obstacle" if blocked else ""
 
     def _say_unknown(self, name: str) -> None:

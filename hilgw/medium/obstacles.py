@@ -1,12 +1,11 @@
-"""Obstacles between stations, in a grid of cells: a signal meets only those near its way."""
+"""Obstacles between stations. Seen from an emitter each hides a sector: a signal is held against
+those in its direction only, and there against the nearest first."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from statistics import median
 
 from hilgw.errors import ConfigError
 from hilgw.medium.pose import IDENTITY, Pose, Vector
@@ -20,9 +19,10 @@ _NEEDS = {
     "cylinder": ("radius", "height"),
     "capsule": ("radius", "height"),
 }
-_MOST_CELLS = 512  # an obstacle over more cells is looked at by every signal instead
-
-Cell = tuple[int, int, int]
+_SECTORS = 64
+_SECTORS_PER_RAD = _SECTORS / math.tau
+_MARGIN_RAD = 1e-9  # for rounding
+_MOST_VIEWS = 1024  # remembered until an obstacle moves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,6 @@ class Obstacle:
     owner: str | None = None
     body: str | None = None
     pose: Pose | None = field(default=None, init=False)  # None: its body's place is unknown
-    cells: tuple[Cell, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         if self.body is None:
@@ -92,14 +91,14 @@ def _solid(settings: ObstacleSettings, upright: int) -> Solid:
 
 
 class Obstacles:
-    """All obstacles of one medium."""
+    """All obstacles of one medium. upright: the axis of the world that points up, whose plane
+    the sectors divide."""
 
-    def __init__(self) -> None:
+    def __init__(self, upright: int) -> None:
+        self._axes = ((upright + 1) % 3, (upright + 2) % 3)
         self._all: list[Obstacle] = []
         self._by_body: dict[str, list[Obstacle]] = {}
-        self._cells: dict[Cell, list[Obstacle]] = {}
-        self._large: list[Obstacle] = []
-        self._edge = 0.0  # of a cell; 0: the grid must be built
+        self._views: dict[tuple[Vector, float], _View] = {}
 
     def add(self, obstacle: Obstacle, pose: Pose | None = None) -> None:
         """Puts one up; `pose`: where its body is."""
@@ -107,74 +106,77 @@ class Obstacles:
         if obstacle.body is not None:
             self._by_body.setdefault(obstacle.body, []).append(obstacle)
             obstacle.pose = pose.compose(obstacle.mount) if pose else None
-        self._edge = 0.0
+        self._views.clear()
 
     def place(self, body: str, pose: Pose | None) -> None:
         """The body moved; what is attached to it moves along, or blocks nothing (None)."""
         for obstacle in self._by_body.get(body, ()):
-            if self._edge:
-                self._take_out(obstacle)
             obstacle.pose = pose.compose(obstacle.mount) if pose else None
-            if self._edge:
-                self._put_in(obstacle)
+            self._views.clear()
 
-    def block(self, a: Vector, b: Vector, owners: Collection[str | None]) -> bool:
-        """Whether anything but the owners' own structures is on the straight line from a to b."""
+    def block(
+        self, a: Vector, b: Vector, owners: Collection[str | None], reach: float = math.inf
+    ) -> bool:
+        """Whether anything but the owners' own structures is on the straight line from a to b.
+
+        reach: how far the signals go that leave from a; b is not farther.
+        """
         if not self._all:
             return False
-        if not self._edge:
-            self._build()
-        seen: set[int] = set()
-        for obstacle in self._near(a, b):
-            if id(obstacle) in seen:
-                continue
-            seen.add(id(obstacle))
-            if obstacle.owner is not None and obstacle.owner in owners:
-                continue
-            if _hit(obstacle, a, b):
+        view = self._views.get((a, reach))
+        if view is None:
+            if len(self._views) >= _MOST_VIEWS:
+                self._views.clear()
+            view = self._views[a, reach] = _View(a, reach, self._axes, self._all)
+        distance = math.dist(a, b)
+        for nearest, obstacle in view.towards(b):
+            if nearest > distance:
+                return False
+            theirs = obstacle.owner is not None and obstacle.owner in owners
+            if not theirs and _hit(obstacle, a, b):
                 return True
         return False
 
-    def _near(self, a: Vector, b: Vector) -> Iterable[Obstacle]:
-        steps = sum(abs(end - start) for start, end in zip(a, b, strict=True)) / self._edge
-        if steps > 16 + 4 * len(self._all):
-            return self._all
-        cells, edge = self._cells, self._edge
-        inside = (cells[cell] for cell in _cells_between(a, b, edge) if cell in cells)
-        return itertools.chain(self._large, itertools.chain.from_iterable(inside))
 
-    def _build(self) -> None:
-        self._cells.clear()
-        self._large.clear()
-        self._edge = max(0.01, 2 * median(max(each.solid.half) for each in self._all))
-        for obstacle in self._all:
-            self._put_in(obstacle)
+class _View:
+    """What one sees from a place: in each sector the obstacles, nearest first."""
 
-    def _put_in(self, obstacle: Obstacle) -> None:
-        obstacle.cells = ()
-        if obstacle.pose is None:
-            return
-        spans = [
-            (math.floor(low / self._edge), math.floor(high / self._edge))
-            for low, high in _bounds(obstacle.pose, obstacle.solid)
-        ]
-        if math.prod(last - first + 1 for first, last in spans) > _MOST_CELLS:
-            self._large.append(obstacle)
-            return
-        xs, ys, zs = (range(first, last + 1) for first, last in spans)
-        obstacle.cells = tuple(itertools.product(xs, ys, zs))
-        for cell in obstacle.cells:
-            self._cells.setdefault(cell, []).append(obstacle)
+    def __init__(
+        self, place: Vector, reach: float, axes: tuple[int, int], obstacles: list[Obstacle]
+    ) -> None:
+        self._axes = axes
+        self._place = place
+        self._sectors: list[list[tuple[float, Obstacle]]] = [[] for _ in range(_SECTORS)]
+        seen = []
+        for obstacle in obstacles:
+            if obstacle.pose is not None:
+                nearest = math.dist(place, obstacle.pose.position) - obstacle.solid.radius
+                if nearest <= reach:
+                    seen.append((nearest, obstacle))
+        seen.sort(key=lambda each: each[0])
+        for each in seen:
+            for sector in self._hidden_by(each[1]):
+                self._sectors[sector].append(each)
 
-    def _take_out(self, obstacle: Obstacle) -> None:
-        if obstacle in self._large:
-            self._large.remove(obstacle)
-        for cell in obstacle.cells:
-            there = self._cells[cell]
-            there.remove(obstacle)
-            if not there:
-                del self._cells[cell]
-        obstacle.cells = ()
+    def towards(self, point: Vector) -> list[tuple[float, Obstacle]]:
+        """The obstacles in the sector of this point, with the distance none is nearer than."""
+        u, v = self._axes
+        angle = math.atan2(point[v] - self._place[v], point[u] - self._place[u])
+        return self._sectors[math.floor(angle * _SECTORS_PER_RAD) % _SECTORS]
+
+    def _hidden_by(self, obstacle: Obstacle) -> Iterable[int]:
+        """The sectors the sphere around an obstacle reaches into; all, above and below it."""
+        u, v = self._axes
+        centre = obstacle.pose.position if obstacle.pose else self._place
+        along, across = centre[u] - self._place[u], centre[v] - self._place[v]
+        level = math.hypot(along, across)
+        if level <= obstacle.solid.radius:
+            return range(_SECTORS)
+        middle = math.atan2(across, along)
+        half = math.asin(obstacle.solid.radius / level) + _MARGIN_RAD
+        first = math.floor((middle - half) * _SECTORS_PER_RAD)
+        last = math.floor((middle + half) * _SECTORS_PER_RAD)
+        return (sector % _SECTORS for sector in range(first, last + 1))
 
 
 def _hit(obstacle: Obstacle, a: Vector, b: Vector) -> bool:
@@ -187,32 +189,3 @@ def _hit(obstacle: Obstacle, a: Vector, b: Vector) -> bool:
     if distance_to_origin(near, far) > obstacle.solid.radius:
         return False
     return obstacle.solid.meets(pose.to_local(a), pose.to_local(b))
-
-
-def _bounds(pose: Pose, solid: Solid) -> Iterator[tuple[float, float]]:
-    """From where to where the solid's box reaches, on each axis of the world."""
-    p, q, r = solid.half
-    for centre, (x, y, z) in zip(pose.position, pose.rows, strict=True):
-        reach = abs(x) * p + abs(y) * q + abs(z) * r
-        yield centre - reach, centre + reach
-
-
-def _cells_between(a: Vector, b: Vector, edge: float) -> Iterator[Cell]:
-    """The cells a segment passes, from a to b: always on to the nearest cell wall."""
-    cell = [math.floor(start / edge) for start in a]
-    last = [math.floor(end / edge) for end in b]
-    turn: list[int] = []
-    wall: list[float] = []  # the part of the segment done when the next wall is reached
-    pace: list[float] = []  # and the part from wall to wall
-    for start, end, here in zip(a, b, cell, strict=True):
-        way = end - start
-        turn.append(1 if way > 0 else -1)
-        pace.append(abs(edge / way) if way else math.inf)
-        ahead = (here + (way > 0)) * edge - start
-        wall.append(ahead / way if math.floor(end / edge) != here else math.inf)
-    yield (cell[0], cell[1], cell[2])
-    while cell != last:
-        axis = wall.index(min(wall))
-        cell[axis] += turn[axis]
-        wall[axis] = wall[axis] + pace[axis] if cell[axis] != last[axis] else math.inf
-        yield (cell[0], cell[1], cell[2])

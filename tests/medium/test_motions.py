@@ -1,0 +1,148 @@
+"""Motions: where a body is, and that it looks where it goes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.errors import ConfigError
+from hilgw.medium.motions import Circle, Motion, TimedPoses, Waypoints, read_timed_poses
+from hilgw.medium.pose import Vector
+
+S = 1_000_000_000
+
+
+def close(a: Vector, b: Vector) -> bool:
+    return math.dist(a, b) < 1e-6
+
+
+def test_a_circle_with_z_up_goes_from_x_to_y() -> None:
+    circle = Circle(center=(1, 2, 3), radius=2, period_s=8)
+    assert close(circle.at(0, 2).position, (3, 2, 3))
+    assert close(circle.at(2 * S, 2).position, (1, 4, 3))
+    assert close(circle.at(0, 2).axis(0), (0, 1, 0))
+    assert close(circle.at(8 * S * 10**9, 2).position, (3, 2, 3))  # 250 years later
+    back = Circle(center=(1, 2, 3), radius=2, period_s=-8)
+    assert close(back.at(2 * S, 2).position, (1, 0, 3))
+    assert close(back.at(0, 2).axis(0), (0, -1, 0))
+    assert close(
+        Circle(center=(0, 0, 0), radius=1, phase_rad=math.pi).at(0, 2).position, (-1, 0, 0)
+    )
+
+
+def test_a_circle_with_y_up_stays_level() -> None:
+    circle = Circle(center=(0, 5, 0), radius=2, period_s=8)
+    assert close(circle.at(2 * S, 1).position, (0, 5, -2))
+    assert close(circle.at(0, 1).axis(2), (0, 0, -1))
+    assert close(circle.at(0, 1).axis(1), (0, 1, 0))
+
+
+@given(
+    st.sampled_from(
+        [
+            (Circle(center=(1, 2, 3), radius=2, period_s=5), 2),
+            (Circle(center=(1, 2, 3), radius=2, period_s=-5, phase_rad=1), 1),
+            (Waypoints(points=((0, 0, 0), (3, 0, 1), (3, 4, 1)), speed=2), 2),
+            (Waypoints(points=((0, 0, 0), (3, 1, 0), (3, 1, 4)), speed=2), 1),
+        ]
+    ),
+    st.integers(0, 100 * S),
+)
+def test_it_looks_where_it_goes_in_a_right_handed_frame(
+    moving: tuple[Motion, int], now: int
+) -> None:
+    motion, up = moving
+    here, soon = motion.at(now, up), motion.at(now + 1000, up)
+    way = [b - a for a, b in zip(here.position, soon.position, strict=True)]
+    way[up] = 0.0
+    length = math.hypot(*way)
+    ahead = here.axis(0 if up == 2 else 2)
+    if soon.rows == here.rows or isinstance(motion, Circle):  # not across a corner
+        assert math.dist(ahead, [each / length for each in way]) < 1e-3
+    (a, b, c), (d, e, f), (g, h, i) = here.rows
+    assert math.isclose(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g), 1)
+
+
+def test_waypoints() -> None:
+    once = Waypoints(points=((0, 0, 0), (4, 0, 0), (4, 3, 0)), speed=1, loop=False)
+    assert close(once.at(2 * S, 2).position, (2, 0, 0))
+    assert close(once.at(5 * S, 2).position, (4, 1, 0))
+    assert close(once.at(99 * S, 2).position, (4, 3, 0))
+    round_again = Waypoints(points=((0, 0, 0), (4, 0, 0), (4, 3, 0)), speed=1)
+    assert close(round_again.at((7 + 5) * S, 2).position, (0, 0, 0))
+    assert close(round_again.at((12 * 10**6 + 2) * S, 2).position, (2, 0, 0))
+    assert close(Waypoints(points=((1, 2, 3),)).at(5 * S, 2).position, (1, 2, 3))
+    assert close(Waypoints(points=((1, 2, 3), (1, 2, 3))).at(S, 2).position, (1, 2, 3))
+    up = Waypoints(points=((0, 0, 0), (0, 0, 5)), speed=1, loop=False)
+    assert close(up.at(S, 2).position, (0, 0, 1))
+
+
+def test_timed_poses_move_and_turn_evenly_and_stay_at_the_ends() -> None:
+    half = math.sqrt(0.5)
+    motion = TimedPoses((S, 3 * S), ((0, 0, 0), (2, 0, 0)), ((0, 0, 0, 1), (0, 0, -half, -half)))
+    assert close(motion.at(0, 2).position, (0, 0, 0))
+    assert close(motion.at(2 * S, 2).position, (1, 0, 0))
+    assert close(motion.at(2 * S, 2).axis(0), (half, half, 0))  # the short way
+    assert close(motion.at(9 * S, 2).position, (2, 0, 0))
+    assert close(motion.at(9 * S, 2).axis(0), (0, 1, 0))
+
+
+def test_a_file_of_timed_poses() -> None:
+    text = """time_s,name,x,y,z,qx,qy,qz,qw
+# two bodies
+0,rover,0,0,0,0,0,0,1
+0.5,buoy,9,9,9,0,0,0,1
+
+2.0, rover ,4,0,0,0,0,0,1
+"""
+    motions = read_timed_poses(text, "poses.csv")
+    assert set(motions) == {"rover", "buoy"}
+    assert close(motions["rover"].at(S, 2).position, (2, 0, 0))
+    assert close(motions["buoy"].at(S, 2).position, (9, 9, 9))
+    assert read_timed_poses("", "poses.csv") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("0,rover,0,0,0,0,0,1\n", "poses.csv:1"),
+        ("# x\n0,rover,0,0,zero,0,0,0,1\n", "poses.csv:2"),
+        ("0,rover,0,0,0,0,0,0,0\n", "poses.csv:1"),
+        ("nan,rover,0,0,0,0,0,0,1\n", "poses.csv:1"),
+        ("inf,rover,0,0,0,0,0,0,1\n", "poses.csv:1"),
+        ("0,rover,0,inf,0,0,0,0,1\n", "poses.csv:1"),
+        ("1,rover,0,0,0,0,0,0,1\n1,rover,0,0,0,0,0,0,1\n", "poses.csv"),
+        ("\x00\xff", "poses.csv:1"),
+    ],
+)
+def test_a_file_that_is_none_names_the_line(text: str, where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_timed_poses(text, "poses.csv")
+    assert caught.value.where == where
+
+
+@given(st.text())
+def test_no_text_does_worse_than_a_config_error(text: str) -> None:
+    try:
+        read_timed_poses(text, "poses.csv")
+    except ConfigError:
+        pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Circle(center=(0, 0, 0), radius=1, period_s=0),
+        lambda: Waypoints(points=()),
+        lambda: TimedPoses((), (), ()),
+        lambda: TimedPoses((2, 1), ((0, 0, 0),) * 2, ((0, 0, 0, 1),) * 2),
+        lambda: TimedPoses((1,), ((0, 0, 0),), ((0, 0, 0, 0),)),
+    ],
+)
+def test_motions_that_are_none(make: Any) -> None:
+    with pytest.raises(ConfigError):
+        make()

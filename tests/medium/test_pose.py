@@ -1,0 +1,67 @@
+"""Frames: rotations that turn the right way round, and compose."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.errors import ConfigError
+from hilgw.medium.pose import Pose, Vector
+
+NUMBER = st.floats(-100, 100, allow_nan=False)
+POINT = st.tuples(NUMBER, NUMBER, NUMBER)
+POSE = st.builds(
+    lambda point, axis, angle: Pose.from_axis_angle(point, (*axis, angle)),
+    POINT,
+    st.sampled_from([(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (1.0, -2.0, 3.0), (0.0, 1e-3, 0.0)]),
+    st.floats(-7, 7),
+)
+
+
+def close(a: Vector, b: Vector) -> bool:
+    return math.dist(a, b) < 1e-9 * (1 + math.hypot(*a))
+
+
+def test_a_quarter_turn_round_z_takes_x_to_y() -> None:
+    pose = Pose.from_axis_angle((10, 0, 0), (0, 0, 2, math.pi / 2))
+    assert close(pose.to_world((1, 0, 0)), (10, 1, 0))
+    assert close(pose.to_local((10, 5, 1)), (5, 0, 1))
+    assert close(pose.axis(0), (0, 1, 0))
+    assert close(pose.axis(2), (0, 0, 1))
+    half = math.sqrt(0.5)
+    assert close(Pose.from_quaternion((0, 0, 0), (0, 0, half, half)).axis(0), (0, 1, 0))
+
+
+@given(POSE, POINT)
+def test_there_and_back(pose: Pose, point: Vector) -> None:
+    assert close(point, pose.to_local(pose.to_world(point)))
+
+
+@given(POSE, POSE, POINT)
+def test_a_mount_on_a_body(body: Pose, mount: Pose, point: Vector) -> None:
+    expected = body.to_world(mount.to_world(point))
+    assert close(expected, body.compose(mount).to_world(point))
+    assert body.compose(Pose()) is body
+
+
+@pytest.mark.parametrize(
+    ("position", "rotation"),
+    [
+        ((0, 0, 0), (0, 0, 0, 1)),
+        ((0, 0, 0), (0, math.nan, 1, 1)),
+        ((0, 0, 0), (0, 0, 1, math.inf)),
+        ((math.nan, 0, 0), (0, 0, 1, 0)),
+        ((0, math.inf, 0), (0, 0, 1, 0)),
+    ],
+)
+def test_what_is_no_pose(position: Vector, rotation: tuple[float, float, float, float]) -> None:
+    with pytest.raises(ConfigError):
+        Pose.from_axis_angle(position, rotation)
+
+
+def test_a_quaternion_of_no_length_is_no_rotation() -> None:
+    with pytest.raises(ConfigError):
+        Pose.from_quaternion((0, 0, 0), (0, 0, 0, 0))
