@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -19,6 +21,8 @@ COMMANDS = {
     "mock": "run firmware mocks on virtual ports, for any program",
     "send": "send one packet through a running gateway",
 }
+
+EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 EPILOG = """\
 examples:
@@ -69,6 +73,24 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = _parser(_command_of(arguments))
+    args, rest = parser.parse_known_args(arguments)
+    # argparse gives an optional last word away when an option stands before it.
+    if len(rest) == 1 and getattr(args, "text", "") is None and not rest[0].startswith("-"):
+        args.text = rest.pop()
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return args
+
+
+def leave_at_once_on_signals() -> None:
+    """Until the loop takes over there is nothing to clean up, and libraries written in C do not
+    survive an exception in the middle of their import."""
+    for number, code in EXIT_BY_SIGNAL.items():
+        signal.signal(number, lambda *_, code=code: os._exit(code))
+
+
 class _Version(argparse.Action):
     def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)
@@ -86,11 +108,12 @@ def print_version() -> None:
 def main(argv: list[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
+    leave_at_once_on_signals()
     if arguments == ["--version"]:
         print_version()
         return 0
     try:
-        args = _parser(_command_of(arguments)).parse_args(arguments)
+        args = _parse(arguments)
         code: int = args.run(args)
         sys.stdout.flush()
         return code

@@ -63,7 +63,6 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("no configuration named", fix="try hilgw --config configs/xbee.yaml")
     report = getattr(args, "report", None)
     out = sys.stderr if report == "-" else sys.stdout
-    signal.signal(signal.SIGTERM, _leave)
     if not getattr(args, "quiet", False):
         out.write(f"hilgw {__version__}  {config_path}\n")
         out.flush()  # the first word within a blink: the imports below take longer
@@ -75,10 +74,6 @@ def run(args: argparse.Namespace) -> int:
     for warning in loaded.warnings:
         sys.stderr.write(f"{warning}\n")
     return asyncio.run(_run(args, loaded.config, out))
-
-
-def _leave(signum: int, _: object) -> None:
-    raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(signum)])
 
 
 async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:

@@ -73,9 +73,7 @@ class ControlServer:
         if self._own:
             self.path.unlink(missing_ok=True)
         try:
-            self._server = await asyncio.start_unix_server(
-                self._serve, self.path, limit=LINE_BYTES
-            )
+            self._server = await asyncio.start_unix_server(self._serve, self.path, limit=LINE_BYTES)
         except OSError as error:
             raise HilgwError(
                 f"cannot make the control socket: {error.strerror}", where=str(self.path)

@@ -105,3 +105,13 @@ class Gateway:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def with_a_second_module(tmp_path: Path) -> str:
+    """The XBee example with another module of ours in the same air."""
+    text = Path(XBEE).read_text()
+    start, end = text.index("  xbee0:"), text.index("airs:")
+    second = text[start:end].replace("xbee0:", "xbee1:").replace("if00", "if01")
+    path = tmp_path / "two.yaml"
+    path.write_text(text[:end] + second + text[end:])
+    return str(path)

@@ -103,9 +103,7 @@ def test_6_another_module_than_the_one_configured(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
 )
-def test_130_and_143_after_a_clean_stop(
-    number: signal.Signals, code: int, tmp_path: Path
-) -> None:
+def test_130_and_143_after_a_clean_stop(number: signal.Signals, code: int, tmp_path: Path) -> None:
     gateway = Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"])
     start = time.monotonic()
     assert gateway.stop(number) == code
@@ -115,7 +113,7 @@ def test_130_and_143_after_a_clean_stop(
     assert "Traceback" not in gateway.text()
 
 
-@pytest.mark.parametrize("delay_ms", [0, 30, 80, 150, 250, 400, 700])
+@pytest.mark.parametrize("delay_ms", [0, 30, 60, 100, 150, 200, 300, 500])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_a_signal_at_any_moment_stops_it_without_a_traceback(
     delay_ms: int, number: signal.Signals, tmp_path: Path
@@ -128,7 +126,9 @@ def test_a_signal_at_any_moment_stops_it_without_a_traceback(
         stderr=subprocess.PIPE,
         text=True,
     )
-    # No condition to wait for: the point is to hit any moment, the very first ones included.
+    assert process.stdout is not None
+    process.stdout.readline()  # our first word: before it there is only the interpreter itself
+    # No condition to wait for: the point is to hit any moment after that.
     try:
         process.wait(delay_ms / 1000)
     except subprocess.TimeoutExpired:
@@ -137,8 +137,6 @@ def test_a_signal_at_any_moment_stops_it_without_a_traceback(
     process.send_signal(number)
     _, errors = process.communicate(timeout=5)
     assert time.monotonic() - start < 2
-    wanted = {signal.SIGINT: {130, -signal.SIGINT}, signal.SIGTERM: {143, -signal.SIGTERM}}
-    assert process.returncode in wanted[number], errors
-    if delay_ms >= 150:
-        assert "Traceback" not in errors
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], errors
+    assert errors == ""
     assert not (tmp_path / "xbee-spare").is_symlink()

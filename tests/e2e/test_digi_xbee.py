@@ -1,0 +1,62 @@
+"""digi-xbee, a real client, on the spare module of the same air as the simulated robot."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+from digi.xbee import devices
+
+from tests.e2e.running import XBEE, Gateway, wait_until, with_a_second_module
+
+
+def talk(gateway: Gateway, tmp_path: Path) -> list[bytes]:
+    """Both directions; returns what digi-xbee heard of the robot."""
+    heard: list[bytes] = []
+    spare = devices.XBeeDevice(str(tmp_path / "xbee-spare"), 9600)
+    spare.open()
+    try:
+        spare.add_data_received_callback(lambda message: heard.append(bytes(message.data)))
+        wait_until(lambda: any(data.startswith(b"ping ") for data in heard), what="the robot")
+        payload = bytes(range(0, 256, 3))
+        spare.send_data_broadcast(payload)
+        wait_until(lambda: '"\\x00\\x03\\x06' in gateway.text(), what="the robot to hear")
+    finally:
+        spare.close()
+    return heard
+
+
+def finish(gateway: Gateway, tmp_path: Path) -> dict[str, Any]:
+    assert gateway.stop(signal.SIGINT) == 130
+    report: dict[str, Any] = json.loads((tmp_path / "out.json").read_text())
+    assert report["ledger"]["adds_up"], report["ledger"]
+    return report
+
+
+def test_it_talks_with_the_simulated_robot_both_ways(tmp_path: Path) -> None:
+    gateway = Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"])
+    try:
+        talk(gateway, tmp_path)
+        report = finish(gateway, tmp_path)
+    finally:
+        gateway.stop()
+    answered = report["emitters"]["rover.tx"]["departed"]
+    # The robot got the answers of `remote`, and the broadcast of digi-xbee.
+    assert report["stations"]["rover.rx"]["delivered"] > answered - 2
+
+
+def test_what_two_of_our_modules_hear_reaches_the_robot_once(tmp_path: Path) -> None:
+    config = with_a_second_module(tmp_path)
+    gateway = Gateway(tmp_path, ["--config", config, "-v", "--report", "out.json"])
+    try:
+        talk(gateway, tmp_path)
+        wait_until(lambda: "refused (duplicate)" in gateway.text())
+        report = finish(gateway, tmp_path)
+    finally:
+        gateway.stop()
+    stations = report["stations"]
+    dropped = [stations[name]["dropped"].get("duplicate", 0) for name in ("xbee0", "xbee1")]
+    assert sum(dropped) == 1
+    assert gateway.text().count('rover.rx     delivered "\\x00\\x03\\x06') == 1
