@@ -94,7 +94,7 @@ class Air:
         for radio in tuple(self.radios):
             if radio is signal.sender or radio.band is None or radio.band != signal.band:
                 continue
-            rssi = self.rssi_dbm(signal, radio)
+            rssi = self.loudness_dbm(signal.sender, signal.power_at_1m_dbm, radio)
             if rssi < radio.sensitivity_dbm or self._lost():
                 continue
             if radio.hear(signal, rssi, now) and not self._lost():
@@ -104,7 +104,7 @@ class Air:
     def _lost(self) -> bool:
         return self.loss > 0.0 and self.random.random() < self.loss
 
-    def rssi_dbm(self, signal: Signal, radio: Radio) -> float:
-        """How loud `radio` hears `signal`."""
-        distance = max(math.dist(signal.sender.position, radio.position), NEAREST_M)
-        return signal.power_at_1m_dbm - 20.0 * math.log10(distance)
+    def loudness_dbm(self, sender: Radio, power_at_1m_dbm: float, radio: Radio) -> float:
+        """How loud `radio` hears `sender`."""
+        distance = max(math.dist(sender.position, radio.position), NEAREST_M)
+        return power_at_1m_dbm - 20.0 * math.log10(distance)

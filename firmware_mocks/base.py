@@ -81,6 +81,11 @@ class Uart:
         shifting = max(0, self._shifting_until - now)
         return self._queued - (-shifting // self.byte_ns)
 
+    def idle_at(self, now: int) -> int:
+        """When the last byte written so far is out of the pin."""
+        begins = max(now, self._shifting_until, self._queue[-1][0] if self._queue else 0)
+        return begins + self._queued * self.byte_ns
+
     def clear(self) -> None:
         self._queue.clear()
         self._queued = 0

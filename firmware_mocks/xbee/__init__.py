@@ -1,4 +1,4 @@
-"""Digi XBee modules: 802.15.4 (S1, XBee 3), DigiMesh, Zigbee, 900HP."""
+"""Digi XBee modules as the data sheets describe them; sleep and pins are not modelled."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from firmware_mocks.xbee.hardware import KINDS
 from firmware_mocks.xbee.module import Module
 from firmware_mocks.xbee.parameters import PARAMETERS
 
-SUMMARY = "Digi XBee radio modules: 802.15.4 (S1, XBee 3), DigiMesh, Zigbee, 900HP"
-
-DEFAULTS: dict[str, Any] = {"api_mode": 1}
+SUMMARY = "Digi XBee radio modules: 802.15.4 (S1, S2C, XBee 3), DigiMesh, Zigbee, 900HP"
 
 __all__ = ["PARAMETERS", "SUMMARY", "create"]
 
@@ -28,11 +26,14 @@ def create(
     It comes as if prepared for a gateway: API mode 1, going by its 64-bit address (a factory-
     fresh module has AP 0 and MY 0). ValueError says what is wrong with a parameter.
     """
-    values = {**DEFAULTS, **parameters}
+    values = dict(parameters)
     kind = str(values.pop("hardware", "xbee3")).lower()
     if kind not in KINDS:
         raise ValueError(f"hardware: {kind!r} is unknown; one of {', '.join(KINDS)}")
     hardware = KINDS[kind]
+    prepared: dict[str, Any] = {}
+    if not {"api_mode", "AP"} & values.keys():
+        prepared["api_mode"] = 1
     if "MY" in hardware.registers and hardware.registers["MY"].access == "rw":
-        values.setdefault("my", 0xFFFF)
-    return Module(name, air, hardware, values, position)
+        prepared["my"] = 0xFFFF
+    return Module(name, air, hardware, prepared | values, position)

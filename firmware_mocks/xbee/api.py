@@ -6,10 +6,30 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from firmware_mocks.xbee import status
-from firmware_mocks.xbee.radio import UNKNOWN16, Outcome, Packet
+from firmware_mocks.xbee.commands import Answer
+from firmware_mocks.xbee.hardware import MAC_FAMILY
+from firmware_mocks.xbee.packets import (
+    INVALID16,
+    SERIAL_DATA,
+    UNKNOWN16,
+    UNKNOWN64,
+    Endpoints,
+    Outcome,
+    Packet,
+    Request,
+)
 
 if TYPE_CHECKING:
     from firmware_mocks.xbee.module import Module
+
+AO_EXPLICIT, AO_LEGACY = 1, 2
+RELAY_SERIAL, RELAY_BLE, RELAY_MICROPYTHON = 0, 1, 2
+# Frame type -> the shortest frame data with all its fields.
+SHORTEST = {0x00: 11, 0x01: 5, 0x08: 4, 0x09: 4, 0x10: 14, 0x11: 20, 0x17: 15, 0x2D: 3}
+
+
+def number(frame: bytes, start: int, end: int) -> int:
+    return int.from_bytes(frame[start:end], "big")
 
 
 class Api:
@@ -17,60 +37,122 @@ class Api:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self._frames: dict[int, tuple[int, Callable[[bytes, int], None]]] = {
-            0x00: (11, self._transmit_64),
-            0x01: (5, self._transmit_16),
-            0x08: (4, self._command),
-            0x09: (4, self._command),
+        self._frames: dict[int, Callable[[bytes, int], None]] = {
+            0x08: self._command,
+            0x09: self._command,
+            0x17: module.remote.ask,
         }
+        if module.hardware.family == MAC_FAMILY:
+            self._frames |= {0x00: self._transmit_64, 0x01: self._transmit_16}
+        if module.hardware.modern:
+            self._frames |= {0x10: self._transmit_any, 0x11: self._transmit_explicit}
+            self._frames |= {0x2D: self._relay}
 
     def handle(self, frame: bytes, now: int) -> None:
         """One frame's data from the client."""
-        shortest, action = self._frames.get(frame[0], (0, None))
-        if action is not None and len(frame) >= shortest:
+        action = self._frames.get(frame[0])
+        if action is not None and len(frame) >= SHORTEST[frame[0]]:
             action(frame, now)
 
+    # --- commands -------------------------------------------------------------------------------
+
     def _command(self, frame: bytes, now: int) -> None:
-        frame_id, letters = frame[1], frame[2:4]
-
-        def reply(code: int, value: bytes, when: int) -> None:
-            if frame_id:
-                self.module.answer(bytes((0x88, frame_id)) + letters + bytes((code,)) + value, when)
-
+        frame_id, letters, value = frame[1], frame[2:4], frame[4:]
         queued = frame[0] == 0x09
-        self.module.commands.run(letters.decode("latin-1"), frame[4:], reply, now, hold=queued)
+        if not queued:
+            self.module.apply(now)  # what earlier frames 09 have set
+
+        def reply(answer: Answer, when: int) -> None:
+            if frame_id:
+                head = bytes((0x88, frame_id)) + letters + bytes((answer.status,))
+                self.module.serial.answer(head + answer.value, when)
+
+        name = letters.upper().decode("latin-1")
+        self.module.commands.run(name, value or None, reply, now, hold=queued)
+
+    def _relay(self, frame: bytes, now: int) -> None:
+        """User data relay: the serial line is the only interface that is there."""
+        frame_id, interface, data = frame[1], frame[2], frame[3:]
+        answer = self.module.serial.answer
+        if interface == RELAY_SERIAL:
+            answer(bytes((0xAD, RELAY_SERIAL)) + data, now)
+        elif frame_id:
+            known = interface in (RELAY_BLE, RELAY_MICROPYTHON)
+            code = status.RELAY_REFUSED if known else status.RELAY_INVALID
+            answer(bytes((0x89, frame_id, code)), now)
+
+    # --- transmissions --------------------------------------------------------------------------
 
     def _transmit_64(self, frame: bytes, now: int) -> None:
-        destination = int.from_bytes(frame[2:10], "big")
-        packet = self.module.addressing.packet(frame[11:], destination, options=frame[10])
-        self._transmit(packet, frame[1], now)
+        self._transmit(Request(frame[11:], number(frame, 2, 10), options=frame[10]), frame, now)
 
     def _transmit_16(self, frame: bytes, now: int) -> None:
-        destination = int.from_bytes(frame[2:4], "big")
-        packet = self.module.addressing.packet(frame[5:], None, destination, options=frame[4])
-        self._transmit(packet, frame[1], now)
+        request = Request(frame[5:], UNKNOWN64, number(frame, 2, 4), frame[4])
+        self._transmit(request, frame, now)
 
-    def _transmit(self, packet: Packet, frame_id: int, now: int) -> None:
-        earliest = now
+    def _transmit_any(self, frame: bytes, now: int) -> None:
+        request = Request(frame[14:], number(frame, 2, 10), number(frame, 10, 12), frame[13])
+        self._transmit(request, frame, now)
 
-        def done(outcome: Outcome, when: int) -> None:
-            if frame_id:
-                frame = bytes((0x89, frame_id, outcome.status))
-                self.module.answer(frame, when, asked=earliest)
+    def _transmit_explicit(self, frame: bytes, now: int) -> None:
+        endpoints = Endpoints(frame[12], frame[13], number(frame, 14, 16), number(frame, 16, 18))
+        destination16 = number(frame, 10, 12)
+        request = Request(frame[20:], number(frame, 2, 10), destination16, frame[19], endpoints)
+        self._transmit(request, frame, now)
 
-        self.module.send(packet, done, now)
+    def _transmit(self, request: Request, frame: bytes, asked: int) -> None:
+        kind, frame_id = frame[0], frame[1]
+
+        def done(outcome: Outcome, now: int) -> None:
+            if not frame_id:
+                return
+            if kind in (0x00, 0x01):
+                answer = bytes((0x89, frame_id, outcome.status))
+            else:
+                answer = self._extended_status(frame_id, request, outcome)
+            self.module.serial.answer(answer, now, asked=asked)
+
+        refusal = self.module.send(request, done, asked)
+        if refusal:
+            done(Outcome(refusal), asked)
+
+    def _extended_status(self, frame_id: int, request: Request, outcome: Outcome) -> bytes:
+        destination = request.destination16
+        if outcome.receiver is not None:
+            destination = outcome.receiver.addressing.source16
+        elif outcome.status:
+            destination = INVALID16
+        head = bytes((0x8B, frame_id)) + destination.to_bytes(2, "big")
+        return head + bytes((min(outcome.retries, 0xFF), outcome.status, outcome.discovery))
+
+    # --- what came from the air -----------------------------------------------------------------
 
     def received(self, packet: Packet, rssi_dbm: int, now: int) -> None:
-        """A data packet from the air."""
+        """A data packet: 80 or 81 with its RSSI, 90, or 91 with its endpoints; AO decides."""
+        frame = self._received_frame(packet, rssi_dbm)
+        if frame is not None:
+            self.module.serial.report_frame(frame, now)
+
+    def _received_frame(self, packet: Packet, rssi_dbm: int) -> bytes | None:
+        plain = self.module.hardware.family == MAC_FAMILY
+        output = self.module.registers.number("AO") if self.module.hardware.modern else AO_LEGACY
         options = self.module.addressing.receive_options(packet)
-        if packet.source16 == UNKNOWN16:
-            source = b"\x80" + packet.source64.to_bytes(8, "big")
-        else:
-            source = b"\x81" + packet.source16.to_bytes(2, "big")
-        self.module.report(source + bytes((-rssi_dbm, options)) + packet.data, now)
-
-    def modem_status(self, code: int, now: int) -> None:
-        self.module.answer(bytes((0x8A, code)), now)
-
-
-assert status.SUCCESS == 0
+        short = packet.source16.to_bytes(2, "big")
+        if plain and output == AO_LEGACY:
+            tail = bytes((-rssi_dbm, options)) + packet.data
+            if packet.source16 == UNKNOWN16:
+                return b"\x80" + packet.source64.to_bytes(8, "big") + tail
+            return b"\x81" + short + tail
+        if plain and packet.acknowledged:
+            options |= 0x01
+        # A MAC frame carries one source address, the other is not known.
+        hidden = plain and packet.source16 != UNKNOWN16
+        source = (UNKNOWN64 if hidden else packet.source64).to_bytes(8, "big") + short
+        ends = packet.request.endpoints
+        if output & AO_EXPLICIT:
+            service = ends.cluster.to_bytes(2, "big") + ends.profile.to_bytes(2, "big")
+            head = b"\x91" + source + bytes((ends.source, ends.destination)) + service
+            return head + bytes((options,)) + packet.data
+        if (ends.destination, ends.cluster) != (SERIAL_DATA.destination, SERIAL_DATA.cluster):
+            return None  # nothing for the serial line
+        return b"\x90" + source + bytes((options,)) + packet.data

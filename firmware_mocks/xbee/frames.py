@@ -5,6 +5,7 @@ from __future__ import annotations
 DELIMITER = 0x7E
 ESCAPE = 0x7D
 ESCAPED = frozenset((0x7E, 0x7D, 0x11, 0x13))
+LONGEST = 512  # frame data beyond this fits no module: the length is taken for noise
 
 
 def checksum(frame_data: bytes) -> int:
@@ -32,9 +33,8 @@ class FrameReader:
     is data; only a bad checksum, an impossible length or `abort` (a silence) ends a broken frame.
     """
 
-    def __init__(self, escaped: bool, longest: int) -> None:
+    def __init__(self, escaped: bool) -> None:
         self.escaped = escaped
-        self.longest = longest
         self.errors = 0
         self._body: bytearray | None = None
         self._unescape = False
@@ -71,7 +71,7 @@ class FrameReader:
         if len(body) < 2:
             return None
         length = int.from_bytes(body[:2], "big")
-        if not 0 < length <= self.longest:
+        if not 0 < length <= LONGEST:
             self.abort()
             return None
         if len(body) < length + 3:

@@ -3,30 +3,50 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
-from firmware_mocks.xbee import parameters as human
-from firmware_mocks.xbee import status
-from firmware_mocks.xbee.addressing import Mac
+from firmware_mocks.xbee import discovery, parameters, remote, status
+from firmware_mocks.xbee.addressing import Addressing, Mac
 from firmware_mocks.xbee.api import Api
 from firmware_mocks.xbee.commands import Commands
-from firmware_mocks.xbee.frames import FrameReader, encode
-from firmware_mocks.xbee.hardware import RATES, Hardware
-from firmware_mocks.xbee.radio import DATA, Done, Outcome, Packet, Transceiver
+from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY, ZIGBEE_FAMILY, Hardware
+from firmware_mocks.xbee.mesh import Mesh
+from firmware_mocks.xbee.packets import (
+    DATA,
+    DATA_CLUSTER,
+    LOOPBACK_CLUSTER,
+    UNKNOWN16,
+    UNKNOWN64,
+    Done,
+    Endpoints,
+    Outcome,
+    Packet,
+    Request,
+)
+from firmware_mocks.xbee.radio import Transceiver
 from firmware_mocks.xbee.registers import Registers
+from firmware_mocks.xbee.serial import REPLY_NS, SerialSide
+from firmware_mocks.xbee.zigbee import Zigbee
 
-REPLY_NS = 4 * MS  # a client that asks first and waits second needs 3
-RESTART_NS = 100 * MS
-SILENCE_NS = 500 * MS  # a frame that stops for so long is given up
-LONGEST_FRAME = 512
+FAMILIES: dict[str, Callable[[Module], Addressing]] = {
+    MAC_FAMILY: Mac,
+    MESH_FAMILY: Mesh,
+    ZIGBEE_FAMILY: Zigbee,
+}
+RESTART_NS = 200 * MS
+ASSOCIATION_NS = 100 * MS
+FASTEST_BPS = 250_000
+BITS_PER_S = {0: 10_000, 1: 200_000}  # 900HP, by BR
+CAPPED_CHANNEL, CAP_DBM = 0x1A, 8
+LINE = frozenset(("BD", "NB", "SB", "AP"))
+NETWORK = frozenset(("CE", "ID", "SC", "ZS", "EE", "KY"))
 
 
 class Module(Mock):
-    """A module with a serial line. Powered up by the first call that names a time."""
+    """A module with a serial line. It powers up with the first call that names a time."""
 
     def __init__(
         self,
@@ -45,22 +65,40 @@ class Module(Mock):
         self.rssi_at_1m_dbm = -40.0
         self.noise_dbm = -110.0
         self.replies: dict[bytes, bytes] = {}
-        self.overruns = 0
-        self.overflows = 0
-        self._input = bytearray()
+        self.powered = False
         self._sequence = 0
-        self._on = False
-        self.addressing = Mac(self)
+        self.addressing = FAMILIES[hardware.family](self)
         self.radio = Transceiver(self, position)
-        self.api = Api(self)
+        self.discovery = discovery.Discovery(self)
+        self.remote = remote.Remote(self)
         self.commands = Commands(self)
+        self.api = Api(self)
+        self.serial = SerialSide(self)
         for key, value in values.items():
-            human.assign(self, key, value)
-        self._reader = FrameReader(False, LONGEST_FRAME)
-        self._use_line(0)
+            self.assign(key, value)
         air.join(self.radio)
 
-    # --- what others ask of it ------------------------------------------------------------------
+    def assign(self, name: str, value: Any) -> None:
+        """Give a parameter, as saved with WR. ValueError says what is allowed."""
+        parameters.assign(self, name, value)
+        self.serial.use_line(0)
+
+    def set(self, name: str, value: str) -> None:
+        self.assign(name, value)
+
+    def describe(self) -> str:
+        number = self.registers.number
+        parts = [self.hardware.title, f"{self.address:016X}"]
+        if "CH" in self.registers:
+            parts.append(f"channel {number('CH')}")
+        parts.append(f"PAN {number('ID'):04X}")
+        parts.append(f"API mode {number('AP')}" if number("AP") else "transparent mode")
+        parts.append(f"{self.baud_rate} baud")
+        if self.replies:
+            parts.append("answers " + ", ".join(repr(key.decode()) for key in self.replies))
+        return ", ".join(parts)
+
+    # --- facts ----------------------------------------------------------------------------------
 
     @property
     def address(self) -> int:
@@ -68,47 +106,74 @@ class Module(Mock):
 
     @property
     def band(self) -> Hashable:
-        return (self.hardware.band, self.registers.number("CH"))
+        number = self.registers.number
+        return (self.hardware.band, number("CH"), number("HP"), number("BR"))
 
     @property
     def air_bps(self) -> int:
-        return 250_000
+        if "BR" in self.registers:
+            return BITS_PER_S[self.registers.number("BR")]
+        return FASTEST_BPS
 
     @property
     def power_dbm(self) -> int:
-        return self.hardware.powers_dbm[self.registers.number("PL")]
+        power = self.hardware.powers_dbm[self.registers.number("PL")]
+        return min(power, CAP_DBM) if self.registers.number("CH") == CAPPED_CHANNEL else power
 
     @property
     def power_at_1m_dbm(self) -> float:
-        """rssi_at_1m_dbm is measured at full power."""
+        """rssi_at_1m_dbm is what full power gives."""
         return self.rssi_at_1m_dbm + self.power_dbm - self.hardware.powers_dbm[-1]
 
-    def next_sequence(self) -> int:
-        self._sequence = (self._sequence + 1) & 0xFF
-        return self._sequence
+    @property
+    def key(self) -> bytes:
+        """What packets are encrypted with; empty: they are not."""
+        return self.registers.text("KY") if self.registers.number("EE") else b""
+
+    @property
+    def has_header(self) -> bool:
+        """MM 1 and 2 leave out Digi's header, and with it all that needs one."""
+        return self.registers.number("MM") in (0, 3)
+
+    @property
+    def has_short_addresses(self) -> bool:
+        return self.hardware.family == MAC_FAMILY
+
+    def family_members(self) -> Iterator[Module]:
+        """The other modules of this family in the air, near or far."""
+        modules = (radio.module for radio in self.air.radios if isinstance(radio, Transceiver))
+        family = self.hardware.family
+        return (other for other in modules if other is not self and other.hardware.family == family)
+
+    def in_reach(self) -> Iterator[Module]:
+        """Those of them that this module's signal reaches."""
+        for other in self.family_members():
+            loudness = self.air.loudness_dbm(self.radio, self.power_at_1m_dbm, other.radio)
+            if loudness >= other.radio.sensitivity_dbm:
+                yield other
+
+    def reaches(self, packet: Packet) -> bool:
+        """Is there somebody in reach who would take this packet?"""
+        return any(other.band == self.band and other.accepts(packet) for other in self.in_reach())
 
     def channel_is_noisy(self) -> bool:
         threshold = self.registers.number("CA")
         return threshold > 0 and self.noise_dbm > -threshold
 
+    def next_sequence(self) -> int:
+        self._sequence = (self._sequence + 1) & 0xFF
+        return self._sequence
+
     def count(self, name: str) -> None:
         """Add one to a counter that stops at FFFF."""
-        if name in self.registers.table:
+        if name in self.registers:
             self.registers.put(name, min(self.registers.number(name) + 1, 0xFFFF))
-
-    def attempts(self, packet: Packet) -> int:
-        return self.addressing.attempts(packet)
-
-    def failure(self, packet: Packet) -> int:
-        return self.addressing.failure(packet)
-
-    def accepts(self, packet: Packet) -> bool:
-        return packet.family == self.addressing.family and self.addressing.accepts(packet)
 
     # --- registers ------------------------------------------------------------------------------
 
     def reading(self, name: str) -> int | bytes:
-        """The value a read gives."""
+        """The value a read gives; BadCommand."""
+        self.registers.register(name)
         if name == "NP":
             return self.addressing.longest()
         if name == "PP":
@@ -120,117 +185,107 @@ class Module(Mock):
     def apply(self, now: int) -> None:
         """Use the values set so far."""
         changed = self.registers.apply()
-        if changed & {"BD", "NB", "SB", "AP"}:
-            self.uart.change(self._use_line, now)
+        if changed & LINE:
+            self.serial.line_changed()
+        if changed & NETWORK and isinstance(self.addressing, Zigbee):
+            self.addressing.leave()
+            self._associate_soon(now)
 
-    def _use_line(self, now: int) -> None:
-        code = self.registers.number("BD")
-        self.uart.baud_rate = RATES[code] if code < len(RATES) else code
-        parity = 1 if self.registers.number("NB") else 0
-        self.uart.bits_per_byte = 10 + parity + self.registers.number("SB")
-        if (self.registers.number("AP") == 2) != self._reader.escaped:
-            self._reader = FrameReader(not self._reader.escaped, LONGEST_FRAME)
-
-    def set(self, name: str, value: str) -> None:
-        human.assign(self, name, value)
-
-    # --- power ----------------------------------------------------------------------------------
+    # --- power and time -------------------------------------------------------------------------
 
     def restart_soon(self, now: int) -> None:
+        """FR: once the answer is out."""
         self.timers.start("restart", now + REPLY_NS + RESTART_NS, self.reset)
 
     def reset(self, now: int) -> None:
-        self._on = True
+        self.powered = True
         self.timers.clear()
-        self.uart.clear()
-        self._input.clear()
         self.registers.restart()
         self.radio.restart()
-        self._reader.abort()
-        self._use_line(now)
-        if self.registers.number("AP"):
-            self.api.modem_status(status.POWER_UP, now)
+        self.discovery.restart()
+        self.remote.restart()
+        self.serial.restart(now)
+        self.modem_status(status.POWER_UP, now)
+        if isinstance(self.addressing, Zigbee):
+            self.addressing.leave()
+            self._associate_soon(now)
 
-    # --- serial side ----------------------------------------------------------------------------
+    def _associate_soon(self, now: int) -> None:
+        if isinstance(self.addressing, Zigbee):
+            self.timers.start("association", now + ASSOCIATION_NS, self.addressing.associate)
+
+    def modem_status(self, code: int, now: int) -> None:
+        if self.serial.api_mode:
+            self.serial.answer(bytes((0x8A, code)), now)
 
     def receive(self, data: bytes, now: int) -> None:
         self.advance(now)
-        for byte in self.uart.distort(data):
-            if len(self._input) < self.hardware.uart_buffer:
-                self._input.append(byte)
-            else:
-                self.overruns += 1
-            self._work(now)
-        if self._reader.inside:
-            self.timers.start("silence", now + SILENCE_NS, lambda when: self._reader.abort())
+        self.serial.receive(data, now)
 
     def advance(self, now: int) -> None:
-        if not self._on:
+        if not self.powered:
             self.reset(now)
         super().advance(now)
-        self._work(now)
+        self.serial.work(now)
 
-    def _work(self, now: int) -> None:
-        while self._input and not self.radio.busy:
-            frame = self._reader.push(self._input.pop(0))
-            if frame is not None:
-                self.api.handle(frame, now)
+    # --- radio ----------------------------------------------------------------------------------
 
-    def answer(self, frame: bytes, now: int, asked: int | None = None) -> None:
-        """Send a frame to the client, not sooner than the firmware can."""
-        at = max(now, (now if asked is None else asked) + REPLY_NS)
-        self.uart.write(encode(frame, self._reader.escaped), at)
-
-    def report(self, frame: bytes, now: int) -> None:
-        """Send what came from the air, if the transmit buffer has room for all of it."""
-        wire = encode(frame, self._reader.escaped)
-        if self.uart.held(now) + len(wire) > self.hardware.uart_buffer:
-            self.overflows += 1
-            return
-        self.uart.write(wire, now)
-
-    # --- radio side -----------------------------------------------------------------------------
-
-    def send(self, packet: Packet, done: Done, now: int) -> None:
-        """Transmit, or refuse at once."""
-        refusal = self.addressing.refusal(packet)
+    def send(self, request: Request, done: Done, now: int) -> int:
+        """Transmit; `done` hears the outcome. What cannot be sent: its delivery status."""
+        refusal = self.addressing.refusal(request)
         if refusal:
-            done(Outcome(refusal), now)
-            return
+            return refusal
+        packet = self.addressing.packet(request)
 
         def finished(outcome: Outcome, when: int) -> None:
-            done(outcome, when)
-            self._work(when)
+            done(self.addressing.concluded(packet, outcome), when)
+            self.serial.work(when)
 
         self.radio.send(packet, finished, now)
+        return status.SUCCESS
+
+    def accepts(self, packet: Packet) -> bool:
+        """Is a packet on this band for this module?"""
+        return packet.family == self.hardware.family and self.addressing.accepts(packet)
 
     def heard(self, packet: Packet, rssi_dbm: float, now: int) -> None:
         """A packet for this module, for the first time."""
-        if not self._on:
+        if not self.powered:
             self.reset(now)
-        low, high = self.hardware.rssi_dbm
-        rssi = round(min(max(rssi_dbm, low), high))
+        weakest, strongest = self.hardware.rssi_dbm
+        rssi = round(min(max(rssi_dbm, weakest), strongest))
         self.registers.put("DB", -rssi)
-        key = self.registers.text("KY") if self.registers.number("EE") else b""
-        if packet.key != key or packet.kind != DATA:
+        if packet.key != self.key or packet.header != self.has_header:
             return
-        self._reply(packet, now)
-        if self.registers.number("AP"):
-            self.api.received(packet, rssi, now)
+        body = packet.request.body
+        if packet.request.kind == DATA:
+            self._heard_data(packet, rssi, now)
+        elif isinstance(body, discovery.Query):
+            self.discovery.asked(packet, body, now)
+        elif isinstance(body, discovery.Node):
+            self.discovery.found(body, rssi, now)
+        elif isinstance(body, remote.Query):
+            self.remote.asked(packet, body, now)
+        elif isinstance(body, remote.Result):
+            self.remote.answered(packet, body, now)
 
-    def _reply(self, packet: Packet, now: int) -> None:
+    def _heard_data(self, packet: Packet, rssi_dbm: int, now: int) -> None:
+        ends = packet.request.endpoints
+        if ends.cluster == LOOPBACK_CLUSTER:
+            back = Endpoints(ends.destination, ends.source, DATA_CLUSTER, ends.profile)
+            self._send_back(packet, packet.data, back, now)
+            return
         for asked, answer in self.replies.items():
             if packet.data.startswith(asked):
-                data = answer + packet.data[len(asked) :]
-                back = self.addressing.packet(b"", packet.source64, packet.source16)
-                if packet.source16 != 0xFFFE:
-                    back = self.addressing.packet(b"", None, packet.source16)
-                self.send(replace(back, data=data), lambda outcome, when: None, now)
-                return
+                self._send_back(packet, answer + packet.data[len(asked) :], Endpoints(), now)
+                break
+        if self.serial.api_mode:
+            self.api.received(packet, rssi_dbm, now)
+        elif ends.cluster == DATA_CLUSTER:
+            self.serial.report(packet.data, now)
 
-    def describe(self) -> str:
-        number = self.registers.number
-        return (
-            f"{self.hardware.title}, {self.address:016X}, channel {number('CH'):02X}, "
-            f"PAN {number('ID'):04X}, API mode {number('AP')}, {self.baud_rate} baud"
-        )
+    def _send_back(self, packet: Packet, data: bytes, endpoints: Endpoints, now: int) -> None:
+        short = packet.source16 != UNKNOWN16 and self.has_short_addresses
+        destination64 = UNKNOWN64 if short else packet.source64
+        request = Request(data, destination64, packet.source16, endpoints=endpoints)
+        self.send(request, lambda outcome, when: None, now)

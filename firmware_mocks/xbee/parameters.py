@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from firmware_mocks.xbee.registers import BadCommand, BadValue, Register
+from firmware_mocks.xbee.hardware import KINDS, RATES
+from firmware_mocks.xbee.registers import BadCommand, BadValue
 
 if TYPE_CHECKING:
     from firmware_mocks.xbee.module import Module
 
 PARAMETERS: dict[str, str] = {
-    "hardware": "kind of module: s1, s1pro, xbee3, digimesh, zigbee, 900hp (default xbee3)",
+    "hardware": f"kind of module: {', '.join(KINDS)} (default xbee3)",
     "position": "x, y, z in metres",
-    "channel": "radio channel, CH (12 is 0C)",
+    "channel": "radio channel, CH (12 is hex 0C); Zigbee: the one it may use; 900HP: hopping HP",
     "pan_id": "network, ID",
     "api_mode": "0 transparent, 1 frames, 2 escaped frames (AP; default 1)",
-    "my": "16-bit address, MY (default FFFF: the 64-bit address is used)",
+    "my": "16-bit address, MY (default 0xFFFF: the 64-bit address is used)",
     "ni": "node identifier, NI (default: the mock's name)",
     "address": "64-bit address, SH and SL, 16 hexadecimal digits",
     "power": "power level, PL, 0 to 4",
     "baudRate": "UART rate, BD, bit/s",
-    "replies": "answers given without a client: a payload beginning with KEY is sent back with "
-    "VALUE in its place, as {ping: pong} or ping:pong",
+    "replies": "answers given by itself: a payload that begins with KEY comes back with VALUE in "
+    "its place, as ping:pong,marco:polo",
     "rssi_at_1m_dbm": "how loud this module is heard at 1 m at full power (default -40)",
-    "noise_dbm": "noise this module hears; above its CA threshold it cannot send (default -110)",
-    "sensitivity_dbm": "weaker signals are not heard",
+    "noise_dbm": "noise this module hears; above its threshold CA it cannot send (default -110)",
+    "sensitivity_dbm": "weaker signals are not heard (default: the hardware's)",
+    "XX": "any AT register by its two letters, in hexadecimal, e.g. RR=3 (NI as text)",
 }
 
-_REGISTERS = {"channel": "CH", "pan_id": "ID", "api_mode": "AP", "my": "MY", "power": "PL"}
+_REGISTERS = {"pan_id": "ID", "api_mode": "AP", "my": "MY", "power": "PL"}
+ZIGBEE_LOWEST_CHANNEL = 11
 
 
 def assign(module: Module, name: str, value: Any) -> None:
@@ -35,74 +40,135 @@ def assign(module: Module, name: str, value: Any) -> None:
     try:
         _assign(module, name, value)
     except BadCommand:
+        known = ", ".join(key for key in PARAMETERS if key != "XX")
         raise ValueError(
             f"{name}: {module.hardware.title} has no such parameter; "
-            f"one of {', '.join(PARAMETERS)}, or an AT command's two letters"
+            f"{known}, or an AT register's two letters"
         ) from None
-    except (BadValue, ValueError, TypeError) as error:
+    except (BadValue, ValueError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"{name}: {error}") from None
 
 
 def _assign(module: Module, name: str, value: Any) -> None:
     if name in _REGISTERS:
-        _install(module, _REGISTERS[name], _integer(value))
-    elif name == "ni":
-        _install(module, "NI", str(value).encode())
-    elif name == "address":
-        address = int(value, 16) if isinstance(value, str) else int(value)
-        module.registers.install("SH", address >> 32)
-        module.registers.install("SL", address & 0xFFFFFFFF)
-    elif name in ("baudRate", "baud_rate"):
-        _install_rate(module, _integer(value))
-    elif name == "replies":
-        module.replies = _replies(value)
-    elif name == "position":
-        module.radio.position = point(value)
-    elif name == "sensitivity_dbm":
-        module.radio.sensitivity_dbm = float(value)
-    elif name in ("rssi_at_1m_dbm", "noise_dbm"):
-        setattr(module, name, float(value))
+        _install(module, _REGISTERS[name], integer(value))
+    elif name in _SETTERS:
+        _SETTERS[name](module, value)
     else:
         _install_at(module, name.upper(), value)
 
 
-def _integer(value: Any) -> int:
-    return int(value, 0) if isinstance(value, str) else int(value)
+def integer(value: Any) -> int:
+    """A whole number, in any notation Python reads."""
+    if isinstance(value, str):
+        return int(value, 0)
+    if value != int(value):
+        raise ValueError(f"{value} is not whole")
+    return int(value)
 
 
 def point(value: Any) -> tuple[float, float, float]:
     """x, y, z from a list or from text."""
-    parts = value.strip("[]() ").split(",") if isinstance(value, str) else value
+    parts = value.strip("[]() ").split(",") if isinstance(value, str) else list(value)
+    if len(parts) != 3:
+        raise ValueError("three numbers are needed: x, y, z")
     x, y, z = (float(part) for part in parts)
     return (x, y, z)
 
 
-def _replies(value: Any) -> dict[bytes, bytes]:
+def replies(value: Any) -> dict[bytes, bytes]:
+    """What is answered to what, from a mapping, JSON, or ping:pong,marco:polo."""
     if isinstance(value, str):
-        pairs = (pair.partition(":") for pair in value.strip("{} ").split(","))
-        value = {key.strip(" \"'"): answer.strip(" \"'") for key, _, answer in pairs}
+        text = value.strip()
+        value = json.loads(text) if text.startswith("{") else _pairs(text)
     return {str(key).encode(): str(answer).encode() for key, answer in value.items()}
 
 
-def _install_rate(module: Module, rate: int) -> None:
-    from firmware_mocks.xbee.hardware import RATES
-
-    _install(module, "BD", RATES.index(rate) if rate in RATES else rate)
-
-
-def _install_at(module: Module, name: str, value: Any) -> None:
-    register = module.registers.register(name)
-    if register.kind == "text":
-        _install(module, name, str(value).encode())
-    else:
-        _install(module, name, int(value, 16) if isinstance(value, str) else int(value))
+def _pairs(text: str) -> dict[str, str]:
+    pairs = [pair.partition(":") for pair in text.split(",")]
+    if not all(key and colon for key, colon, _ in pairs):
+        raise ValueError("write KEY:VALUE, e.g. ping:pong")
+    return {key.strip(): answer.strip() for key, _, answer in pairs}
 
 
 def _install(module: Module, name: str, value: int | bytes) -> None:
-    register: Register = module.registers.register(name)
-    if isinstance(value, bytes):
-        module.registers.install(name, register.check(value))
-    elif register.access == "r":
+    register = module.registers.register(name)
+    if isinstance(value, int) and register.access == "r":
+        if not 0 <= value < 1 << 8 * register.size:
+            raise BadValue(f"{value:X} does not fit {register.size} bytes")
         module.registers.install(name, value)
     else:
-        module.registers.install(name, register.check_number(value))
+        module.registers.install(name, register.check(value))
+
+
+def _install_at(module: Module, name: str, value: Any) -> None:
+    """AT registers are written as in command mode: hexadecimal."""
+    if module.registers.register(name).kind == "text":
+        _install(module, name, str(value).encode())
+    elif module.registers.register(name).kind == "key":
+        _install(module, name, bytes.fromhex(value))
+    else:
+        _install(module, name, int(value, 16) if isinstance(value, str) else integer(value))
+
+
+def _set_channel(module: Module, value: Any) -> None:
+    channel = integer(value)
+    registers = module.registers
+    if "HP" in registers:
+        _install(module, "HP", channel)
+    elif registers.register("CH").access == "r":
+        _install(module, "SC", 1 << max(0, channel - ZIGBEE_LOWEST_CHANNEL))
+    else:
+        _install(module, "CH", channel)
+
+
+def _set_address(module: Module, value: Any) -> None:
+    address = int(value, 16) if isinstance(value, str) else integer(value)
+    if not 0 <= address < 1 << 64:
+        raise ValueError("an address has 16 hexadecimal digits")
+    module.registers.install("SH", address >> 32)
+    module.registers.install("SL", address & 0xFFFFFFFF)
+
+
+def _set_rate(module: Module, value: Any) -> None:
+    rate = integer(value)
+    _install(module, "BD", RATES.index(rate) if rate in RATES else rate)
+    module.registers.install("BD", module.hardware.stored_rate(module.registers.number("BD")))
+
+
+def _set_position(module: Module, value: Any) -> None:
+    module.radio.position = point(value)
+
+
+def _set_sensitivity(module: Module, value: Any) -> None:
+    module.radio.sensitivity_dbm = float(value)
+
+
+def _set_name(module: Module, value: Any) -> None:
+    _install(module, "NI", str(value).encode())
+
+
+def _set_replies(module: Module, value: Any) -> None:
+    module.replies = replies(value)
+
+
+def _set_strength(module: Module, value: Any) -> None:
+    module.rssi_at_1m_dbm = float(value)
+
+
+def _set_noise(module: Module, value: Any) -> None:
+    module.noise_dbm = float(value)
+
+
+_SETTERS: dict[str, Callable[[Module, Any], None]] = {
+    "channel": _set_channel,
+    "address": _set_address,
+    "baudRate": _set_rate,
+    "baud_rate": _set_rate,
+    "position": _set_position,
+    "sensitivity_dbm": _set_sensitivity,
+    "ni": _set_name,
+    "replies": _set_replies,
+    "rssi_at_1m_dbm": _set_strength,
+    "noise_dbm": _set_noise,
+}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from firmware_mocks.air import Radio, Signal
 from firmware_mocks.base import MS
 from firmware_mocks.xbee import status
+from firmware_mocks.xbee.packets import Done, Outcome, Packet
 
 if TYPE_CHECKING:
     from firmware_mocks.xbee.module import Module
@@ -18,63 +18,8 @@ US = 1_000
 CSMA_NS = 320 * US  # one backoff period: 20 symbols of 16 microseconds
 ACK_NS = 864 * US  # the time an acknowledgement may take: 54 symbols
 CCA_NS = 5 * CSMA_NS  # five looks at a busy channel
-MAC_RETRIES = 3
-QUEUE = 16  # frames the firmware itself may have waiting (answers to remote requests)
+QUEUE = 16  # packets waiting, the firmware's own answers included
 SOURCES = 64  # senders whose last sequence number is remembered
-
-DATA = "data"
-BROADCAST16 = 0xFFFF
-UNKNOWN16 = 0xFFFE
-BROADCAST64 = 0xFFFF
-UNKNOWN64 = 0xFFFFFFFFFFFFFFFF
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoints:
-    """Application layer addressing; the defaults are Digi's data service."""
-
-    source: int = 0xE8
-    destination: int = 0xE8
-    cluster: int = 0x0011
-    profile: int = 0xC105
-
-
-@dataclass(frozen=True, slots=True)
-class Packet:
-    """One packet on the air. source16: FFFE when the sender goes by its 64-bit address.
-    destination64 None: the packet goes to destination16. `body` is what a packet of the
-    firmware's own (kind other than data) asks or answers."""
-
-    family: str
-    kind: str
-    source64: int
-    source16: int
-    destination64: int | None
-    destination16: int
-    network: int
-    data: bytes
-    acknowledged: bool
-    overhead: int
-    key: bytes = b""
-    sequence: int = 0
-    options: int = 0
-    endpoints: Endpoints = Endpoints()
-    body: object = None
-
-    @property
-    def broadcast(self) -> bool:
-        return self.destination64 is None and self.destination16 == BROADCAST16
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a transmission ended: delivery status, retries, who acknowledged."""
-
-    status: int
-    retries: int = 0
-
-
-Done = Callable[[Outcome, int], None]
 
 
 class Transceiver:
@@ -85,10 +30,10 @@ class Transceiver:
         self.name = module.name
         self.position = position
         self.sensitivity_dbm = module.hardware.sensitivity_dbm
-        self.dropped = 0
+        self.dropped = 0  # packets that found the queue full
         self._queue: deque[tuple[Packet, Done]] = deque()
         self._attempt = 0
-        self._generation = 0
+        self._life = 0
         self._seen: OrderedDict[int, int] = OrderedDict()
 
     @property
@@ -103,7 +48,7 @@ class Transceiver:
         """Forget all that was under way."""
         self._queue.clear()
         self._seen.clear()
-        self._generation += 1
+        self._life += 1
 
     def send(self, packet: Packet, done: Done, now: int) -> None:
         """Transmit after what is already waiting; `done` hears the outcome. Full: dropped."""
@@ -113,63 +58,68 @@ class Transceiver:
             return
         self._queue.append((packet, done))
         if len(self._queue) == 1:
-            self._attempt = 0
-            self._try(now)
+            self._begin(now)
 
-    def _try(self, now: int) -> None:
+    def _begin(self, now: int) -> None:
+        self._attempt = 0
         if self.module.channel_is_noisy():
             self._hold_back(now)
-            return
+        else:
+            self._transmit(now)
+
+    def _transmit(self, now: int) -> None:
         packet, _ = self._queue[0]
-        generation = self._generation
-        size = packet.overhead + len(packet.data)
+        life = self._life
         signal = Signal(
             sender=self,
             band=self.band,
             frame=packet,
             power_at_1m_dbm=self.module.power_at_1m_dbm,
-            duration_ns=CSMA_NS + size * 8 * 1_000_000_000 // self.module.air_bps,
+            duration_ns=CSMA_NS + packet.size * 8 * 1_000_000_000 // self.module.air_bps,
             answer_ns=ACK_NS if packet.acknowledged else 0,
         )
 
         def sent(acknowledged: list[Radio], when: int) -> None:
-            if generation == self._generation:
-                self._sent(bool(acknowledged), when)
+            if life == self._life:
+                self._sent(acknowledged, when)
 
         self.module.air.transmit(signal, sent, now)
 
-    def _sent(self, acknowledged: bool, now: int) -> None:
+    def _sent(self, acknowledged: list[Radio], now: int) -> None:
         packet, _ = self._queue[0]
-        if acknowledged or not packet.acknowledged:
-            self._finish(Outcome(status.SUCCESS, self._attempt), now)
-        elif self._attempt < self.module.attempts(packet) - 1:
+        if acknowledged:
+            receiver = acknowledged[0]
+            assert isinstance(receiver, Transceiver)
+            self._finish(Outcome(status.SUCCESS, self._attempt, receiver=receiver.module), now)
+        elif self._attempt < packet.repeats - 1:
             self._attempt += 1
-            self._try(now)
-        else:
+            self._transmit(now)
+        elif packet.acknowledged:
             self.module.count("EA")
-            self._finish(Outcome(self.module.failure(packet), self._attempt), now)
+            self._finish(Outcome(self.module.addressing.failure(packet), self._attempt), now)
+        else:
+            self._finish(Outcome(status.SUCCESS), now)
 
     def _hold_back(self, now: int) -> None:
-        """The channel is never clear: five looks, one more try later, then failure."""
-        generation = self._generation
-        pause = CCA_NS + self.module.air.random.randint(1, 48) * MS
+        """The channel is not clear: five looks, five more 1 to 48 ms later, then failure."""
+        life = self._life
+        pause = self.module.air.random.randint(1, 48) * MS
 
-        def give_up(when: int) -> None:
-            if generation != self._generation:
+        def look_again(when: int) -> None:
+            if life != self._life:
                 return
             if self.module.channel_is_noisy():
                 self.module.count("EC")
-                self._finish(Outcome(status.CCA_FAILURE, self._attempt), when)
+                self._finish(Outcome(status.CCA_FAILURE), when)
             else:
-                self._try(when)
+                self._transmit(when)
 
-        self.module.air.call_at(now + pause + CCA_NS, give_up)
+        self.module.air.call_at(now + CCA_NS + pause + CCA_NS, look_again)
 
     def _finish(self, outcome: Outcome, now: int) -> None:
         _, done = self._queue.popleft()
-        self._attempt = 0
         if self._queue:
-            self._try(now)
+            self._begin(now)
         done(outcome, now)
 
     def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
@@ -182,7 +132,10 @@ class Transceiver:
         return packet.acknowledged
 
     def _repeated(self, packet: Packet) -> bool:
-        """Has this packet come before (its acknowledgement was lost)?"""
+        """Has this packet come before (its acknowledgement was lost, or it is sent several
+        times)? Without Digi's header that cannot be told."""
+        if not packet.header:
+            return False
         repeated = self._seen.get(packet.source64) == packet.sequence
         self._seen[packet.source64] = packet.sequence
         self._seen.move_to_end(packet.source64)

@@ -18,8 +18,8 @@ class BadValue(Exception):
 class Register:
     """One AT parameter: a number of `size` bytes, or (kind "text", "key") up to `size` bytes.
 
-    also: numbers allowed beside low..high. access: "rw", "r", or "w" for what cannot be read.
-    volatile: lives outside of WR, RE and AC; a restart brings the default back.
+    also: ranges of numbers allowed beside low..high. access: "rw", "r", or "w" for what cannot be
+    read. volatile: lives outside of WR, RE and AC; a restart brings the default back.
     """
 
     default: int | bytes
@@ -31,17 +31,21 @@ class Register:
     access: str = "rw"
     volatile: bool = False
 
-    def check(self, value: bytes) -> int | bytes:
-        """The value as stored; BadValue when it is not allowed."""
+    def parse(self, value: bytes) -> int | bytes:
+        """A value from a command, as stored; BadValue when it is not allowed."""
         if self.access == "r":
             raise BadValue("it can only be read")
+        return self.check(value if self.kind != "number" else int.from_bytes(value, "big"))
+
+    def check(self, value: int | bytes) -> int | bytes:
+        """The value as stored; BadValue when it is out of range."""
+        if isinstance(value, int):
+            return self._check_number(value)
         if self.kind == "text":
             return self._check_text(value)
-        if self.kind == "key":
-            if len(value) > self.size:
-                raise BadValue(f"a key has up to {self.size} bytes")
-            return value.rjust(self.size, b"\0")
-        return self.check_number(int.from_bytes(value, "big"))
+        if len(value) > self.size:
+            raise BadValue(f"a key has up to {self.size} bytes")
+        return value.rjust(self.size, b"\0")
 
     def _check_text(self, value: bytes) -> bytes:
         printable = all(0x20 <= byte < 0x7F for byte in value)
@@ -49,11 +53,13 @@ class Register:
             raise BadValue(f"up to {self.size} printable characters, the first not a space")
         return value
 
-    def check_number(self, number: int) -> int:
+    def _check_number(self, number: int) -> int:
         ranges = ((self.low, self.high), *self.also)
         if not any(low <= number <= high for low, high in ranges):
-            words = " or ".join(f"{low:X} to {high:X}" for low, high in ranges)
-            raise BadValue(f"{number:X} is not allowed; hexadecimal {words}")
+            words = " or ".join(
+                f"{low} to {high} (hex {low:X} to {high:X})" for low, high in ranges
+            )
+            raise BadValue(f"{number} is not allowed; {words}")
         return number
 
     def encode(self, value: int | bytes) -> bytes:
@@ -84,15 +90,14 @@ class Registers:
         except KeyError:
             raise BadCommand(f"no command {name}") from None
 
-    def set(self, name: str, value: bytes) -> None:
-        """Hold a new value; BadCommand, BadValue."""
-        register = self.register(name)
-        self._set[name] = register.check(value)
-        if register.volatile:
-            self._used[name] = self._set[name]
+    def hold(self, name: str, value: int | bytes) -> None:
+        """Set a checked value, to be used after `apply`."""
+        self._set[name] = value
+        if self.table[name].volatile:
+            self._used[name] = value
 
     def put(self, name: str, value: int | bytes) -> None:
-        """Write a value past all checks, in use at once (what the module itself knows)."""
+        """A value the module itself knows: past all checks, in use at once."""
         self._set[name] = self._used[name] = value
 
     def install(self, name: str, value: int | bytes) -> None:
@@ -101,13 +106,16 @@ class Registers:
         self._saved[name] = value
 
     def held(self, name: str) -> int | bytes:
-        """The value set last."""
+        """The value set last; BadCommand."""
         self.register(name)
         return self._set[name]
 
-    def number(self, name: str, missing: int = 0) -> int:
-        """The number in use; `missing` where this hardware has no such register."""
-        value = self._used.get(name, missing)
+    def __contains__(self, name: str) -> bool:
+        return name in self.table
+
+    def number(self, name: str) -> int:
+        """The number in use; 0 where this hardware has no such register."""
+        value = self._used.get(name, 0)
         assert isinstance(value, int)
         return value
 
@@ -119,7 +127,7 @@ class Registers:
 
     def apply(self) -> frozenset[str]:
         """Use what was set; the names that changed."""
-        changed = frozenset(n for n, value in self._set.items() if self._used[n] != value)
+        changed = frozenset(name for name, value in self._set.items() if self._used[name] != value)
         self._used.update(self._set)
         return changed
 
@@ -136,6 +144,4 @@ class Registers:
     def restart(self) -> None:
         """Use what was saved; volatile registers begin anew."""
         for name, register in self.table.items():
-            self._set[name] = self._used[name] = (
-                self._factory[name] if register.volatile else self._saved[name]
-            )
+            self.put(name, self._factory[name] if register.volatile else self._saved[name])

@@ -1,0 +1,112 @@
+"""WC2EC as its document puts it on the wire: three header bytes, then a body whose length
+follows from command and type. Numbers are little endian, as on the x86 both originals run on."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+REGISTER_SENSOR, SENSOR_DATA, ERROR = 0, 1, 127
+ENABLE_SENSOR, DISABLE_SENSOR, SET_VALUE, SET_SENSOR = 128, 129, 130, 131
+
+
+class Types(NamedTuple):
+    """WbNodeType numbers of one Webots version."""
+
+    distance_sensor: int
+    emitter: int
+    linear_motor: int
+    receiver: int
+    rotational_motor: int
+
+
+# The first version that has them.
+TYPES = {
+    "R2019a": Types(37, 38, 45, 51, 52),
+    "R2019b": Types(38, 39, 46, 52, 53),
+    "R2020b": Types(39, 40, 47, 53, 54),
+    "R2021b": Types(40, 41, 48, 54, 55),
+    "R2022b": Types(41, 42, 49, 55, 56),
+    "R2023b": Types(42, 43, 50, 56, 57),
+}
+
+
+def types_of(version: str) -> Types:
+    """ValueError for a version before the table."""
+    known = [first for first in TYPES if first <= version[:6]]
+    if not known or not version.startswith("R20"):
+        raise ValueError(f"{version!r} is no Webots version since R2019a")
+    return TYPES[known[-1]]
+
+
+def registration(number: int, index: int, name: bytes) -> bytes:
+    return bytes((REGISTER_SENSOR, number, index, len(name))) + name
+
+
+def value(command: int, number: int, index: int, amount: float) -> bytes:
+    """sensorData or setValue of one number."""
+    return struct.pack("<BBBd", command, number, index, amount)
+
+
+def bare(command: int, number: int, index: int) -> bytes:
+    """Error, enableSensor, disableSensor."""
+    return bytes((command, number, index))
+
+
+def received_packet(
+    number: int,
+    index: int,
+    channel: int,
+    strength: float,
+    direction: tuple[float, float, float],
+    data: bytes,
+) -> bytes:
+    """sensorData of a Receiver (extension)."""
+    head = struct.pack("<BBBi", SENSOR_DATA, number, index, channel)
+    return head + struct.pack("<ddddI", strength, *direction, len(data)) + data
+
+
+def message_size(buffer: bytes | bytearray, types: Types, *, extended: bool) -> int | None:
+    """Bytes of the message `buffer` begins with, 0 when that cannot be said yet, None when it is
+    none. extended: the starred commands and the packets of Emitter and Receiver too."""
+    if len(buffer) < 3:
+        return 0
+    command, number = buffer[0], buffer[1]
+    if command == REGISTER_SENSOR:
+        return 4 + buffer[3] if len(buffer) > 3 else 0
+    if extended and command in (ERROR, ENABLE_SENSOR, DISABLE_SENSOR):
+        return 3
+    if extended and (command, number) in _counted(types):
+        fixed = 3 + _counted(types)[command, number]
+        return fixed + int.from_bytes(buffer[fixed - 4 : fixed], "little") * (len(buffer) >= fixed)
+    body = _sizes(types, extended=extended).get((command, number))
+    return None if body is None else 3 + body
+
+
+def whole_messages(data: bytes, types: Types, *, extended: bool) -> list[bytes] | None:
+    """The messages a frame holds; None unless it holds nothing else."""
+    messages = []
+    while data:
+        size = message_size(data, types, extended=extended)
+        if not size or size > len(data):
+            return None
+        messages.append(data[:size])
+        data = data[size:]
+    return messages
+
+
+def _sizes(types: Types, *, extended: bool) -> dict[tuple[int, int], int]:
+    motors = (types.linear_motor, types.rotational_motor)
+    sizes = {(SENSOR_DATA, number): 8 for number in (types.distance_sensor, *motors)}
+    sizes |= {(SET_VALUE, number): 8 for number in motors}
+    if extended:
+        sizes |= {(SET_SENSOR, number): 32 for number in motors}
+        sizes[SET_SENSOR, types.distance_sensor] = 8
+        sizes[SET_SENSOR, types.emitter] = 12
+        sizes[SET_SENSOR, types.receiver] = 8
+    return sizes
+
+
+def _counted(types: Types) -> dict[tuple[int, int], int]:
+    """Bodies that end in a count (its 4 bytes included here) and so many bytes."""
+    return {(SET_VALUE, types.emitter): 8, (SENSOR_DATA, types.receiver): 40}

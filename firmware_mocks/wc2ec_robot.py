@@ -1,0 +1,210 @@
+"""A Webots robot whose controller serves WC2EC: the program of 2020, and a room to drive in.
+
+As the original C controller it registers every device in index order when somebody connects,
+enables its sensors, and each step of 20 ms sends what they show, then takes the commands that
+have come. It looks up a device by its id and no further at the type, sends nothing for motors,
+and knows setValue alone; `dialect: full` adds the rest of the document and packets. When the
+peer is gone its motors go to their defaults; it waits for the next one, where the original ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from firmware_mocks import _wc2ec_wire as wire
+from firmware_mocks._cobs_frames import FrameReader, frame
+from firmware_mocks._wc2ec_body import STEP_NS, Body
+from firmware_mocks._wc2ec_parameters import choice, number, settings_of
+from firmware_mocks.air import Air
+from firmware_mocks.base import MS, Mock
+
+SUMMARY = "a Webots robot with the original WC2EC controller: two wheels in a walled room"
+PARAMETERS: dict[str, str] = {
+    "position": "x, y in metres from a corner of the room, and the heading in radians",
+    "width": "of the room in metres (default 2.0)",
+    "depth": "of the room in metres (default 1.5)",
+    "sensors": "number of distance sensors, 3 to 250 (default 3: left, front, right)",
+    "lift": "whether it has a linear motor too: no, yes (default no, as the original has none)",
+    "dialect": "original, or full: the starred commands, motor values, an Emitter and a Receiver",
+    "frame": "none: TCP; cobs-crc16: a serial line (default none)",
+    "silence_ms": "on a serial line: silence that counts as a disconnect (default 500)",
+    "webots": "version whose node numbers it writes (default R2020a)",
+}
+DEFAULTS: dict[str, Any] = {
+    "width": 2.0,
+    "depth": 1.5,
+    "sensors": 3,
+    "lift": "no",
+    "dialect": "original",
+    "frame": "none",
+    "silence_ms": 500,
+    "webots": "R2020a",
+}
+
+REGISTER_NS = 1000 * MS
+LATEST_NS = 1000 * MS
+INPUT_BYTES = 64 * 1024
+UNSENT_BYTES = 256 * 1024
+
+
+def create(
+    name: str,
+    air: Air,
+    parameters: Mapping[str, Any],
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> Robot:
+    """A robot. position: as the parameter; (0, 0, 0) is the middle of the room. ValueError says
+    what is wrong with a parameter."""
+    values = settings_of(parameters, PARAMETERS)
+    values.setdefault("position", position)
+    return Robot(name, {**DEFAULTS, **values})
+
+
+class Robot(Mock):
+    """`connect` and `disconnect` are the TCP server's; `closing` asks the host to close the
+    connection. On a serial line it is there from the first `advance` on."""
+
+    def __init__(self, name: str, values: dict[str, Any]) -> None:
+        super().__init__(name)
+        self.closing = False
+        self.connected = False
+        self.steps = 0
+        self.stops = 0
+        self.stalled = 0
+        self._step_ns = 0
+        self._values = values
+        self._configure()
+
+    def _configure(self) -> None:
+        values = self._values
+        self.body = Body(values)
+        self._framed = choice(values, "frame", ("none", "cobs-crc16")) == "cobs-crc16"
+        self.network = "serial" if self._framed else "tcp-server"
+        self.uart.baud_rate = 115_200 if self._framed else 1_000_000_000  # TCP is not paced
+        self._silence_ns = round(number(values, "silence_ms", 1, 60_000) * MS)
+        self._input = bytearray()
+        self._frames = FrameReader()
+
+    def _forget(self) -> None:
+        """The state of one connection goes, and the motors to their defaults."""
+        self._input.clear()
+        self._frames.clear()
+        self.body.forget()
+
+    # --- the host -----------------------------------------------------------------------------
+
+    def connect(self, now: int) -> None:
+        """Somebody connected: register all devices and begin to step."""
+        self._forget()
+        self.connected, self.closing = True, False
+        self.uart.clear()
+        self._register(now)
+        self._step_ns = now + STEP_NS
+        self.timers.start("step", self._step_ns, self._step)
+
+    def disconnect(self, now: int) -> None:
+        """The peer is gone: the motors to their defaults, and wait for the next."""
+        if self.connected:
+            self.stops += 1
+        self.connected = self.closing = False
+        self.timers.clear()
+        self.uart.clear()
+        self._forget()
+
+    def reset(self, now: int) -> None:
+        self.disconnect(now)
+        self._configure()
+
+    def set(self, name: str, value: str) -> None:
+        """Takes effect at once, with the robot back at its start."""
+        values = {**self._values, **settings_of({name: value}, PARAMETERS)}
+        Robot(self.name, values)  # ValueError leaves this one as it was
+        self._values = values
+        self.closing = self.connected  # who is connected knows other devices
+        self._configure()
+
+    def describe(self) -> str:
+        way = "serial, COBS and CRC-16" if self._framed else "TCP"
+        return f"{len(self.body.devices)} devices on {way}, WC2EC {self._values['dialect']}"
+
+    def advance(self, now: int) -> None:
+        if self._framed and not self.connected:
+            self.connect(now)
+        super().advance(now)
+
+    def receive(self, data: bytes, now: int) -> None:
+        if not self.connected:
+            return
+        if not self._framed:
+            self._input += data
+        for message in self._frames.feed(data) if self._framed else ():
+            self._receive_frame(message, now)
+        if len(self._input) > INPUT_BYTES:
+            self._lose("flooded")
+
+    def _receive_frame(self, message: bytes, now: int) -> None:
+        """A good frame is the sign of life of a line; it holds whole messages."""
+        body = self.body
+        if wire.whole_messages(message, body.types, extended=body.full) is None:
+            self._lose("unknown")
+            return
+        self._input += message
+        self.timers.stop("register")
+        self.timers.start("silence", now + self._silence_ns, self._fall_silent)
+
+    # --- one step -----------------------------------------------------------------------------
+
+    def _step(self, now: int) -> None:
+        # On a fixed grid, without drift; after a pause of the host from now on.
+        late = now - self._step_ns > LATEST_NS
+        self._step_ns = (now if late else self._step_ns) + STEP_NS
+        self.timers.start("step", self._step_ns, self._step)
+        if self.uart.held(now) > UNSENT_BYTES:
+            self.stalled += 1  # the original's blocking send: its world stands still
+            return
+        self.steps += 1
+        self.body.step()
+        for message in self.body.show(now):
+            self._write(message, now)
+        while self._input and self._execute(now):
+            pass
+
+    def _execute(self, now: int) -> bool:
+        """Take one command from the input; false when none is whole."""
+        size = wire.message_size(self._input, self.body.types, extended=self.body.full)
+        if size is None or self._input[0] < 128:
+            self._lose("unknown")
+            return False
+        if not size or len(self._input) < size:
+            return False
+        answer = self.body.obey(bytes(self._input[:size]), now)
+        del self._input[:size]
+        if answer:
+            self._write(answer, now)
+        return True
+
+    def _lose(self, reason: str) -> None:
+        """The stream is lost: stop, and have the connection closed."""
+        self.body.counts[reason] += 1
+        self.stops += 1
+        self._forget()
+        if not self._framed:
+            self.closing = True
+            self.timers.clear()
+
+    # --- the line -----------------------------------------------------------------------------
+
+    def _register(self, now: int) -> None:
+        for message in self.body.registrations():
+            self._write(message, now)
+        if self._framed:
+            self.timers.start("register", now + REGISTER_NS, self._register)
+
+    def _fall_silent(self, now: int) -> None:
+        self.stops += 1
+        self._forget()
+        self._register(now)
+
+    def _write(self, message: bytes, now: int) -> None:
+        self.uart.write(frame(message) if self._framed else message, now)
