@@ -72,7 +72,7 @@ def _say(entry: dict[str, Any]) -> None:
     from hilgw.config.places import ConfigErrors, Diagnostic, printable
 
     for warning in entry["warnings"]:
-        sys.stderr.write(f"{Diagnostic(**warning)} (warning)\n")
+        sys.stderr.write(f"{Diagnostic(**warning)}\n")
     if entry["ok"]:
         print(f"{printable(entry['file'])}: ok")
     else:

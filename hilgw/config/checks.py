@@ -18,7 +18,7 @@ from hilgw.config.diagnose import descend
 from hilgw.config.document import Document
 from hilgw.config.mocks import check_node
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
-from hilgw.config.places import Diagnostic, Path, quoted, spell
+from hilgw.config.places import WARNING, Diagnostic, Path, quoted, spell
 from hilgw.config.references import check_references
 from hilgw.devices.fields import EmitterFields, ReceiverFields, line_difference, normalise
 from hilgw.errors import ConfigError
@@ -28,6 +28,7 @@ SCHEMES = ("loop",)  # of ports; everything without "://" is a path or a COM nam
 
 def check(document: Document, context: Context) -> list[Diagnostic]:
     """Adds errors to the document's problems; gives the warnings."""
+    check_references(document, context)
     checks = _Checks(document, context)
     checks.devices()
     checks.lines()
@@ -63,7 +64,7 @@ class _Checks:
 
     def warn(self, path: Path, what: str, fix: str = "") -> None:
         place = self.document.place_of_value(path)
-        self.warnings.append(Diagnostic.at(place, path, what, fix))
+        self.warnings.append(Diagnostic.at(place, path, what, fix, WARNING))
 
     def below(self, path: Path, dotted: str) -> Path:
         """The path `dotted` means below `path`. Keys may be numbers, and may have dots in them."""
@@ -123,18 +124,15 @@ class _Checks:
                 return
 
     def parts(self) -> None:
-        """Names in, and the own checks of, controllers and bodies."""
+        """The own checks of controllers and bodies."""
         for key, group in (("controller", plugins.CONTROLLERS), ("body", plugins.BODIES)):
             for path, part in self.made("robots", None, key):
-                check_references(self.document, part.settings, path, robot=path[:2])
                 self.own_check(path, group, part, part.settings)
 
     def adapters(self) -> None:
-        """Names in, line of, and the own checks of, adapters."""
+        """The lines and the own checks of adapters."""
         for path, adapter in self.made("adapters", None):
             common: StationSettings = adapter.common
-            check_references(self.document, common, path)
-            check_references(self.document, adapter.settings, path)
             try:
                 line_of(common)
             except ConfigError as error:

@@ -6,18 +6,26 @@ from typing import Any
 
 
 class Context:
-    """Which keys each mapping may have, and the object made from each that passed its checks.
+    """What each mapping may hold, and the object made from each that passed its checks.
 
     Mappings are known by identity; the document that holds them must outlive this object.
     """
 
     def __init__(self) -> None:
         self._keys: dict[int, dict[str, str]] = {}
+        self._parts: dict[int, tuple[type[Any], ...]] = {}
         self._made: dict[int, Any] = {}
 
-    def note_keys(self, mapping: Any, keys: dict[str, str]) -> None:
-        """keys: each allowed key with an example of its value, or nothing."""
+    def note_shape(
+        self, mapping: Any, keys: dict[str, str], parts: tuple[type[Any], ...] = ()
+    ) -> None:
+        """keys: each allowed key with an example of its value, or nothing. parts: the settings
+        dataclasses that declare them."""
         self._keys[id(mapping)] = keys
+        self._parts[id(mapping)] = parts
+
+    def parts(self, mapping: Any) -> tuple[type[Any], ...]:
+        return self._parts.get(id(mapping), ())
 
     def keys(self, mapping: Any) -> tuple[str, ...]:
         return tuple(self._keys.get(id(mapping), ()))

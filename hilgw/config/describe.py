@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -42,17 +41,18 @@ class Row:
         return f"{self.doc} [{about}]" if about else self.doc
 
 
-def rows(part: type[Any], prefix: str = "", leave_out: tuple[str, ...] = ()) -> list[Row]:
-    """Every setting of a dataclass, those of dataclasses inside it below their key."""
+def rows(part: type[Any], prefix: str = "", *, deep: bool = True) -> list[Row]:
+    """Every setting of a dataclass; deep: those of dataclasses inside it too, below their key."""
     hints = get_type_hints(part)
     found: list[Row] = []
     for field in dataclasses.fields(part):
         hint = hints[field.name]
-        if field.name in leave_out or is_tag(hint):
+        if is_tag(hint):
             continue
         key = prefix + field.name
         found.append(_row(key, hint, field))
-        found += _inner(key, hint)
+        if deep:
+            found += _inner(key, hint)
     return found
 
 
@@ -60,9 +60,9 @@ def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:
     metadata = field.metadata
     return Row(
         key=key,
-        type=type_in_words(hint),
+        type=" or ".join(map(str, metadata.get("choices", ()))) or type_in_words(hint),
         default=_default(field),
-        limits=_limits(metadata),
+        limits=bounds_in_words(metadata),
         unit=metadata.get("unit", ""),
         doc=metadata.get("doc", ""),
     )
@@ -70,7 +70,7 @@ def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:
 
 def _inner(key: str, hint: Any) -> Iterator[Row]:
     """The settings of the dataclasses a value may be."""
-    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    members: tuple[Any, ...] = get_args(hint) if _is_union(hint) else (hint,)
     classes: list[Any] = [member for member in members if dataclasses.is_dataclass(member)]
     if len(classes) > 1:
         tag, by_name = tags(tuple(classes))
@@ -81,9 +81,8 @@ def _inner(key: str, hint: Any) -> Iterator[Row]:
     for member in classes:
         written_as = getattr(member, "written_as", "")
         yield from rows(member, f"{key}.{written_as}." if written_as else f"{key}.")
-    inner: Any = get_args(hint)[1] if get_origin(hint) is dict else None
-    if dataclasses.is_dataclass(inner):
-        yield from rows(inner, f"{key}.NAME.")
+    if get_origin(hint) is dict:
+        yield from _inner(f"{key}.NAME", get_args(hint)[1])
 
 
 def summary_of(part: Any) -> str:
@@ -96,7 +95,7 @@ def type_in_words(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _WORDS:
         return _WORDS[hint]
-    if origin in (Union, UnionType):
+    if _is_union(hint):
         words = dict.fromkeys(type_in_words(member) for member in arguments if member != NoneType)
         return " or ".join(words)
     if origin is Literal:
@@ -106,6 +105,10 @@ def type_in_words(hint: Any) -> str:
     if origin in (tuple, list):
         return f"list of {_plural(type_in_words(arguments[0]))}"
     return "mapping"
+
+
+def _is_union(hint: Any) -> bool:
+    return get_origin(hint) in (Union, UnionType)
 
 
 def _plural(words: str) -> str:
@@ -121,13 +124,15 @@ def _default(field: dataclasses.Field[Any]) -> str:
         return "required"
     if value is None or value == "":
         return "not set"
-    written = plain(value)
-    if isinstance(written, bool | dict | list):
-        return json.dumps(written).replace('"', "")
-    return number(written) if isinstance(written, int | float) else str(written)
+    return _written(plain(value))
 
 
-def _limits(metadata: Mapping[str, Any]) -> str:
-    if choices := metadata.get("choices"):
-        return ", ".join(str(choice) for choice in choices)
-    return bounds_in_words(metadata)
+def _written(value: Any) -> str:
+    """Plain data as it would stand in the file, on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_written(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return number(value) if isinstance(value, int | float) else str(value)

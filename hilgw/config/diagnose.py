@@ -11,6 +11,8 @@ from hilgw.config.context import Context
 from hilgw.config.document import Document
 from hilgw.config.places import Diagnostic, Path, quoted, suggest
 
+MAX_ERRORS = 1000
+
 _WANTED = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -28,7 +30,7 @@ _WANTED = {
 def diagnose(error: ValidationError, document: Document, context: Context) -> list[Diagnostic]:
     """One line per error, silent about what was said already when the file was read."""
     found = []
-    for details in error.errors(include_url=False):
+    for details in error.errors(include_url=False)[:MAX_ERRORS]:
         path, is_key = _path(details["loc"])
         kind = details["type"]
         missing = kind == "missing" or (kind == "hilgw" and not _exists(document.data, path))

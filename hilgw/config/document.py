@@ -66,11 +66,13 @@ class _Open:
     """A mapping or list being read. path: None when what is read is not kept.
 
     key: the key whose value comes next; NO_KEY when a key comes next; SKIP: its value is not kept.
+    bracket: where its bracket stands, when it has one.
     """
 
     container: dict[Any, Any] | list[Any]
     path: Path | None
-    key: Any = None
+    key: Any
+    bracket: Place | None
 
 
 _NO_KEY = object()
@@ -101,7 +103,10 @@ class _Composer:
                 self.take(loader.get_event())
         except yaml.MarkedYAMLError as error:
             mark, what, fix = explain(error)
-            self.end(self.lines.place(mark.index if mark else 0), what, fix)
+            place = self.lines.place(mark.index if mark else 0)
+            if "<stream end>" in str(error.problem) and (opened := self.open_bracket()):
+                place, what, fix = opened
+            self.end(place, what, fix)
         except (ValueError, OverflowError):  # an escape such as "\UFFFFFFFF", an endless %YAML
             self.end(self.lines.place(loader.get_mark().index), "not valid YAML here")
         if self.documents == 0 and not self.document.syntax:
@@ -113,6 +118,14 @@ class _Composer:
         """A finding after which the rest of the text cannot be read."""
         self.document.problems.append(Diagnostic.at(place, (), what, fix))
         self.document.syntax = True
+
+    def open_bracket(self) -> tuple[Place, str, str] | None:
+        """The innermost bracket that is open, and what is said when it stays so."""
+        for item in reversed(self.stack):
+            if item.bracket is not None:
+                signs = "{}" if isinstance(item.container, dict) else "[]"
+                return item.bracket, f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
+        return None
 
     def take(self, event: Any) -> None:
         place = self.lines.place(event.start_mark.index)
@@ -231,10 +244,11 @@ class _Composer:
     def push(self, event: Any, path: Path | None) -> Any:
         mapping = isinstance(event, yaml.MappingStartEvent)
         container: dict[Any, Any] | list[Any] = {} if mapping else []
+        place = self.lines.place(event.start_mark.index)
         if len(self.stack) >= MAX_DEPTH:
-            place = self.lines.place(event.start_mark.index)
             self.end(place, f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation")
-        self.stack.append(_Open(container, path, _NO_KEY if mapping else None))
+        bracket = place if event.flow_style else None
+        self.stack.append(_Open(container, path, _NO_KEY if mapping else None, bracket))
         return container
 
     def attach(self, path: Path, value: Any) -> None:

@@ -33,7 +33,7 @@ def number(value: float) -> str:
 
 
 def bounds_in_words(metadata: Metadata) -> str:
-    """Such as "-1, or 0 to 6.28319"; empty when every number is allowed."""
+    """Such as "0 to 6.28319, or -1"; empty when every number is allowed."""
     low, above, high = metadata.get("ge"), metadata.get("gt"), metadata.get("le")
     if low is not None and high is not None:
         span = f"{number(low)} to {number(high)}"
@@ -46,7 +46,7 @@ def bounds_in_words(metadata: Metadata) -> str:
     else:
         span = f"up to {number(high)}" if high is not None else ""
     beside = ", ".join(number(value) for value in metadata.get("also", ()))
-    return f"{beside}, or {span}" if beside and span else span
+    return f"{span}, or {beside}" if beside and span else span
 
 
 def bounded(hint: type[int] | type[float], metadata: Metadata) -> Any:

@@ -20,7 +20,7 @@ BACKENDS = ("real", "mock", "loop", "replay:FILE")
 class MediumConfig:
     """The simulated space."""
 
-    seed: int = setting("seed of the noise", 1, ge=0, le=2**63)
+    seed: int = setting("seed of the noise", 1, ge=0, le=2**32 - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class NodeConfig:
 class AirConfig:
     """A space real signals share. Its nodes exist only with mocks."""
 
-    seed: int = setting("seed of what happens by chance in a mocked air", 1, ge=0, le=2**63)
+    seed: int = setting("seed of what happens by chance in a mocked air", 1, ge=0, le=2**32 - 1)
     loss: float = setting("share of frames a mocked air loses", 0.0, ge=0, le=1)
     nodes: dict[str, NodeConfig] = setting("mocks in this air by name", default_factory=dict)
 
@@ -84,13 +84,13 @@ class GatewayConfig:
 
     version: int = setting("version of this file format", choices=(1,), example=1)
     backend: str = setting(
-        "what stands behind the ports",
+        "what stands behind the ports: real, mock, loop or replay:FILE",
         "real",
         pattern=r"real|mock|loop|replay:.+",
         example="real, mock, loop or replay:FILE",
     )
     webots: str = setting(
-        "release whose rules apply (cone axis, node numbers)",
+        "release whose rules apply (cone axis, node numbers), such as R2025a",
         "R2025a",
         pattern=r"R20[0-9]{2}[a-z](-rev[0-9]+)?",
         example="R2025a",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,10 @@ Path = tuple[str | int, ...]
 
 _PLAIN = re.compile(r"[A-Za-z_][\w-]{0,79}")
 _SHOWN = 40
+_COMPARED = 500  # names; more would make a hostile file slow to refuse
+
+ERROR = "error"
+WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +39,20 @@ class Diagnostic:
     path: str
     message: str
     fix: str = ""
+    severity: str = ERROR
 
     @classmethod
-    def at(cls, place: Place, path: Path, message: str, fix: str = "") -> Diagnostic:
-        return cls(printable(place.file), place.line, place.column, spell(path), message, fix)
+    def at(
+        cls, place: Place, path: Path, message: str, fix: str = "", severity: str = ERROR
+    ) -> Diagnostic:
+        return cls(
+            printable(place.file), place.line, place.column, spell(path), message, fix, severity
+        )
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        parts = [where, self.path, self.message] if self.path else [where, self.message]
-        text = ": ".join(parts)
+        severity = self.severity if self.severity != ERROR else ""
+        text = ": ".join(part for part in (where, severity, self.path, self.message) if part)
         return f"{text}; {self.fix}" if self.fix else text
 
 
@@ -89,11 +99,11 @@ def spell(path: Path) -> str:
 
 def suggest(name: object, known: Iterable[str]) -> str:
     """What to do about a name that does not exist: the nearest one, or all there are."""
-    names = [str(item) for item in known]
+    names = [str(item)[:80] for item in itertools.islice(known, _COMPARED)]
     folded = {item.lower().replace("_", "").replace("-", ""): item for item in reversed(names)}
     wanted = str(name)[:80]
     plain = wanted.lower().replace("_", "").replace("-", "")
-    near = difflib.get_close_matches(plain, folded, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(plain, folded, n=1, cutoff=0.6 if len(plain) > 3 else 0.5)
     if near:
         return f"did you mean {quoted(folded[near[0]])}?"
     if not names:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from hilgw.config.context import Context
 from hilgw.config.diagnose import descend
 from hilgw.config.document import Document
 from hilgw.config.places import Path, quoted, suggest
@@ -14,45 +15,48 @@ _SECTIONS = {"robot": "robots", "adapter": "adapters", "air": "airs"}
 _NODES = {"emitter": "Emitter", "receiver": "Receiver"}
 
 
-def check_references(document: Document, settings: Any, path: Path, robot: Path = ()) -> None:
-    """Report each name in `settings` (made from what stands at `path`) that does not exist.
-
-    robot: the path of the robot these settings belong to, when they belong to one.
-    """
-    for below, refers, name in _references(settings):
-        at = path + below
-        if document.is_bad(at) or not name:
+def check_references(document: Document, context: Context) -> None:
+    """Report each name that does not exist, also beside settings that are wrong otherwise."""
+    for path, refers, name in _references(document.data, context, ()):
+        if document.is_bad(path) or not name:
             continue
-        place = document.place_of_value(at)
         if refers in _NODES:
-            problem = _find_device(document, robot, refers, name)
+            problem = _find_device(document, path[:2], refers, name)
         else:
             section = descend(document.data, (_SECTIONS[refers],))
-            problem = _find(section, refers, name)
+            problem = _find(section, refers, name, _SECTIONS[refers])
         if problem:
-            document.report(place, at, *problem)
+            document.report(document.place_of_value(path), path, *problem)
 
 
-def _references(settings: Any) -> Iterator[tuple[Path, str, str]]:
-    """Every name in a settings dataclass: where it stands, what it refers to, the name."""
-    for field in dataclasses.fields(settings):
-        value = getattr(settings, field.name)
-        refers = field.metadata.get("refers")
-        if refers and isinstance(value, str):
-            yield (field.name,), refers, value
-        elif refers and isinstance(value, dict | tuple):
-            pairs = value.items() if isinstance(value, dict) else enumerate(value)
-            yield from (((field.name, key), refers, name) for key, name in pairs)
-        elif dataclasses.is_dataclass(value):
-            for below, inner, name in _references(value):
-                yield (field.name, *below), inner, name
+def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path, str, str]]:
+    """Every name below a mapping of the file: where it stands, what it refers to, the name."""
+    if not isinstance(data, dict):
+        return
+    declared = {
+        field.name: field.metadata.get("refers")
+        for part in context.parts(data)
+        for field in dataclasses.fields(part)
+    }
+    for key, value in data.items():
+        if refers := declared.get(key):
+            yield from _names(value, refers, (*path, key))
+        else:
+            yield from _references(value, context, (*path, key))
 
 
-def _find(section: Any, what: str, name: str) -> tuple[str, str] | None:
+def _names(value: Any, refers: str, path: Path) -> Iterator[tuple[Path, str, str]]:
+    pairs: list[tuple[Path, Any]] = [(path, value)]
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        pairs = [((*path, key), item) for key, item in items]
+    yield from ((at, refers, item) for at, item in pairs if isinstance(item, str))
+
+
+def _find(section: Any, what: str, name: str, where: str) -> tuple[str, str] | None:
     names = section if isinstance(section, dict) else {}
     if name in names:
         return None
-    where = _SECTIONS.get(what, "devices")
     fix = suggest(name, names) if names else f"write it under `{where}:`"
     return f"there is no {what} called {quoted(name)}", fix
 
@@ -64,9 +68,7 @@ def _find_device(document: Document, robot: Path, refers: str, name: str) -> tup
     if node in _NODES.values() and node != _NODES[refers]:
         fitting = [key for key in devices if descend(devices, (key, "node")) == _NODES[refers]]
         what = (
-            "is an Emitter, not a Receiver"
-            if refers == "receiver"
-            else "is a Receiver, not an Emitter"
+            "an Emitter, not a Receiver" if refers == "receiver" else "a Receiver, not an Emitter"
         )
-        return f"{quoted(name)} {what}", suggest(name, fitting)
-    return _find(devices, "device of this robot", name)
+        return f"{quoted(name)} is {what}", suggest(name, fitting)
+    return _find(devices, "device of this robot", name, "devices")

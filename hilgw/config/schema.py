@@ -90,7 +90,7 @@ class _Builder:
 
     def __call__(self, value: Any, handler: Any, info: Any) -> Any:
         context: Context = info.context
-        context.note_keys(value, self._keys)
+        context.note_shape(value, self._keys, self._parts)
         checked = handler(value)
         try:
             made = self._make(*(self._instance(part, checked) for part in self._parts))
@@ -219,7 +219,7 @@ def _wrapped(hint: Any, key: str) -> Any:
     model = create_model(hint.__name__ + "Key", __base__=_Closed, **fields)
 
     def unwrap(value: Any, handler: Any, info: Any) -> Any:
-        info.context.note_keys(value, {key: "{...}"})
+        info.context.note_shape(value, {key: "{...}"})
         return getattr(handler(value), PREFIX + key)
 
     return Annotated[model, WrapValidator(unwrap)]

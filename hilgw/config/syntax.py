@@ -32,8 +32,6 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
         r"use single quotes, or \\ for a backslash",
     ),
     ("escape sequence of", "", "an escape with too few hexadecimal digits", "complete it"),
-    ("<stream end>", "flow sequence", "'[' is not closed", "close it with ']'"),
-    ("<stream end>", "flow mapping", "'{' is not closed", "close it with '}'"),
     ("expected ',' or ']'", "", "this cannot follow in a list", "write ',' or ']' before it"),
     ("expected ',' or '}'", "", "this cannot follow in a mapping", "write ',' or '}' before it"),
     ("expected <block end>", "", "the indentation does not fit", "align it with the keys above"),

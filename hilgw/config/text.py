@@ -11,8 +11,9 @@ from hilgw.config.places import ConfigErrors, Diagnostic, Place
 
 MAX_BYTES = 1 << 20
 
+# Control characters, a mark of byte order inside the text, and what ends a line in YAML 1.1 alone.
 NOT_TEXT = re.compile(
-    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 _LINE_END = re.compile("\r\n|\n|\r")
 _WIDE_BOMS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
