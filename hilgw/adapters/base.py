@@ -254,14 +254,21 @@ class Session(Protocol):
         """A frame in words, for people; never raises."""
 
 
+Problem = tuple[str, str, str]  # path below the adapter, what is wrong, what to do
+SettingsClass = type[Any]
+
+
 class Adapter(Protocol):
     """What `hilgw.adapters.NAME` exports as `ADAPTER`."""
 
     kind: ClassVar[str]
     type: ClassVar[str]  # Webots' Emitter.type this hardware is
     summary: ClassVar[str]
-    Settings: ClassVar[type[Any]]
+    Settings: ClassVar[SettingsClass]
     limits: ClassVar[Limits]
+
+    def check(self, settings: Any, common: Any) -> list[Problem]:
+        """What the limits of single settings cannot say."""
 
     def session(self, settings: Any, common: Any) -> Session:
         """A session for these settings; `common` is the StationSettings all adapters share."""

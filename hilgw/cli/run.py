@@ -71,6 +71,9 @@ def run(args: argparse.Namespace) -> int:
     loaded = load_config(
         config_path, getattr(args, "overrides", []), getattr(args, "backend", None)
     )
+    ready_file = getattr(args, "ready_file", None)
+    if ready_file is not None:
+        Path(ready_file).unlink(missing_ok=True)
     for warning in loaded.warnings:
         sys.stderr.write(f"{warning}\n")
     return asyncio.run(_run(args, loaded.config, out))
@@ -116,8 +119,6 @@ async def _serve(
     from hilgw.engine.control import ControlServer
 
     ready_file = getattr(args, "ready_file", None)
-    if ready_file is not None:
-        Path(ready_file).unlink(missing_ok=True)
     if not getattr(args, "quiet", False):
         for line in gateway.description:
             terminal.line(line)

@@ -47,8 +47,7 @@ def environment(cwd: Path, **env: str) -> dict[str, str]:
     """Each test has its own control folder, and the checkout's package."""
     folder = cwd / "run"
     folder.mkdir(mode=0o700, exist_ok=True)
-    base = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": str(ROOT), **env}
-    return base
+    return {**os.environ, "XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": str(ROOT), **env}
 
 
 def report_of(cwd: Path, *arguments: str, timeout_s: float = 60) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -69,7 +68,7 @@ async def stop(task: asyncio.Task[None]) -> None:
 
 
 def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(tmp_path: Path) -> None:
@@ -246,7 +245,8 @@ def test_a_silent_peer_is_tried_again_with_growing_pauses() -> None:
         rig.station.session = SilentSession()
         task = asyncio.create_task(rig.supervisor.run())
         await until(lambda: rig.supervisor.opened == 4)
-        backoffs = [r for s, r in zip(rig.log.states, rig.log.reasons) if s is State.BACKOFF]
+        entered = zip(rig.log.states, rig.log.reasons, strict=True)
+        backoffs = [reason for state, reason in entered if state is State.BACKOFF]
         assert "next try in 0.1 s" in backoffs[0]
         assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
         assert isinstance(rig.supervisor.last_error, PeerError)
