@@ -62,9 +62,8 @@ class Cobs(Delimited):
         self._seal = checksum.seal
         self._lead = b"\0" if settings.leading_delimiter else b""
         self.max_encoded += len(self._lead)
-        # Good frames are told by one comparison where the CRC over everything is a constant;
-        # where it is none, that comparison never holds and each frame takes the careful way.
-        self._quick: tuple[Update, int, int, int] = (_never, 0, 0, 0)
+        # Where the CRC over a good frame and its CRC is a constant, one comparison tells.
+        self._quick: tuple[Update, int, int, int] | None = None
         if checksum.crc and checksum.residue is not None:
             crc = checksum.crc
             self._quick = (crc.update, crc.start, checksum.residue, -checksum.size)
@@ -81,8 +80,9 @@ class Cobs(Delimited):
 
     def feed(self, data: bytes, now: int = 0) -> list[bytes]:
         frame, found, more = data.partition(b"\0")
-        if found and not more and not self._rest and not self._skipping:
-            update, start, residue, tail = self._quick
+        quick = self._quick
+        if found and not more and quick and not self._rest and not self._skipping:
+            update, start, residue, tail = quick
             try:
                 sealed = _decode(frame)
             except cobs.DecodeError:
@@ -95,6 +95,8 @@ class Cobs(Delimited):
 
     def _unwrap_all(self, frames: list[bytes]) -> list[bytes]:
         """All at once while all are good, which is nearly always; else each with its reason."""
+        if not self._quick:
+            return super()._unwrap_all(frames)
         update, start, residue, tail = self._quick
         try:
             payloads = [s[:tail] for s in map(_decode, frames) if update(s, start) == residue]
@@ -123,10 +125,6 @@ class Cobs(Delimited):
         if not self._checksum.holds(sealed):
             return BAD_CRC
         return sealed[: len(sealed) - self._checksum.size]
-
-
-def _never(data: bytes, start: int) -> int:
-    return -1
 
 
 FRAMING: FramingClass = Cobs

@@ -51,7 +51,8 @@ class LengthSettings:
     crc_from: Literal["length", "sync"] = setting(
         "where the bytes under the CRC begin", "length", choices=("length", "sync")
     )
-    max_payload: int = setting("longest packet", 4096, ge=1, le=LONGEST_PAYLOAD, unit="byte")
+    # Shorter than elsewhere: noise full of syncs costs one CRC over such a frame for each.
+    max_payload: int = setting("longest packet", 1024, ge=1, le=LONGEST_PAYLOAD, unit="byte")
     timeout_ms: float = setting(
         "silence after which a half frame is given up", 100.0, gt=0, le=60_000, unit="ms"
     )

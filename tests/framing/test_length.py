@@ -55,7 +55,7 @@ def test_the_search_goes_on_behind_a_false_sync() -> None:
 def test_the_deadline_frees_a_half_frame_and_the_good_one_it_swallowed() -> None:
     length = create("length")
     good = length.encode(b"good")
-    assert length.feed(b"\xaa\x55\x0f\xff" + good + good[:5], 5 * MS) == []
+    assert length.feed(b"\xaa\x55\x03\xff" + good + good[:5], 5 * MS) == []
     assert length.next_deadline() == 105 * MS
     assert length.expire(105 * MS - 1) == []
     assert length.expire(105 * MS) == [b"good"]
