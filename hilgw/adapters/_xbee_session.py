@@ -24,7 +24,7 @@ from hilgw.adapters.base import (
     Transmission,
 )
 from hilgw.errors import FrameError
-from hilgw.framing.xbee_api import Decoder, encode
+from hilgw.framing.xbee_api import FROM_MODULE, Decoder, encode
 from hilgw.medium.packet import Packet
 
 # What the smallest UART buffer (174 bytes, S2C) takes before CTS falls, 17 bytes from full:
@@ -54,7 +54,7 @@ class XBeeSession:
         self._route = route_for(settings, common)
         self.channels = self._route.channels
         self.unknown_statuses = 0
-        self._decoder = Decoder(self._escaped)
+        self._decoder = Decoder(self._escaped, types=FROM_MODULE)
         self._bad_frames = 0
         self._gap_deadline: int | None = None
         self._handshake: Handshake | None = None

@@ -74,11 +74,14 @@ class XBeeAdapter:
 
     def mock(self, settings: XBeeSettings, common: StationSettings) -> MockSpec:
         """A module that answers at these rates; what the handshake sets is left to it."""
-        parameters: dict[str, Any] = {"AP": str(settings.api_mode), "BD": f"{common.baudRate:X}"}
-        if common.baudRate in RATES:
-            parameters["BD"] = f"{RATES.index(common.baudRate):X}"
+        rate = common.baudRate
+        parameters: dict[str, Any] = {
+            "AP": settings.api_mode,
+            "BD": RATES.index(rate) if rate in RATES else rate,
+        }
         if settings.module:
-            parameters["SH"], parameters["SL"] = settings.module[:8], settings.module[8:]
+            parameters["SH"] = int(settings.module[:8], 16)
+            parameters["SL"] = int(settings.module[8:], 16)
         return MockSpec("xbee", parameters)
 
 

@@ -8,6 +8,8 @@ checksum are computed before that.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from hilgw.errors import FrameError
 
 START = 0x7E
@@ -16,6 +18,8 @@ OVERHEAD = 4  # start, length, checksum
 
 # Longest frame data taken for possible: 256 bytes of RF data and an explicit header fit well.
 MAX_LENGTH = 512
+
+FROM_MODULE = range(0x80, 0xC0)  # first byte (frame type) of what a module sends
 
 # 7D must be escaped first and unescaped last: the other pairs contain it.
 _PAIRS = ((b"\x7e", b"\x7d\x5e"), (b"\x11", b"\x7d\x31"), (b"\x13", b"\x7d\x33"))
@@ -51,13 +55,21 @@ class Decoder:
     dropped_bytes: bytes that belong to no good frame. bad_frames: starts that were given up, for
     an impossible length, a wrong checksum, or an end that never came. `pending` bytes wait for
     the rest of their frame, at most one frame's worth; call `flush` when it stays away too long.
+    types: the first bytes that frame data may have; None: any. In API mode 1 it unmasks most
+    false starts at once, where length and checksum need the bytes of frames that follow.
     """
 
-    __slots__ = ("_escaped", "_limit", "_rest", "bad_frames", "dropped_bytes")
+    __slots__ = ("_escaped", "_limit", "_rest", "_types", "bad_frames", "dropped_bytes")
 
-    def __init__(self, escaped: bool = False, max_length: int = MAX_LENGTH) -> None:
+    def __init__(
+        self,
+        escaped: bool = False,
+        max_length: int = MAX_LENGTH,
+        types: Container[int] | None = None,
+    ) -> None:
         self._escaped = escaped
         self._limit = max_length
+        self._types = types
         self._rest = b""
         self.dropped_bytes = 0
         self.bad_frames = 0
@@ -85,11 +97,11 @@ class Decoder:
         self._rest = b""
 
     def _feed_raw(self, data: bytes) -> list[bytes]:
-        # In API mode 1 a 7E inside a frame is data: a start is given up only when its length is
-        # impossible or its checksum wrong, and the search goes on at the very next byte.
+        # In API mode 1 a 7E inside a frame is data: a start is given up only when its length or
+        # type is impossible or its checksum wrong, and the search goes on at the very next byte.
         buffer = self._rest + data
         size = len(buffer)
-        limit = self._limit
+        limit, types = self._limit, self._types
         frames: list[bytes] = []
         position = 0
         while True:
@@ -105,13 +117,14 @@ class Decoder:
             length = buffer[start + 1] << 8 | buffer[start + 2]
             if 0 < length <= limit:
                 end = start + length + 4
-                if end > size:
-                    break
                 body = buffer[start + 3 : end]
-                if sum(body) & 0xFF == 0xFF:
-                    frames.append(body[:-1])
-                    position = end
-                    continue
+                if types is None or not body or body[0] in types:
+                    if end > size:
+                        break
+                    if sum(body) & 0xFF == 0xFF:
+                        frames.append(body[:-1])
+                        position = end
+                        continue
             self.bad_frames += 1
             self.dropped_bytes += 1
             position = start + 1
@@ -146,6 +159,8 @@ class Decoder:
         length = body[0] << 8 | body[1]
         end = length + 3
         good = 0 < length <= self._limit
+        if good and self._types is not None and len(body) > 2:
+            good = body[2] in self._types
         if good and len(body) < end:
             return False
         if good and sum(body[2:end]) & 0xFF == 0xFF:

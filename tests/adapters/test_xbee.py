@@ -135,6 +135,29 @@ def test_frames_ahead_fit_the_modules_uart_buffer() -> None:
     assert isinstance(bench.send(bytes(20)), Transmission)
 
 
+@pytest.mark.parametrize("end", ["statuses", "timeouts", "reset", "close"])
+def test_room_in_the_uart_buffer_comes_back_whole(end: str) -> None:
+    bench = ready(window=16)
+
+    def fill() -> int:
+        count = 0
+        while bench.send(bytes(20)) is not None:
+            count += 1
+        return count
+
+    first = fill()
+    if end == "statuses":
+        bench.frames(*(f"89{index + 1:02X}00" for index in range(first)))
+    elif end == "timeouts":
+        bench.pass_time(4)
+    elif end == "reset":
+        bench.frames("8A00")
+    else:
+        bench.take(bench.session.close())
+        bench.open()
+    assert fill() == first > 1
+
+
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=1200))
 @settings(max_examples=15)
 def test_frame_ids_rotate_and_none_outstanding_is_used_again(answers: list[int]) -> None:
@@ -240,7 +263,7 @@ def test_corrupt_frames_are_counted_one_by_one() -> None:
 def test_a_frame_cut_short_is_given_up_when_the_line_is_silent() -> None:
     bench = ready()
     good = frame(f"81 1234 28 00 {PING}")
-    assert bench.hear(b"\x7e\x01\x00" + good) == []
+    assert bench.hear(b"\x7e\x01\x00\x81" + good) == []
     bench.pass_time(0.25)  # modules and USB pause for less
     assert bench.events == []
     events = bench.pass_time(0.1)
@@ -493,9 +516,11 @@ def test_the_address_of_every_fresh_module_is_no_source() -> None:
 def test_the_mock_is_what_the_settings_describe() -> None:
     common = StationSettings(port="/dev/null", channel=12, baudRate=115200)
     plain = ADAPTER.mock(ADAPTER.Settings(api_mode=2), common)
-    assert plain == MockSpec("xbee", {"AP": "2", "BD": "7"})
+    assert plain == MockSpec("xbee", {"AP": 2, "BD": 7})
     named = ADAPTER.mock(ADAPTER.Settings(module=SERIAL), common)
-    assert (named.parameters["SH"], named.parameters["SL"]) == (SERIAL[:8], SERIAL[8:])
+    assert (named.parameters["SH"], named.parameters["SL"]) == (0x0013A200, 0x41424344)
+    odd = ADAPTER.mock(ADAPTER.Settings(), StationSettings(port="/dev/null", baudRate=31250))
+    assert odd.parameters["BD"] == 31250
 
 
 def test_limits_are_stated() -> None:

@@ -170,6 +170,20 @@ def test_nothing_is_written_in_the_guard_time_behind_plus_plus_plus() -> None:
     assert bench.now - plus > SECOND
 
 
+def test_ok_may_come_after_the_modules_own_guard_time() -> None:
+    module = FakeModule(0)
+    module.silent = True
+    bench = Bench(module)
+    bench.open()
+    while bench.written[-1][1] != b"+++":
+        bench.pass_time(0.1)
+    bench.pass_time(1.5)
+    module.silent = False
+    bench.hear(b"O")
+    bench.hear(b"K\r")
+    assert "transparent" in str(error_of(bench))
+
+
 def test_command_mode_without_an_answer_to_atap_is_a_peer_error() -> None:
     class Mute(FakeModule):
         def _command_mode(self, wire: bytes) -> bytes:
@@ -316,9 +330,9 @@ def test_answers_that_were_not_asked_for_change_nothing() -> None:
     bench.module.deaf_for = 1
     bench.open()
     before = bench.session.next_deadline()
-    assert bench.frames("8809 4150 00 02", "8801 4856 00 99", "890100", "8A02", "95", "42") == [
+    assert bench.frames("8809 4150 00 02", "8801 4856 00 99", "890100", "8A02", "95", "AB") == [
         Notice("frame ignored: frame type 95 is cut short"),
-        Notice("frame ignored: frame type 42 is not known"),
+        Notice("frame ignored: frame type AB is not known"),
     ]
     assert bench.session.next_deadline() == before
 
@@ -337,7 +351,7 @@ def test_opening_again_begins_from_nothing() -> None:
     bench = Bench()
     bench.module.deaf_for = 1
     bench.open()
-    bench.hear(frame("8801 4150 00 01")[:5])
+    bench.hear(frame("81 1234 28 00" + "55" * 100)[:9])
     assert isinstance(bench.open()[-1], Ready)
     assert bench.session.next_deadline() is None
 

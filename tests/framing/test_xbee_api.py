@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hilgw.errors import FrameError
-from hilgw.framing.xbee_api import MAX_LENGTH, Decoder, encode
+from hilgw.framing.xbee_api import FROM_MODULE, MAX_LENGTH, Decoder, encode
 
 MANUAL = [
     ("8A00", "7E00028A0075"),
@@ -117,6 +117,7 @@ def test_a_flipped_bit_is_no_frame_and_the_next_one_is(
 ) -> None:
     follower = b"\x8a\x00"
     wire = bytearray(encode(data, escaped))
+    assume(escaped or 0x7E not in wire[1:])  # a false start inside may take the follower along
     at = 3 + place % (len(wire) - 3) if len(wire) > 3 else 3
     wire[at] ^= 1 << bit
     decoder = Decoder(escaped)
@@ -131,8 +132,38 @@ def test_a_truncated_frame_costs_itself_only(data: bytes, keep: int, escaped: bo
     head = wire[: keep % len(wire)]
     followers = [b"\x8a\x00", b"\x89\x01\x00", b"\x81\x00\x01\x28\x00hello"]
     stream = head + b"".join(encode(follower, escaped) for follower in followers)
+    if not escaped:  # the sum over other frames' bytes may come out right: no decoder can know
+        starts = [at for at in range(len(head)) if head[at] == 0x7E]
+        ends = [at + 4 + int.from_bytes(stream[at + 1 : at + 3], "big") for at in starts]
+        assume(
+            all(sum(stream[a + 3 : e]) & 0xFF != 0xFF for a, e in zip(starts, ends, strict=True))
+        )
     decoder = Decoder(escaped)
     assert (decoder.feed(stream) + decoder.flush())[-3:] == followers
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_frame_without_data_is_none(escaped: bool) -> None:
+    decoder = Decoder(escaped)
+    assert decoder.feed(bytes.fromhex("7E0000FF") + encode(b"\x8a\x00", escaped)) == [b"\x8a\x00"]
+    assert decoder.bad_frames == 1
+
+
+@given(st.lists(frame_data, min_size=1, max_size=5), st.integers(1, 9), modes)
+def test_good_frames_in_any_chunks(data: list[bytes], size: int, escaped: bool) -> None:
+    stream = b"".join(encode(item, escaped) for item in data)
+    decoder = Decoder(escaped)
+    chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
+    assert [frame for chunk in chunks for frame in decoder.feed(chunk)] == data
+    assert (decoder.pending, decoder.dropped_bytes, decoder.bad_frames) == (0, 0, 0)
+
+
+def test_an_escape_split_from_its_byte() -> None:
+    wire = encode(b"\x81", escaped=True)
+    assert wire[-2:] == b"\x7d\x5e"  # the checksum
+    decoder = Decoder(True)
+    assert decoder.feed(wire[:-1]) == []
+    assert decoder.feed(wire[-1:]) == [b"\x81"]
 
 
 def test_a_false_start_waits_only_until_flush() -> None:
@@ -140,6 +171,26 @@ def test_a_false_start_waits_only_until_flush() -> None:
     assert decoder.feed(b"\x7e\x00\x50" + encode(b"\x8a\x00") + encode(b"\x8a\x06")) == []
     assert decoder.flush() == [b"\x8a\x00", b"\x8a\x06"]
     assert (decoder.pending, decoder.bad_frames, decoder.dropped_bytes) == (0, 1, 3)
+
+
+def test_types_unmask_a_false_start_at_once() -> None:
+    good = encode(b"\x8a\x00") + encode(b"\x89\x01\x00")
+    cut_off = b"\x7e\x00\x0c"  # and the sum over the two frames that follow is right
+    assert Decoder().feed(cut_off + good + b"\x75") != [b"\x8a\x00", b"\x89\x01\x00"]
+    for false_start in (cut_off, b"\x7e\x00\x7e\x00", b"\x7e\x01", b"\x7e\x00\x10\x10"):
+        decoder = Decoder(types=FROM_MODULE)
+        assert decoder.feed(false_start + good) == [b"\x8a\x00", b"\x89\x01\x00"]
+        assert decoder.dropped_bytes == len(false_start)
+
+
+@given(st.binary(max_size=200), st.integers(1, 9), modes)
+def test_types_keep_chunking_without_effect(stream: bytes, size: int, escaped: bool) -> None:
+    whole, parts = (Decoder(escaped, types=FROM_MODULE) for _ in range(2))
+    expected = whole.feed(stream) + whole.flush()
+    chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
+    assert [frame for chunk in chunks for frame in parts.feed(chunk)] + parts.flush() == expected
+    assert parts.bad_frames == whole.bad_frames
+    assert all(frame[0] in FROM_MODULE for frame in expected)
 
 
 def test_a_start_inside_a_frame_is_data_in_mode_1_and_a_start_in_mode_2() -> None:
