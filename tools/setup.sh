@@ -38,9 +38,9 @@ want_compiler() {
 }
 
 setup() { # extras
-    wanted="$1 $(cksum <pyproject.toml)"
-    stamp=.venv/hilgw$1
-    if [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && [ -x .venv/bin/hilgw ]; then return; fi
+    wanted=$(cksum <pyproject.toml)
+    stamp=.venv/set-up$1
+    if [ -x .venv/bin/hilgw ] && [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then return; fi
     need_python
     want_compiler
     say "setting up .venv (once; takes about a minute)"
@@ -49,5 +49,5 @@ setup() { # extras
         say "the set-up failed; see above. Is the package index reachable?"
         exit 1
     }
-    printf '%s\n' "$wanted" >"$stamp"
+    printf '%s\n' "$wanted" | tee .venv/set-up >"$stamp"
 }

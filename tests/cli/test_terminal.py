@@ -1,0 +1,112 @@
+"""The terminal: escaped bytes, bounded lines, colours only where they belong."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from hilgw.cli.terminal import PACKETS_PER_S, TROUBLES_PER_S, RateLimit, Terminal
+from hilgw.cli.text import Style, duration, escape, use_colour
+from hilgw.engine.observer import State
+from hilgw.medium.packet import Packet
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def terminal(out: io.StringIO, clock: Clock, **kwargs: bool) -> Terminal:
+    return Terminal(out, clock=clock, **kwargs)
+
+
+def packet(data: bytes = b"x") -> Packet:
+    return Packet(data, 5, "radio", "rover.tx", "rover")
+
+
+def test_no_byte_of_a_packet_reaches_the_terminal_raw() -> None:
+    out = io.StringIO()
+    terminal(out, Clock()).transmitted(packet(bytes(range(256))), ["a"], None)
+    assert all(character == "\n" or 32 <= ord(character) < 127 for character in out.getvalue())
+
+
+def test_escape_cuts_long_payloads_and_keeps_ascii() -> None:
+    assert escape(b'a"\\\x00\xff') == '"a\\x22\\x5c\\x00\\xff"'
+    assert escape(b"x" * 100, 4) == '"xxxx"...'
+
+
+def test_a_flood_is_counted_not_shown() -> None:
+    out, clock = io.StringIO(), Clock()
+    shown = terminal(out, clock)
+    for _ in range(1000):
+        shown.transmitted(packet(), ["a"], None)
+        shown.refused("xb", "overflow", "full")
+    assert out.getvalue().count("\n") == PACKETS_PER_S + TROUBLES_PER_S
+    clock.now += 1
+    shown.transmitted(packet(), ["a"], None)
+    assert f"{1000 - PACKETS_PER_S} more packets" in out.getvalue()
+
+
+def test_the_rate_limit_counts_each_second_anew() -> None:
+    limit = RateLimit(2)
+    assert [limit.admit(0.1 * n) for n in range(4)] == [True, True, False, False]
+    assert limit.admit(1.0)
+    assert limit.take_held_back() == 2
+    assert limit.take_held_back() == 0
+
+
+def test_colours_only_on_a_terminal_and_never_against_no_color(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert use_colour(Tty())
+    assert not use_colour(io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not use_colour(Tty())
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert not use_colour(Tty())
+    assert Style(True).bad("x") == "\x1b[31mx\x1b[0m"
+    assert Style(False).bad("x") == "x"
+
+
+def test_quiet_shows_troubles_only() -> None:
+    out = io.StringIO()
+    quiet = terminal(out, Clock(), quiet=True)
+    quiet.state("xb", State.UP, "module")
+    quiet.transmitted(packet(), ["a"], None)
+    assert out.getvalue() == ""
+    quiet.state("xb", State.FAILED, "wrong module")
+    assert "failed: wrong module" in out.getvalue()
+
+
+def test_a_reader_that_left_does_not_stop_the_gateway() -> None:
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    terminal(Broken(), Clock()).line("lost")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("10s", 10), ("500ms", 0.5), ("2min", 120), ("2m", 120), ("1h", 3600), ("1.5", 1.5)],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "s", "-1s", "1 day", "ten", "1e3", "nan"])
+def test_no_durations(text: str) -> None:
+    with pytest.raises(Exception, match="is no duration"):
+        duration(text)

@@ -1,0 +1,133 @@
+"""Every command of the README runs, and does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run, wait_until
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+LINES = [line for block in BLOCKS for line in block.splitlines()]
+TOOLS = [line for line in LINES if line.startswith("tools/")]
+LASTING = [line for line in LINES if line.startswith("hilgw mock")]
+SENDING = [line for line in LINES if line.startswith("hilgw send")]
+PLAIN = [line for line in LINES if line not in TOOLS + LASTING + SENDING]
+
+
+def words(line: str) -> list[str]:
+    return shlex.split(line)[1:]
+
+
+def test_every_line_is_of_a_kind_that_is_run_here() -> None:
+    assert TOOLS == ["tools/run", "tools/test"]
+    assert all(line.startswith("hilgw ") for line in PLAIN)
+    assert LASTING
+    assert SENDING
+
+
+def test_the_plain_commands_in_their_order(tmp_path: Path) -> None:
+    for line in PLAIN:
+        command, _, target = line.partition(" > ")
+        done = run(*words(command), cwd=tmp_path)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        if target:
+            (tmp_path / target).write_text(done.stdout)
+    assert (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("line", LASTING)
+def test_the_mocks_run_until_they_are_stopped(line: str, tmp_path: Path) -> None:
+    with Gateway(tmp_path, words(line)) as mock:
+        links = [word for word in words(line) if word.startswith("./")]
+        for link in links:
+            assert (tmp_path / link).exists()
+        assert mock.stop(signal.SIGTERM) == 143
+        for link in links:
+            assert not (tmp_path / link).is_symlink()
+
+
+def test_sending_by_hand(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["--config", str(ROOT / "configs" / "xbee.yaml")]):
+        for line in SENDING:
+            done = run(*words(line), cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+
+
+def test_tools_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    shown = re.search(r"It prints\n\n```\n(.*?)```", README, re.DOTALL)
+    assert shown is not None
+    # The script sets up .venv in a checkout; the tests run in the one it made.
+    if not (ROOT / ".venv" / "bin" / "hilgw").exists():
+        pytest.fail("run the tests by tools/test")
+    output = (tmp_path / "out.txt").open("w")
+    process = subprocess.Popen(
+        [str(ROOT / "tools" / "run")],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=output,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        wait_until(lambda: "pong 1" in (tmp_path / "out.txt").read_text(), 20)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(5)
+        output.close()
+    assert process.returncode == 130
+    said = (tmp_path / "out.txt").read_text()
+    for line in shown[1].splitlines():
+        assert without_figures(line) in without_figures(said), line
+
+
+def without_figures(text: str) -> str:
+    """Addresses are the mocks' own and stay; times, RSSI and blanks vary."""
+    text = re.sub(r"^ +\d+\.\d+ ", "", text, flags=re.MULTILINE)
+    return re.sub(r"-\d+ dBm", "dBm", text)
+
+
+def test_the_documents_it_names_exist() -> None:
+    for target in re.findall(r"\]\((docs/[^)]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
+    names = re.findall(r"^\| `hilgw ([a-z]+)", README, re.MULTILINE)
+    assert len(names) >= 7
+    for name in [*names, "run"]:
+        done = run(name, "--help", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "example" in done.stdout, name
+
+
+def test_make_has_the_same_two_commands() -> None:
+    for target, tool in (("run", "tools/run"), ("test", "tools/test")):
+        done = subprocess.run(
+            ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == tool
+    for tool in ("tools/run", "tools/test", ".ci/run"):
+        assert os.access(ROOT / tool, os.X_OK)
+
+
+def test_the_wheel_carries_the_examples(tmp_path: Path) -> None:
+    subprocess.run(
+        [*COMMAND[:1], "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+        + ["-w", str(tmp_path), str(ROOT)],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    unpacked = tmp_path / "unpacked"
+    subprocess.run([*COMMAND[:1], "-m", "zipfile", "-e", str(wheel), str(unpacked)], check=True)
+    done = run("example", "xbee", cwd=tmp_path, PYTHONPATH=str(unpacked))
+    assert done.stdout == (ROOT / "configs" / "xbee.yaml").read_text()
+    done = run("mock", "--list", cwd=tmp_path, PYTHONPATH=str(unpacked))
+    assert "xbee" in done.stdout
