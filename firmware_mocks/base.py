@@ -161,6 +161,9 @@ class Mock:
         """Power cycle."""
         raise NotImplementedError
 
+    def switch_off(self) -> None:
+        """No power until the next `reset`. A device that has a battery may ignore it."""
+
     def describe(self) -> str:
         """What this mock is now, in words, for people."""
         return self.name

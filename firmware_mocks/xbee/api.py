@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from firmware_mocks.xbee import status
+from firmware_mocks.xbee.addressing import EVERY_PAN
 from firmware_mocks.xbee.commands import Answer
-from firmware_mocks.xbee.hardware import MAC_FAMILY
+from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY
 from firmware_mocks.xbee.packets import (
     INVALID16,
     SERIAL_DATA,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from firmware_mocks.xbee.module import Module
 
 AO_EXPLICIT, AO_LEGACY = 1, 2
+EVERY_PAN_IN_10 = 0x02  # what frames 00 and 01 call 04
 RELAY_SERIAL, RELAY_BLE, RELAY_MICROPYTHON = 0, 1, 2
 # Frame type -> the shortest frame data with all its fields.
 SHORTEST = {0x00: 11, 0x01: 5, 0x08: 4, 0x09: 4, 0x10: 14, 0x11: 20, 0x17: 15, 0x2D: 3}
@@ -91,7 +93,10 @@ class Api:
         self._transmit(request, frame, now)
 
     def _transmit_any(self, frame: bytes, now: int) -> None:
-        request = Request(frame[14:], number(frame, 2, 10), number(frame, 10, 12), frame[13])
+        options = frame[13]
+        if self.module.hardware.family == MAC_FAMILY and options & EVERY_PAN_IN_10:
+            options |= EVERY_PAN
+        request = Request(frame[14:], number(frame, 2, 10), number(frame, 10, 12), options)
         self._transmit(request, frame, now)
 
     def _transmit_explicit(self, frame: bytes, now: int) -> None:
@@ -118,7 +123,9 @@ class Api:
 
     def _extended_status(self, frame_id: int, request: Request, outcome: Outcome) -> bytes:
         destination = request.destination16
-        if outcome.receiver is not None:
+        if self.module.hardware.family == MESH_FAMILY:
+            destination = UNKNOWN16
+        elif outcome.receiver is not None:
             destination = outcome.receiver.addressing.source16
         elif outcome.status:
             destination = INVALID16

@@ -15,18 +15,13 @@ from firmware_mocks.xbee.commands import Commands
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY, ZIGBEE_FAMILY, Hardware
 from firmware_mocks.xbee.mesh import Mesh
 from firmware_mocks.xbee.packets import (
-    DATA,
-    DATA_CLUSTER,
-    LOOPBACK_CLUSTER,
-    UNKNOWN16,
-    UNKNOWN64,
     Done,
-    Endpoints,
     Outcome,
     Packet,
     Request,
 )
 from firmware_mocks.xbee.radio import Transceiver
+from firmware_mocks.xbee.reception import Reception
 from firmware_mocks.xbee.registers import Registers
 from firmware_mocks.xbee.serial import REPLY_NS, SerialSide
 from firmware_mocks.xbee.zigbee import Zigbee
@@ -66,6 +61,8 @@ class Module(Mock):
         self.noise_dbm = -110.0
         self.replies: dict[bytes, bytes] = {}
         self.powered = False
+        self._off = False
+        self._threshold_dbm = 0
         self._sequence = 0
         self.addressing = FAMILIES[hardware.family](self)
         self.radio = Transceiver(self, position)
@@ -73,6 +70,7 @@ class Module(Mock):
         self.remote = remote.Remote(self)
         self.commands = Commands(self)
         self.api = Api(self)
+        self.reception = Reception(self)
         self.serial = SerialSide(self)
         for key, value in values.items():
             self.assign(key, value)
@@ -94,6 +92,7 @@ class Module(Mock):
         parts.append(f"PAN {number('ID'):04X}")
         parts.append(f"API mode {number('AP')}" if number("AP") else "transparent mode")
         parts.append(f"{self.baud_rate} baud")
+        parts.append("at {:g}, {:g}, {:g} m".format(*self.radio.position))
         if self.replies:
             parts.append("answers " + ", ".join(repr(key.decode()) for key in self.replies))
         return ", ".join(parts)
@@ -106,6 +105,8 @@ class Module(Mock):
 
     @property
     def band(self) -> Hashable:
+        if self._off:
+            return None
         number = self.registers.number
         return (self.hardware.band, number("CH"), number("HP"), number("BR"))
 
@@ -157,7 +158,10 @@ class Module(Mock):
         return any(other.band == self.band and other.accepts(packet) for other in self.in_reach())
 
     def channel_is_noisy(self) -> bool:
+        """CA 0 switches the test off; XBee 3 takes a new threshold with the next restart."""
         threshold = self.registers.number("CA")
+        if threshold and self.hardware.modern:
+            threshold = self._threshold_dbm or threshold
         return threshold > 0 and self.noise_dbm > -threshold
 
     def next_sequence(self) -> int:
@@ -197,10 +201,18 @@ class Module(Mock):
         """FR: once the answer is out."""
         self.timers.start("restart", now + REPLY_NS + RESTART_NS, self.reset)
 
+    def switch_off(self) -> None:
+        self._off = True
+        self.timers.clear()
+        self.radio.restart()
+        self.serial.restart(0)
+
     def reset(self, now: int) -> None:
         self.powered = True
+        self._off = False
         self.timers.clear()
         self.registers.restart()
+        self._threshold_dbm = self.registers.number("CA")
         self.radio.restart()
         self.discovery.restart()
         self.remote.restart()
@@ -220,10 +232,11 @@ class Module(Mock):
 
     def receive(self, data: bytes, now: int) -> None:
         self.advance(now)
-        self.serial.receive(data, now)
+        if not self._off:
+            self.serial.receive(data, now)
 
     def advance(self, now: int) -> None:
-        if not self.powered:
+        if not (self.powered or self._off):
             self.reset(now)
         super().advance(now)
         self.serial.work(now)
@@ -257,35 +270,4 @@ class Module(Mock):
         self.registers.put("DB", -rssi)
         if packet.key != self.key or packet.header != self.has_header:
             return
-        body = packet.request.body
-        if packet.request.kind == DATA:
-            self._heard_data(packet, rssi, now)
-        elif isinstance(body, discovery.Query):
-            self.discovery.asked(packet, body, now)
-        elif isinstance(body, discovery.Node):
-            self.discovery.found(body, rssi, now)
-        elif isinstance(body, remote.Query):
-            self.remote.asked(packet, body, now)
-        elif isinstance(body, remote.Result):
-            self.remote.answered(packet, body, now)
-
-    def _heard_data(self, packet: Packet, rssi_dbm: int, now: int) -> None:
-        ends = packet.request.endpoints
-        if ends.cluster == LOOPBACK_CLUSTER:
-            back = Endpoints(ends.destination, ends.source, DATA_CLUSTER, ends.profile)
-            self._send_back(packet, packet.data, back, now)
-            return
-        for asked, answer in self.replies.items():
-            if packet.data.startswith(asked):
-                self._send_back(packet, answer + packet.data[len(asked) :], Endpoints(), now)
-                break
-        if self.serial.api_mode:
-            self.api.received(packet, rssi_dbm, now)
-        elif ends.cluster == DATA_CLUSTER:
-            self.serial.report(packet.data, now)
-
-    def _send_back(self, packet: Packet, data: bytes, endpoints: Endpoints, now: int) -> None:
-        short = packet.source16 != UNKNOWN16 and self.has_short_addresses
-        destination64 = UNKNOWN64 if short else packet.source64
-        request = Request(data, destination64, packet.source16, endpoints=endpoints)
-        self.send(request, lambda outcome, when: None, now)
+        self.reception.take(packet, rssi, now)

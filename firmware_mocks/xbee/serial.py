@@ -17,6 +17,7 @@ SILENCE_NS = 500 * MS  # a frame that stops for so long is given up
 # A host hands bytes over in lumps of 5 ms; a silence is sure when one more would have come.
 LUMP_NS = 8 * MS
 COMMAND_CHARACTERS = 3
+CTS_OFF_FREE, CTS_ON_FREE = 17, 34  # bytes free in the input buffer
 
 
 class SerialSide:
@@ -36,6 +37,7 @@ class SerialSide:
         self._quiet_since = 0
         self._characters = 0  # command characters seen after a silence
         self._line_changed = False
+        self._clear = True
 
     @property
     def api_mode(self) -> bool:
@@ -53,6 +55,16 @@ class SerialSide:
         self._due = self._characters = 0
         self._quiet_since = now
         self.use_line(now)
+
+    @property
+    def clear_to_send(self) -> bool:
+        """The CTS pin, where D7 makes it one. A pty does not carry it."""
+        return self._clear or self.module.registers.number("D7") != 1
+
+    def _steer_flow(self) -> None:
+        """CTS goes off close before the buffer is full, and on again with some room."""
+        free = self.buffer - len(self._input)
+        self._clear = free > (CTS_OFF_FREE if self._clear else CTS_ON_FREE - 1)
 
     # --- line -----------------------------------------------------------------------------------
 
@@ -99,6 +111,7 @@ class SerialSide:
             self.overruns += 1
             return
         self._input.append(byte)
+        self._steer_flow()
         if self._is_transparent:
             self._await_packet_end(at)
         self.work(now)
@@ -134,6 +147,7 @@ class SerialSide:
     def _shift(self, count: int) -> bytes:
         head = bytes(self._input[:count])
         del self._input[:count]
+        self._steer_flow()
         return head
 
     def _give_up_frame(self, now: int) -> None:

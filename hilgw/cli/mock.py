@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 MOST_MODULES = 256
+APART_M = 1.0  # modules stand in a row unless --set position says otherwise
 
 EPILOG = """\
 examples:
@@ -170,7 +171,9 @@ def _plug_in(kind: str, host: MockHost, timer: Any, modules: list[Module]) -> li
 
     # All parameters are checked before the first port is made.
     mocks = [
-        create_mock(kind, f"{kind}{index}", host.air, module.parameters)
+        create_mock(
+            kind, f"{kind}{index}", host.air, module.parameters, (index * APART_M, 0.0, 0.0)
+        )
         for index, module in enumerate(modules)
     ]
     said = []

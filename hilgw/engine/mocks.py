@@ -49,6 +49,8 @@ class Mock(Protocol):
 
     def reset(self, now: int) -> None: ...
 
+    def switch_off(self) -> None: ...
+
     def describe(self) -> str: ...
 
 
@@ -153,7 +155,8 @@ class MockHost:
         self._run()
 
     def unplug(self, mock: Mock) -> None:
-        """Pull the cable: the client sees its port vanish."""
+        """Pull the cable: the client sees its port vanish, the module has no power."""
+        mock.switch_off()
         device = self._seat(mock).device
         if device is not None:
             device.unplug()
