@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 from hilgw.errors import ConfigError, HilgwError
 from hilgw.medium.packet import Packet
 from hilgw.settings import setting
-from hilgw.transports.base import LineSettings
+from hilgw.transports.base import RS485_MODES, LineSettings
 
 # --- settings every adapter shares --------------------------------------------------------------
 
@@ -51,6 +51,12 @@ class StationSettings:
     parity: str = setting("parity of the UART line", "none", choices=("none", "even", "odd"))
     stop_bits: int = setting("stop bits of the UART line", 1, choices=(1, 2))
     rtscts: bool = setting("hardware flow control by RTS and CTS", False)
+    rs485: str = setting(
+        "the driver switches an RS-485 transceiver by RTS: on (half-duplex) or off "
+        "(half-duplex-inverted) while it sends",
+        "none",
+        choices=RS485_MODES,
+    )
     dtr: bool | None = setting("DTR on opening; not set: left alone", None)
     rts: bool | None = setting("RTS on opening; not set: left alone", None)
     channel: int = setting("Webots channel the hardware stands for", 0, ge=0)
@@ -65,12 +71,13 @@ class StationSettings:
         "source address -> robot here that is behind it", default_factory=dict, refers="robot"
     )
 
+
 def line_of(common: StationSettings) -> tuple[LineSettings, str]:
     """The UART line these settings ask for, and a notice for the user ("" if none).
 
     byteSize is the cost of one byte on the wire: 10 = 8N1, 11 = 8E1, 8O1 or 8N2, 12 = 8E2 or 8O2.
     8, Webots' default, pasted from a world file, means 8N1. ConfigError when it contradicts
-    parity and stop bits.
+    parity and stop bits, or when RTS is asked for two things.
     """
     line = LineSettings(
         baudRate=common.baudRate,
@@ -79,7 +86,15 @@ def line_of(common: StationSettings) -> tuple[LineSettings, str]:
         rtscts=common.rtscts,
         dtr=common.dtr,
         rts=common.rts,
+        rs485=common.rs485,
     )
+    if common.rs485 != "none" and (common.rtscts or common.rts is not None):
+        other = "rtscts" if common.rtscts else "rts"
+        raise ConfigError(
+            f"RTS cannot serve both rs485 and {other}",
+            where="rs485",
+            fix=f"leave one of them out: rs485 or {other}",
+        )
     if common.byteSize is None or common.byteSize == line.byteSize:
         return line, ""
     if common.byteSize == 8 and line.byteSize == 10:
@@ -142,10 +157,14 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Something came in from the hardware that cannot become a packet: counted by this reason."""
+    """Something came in from the hardware that cannot become a packet: counted by this reason.
+
+    count: how many of them, all of one reason.
+    """
 
     reason: str
     text: str
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

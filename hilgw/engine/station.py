@@ -178,8 +178,8 @@ class Station:
                     self._lose(token, reason)
                 case Write(data):
                     self._write(data, now)
-                case Dropped(reason, text):
-                    self._count.drop(reason)
+                case Dropped(reason, text, count):
+                    self._count.drop(reason, count)
                     self._observer.refused(self.name, reason, text)
                 case Notice(text, once):
                     self._say(text, once)

@@ -165,10 +165,10 @@ class StationCount:
         self.accepted += 1
         self.refused["own_echo"] += 1
 
-    def drop(self, reason: str) -> None:
+    def drop(self, reason: str, count: int = 1) -> None:
         """The hardware heard something that cannot become a packet."""
-        self.inbound += 1
-        self.dropped[reason] += 1
+        self.inbound += count
+        self.dropped[reason] += count
 
     def unaccounted(self) -> int:
         """Copies accepted that are nowhere; 0 when all is well."""

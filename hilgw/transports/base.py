@@ -12,6 +12,11 @@ ReadHandler = Callable[[bytes], None]
 LostHandler = Callable[[PortError], None]
 
 
+# Who switches the direction of an RS-485 line: not the driver; the driver by RTS, on or off while
+# it sends.
+RS485_MODES = ("none", "half-duplex", "half-duplex-inverted")
+
+
 class Handle(Protocol):
     def cancel(self) -> None: ...
 
@@ -37,6 +42,7 @@ class LineSettings:
     rtscts: bool = False
     dtr: bool | None = None  # None: left alone
     rts: bool | None = None
+    rs485: str = "none"  # one of RS485_MODES
 
     @property
     def byteSize(self) -> int:

@@ -136,10 +136,14 @@ def _open_device(name: str, line: LineSettings) -> _Device:
     if is_pty and (line.parity != "N" or line.data_bits != 8):
         carried = LineSettings(line.baudRate, 8, "N", line.stop_bits, line.rtscts)
         notices.append("a pseudo terminal carries neither parity nor 7 bits; it is kept at 8N")
+    if is_pty and line.rs485 != "none":
+        notices.append("a pseudo terminal has no RTS; rs485 is left out")
     port = _Port(carried)
     port.port = name
     port.open()
     try:
+        if line.rs485 != "none" and not is_pty:
+            _switch_by_rts(port, line.rs485)
         tty.make_raw(port.fileno())
         if not is_pty:
             tty.lock(port.fileno())
@@ -154,6 +158,22 @@ def _open_device(name: str, line: LineSettings) -> _Device:
         port.close()
         raise
     return _Device(port, notices, is_pty)
+
+
+def _switch_by_rts(port: Any, mode: str) -> None:
+    """Let the driver turn the RS-485 transceiver round. PortError where it cannot."""
+    from serial.rs485 import RS485Settings
+
+    on = mode == "half-duplex"
+    try:
+        port.rs485_mode = RS485Settings(rts_level_for_tx=on, rts_level_for_rx=not on)
+    except (ValueError, OSError, NotImplementedError) as error:
+        raise PortError(
+            "the driver does not switch RS-485",
+            reason=PortError.UNSUPPORTED,
+            where=port.port,
+            fix="leave rs485 out; many adapters switch by themselves",
+        ) from error
 
 
 async def _in_time(name: str, opening: Any) -> Any:
