@@ -35,7 +35,7 @@ def types_of(version: str) -> Types:
     """ValueError for a version before the table."""
     known = [first for first in TYPES if first <= version[:6]]
     if not known or not version.startswith("R20"):
-        raise ValueError(f"{version!r} is no Webots version since R2019a")
+        raise ValueError(f"webots: {version!r} is no Webots version since R2019a")
     return TYPES[known[-1]]
 
 

@@ -116,6 +116,8 @@ class Wc2ecBodySession:
         return events
 
     def next_deadline(self) -> int | None:
+        if not self._link.is_open:
+            return None
         dues = (self._motors.next_deadline(), self._link.next_deadline(), self._keepalive_due())
         return min((due for due in dues if due is not None), default=None)
 
@@ -223,8 +225,7 @@ class Wc2ecBodySession:
                 return self._register(message, now)
             case PacketData(_, index, channel, strength, direction, data):
                 self.counts["packets_in"] += 1
-                known = known_signal(strength, direction)
-                return [PacketIn(index, channel, *known, data)]
+                return [PacketIn(index, channel, *known_signal(strength, direction), data)]
             case Error(_, index):
                 self.counts["faults"] += 1
                 return [DeviceFault(index)]
@@ -251,8 +252,8 @@ class Wc2ecBodySession:
             text = f"device {index} was {known.kind} '{known.name}' and is now {kind} '{name}'"
             return self._fail(PeerError(text), b"", now)
         limits = self._settings.limits.get(name, NO_LIMITS)
-        default = self._settings.default_position.get(name)
-        device = Device(name=name, kind=kind, index=index, limits=limits, default=default)
+        place = self._settings.default_position.get(name)
+        device = Device(name=name, kind=kind, index=index, limits=limits, default=place)
         self.devices.add(device)
         self._types[index] = message.type
         if device.role == MOTOR:
@@ -282,9 +283,11 @@ class Wc2ecBodySession:
     # --- writing ------------------------------------------------------------------------------
 
     def _greeting(self) -> list[Sent]:
-        """A frame that changes nothing, for a robot without a motor that was commanded."""
-        first = next(iter(self.devices), None)
-        return [EnableSensor(self._types[first.index], first.index)] if first else []
+        """The first frames of a line: the defaults the motors have anyway; else what changes
+        nothing."""
+        index, number = next(iter(self._types.items()))
+        defaults = self._motors.defaults(self.devices, self.positions)
+        return defaults or [EnableSensor(number, index)]
 
     def _keepalive_due(self) -> int | None:
         if not (self._link.framed and self._link.is_open and len(self.devices)):

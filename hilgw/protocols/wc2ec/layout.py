@@ -89,14 +89,18 @@ class Numbers:
 
     def number(self, kind: str) -> int:
         """The number of a node by its Webots name; ConfigError when this version has none."""
-        known = self._numbers.get(kind)
-        return nodes.number(self.version, _upper(kind)) if known is None else known
+        own = self._numbers.get(kind)
+        return nodes.number(self.version, _upper(kind)) if own is None else own
+
+    def known(self, kind: str) -> list[int]:
+        """All numbers that are taken for this node: its own, and an alias."""
+        return [number for number, each in self._kinds.items() if each == kind]
 
     def kind(self, number: int) -> str:
         """The Webots node name behind a number; "node N" when no device has it."""
-        known = self._kinds.get(number)
-        if known is not None:
-            return known
+        kind = self._kinds.get(number)
+        if kind is not None:
+            return kind
         name = nodes.name(self.version, number)
         return f"node {number}" if name is None else _camel(name)
 
@@ -118,9 +122,8 @@ class Layouts:
         self.of_kind = ORIGINAL | EXTENSION if extensions else ORIGINAL
         self.of_type = {
             (int(command), number): layout
-            for number in range(256)
             for (command, kind), layout in self.of_kind.items()
-            if self.numbers.kind(number) == kind
+            for number in self.numbers.known(kind)
         }
 
     def unknown(self, command: int, number: int) -> PeerError:

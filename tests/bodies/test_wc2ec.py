@@ -1,0 +1,484 @@
+"""The session of body wc2ec: what the robot's bytes become, and what reaches its motors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hilgw.bodies._wc2ec_session import Wc2ecBodySession
+from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
+from hilgw.devices.kinds import MotorLimits
+from hilgw.devices.loop import (
+    Connected,
+    DeviceFault,
+    Disconnected,
+    EmitterSettings,
+    Event,
+    MotorSettings,
+    Notice,
+    PacketIn,
+    PacketOut,
+    ProtocolFailure,
+    ReceiverSettings,
+    Refused,
+    Registered,
+    SensorValue,
+    Write,
+)
+from hilgw.framing import create
+from hilgw.protocols.wc2ec import (
+    Decoder,
+    Error,
+    Layouts,
+    Message,
+    PacketData,
+    RegisterSensor,
+    SendPacket,
+    SensorData,
+    SetEmitter,
+    SetMotor,
+    SetPeriod,
+    SetReceiver,
+    SetValue,
+    Side,
+    encode,
+)
+
+MS = 1_000_000
+INF = math.inf
+REGISTRATIONS = [
+    RegisterSensor(38, 0, b"ds"),
+    RegisterSensor(53, 1, b"left"),
+    RegisterSensor(53, 2, b"right"),
+    RegisterSensor(46, 3, b"lift"),
+    RegisterSensor(39, 4, b"tx"),
+    RegisterSensor(52, 5, b"rx"),
+    RegisterSensor(34, 6, b"camera"),
+]
+
+
+def raw(*messages: Any) -> bytes:
+    return b"".join(map(encode, messages))
+
+
+def robot(**given_: Any) -> Wc2ecBodySession:
+    """A session on TCP with all devices registered."""
+    session = BODY.session(Wc2ecBodySettings(connect="tcp://127.0.0.1:27015", **given_), "R2020a")
+    session.open(0)
+    session.receive(raw(*REGISTRATIONS), 0)
+    return session
+
+
+def sent(events: list[Event]) -> list[Message]:
+    decoder = Decoder(Side.EXTERNAL, Layouts("R2020a", extensions=True))
+    data = b"".join(event.data for event in events if isinstance(event, Write))
+    messages = decoder.feed(data)
+    assert decoder.pending == 0 and not decoder.failed
+    return messages
+
+
+def reasons(events: list[Event]) -> list[str]:
+    return [event.reason for event in events if isinstance(event, Refused)]
+
+
+# --- from the robot -------------------------------------------------------------------------------
+
+
+def test_what_the_robot_shows() -> None:
+    session = BODY.session(
+        Wc2ecBodySettings(connect="tcp://127.0.0.1:27015", extensions=True), "R2020a"
+    )
+    assert session.open(0) == [Connected("WC2EC robot")]
+    events = session.receive(
+        raw(
+            *REGISTRATIONS,
+            SensorData(38, 0, 1.5),
+            SensorData(46, 3, 0.25),
+            Error(53, 1),
+            PacketData(52, 5, 7, 4.0, (1.0, 0.0, 0.0), b"hi"),
+        ),
+        0,
+    )
+    devices = [event.device for event in events if isinstance(event, Registered)]
+    assert [(d.index, d.name, d.kind) for d in devices] == [
+        (0, "ds", "DistanceSensor"),
+        (1, "left", "RotationalMotor"),
+        (2, "right", "RotationalMotor"),
+        (3, "lift", "LinearMotor"),
+        (4, "tx", "Emitter"),
+        (5, "rx", "Receiver"),
+        (6, "camera", "Camera"),
+    ]
+    assert events[len(devices) :] == [
+        SensorValue(0, 1.5),
+        SensorValue(3, 0.25),
+        DeviceFault(1),
+        PacketIn(5, 7, 4.0, (1.0, 0.0, 0.0), b"hi"),
+    ]
+    assert list(session.devices) == devices
+
+
+def test_an_unknown_signal_is_nan_again() -> None:
+    session = robot(extensions=True)
+    (packet,) = session.receive(raw(PacketData(52, 5, 0, 0.0, (0.0, 0.0, 0.0), b"x")), 0)
+    assert isinstance(packet, PacketIn)
+    assert math.isnan(packet.signal_strength) and all(map(math.isnan, packet.direction))
+
+
+def test_values_of_unknown_devices_and_nan_are_refused_and_counted() -> None:
+    session = robot()
+    nan = raw(SensorData(38, 0, 1.0))[:3] + b"\xff" * 8
+    events = session.receive(raw(SensorData(38, 9, 1.0)) + nan + raw(SensorData(38, 0, 2.0)), 0)
+    assert reasons(events) == ["unknown_device", "nan"]
+    assert events[-1] == SensorValue(0, 2.0)
+    assert session.counts["refused_unknown_device"] == session.counts["refused_nan"] == 1
+    assert not sent(events)  # this role has no Error to answer with
+
+
+def test_registering_again_is_nothing_and_otherwise_is_a_failure() -> None:
+    session = robot()
+    assert session.receive(raw(*REGISTRATIONS), 0) == []
+    session.command(1, "velocity", 2.0, 0)
+    *stops, failure = session.receive(raw(RegisterSensor(38, 1, b"left")), 0)
+    assert isinstance(failure, ProtocolFailure) and "RotationalMotor" in str(failure.error)
+    assert sent(stops) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    assert session.receive(raw(SensorData(38, 0, 1.0)), 0) == []
+
+
+def test_a_lost_stream_stops_the_motors_and_ends_the_session() -> None:
+    session = robot()
+    session.command(1, "velocity", 2.0, 0)
+    *stops, failure = session.receive(b"\x01\x22\x06\x01\x02", 0)
+    assert isinstance(failure, ProtocolFailure)
+    assert failure.tail == b"\x01\x22\x06\x01\x02" and "R2020a" in str(failure.error)
+    assert sent(stops) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    assert reasons(session.command(1, "velocity", 1.0, 0)) == ["down"]
+    assert session.counts["failures"] == session.counts["stops"] == 1
+    assert session.next_deadline() is None
+    session.open(1)
+    assert len(session.receive(raw(*REGISTRATIONS), 1)) == len(REGISTRATIONS)
+
+
+def test_names_come_readable() -> None:
+    session = BODY.session(Wc2ecBodySettings(connect="tcp://h:1"), "R2020a")
+    session.open(0)
+    session.receive(raw(RegisterSensor(38, 0, b"d\xff\n"), RegisterSensor(38, 1, "ä".encode())), 0)
+    assert [device.name for device in session.devices] == ["d\\xff\\n", "ä"]
+
+
+def test_settings_for_a_motor_the_robot_does_not_have_are_said_once() -> None:
+    session = robot(limits={"lfet": MotorLimits(), "left": MotorLimits()})
+    events = session.receive(raw(SensorData(38, 0, 1.0)), 0)
+    assert [event.text for event in events if isinstance(event, Notice)] == [
+        "the robot has no motor 'lfet'"
+    ]
+    assert session.receive(raw(SensorData(38, 0, 2.0)), 0) == [SensorValue(0, 2.0)]
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def test_a_motor_is_set_by_what_its_kind_is_set_by() -> None:
+    session = robot()
+    assert sent(session.command(1, "velocity", -2.5, 0)) == [SetValue(53, 1, -2.5)]
+    assert sent(session.command(3, "position", 0.5, 0)) == [SetValue(46, 3, 0.5)]
+    assert session.counts["commands"] == 2
+
+
+def test_the_robot_gets_back_the_type_byte_it_registered_with() -> None:
+    session = BODY.session(Wc2ecBodySettings(connect="tcp://h:1"), "R2020a")
+    session.open(0)
+    session.receive(raw(RegisterSensor(37, 0, b"ds")), 0)
+    (event,) = session.switch(0, 64.0, 0)
+    assert sent([event]) == [SetPeriod(37, 0, 64.0)]
+
+
+def test_other_settings_go_out_with_all_as_they_were_last() -> None:
+    session = robot()
+    session.command(1, "velocity", 2.0, 0)
+    assert sent(session.command(1, "acceleration", 4.0, 0)) == [
+        SetMotor(53, 1, INF, 2.0, 4.0, 10.0)
+    ]
+    assert sent(session.command(1, "position", 0.5, 0)) == [SetMotor(53, 1, 0.5, 2.0, 4.0, 10.0)]
+    # A linear motor's position must be known for that: told, or shown.
+    assert reasons(session.command(3, "velocity", 0.1, 0)) == ["unknown_position"]
+    session.receive(raw(SensorData(46, 3, 0.75)), 0)
+    assert sent(session.command(3, "velocity", 0.1, 0)) == [SetMotor(46, 3, 0.75, 0.1, -1.0, 10.0)]
+    assert sent(session.configure(MotorSettings(2, INF, 1.0, -1.0, 3.0), 0)) == [
+        SetMotor(53, 2, INF, 1.0, -1.0, 3.0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("index", "field", "value", "reason"),
+    [
+        (1, "velocity", math.nan, "nan"),
+        (1, "velocity", INF, "infinite"),
+        (1, "velocity", 6.5, "beyond_limit"),
+        (1, "velocity", -6.5, "beyond_limit"),
+        (3, "position", -INF, "infinite"),
+        (3, "position", math.nan, "nan"),
+        (1, "colour", 1.0, "no_such_field"),
+        (0, "value", 1.0, "not_settable"),
+        (6, "velocity", 1.0, "not_settable"),
+        (77, "velocity", 1.0, "unknown_device"),
+    ],
+)
+def test_what_is_refused_never_reaches_a_motor(
+    index: int, field: str, value: float, reason: str
+) -> None:
+    session = robot(limits={"left": MotorLimits(max_velocity=6)})
+    events = session.command(index, field, value, 0)
+    assert reasons(events) == [reason] and len(events) == 1
+    assert session.counts[f"refused_{reason}"] == 1
+    assert session.stop("test", 0) == []  # nothing was commanded: nothing to stop
+
+
+def test_all_settings_are_refused_for_one_of_them() -> None:
+    session = robot(limits={"left": MotorLimits(max_velocity=6)})
+    for settings_ in (
+        MotorSettings(1, INF, 7.0, -1.0, 1.0),
+        MotorSettings(1, INF, 1.0, math.nan, 1.0),
+        MotorSettings(1, 1.0, -1.0, -1.0, 1.0),
+        MotorSettings(0, 1.0, 1.0, 1.0, 1.0),
+    ):
+        assert not sent(session.configure(settings_, 0))
+    assert reasons(session.command(1, "acceleration", -2.0, 0)) == ["out_of_range"]
+
+
+def test_an_original_peer_is_never_sent_what_it_hangs_at() -> None:
+    session = robot(original_peer=True)
+    assert sent(session.command(1, "velocity", 1.0, 0)) == [SetValue(53, 1, 1.0)]
+    refused = [
+        session.command(1, "acceleration", 1.0, 0),
+        session.configure(MotorSettings(1, INF, 1.0, -1.0, 1.0), 0),
+        session.switch(0, None, 0),
+        session.switch(0, 64.0, 0),
+    ]
+    assert [reasons(events) for events in refused] == [["original_peer"]] * 4
+    assert not any(sent(events) for events in refused)
+
+
+def test_a_rate_is_followed_and_a_stop_is_not_held_back() -> None:
+    session = robot(limits={"left": MotorLimits(rate=50)})
+    values = [sent(session.command(1, "velocity", 2.5, 0))]
+    while (due := session.next_deadline()) is not None:
+        values.append(sent(session.expire(due)))
+    assert [[message.value for message in each] for each in values] == [[1.0], [2.0], [2.5]]  # type: ignore[union-attr]
+    session.command(1, "velocity", 6.0, 10**9)
+    assert session.next_deadline() is not None
+    assert sent(session.stop("test", 10**9))[0] == SetValue(53, 1, 0.0)
+    assert session.next_deadline() is None  # the rise does not go on
+
+
+# --- stop -----------------------------------------------------------------------------------------
+
+
+def test_the_default_is_sent_once_in_one_write_and_counted() -> None:
+    session = robot(default_position={"lift": 0.1})
+    session.command(1, "velocity", 2.0, 0)
+    (write,) = session.stop("disconnected", 0)
+    assert isinstance(write, Write)
+    assert write.data.hex() == (
+        "8235010000000000000000" + "8235020000000000000000" + "822e039a9999999999b93f"
+    )
+    assert session.stop("disconnected", 0) == []
+    assert (session.counts["stops"], session.counts["stop_disconnected"]) == (1, 1)
+    session.command(2, "velocity", 1.0, 0)
+    assert len(session.stop("silence", 0)) == 1
+    assert session.counts["stops"] == 2
+
+
+def test_a_linear_motor_without_a_default_holds() -> None:
+    session = robot()
+    session.command(3, "position", 0.5, 0)
+    wheels = [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    assert sent(session.stop("test", 0)) == wheels  # it stays where it was sent
+    session.receive(raw(SensorData(46, 3, 0.3)), 0)
+    session.command(3, "position", 0.5, 0)
+    assert sent(session.stop("test", 0)) == [*wheels, SetValue(46, 3, 0.3)]  # where it is
+    session = robot()
+    session.command(3, "position", INF, 0)
+    assert sent(session.stop("test", 0))[-1] == SetMotor(46, 3, INF, 0.0, -1.0, 10.0)
+
+
+def test_nothing_is_written_where_nobody_is() -> None:
+    session = robot()
+    session.command(1, "velocity", 2.0, 0)
+    assert session.close() == [Disconnected("connection closed")]
+    assert session.close() == []
+    assert session.stop("test", 0) == []
+    assert reasons(session.command(1, "velocity", 2.0, 0)) == ["down"]
+    assert session.receive(raw(SensorData(38, 0, 1.0)), 0) == []
+    assert session.counts["stops"] == 0
+
+
+# --- sensors and packets --------------------------------------------------------------------------
+
+
+def test_sensors_and_radios_are_asked_with_the_document_s_commands() -> None:
+    session = robot(extensions=True)
+    asked = [
+        session.switch(0, None, 0),
+        session.switch(0, 0.0, 0),
+        session.switch(0, 64.0, 0),
+        session.switch(5, 0.0, 0),
+        session.send(PacketOut(4, -1, b"\0\xff"), 0),
+        session.tune(EmitterSettings(4, 3, -1.0), 0),
+        session.tune(ReceiverSettings(5, -1, 32), 0),
+    ]
+    assert b"".join(e.data for events in asked for e in events if isinstance(e, Write)) == raw(
+        *[
+            Decoder(Side.EXTERNAL, Layouts("R2020a")).feed(bytes.fromhex("802600"))[0],
+            SetPeriod(38, 0, 0.0),
+            SetPeriod(38, 0, 64.0),
+            Decoder(Side.EXTERNAL, Layouts("R2020a")).feed(bytes.fromhex("813405"))[0],
+            SendPacket(39, 4, -1, b"\0\xff"),
+            SetEmitter(39, 4, 3, -1.0),
+            SetReceiver(52, 5, -1, 32),
+        ]
+    )
+
+
+def test_packets_need_the_switch_and_the_right_device() -> None:
+    assert reasons(robot().send(PacketOut(4, 0, b"x"), 0)) == ["no_extensions"]
+    assert reasons(robot().tune(EmitterSettings(4, 0, 1.0), 0)) == ["no_extensions"]
+    session = robot(extensions=True)
+    refused = [
+        session.send(PacketOut(5, 0, b"x"), 0),
+        session.send(PacketOut(4, 0, b""), 0),
+        session.send(PacketOut(4, -2, b"x"), 0),
+        session.send(PacketOut(4, 0, bytes(65_537)), 0),
+        session.send(PacketOut(9, 0, b"x"), 0),
+        session.tune(EmitterSettings(5, 0, 1.0), 0),
+        session.tune(EmitterSettings(4, 0, -2.0), 0),
+        session.tune(ReceiverSettings(4, 0, 1), 0),
+        session.tune(ReceiverSettings(5, 2**31, 1), 0),
+        session.switch(0, -1.0, 0),
+    ]
+    assert [each for events in refused for each in reasons(events)] == [
+        "not_settable",
+        "out_of_range",
+        "out_of_range",
+        "unsendable",
+        "unknown_device",
+        "not_settable",
+        "out_of_range",
+        "not_settable",
+        "unsendable",
+        "out_of_range",
+    ]
+    assert not any(sent(events) for events in refused)
+
+
+# --- serial line ----------------------------------------------------------------------------------
+
+
+class Line:
+    """A session on a framed line; its own framing on the robot's side."""
+
+    def __init__(self, **given_: Any) -> None:
+        self.session = BODY.session(
+            Wc2ecBodySettings(port="/dev/ttyR", **given_), "R2020a", create("cobs-crc16")
+        )
+        self.framing = create("cobs-crc16")
+        self.opened = self.session.open(0)
+
+    def receive(self, now: int, *messages: Any) -> list[Event]:
+        data = b"".join(self.framing.encode(encode(message)) for message in messages)
+        return self.session.receive(data, now)
+
+    def sent(self, events: list[Event]) -> list[Message]:
+        data = b"".join(event.data for event in events if isinstance(event, Write))
+        decoder = Decoder(Side.EXTERNAL, Layouts("R2020a", extensions=True))
+        return [message for payload in self.framing.feed(data) for message in decoder.feed(payload)]
+
+
+def test_a_good_frame_is_the_connect_and_silence_the_disconnect() -> None:
+    line = Line(silence_s=0.3)
+    assert line.opened == [] and line.session.next_deadline() is None
+    events = line.receive(5 * MS, *REGISTRATIONS[:3])
+    assert isinstance(events[0], Connected) and len(events) == 4
+    line.session.command(1, "velocity", 2.0, 6 * MS)
+    assert line.session.expire(304 * MS)[1:] == []  # the keepalive alone
+    events = line.session.expire(305 * MS)
+    assert line.sent(events)[:2] == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    assert [e for e in events if isinstance(e, Disconnected)] == [Disconnected("silent for 0.3 s")]
+    assert reasons(line.session.command(1, "velocity", 2.0, 306 * MS)) == ["down"]
+    events = line.receive(400 * MS, SensorData(38, 0, 1.0))  # it still knows its devices
+    assert isinstance(events[0], Connected) and SensorValue(0, 1.0) in events
+    assert len(line.session.command(1, "velocity", 2.0, 401 * MS)) == 1
+
+
+def test_a_pause_of_ours_stops_before_the_backlog_is_read() -> None:
+    line = Line()
+    line.receive(0, *REGISTRATIONS)
+    line.session.command(1, "velocity", 2.0, 1)
+    events = line.receive(3_000 * MS, SensorData(38, 0, 1.0))
+    kinds = [type(event).__name__ for event in events]
+    assert kinds == ["Write", "Disconnected", "Connected", "SensorValue"]
+
+
+def test_our_own_silence_is_broken_by_the_last_commands() -> None:
+    line = Line(silence_s=0.3)
+    line.receive(0, *REGISTRATIONS[:3])
+    assert line.session.next_deadline() == 100 * MS
+    greeting = line.sent(line.session.expire(100 * MS))
+    assert greeting == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    line.receive(101 * MS, SensorData(38, 0, 1.0))
+    line.session.command(1, "velocity", 2.0, 150 * MS)
+    assert line.session.next_deadline() == 250 * MS
+    assert line.sent(line.session.expire(250 * MS))[0] == SetValue(53, 1, 2.0)
+
+
+def test_noise_and_cut_frames_are_dropped_and_a_cut_message_is_not() -> None:
+    line = Line()
+    line.receive(0, *REGISTRATIONS)
+    good = line.framing.encode(encode(SensorData(38, 0, 1.0)))
+    assert line.session.receive(b"\x07noise\0" + good[3:] + good, 1) == [SensorValue(0, 1.0)]
+    half = line.framing.encode(encode(SensorData(38, 0, 1.0))[:-2])
+    assert isinstance(line.session.receive(half + good, 2)[-1], ProtocolFailure)
+
+
+def test_what_is_too_long_for_a_frame_is_refused() -> None:
+    line = Line(extensions=True)
+    line.receive(0, *REGISTRATIONS)
+    assert reasons(line.session.send(PacketOut(4, 0, bytes(5_000)), 1)) == ["unsendable"]
+
+
+# --- any bytes ------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(st.lists(st.binary(max_size=40), max_size=6), st.booleans())
+def test_no_bytes_from_the_robot_move_a_motor(chunks: list[bytes], extensions: bool) -> None:
+    session = robot(extensions=extensions)
+    for now, chunk in enumerate(chunks):
+        for event in session.receive(chunk, now):
+            assert not isinstance(event, Write)
+    assert len(session.devices) <= 256
+
+
+# --- configuration --------------------------------------------------------------------------------
+
+
+def where(**given_: Any) -> list[str]:
+    return [path for path, _, _ in BODY.check(Wc2ecBodySettings(**given_))]
+
+
+def test_contradicting_settings_are_named() -> None:
+    url = "tcp://127.0.0.1:27015"
+    assert where(connect=url) == where(port="/dev/ttyUSB0") == []
+    assert where() == where(connect=url, port="/dev/ttyUSB0") == ["connect"]
+    assert where(connect=url, extensions=True, original_peer=True) == ["extensions"]
+    assert where(connect=url, limits={"left": MotorLimits(min_position=2, max_position=1)}) == [
+        "limits.left.min_position"
+    ]
+    limits = {"lift": MotorLimits(max_position=1)}
+    assert where(connect=url, limits=limits, default_position={"lift": 2.0}) == [
+        "default_position.lift"
+    ]

@@ -1,0 +1,394 @@
+"""The session of controller wc2ec: what an external controller is told, and what it may do."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hilgw.controllers._wc2ec_session import Wc2ecControllerSession
+from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings, is_loopback
+from hilgw.devices.kinds import Device, MotorLimits
+from hilgw.devices.loop import (
+    Connected,
+    Disconnected,
+    EmitterSettings,
+    Event,
+    MotorCommand,
+    MotorSettings,
+    PacketIn,
+    PacketOut,
+    ProtocolFailure,
+    ReceiverSettings,
+    Refused,
+    SensorSwitch,
+    Stop,
+    Write,
+)
+from hilgw.framing import create
+from hilgw.protocols.wc2ec import (
+    Decoder,
+    Error,
+    Layouts,
+    Message,
+    PacketData,
+    RegisterSensor,
+    SensorData,
+    SetValue,
+    Side,
+    encode,
+)
+
+MS = 1_000_000
+INF = math.inf
+DEVICES = [
+    Device(name="ds", kind="DistanceSensor", index=0),
+    Device(
+        name="left",
+        kind="RotationalMotor",
+        index=1,
+        limits=MotorLimits(max_velocity=6, max_force=5),
+    ),
+    Device(name="lift", kind="LinearMotor", index=2, limits=MotorLimits(max_position=1)),
+    Device(name="tx", kind="Emitter", index=3),
+    Device(name="rx", kind="Receiver", index=4),
+    Device(name="camera", kind="Camera", index=5),
+]
+
+
+def f64(*values: float) -> bytes:
+    return struct.pack(f"<{len(values)}d", *values)
+
+
+def server(**given_: Any) -> Wc2ecControllerSession:
+    """A session on TCP with a controller connected."""
+    there = Wc2ecControllerSettings(listen="tcp://127.0.0.1:27015", **given_)
+    session = CONTROLLER.session(there, "R2020a")
+    for device in DEVICES:
+        assert session.register(device) == []
+    session.open(0)
+    return session
+
+
+def sent(events: list[Event]) -> list[Message]:
+    decoder = Decoder(Side.WEBOTS, Layouts("R2020a", extensions=True))
+    messages = decoder.feed(b"".join(e.data for e in events if isinstance(e, Write)))
+    assert decoder.pending == 0 and not decoder.failed
+    return messages
+
+
+def reasons(events: list[Event]) -> list[str]:
+    return [event.reason for event in events if isinstance(event, Refused)]
+
+
+# --- what the controller is told ------------------------------------------------------------------
+
+
+def test_all_devices_are_registered_in_index_order_at_connect() -> None:
+    there = Wc2ecControllerSettings(listen="tcp://127.0.0.1:27015")
+    session = CONTROLLER.session(there, "R2020a")
+    for device in reversed(DEVICES):
+        session.register(device)
+    connected, write = session.open(0)
+    assert isinstance(connected, Connected) and isinstance(write, Write)
+    assert write.data.hex() == (
+        "0026000264730035010 46c656674002e02046c6966740027030274780034040272780022050663616d657261"
+    ).replace(" ", "")
+    assert session.next_deadline() is None  # on TCP once
+
+
+def test_a_device_that_comes_later_is_registered_then_and_only_once() -> None:
+    session = server()
+    late = Device(name="späť", kind="DistanceSensor", index=9)
+    assert sent(session.register(late)) == [RegisterSensor(38, 9, "späť".encode())]
+    assert session.register(late) == []
+    other = Device(name="other", kind="DistanceSensor", index=9)
+    assert reasons(session.register(other)) == ["index_taken"]
+
+
+def test_what_cannot_be_registered_is_refused_and_counted() -> None:
+    session = server()
+    refused = [
+        session.register(Device(name="x" * 256, kind="DistanceSensor", index=10)),
+        session.register(Device(name="a\0b", kind="DistanceSensor", index=10)),
+        session.register(Device(name="v", kind="VacuumGripper", index=10)),  # not in R2020a
+        session.register(Device(name="ds", kind="DistanceSensor", index=300)),
+        session.register(Device(name="ds", kind="DistanceSensor", index=255)),
+    ]
+    assert [reasons(events) for events in refused] == [["unsendable"]] * 4 + [["too_many"]]
+    assert len(session.devices) == len(DEVICES)
+    session.forget()
+    assert sent(session.open(1)) == []
+
+
+def test_sensor_values_go_out_together_and_bad_ones_do_not() -> None:
+    session = server()
+    events = session.report([(0, 1.5), (7, 1.0), (0, math.nan), (0, INF), (2, 0.25)], 0)
+    assert sent(events) == [SensorData(38, 0, 1.5), SensorData(46, 2, 0.25)]
+    assert len([event for event in events if isinstance(event, Write)]) == 1
+    assert reasons(events) == ["unknown_device", "not_finite", "not_finite"]
+    assert session.counts["values"] == 2
+    assert session.report([], 0) == []
+
+
+def test_faults_and_packets_are_passed_on() -> None:
+    session = server(extensions=True)
+    assert sent(session.fault(1)) == [Error(53, 1)]
+    assert session.fault(77) == []
+    packet = PacketIn(4, 7, 4.0, (0.0, 1.0, 0.0), bytes(range(256)))
+    assert sent(session.deliver(packet)) == [
+        PacketData(52, 4, 7, 4.0, (0.0, 1.0, 0.0), bytes(range(256)))
+    ]
+    unknown = PacketIn(4, 7, math.nan, (math.nan,) * 3, b"x")
+    assert sent(session.deliver(unknown)) == [PacketData(52, 4, 7, 0.0, (0.0, 0.0, 0.0), b"x")]
+    near = PacketIn(4, 7, INF, (1.0, 0.0, 0.0), b"x")
+    (message,) = sent(session.deliver(near))
+    assert isinstance(message, PacketData) and message.signal_strength > 1e308
+    assert reasons(session.deliver(PacketIn(4, 7, 1.0, (1.0, 0.0, 0.0), bytes(65_537)))) == [
+        "unsendable"
+    ]
+    assert reasons(session.deliver(PacketIn(77, 7, 1.0, (1.0, 0.0, 0.0), b"x"))) == ["down"]
+    assert reasons(server().deliver(packet)) == ["no_extensions"]
+
+
+# --- what it may do -------------------------------------------------------------------------------
+
+
+def test_commands_mean_what_the_device_is() -> None:
+    session = server(extensions=True)
+    data = (
+        encode(SetValue(53, 1, -2.5))
+        + encode(SetValue(53, 2, 0.5))  # the Ada original's type byte for a linear motor
+        + b"\x83\x35\x01"
+        + f64(INF, 2.0, -1.0, 5.0)
+        + bytes.fromhex("82270307000000020000006869")
+        + b"\x83\x27\x03\x07\x00\x00\x00"
+        + f64(-1.0)
+        + bytes.fromhex("833404ffffffff40000000")
+    )
+    assert session.receive(data, 0) == [
+        MotorCommand(1, "velocity", -2.5),
+        MotorCommand(2, "position", 0.5),
+        MotorSettings(1, INF, 2.0, -1.0, 5.0),
+        PacketOut(3, 7, b"hi"),
+        EmitterSettings(3, 7, -1.0),
+        ReceiverSettings(4, -1, 64),
+    ]
+    assert (session.counts["commands"], session.counts["packets_out"]) == (3, 1)
+
+
+REFUSED = {
+    "NaN": (b"\x82\x35\x01" + f64(math.nan), "nan"),
+    "infinite velocity": (b"\x82\x35\x01" + f64(INF), "infinite"),
+    "-infinite position": (b"\x82\x2e\x02" + f64(-INF), "infinite"),
+    "too fast": (b"\x82\x35\x01" + f64(6.5), "beyond_limit"),
+    "too far": (b"\x82\x35\x02" + f64(1.5), "beyond_limit"),
+    "one setting of four": (b"\x83\x35\x01" + f64(INF, 1.0, -1.0, 5.5), "beyond_limit"),
+    "negative under position control": (b"\x83\x35\x01" + f64(1, -1, -1, 1), "out_of_range"),
+    "never registered": (b"\x82\x35\x63" + f64(1.0), "unknown_device"),
+    "a sensor": (b"\x82\x35\x00" + f64(1.0), "not_settable"),
+    "a camera": (b"\x82\x35\x05" + f64(1.0), "not_settable"),
+    "the wrong half": (b"\x01\x26\x00" + f64(1.0), "wrong_half"),
+    "registering itself": (b"\x00\x26\x00\x02ds", "wrong_half"),
+    "enabling what is not there": (b"\x80\x26\x63", "unknown_device"),
+}
+
+
+@pytest.mark.parametrize(("data", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_is_counted_answered_and_no_motor_hears_of_it(
+    data: bytes, reason: str
+) -> None:
+    session = server()
+    events = session.receive(data + encode(SetValue(53, 1, 1.0)), 0)
+    assert reasons(events) == [reason]
+    assert session.counts[f"refused_{reason}"] == 1
+    assert sent(events) == [Error(data[1], data[2])]
+    assert events[-1] == MotorCommand(1, "velocity", 1.0)  # the stream goes on
+    assert len(events) == 3
+
+
+def test_an_echo_of_our_own_errors_does_not_go_round_for_ever() -> None:
+    session = server()
+    events = session.receive(encode(Error(53, 1)), 0)
+    assert reasons(events) == ["wrong_half"] and not sent(events)
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["84", "ff", "05", "8226", "8235030000000000000000", "822703", "8227030000000001000100"],
+)
+def test_a_lost_stream_stops_everything_and_takes_no_more(data: str) -> None:
+    session = server(extensions="01000100" in data or "823503" in data)
+    good = encode(SetValue(53, 1, 1.0))
+    first, stop, failure = session.receive(good + bytes.fromhex(data), 0)
+    assert first == MotorCommand(1, "velocity", 1.0)
+    assert stop == Stop("protocol")
+    assert isinstance(failure, ProtocolFailure) and failure.tail == bytes.fromhex(data)
+    assert session.receive(good, 1) == []
+    assert session.report([(0, 1.0)], 1) == []
+    assert session.close() == []  # stopped already
+    assert (session.counts["stop_protocol"], session.counts["failures"]) == (1, 1)
+    assert len(session.open(2)) == 2
+    assert session.receive(good, 2) == [MotorCommand(1, "velocity", 1.0)]
+
+
+def test_a_disconnect_stops_once_and_waits_for_the_next() -> None:
+    session = server()
+    assert session.close() == [Stop("disconnected"), Disconnected("connection closed")]
+    assert session.close() == []
+    assert session.receive(encode(SetValue(53, 1, 1.0)), 1) == []
+    assert session.counts["stop_disconnected"] == 1
+    assert len(session.open(2)) == 2
+
+
+# --- which sensors --------------------------------------------------------------------------------
+
+
+def test_sensors_are_on_until_the_controller_says_otherwise() -> None:
+    session = server()
+    assert session.receive(b"\x81\x26\x00", 0) == [SensorSwitch(0, 0.0)]
+    assert session.report([(0, 1.0)], 0) == []
+    assert session.receive(b"\x80\x26\x00", 0) == [SensorSwitch(0, None)]
+    assert len(sent(session.report([(0, 1.0)], 0))) == 1
+    session.receive(b"\x83\x26\x00" + f64(0.0), 0)
+    assert session.report([(0, 1.0)], 0) == []
+    session.close()
+    session.open(1)  # the next one finds all of them on
+    assert len(sent(session.report([(0, 1.0)], 0))) == 1
+
+
+def test_a_period_thins_the_values_and_survives_jitter() -> None:
+    session = server()
+    assert session.receive(b"\x83\x26\x00" + f64(60.0), 0) == [SensorSwitch(0, 60.0)]
+    steps = [20 * MS * n + (-1) ** n * MS for n in range(1, 31)]
+    due = [n for n, now in enumerate(steps, 1) if session.report([(0, 1.0)], now)]
+    assert due == list(range(3, 31, 3))
+    assert session.report([(0, 1.0)], 10_000 * MS)  # after a pause: one, and no volley
+    assert not session.report([(0, 1.0)], 10_001 * MS)
+
+
+# --- serial line ----------------------------------------------------------------------------------
+
+
+class Line:
+    """A session on a framed line with two devices, and the controller's own framing."""
+
+    def __init__(self) -> None:
+        there = Wc2ecControllerSettings(port="/dev/ttyN", silence_s=0.5)
+        self.session = CONTROLLER.session(there, "R2020a", create("cobs-crc16"))
+        self.framing = create("cobs-crc16")
+        for device in DEVICES[:2]:
+            self.session.register(device)
+
+    def sent(self, events: list[Event]) -> list[Message]:
+        decoder = Decoder(Side.WEBOTS, Layouts("R2020a"))
+        data = b"".join(event.data for event in events if isinstance(event, Write))
+        return [message for payload in self.framing.feed(data) for message in decoder.feed(payload)]
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        return self.session.receive(self.framing.encode(data), now)
+
+
+ALL = [RegisterSensor(38, 0, b"ds"), RegisterSensor(53, 1, b"left")]
+
+
+def test_a_line_is_registered_on_opening_and_each_second_until_a_good_frame() -> None:
+    line = Line()
+    assert line.sent(line.session.open(0)) == ALL
+    assert line.sent(line.session.expire(999 * MS)) == []
+    for second in (1, 2, 3):
+        assert line.session.next_deadline() == second * 1000 * MS
+        assert line.sent(line.session.expire(second * 1000 * MS)) == ALL
+    assert line.sent(line.session.report([(0, 2.0)], 3100 * MS)) == [SensorData(38, 0, 2.0)]
+    connected, command = line.receive(encode(SetValue(53, 1, 1.0)), 3200 * MS)
+    assert isinstance(connected, Connected) and command == MotorCommand(1, "velocity", 1.0)
+    assert line.session.next_deadline() == 3700 * MS
+    line.receive(encode(SetValue(53, 1, 1.0)), 3600 * MS)
+    assert line.session.expire(4099 * MS) == []
+    stop, gone, *again = line.session.expire(4100 * MS)
+    assert (stop, gone) == (Stop("silence"), Disconnected("silent for 0.5 s"))
+    assert line.sent(again) == ALL
+    assert line.session.next_deadline() == 5100 * MS
+    assert line.session.counts["stop_silence"] == 1
+
+
+def test_neither_noise_nor_an_echo_nor_a_stale_id_ends_the_registering() -> None:
+    line = Line()
+    line.session.open(0)
+    noise = line.session.receive(b"\x05boot banner\r\n\0\xff\0", 1)
+    echo = line.receive(encode(ALL[0]), 2)
+    stale = line.receive(encode(SetValue(53, 77, 1.0)), 3)
+    assert noise == [] and reasons(echo) == ["wrong_half"] and reasons(stale) == ["unknown_device"]
+    assert line.sent(line.session.expire(1000 * MS)) == ALL
+
+
+def test_after_a_pause_of_ours_the_stop_comes_before_the_backlog() -> None:
+    line = Line()
+    line.session.open(0)
+    line.receive(encode(SetValue(53, 1, 1.0)), 0)
+    events = line.receive(encode(SetValue(53, 1, 2.0)), 3000 * MS)
+    assert [type(event).__name__ for event in events] == [
+        "Stop",
+        "Disconnected",
+        "Connected",
+        "MotorCommand",
+    ]
+
+
+def test_a_cut_message_in_a_good_frame_is_a_failure() -> None:
+    line = Line()
+    line.session.open(0)
+    *_, stop, failure = line.receive(encode(SetValue(53, 1, 1.0))[:-1], 0)
+    assert stop == Stop("protocol") and isinstance(failure, ProtocolFailure)
+
+
+# --- any bytes ------------------------------------------------------------------------------------
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=30),
+            st.builds(
+                lambda index, value: encode(SetValue(53, index, value)),
+                st.integers(0, 7),
+                st.floats(-10, 10),
+            ),
+        ),
+        max_size=8,
+    ),
+    st.booleans(),
+)
+def test_whatever_comes_every_motor_event_is_legal(chunks: list[bytes], extensions: bool) -> None:
+    session = server(extensions=extensions)
+    failed = False
+    for now, chunk in enumerate(chunks):
+        for event in session.receive(chunk, now):
+            assert not failed, "something was done after the stream was lost"
+            failed = isinstance(event, ProtocolFailure)
+            if isinstance(event, MotorCommand):
+                low, high = {1: (-6.0, 6.0), 2: (-1e308, 1.0)}[event.index]
+                assert low <= event.value <= high
+            elif isinstance(event, MotorSettings):
+                assert event.index in (1, 2) and math.isfinite(event.velocity)
+
+
+# --- configuration --------------------------------------------------------------------------------
+
+
+def where(**given_: Any) -> list[str]:
+    return [path for path, _, _ in CONTROLLER.check(Wc2ecControllerSettings(**given_))]
+
+
+def test_it_listens_on_loopback_alone() -> None:
+    assert where(listen="tcp://127.0.0.1:27015") == where(port="/dev/ttyUSB0") == []
+    assert where(listen="tcp://0.0.0.0:27015") == ["listen"]
+    assert where() == where(listen="tcp://127.0.0.1:1", port="/dev/ttyUSB0") == ["listen"]
+    good = ("tcp://127.0.0.1:1", "tcp://127.9.9.9:1", "tcp://[::1]:1", "tcp://localhost:1")
+    bad = ("tcp://0.0.0.0:1", "tcp://[::]:1", "tcp://10.0.0.1:1", "tcp://localhost.evil:1")
+    assert [is_loopback(url) for url in (*good, *bad)] == [True] * 4 + [False] * 4

@@ -1,0 +1,372 @@
+"""The WC2EC mocks alone, and the two readings of the wire against each other."""
+
+from __future__ import annotations
+
+import ast
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cobs import cobs
+from hypothesis import given
+from hypothesis import strategies as st
+
+import firmware_mocks
+from firmware_mocks import wc2ec_controller, wc2ec_node, wc2ec_robot
+from firmware_mocks._cobs_frames import FrameReader, crc16, frame, stuff, unstuff
+from firmware_mocks._room import RADIUS_M, Room
+from firmware_mocks._wall_avoider import WallAvoider
+from firmware_mocks.air import Air
+from hilgw.framing import create
+
+MS = 1_000_000
+STEP = 20 * MS
+KINDS = [wc2ec_robot, wc2ec_controller, wc2ec_node]
+
+
+def robot(**parameters: Any) -> wc2ec_robot.Robot:
+    made = wc2ec_robot.create("robot", Air(), parameters)
+    made.connect(0)
+    return made
+
+
+def set_value(index: int, value: float, kind: int = 53) -> bytes:
+    return struct.pack("<BBBd", 130, kind, index, value)
+
+
+def step(mock: wc2ec_robot.Robot, number: int) -> bytes:
+    mock.advance(number * STEP)
+    return mock.take(number * STEP)
+
+
+# --- framing --------------------------------------------------------------------------------------
+
+
+@given(st.binary(max_size=600))
+def test_both_readings_of_cobs_and_crc_agree(data: bytes) -> None:
+    assert stuff(data) == cobs.encode(data)
+    assert unstuff(cobs.encode(data)) == data
+    assert crc16(b"123456789") == 0x29B1  # the catalogue's check value
+    if len(data) <= 400:
+        assert create("cobs-crc16").feed(frame(data)) == [data]
+        assert FrameReader().feed(create("cobs-crc16").encode(data)) == [data]
+
+
+@given(st.binary(max_size=40), st.binary(min_size=1, max_size=30))
+def test_the_reader_takes_the_next_good_frame_after_anything(noise: bytes, message: bytes) -> None:
+    reader = FrameReader()
+    reader.feed(noise + b"\0")
+    assert reader.feed(frame(message)) == [message]
+
+
+def test_the_reader_is_bounded() -> None:
+    reader = FrameReader()
+    assert reader.feed(b"\xff" * 10_000 + b"\0") == [] and reader.bad == 1
+    assert len(reader._buffer) == 0
+
+
+# --- the room -------------------------------------------------------------------------------------
+
+
+def test_distances_turns_and_walls() -> None:
+    room = Room(2.0, 1.0, 0.5, 0.5, 0.0)
+    assert room.distance(0.0) == pytest.approx(1.5 - RADIUS_M)
+    assert room.distance(math.pi) == pytest.approx(0.5 - RADIUS_M)
+    assert room.distance(math.pi / 2) == pytest.approx(0.5 - RADIUS_M)
+    room.move(4.0, 4.0, 1.0)
+    assert (room.x, room.y) == pytest.approx((0.6, 0.5))
+    room.move(-1.0, 1.0, 1.0)
+    assert room.heading > 0 and (room.x, room.y) == pytest.approx((0.6, 0.5))
+    for _ in range(50):
+        room.move(10.0, 10.0, 1.0)
+    assert room.bumps == 1 and RADIUS_M <= room.x <= 2.0 - RADIUS_M
+
+
+def test_the_avoider_turns_one_way_until_there_is_room() -> None:
+    avoider = WallAvoider()
+    assert avoider.steer(1000, 1000, 1000) == (5.0, 5.0)
+    left, right = avoider.steer(200, 250, 300)
+    assert left > 0 > right  # away from the left
+    assert avoider.steer(400, 400, 100) == (left, right)
+    assert avoider.steer(1000, 1000, 1000) == (5.0, 5.0)
+
+
+# --- the robot ------------------------------------------------------------------------------------
+
+
+def test_the_robot_registers_in_index_order_then_steps_each_20_ms() -> None:
+    mock = robot()
+    assert mock.take(0) == (
+        b"\0\x26\0\7ds_left\0\x26\1\x08ds_front\0\x26\2\x08ds_right"
+        b"\0\x35\3\x0aleft_wheel\0\x35\4\x0bright_wheel"
+    )
+    assert mock.next_deadline() == STEP
+    first = step(mock, 1)
+    assert [first[at : at + 3] for at in range(0, 33, 11)] == [
+        b"\1\x26\0",
+        b"\1\x26\1",
+        b"\1\x26\2",
+    ]
+    assert len(first) == 33  # nothing for motors
+    assert struct.unpack_from("<d", first, 14)[0] == pytest.approx(920)  # 1 m less the radius
+    assert mock.next_deadline() == 2 * STEP
+
+
+def test_commands_act_at_the_next_step_by_id_alone() -> None:
+    mock = robot(lift="yes")
+    mock.receive(set_value(3, 2.0) + set_value(4, 3.0) + set_value(5, 0.5), 1)
+    assert mock.body.wheels == (0.0, 0.0)
+    step(mock, 1)
+    assert mock.body.wheels == (2.0, 3.0)
+    assert mock.body.motors[5] == 0.5  # the lift, under the type of a wheel
+    for number in range(2, 700):
+        step(mock, number)
+    assert mock.body.lift == pytest.approx(0.5)
+
+
+def test_a_command_may_come_in_pieces() -> None:
+    mock = robot()
+    for number, byte in enumerate(set_value(3, 2.0), 1):
+        assert mock.body.wheels == (0.0, 0.0)
+        mock.receive(bytes((byte,)), number * STEP - 1)
+        step(mock, number)
+    assert mock.body.wheels == (2.0, 0.0)
+
+
+def test_a_disconnect_stops_the_wheels_and_the_next_one_is_welcome() -> None:
+    mock = robot()
+    mock.take(0)
+    mock.receive(set_value(3, 2.0), 1)
+    step(mock, 1)
+    mock.disconnect(STEP)
+    assert mock.body.wheels == (0.0, 0.0) and mock.stops == 1
+    assert mock.next_deadline() is None
+    mock.receive(set_value(3, 2.0), 2 * STEP)
+    mock.connect(3 * STEP)
+    assert mock.take(3 * STEP).startswith(b"\0\x26\0\7ds_left")
+    mock.disconnect(4 * STEP)
+    mock.disconnect(4 * STEP)
+    assert mock.stops == 2
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x80\x26\0", b"\x83\x35\3" + bytes(32), b"\1\x26\0", b"\xff\0\0"]
+)
+def test_the_original_knows_setvalue_alone(data: bytes) -> None:
+    mock = robot()
+    mock.receive(set_value(3, 2.0) + data, 1)
+    step(mock, 1)
+    assert mock.closing and mock.body.wheels == (0.0, 0.0)
+    assert mock.body.counts["unknown"] == 1
+
+
+def test_nan_never_turns_a_wheel() -> None:
+    mock = robot()
+    mock.receive(set_value(3, math.nan) + set_value(4, math.inf) + set_value(99, 1.0), 1)
+    step(mock, 1)
+    assert mock.body.wheels == (0.0, 0.0) and mock.body.counts["errors"] == 3
+
+
+def test_the_full_dialect_answers_errors_and_obeys_the_starred_commands() -> None:
+    mock = robot(dialect="full", lift="yes")
+    mock.take(0)
+    mock.receive(
+        set_value(99, 1.0) + b"\x81\x26\0" + b"\x83\x35\3" + struct.pack("<4d", 9, 2, -1, 1), 1
+    )
+    first = step(mock, 1)
+    assert first.endswith(b"\x7f\x35\x63")
+    assert mock.body.wheels == (2.0, 0.0)
+    second = step(mock, 2)
+    assert second.startswith(b"\1\x26\1") and b"\1\x35\3" in second and b"\1\x2e\5" in second
+    mock.receive(b"\x83\x26\0" + struct.pack("<d", 40.0), 2 * STEP)
+    step(mock, 3)
+    shown = [number for number in range(4, 12) if step(mock, number).startswith(b"\1\x26\0")]
+    assert shown == [5, 7, 9, 11]
+
+
+def test_a_peer_that_does_not_read_stops_the_world_and_no_memory_is_lost() -> None:
+    mock = robot(sensors=250)
+    for number in range(1, 300):
+        mock.advance(number * STEP)
+    assert mock.stalled > 0 and mock.steps < 150
+    assert len(mock.take(300 * STEP)) < 300_000
+
+
+def test_a_flood_of_half_a_message_is_bounded() -> None:
+    mock = robot(dialect="full")
+    for _ in range(100):
+        mock.receive(b"\x82\x27\5" + bytes(4) + b"\0\0\1\0" + bytes(1000), 1)
+    assert mock.closing and mock.body.counts["flooded"] >= 1
+    assert len(mock._input) < 65_536 + 2_000
+
+
+def test_the_step_grid_does_not_drift_and_a_long_pause_is_no_volley() -> None:
+    mock = robot()
+    for number in range(1, 11):
+        mock.advance(number * STEP + 3 * MS)
+    assert mock.steps == 10 and mock.next_deadline() == 0  # what it said waits to be taken
+    mock.take(10 * STEP + 3 * MS)
+    assert mock.next_deadline() == 11 * STEP
+    mock.advance(3_600_000 * MS)
+    assert mock.steps <= 11 + 50
+
+
+def test_a_framed_robot_registers_each_second_and_has_a_watchdog() -> None:
+    mock = wc2ec_robot.create("robot", Air(), {"frame": "cobs-crc16"})
+    assert mock.network == "serial" and mock.baud_rate == 115_200
+    reader = FrameReader()
+
+    def run(until: int) -> list[bytes]:
+        said = []
+        while (due := mock.next_deadline()) is not None and due <= until:
+            mock.advance(due)
+            said += reader.feed(mock.take(due))
+        return said
+
+    mock.advance(0)
+    registered = [message for message in run(2500 * MS) if message[0] == 0]
+    assert len(registered) == 3 * 5 and registered[:5] == registered[5:10]
+    mock.receive(frame(set_value(3, 2.0)), 2500 * MS)
+    assert not [message for message in run(2990 * MS) if message[0] == 0]
+    assert mock.body.wheels == (2.0, 0.0)
+    assert len([message for message in run(3100 * MS) if message[0] == 0]) == 5
+    assert mock.body.wheels == (0.0, 0.0) and mock.stops == 1
+    mock.receive(frame(set_value(3, 2.0)) + frame(set_value(3, 2.0)[:-1]), 3200 * MS)
+    assert mock.body.counts["unknown"] == 1 and mock.body.wheels == (0.0, 0.0)
+
+
+# --- controller and node --------------------------------------------------------------------------
+
+SEEN = b"".join(struct.pack("<BBBd", 1, 38, index, 900.0) for index in range(3))
+
+
+def test_the_controller_writes_type_53_once_per_look_around() -> None:
+    mock = wc2ec_controller.create("pilot", Air(), {})
+    assert (mock.network, mock.retry_s) == ("tcp-client", 1.0)
+    mock.connect(0)
+    mock.receive(SEEN, 1)
+    assert mock.take(1) == b""  # it knows no name yet
+    registered = robot(lift="yes").take(0)
+    for byte in registered + SEEN:
+        mock.receive(bytes((byte,)), 2)
+    assert mock.take(2) == set_value(3, 5.0) + set_value(4, 5.0)
+    mock.receive(b"\x7f\x35\3" + SEEN, 3)
+    assert len(mock.take(3)) == 22
+    mock.disconnect(4)
+    mock.receive(SEEN, 5)
+    assert mock.take(5) == b""
+    mock.connect(6)
+    mock.receive(b"\x44\0\0\0", 6)
+    assert mock.closing
+
+
+def node_ready() -> wc2ec_node.Node:
+    mock = wc2ec_node.create("node", Air(), {})
+    mock.receive(frame(SEEN[:11]), 0)
+    assert mock.take(0) == b""
+    for number, name in ((0, b"ds_left"), (1, b"ds_front"), (2, b"ds_right")):
+        mock.receive(frame(bytes((0, 38, number, len(name))) + name), 0)
+    mock.receive(frame(b"\0\x35\3\x0aleft_wheel") + frame(b"\0\x35\4\x0bright_wheel"), 0)
+    assert mock.take(0) == frame(set_value(3, 0.0)) + frame(set_value(4, 0.0))
+    return mock
+
+
+def test_the_node_answers_repeats_and_stops_in_time() -> None:
+    mock = node_ready()
+    for at in range(0, 33, 11):
+        mock.receive(frame(SEEN[at : at + 11]), 10 * MS)
+    drive = frame(set_value(3, 5.0)) + frame(set_value(4, 5.0))
+    assert mock.take(10 * MS) == drive
+    assert mock.next_deadline() == 110 * MS
+    mock.advance(110 * MS)
+    assert mock.take(110 * MS) == drive
+    mock.advance(309 * MS)
+    assert any(mock.wheels)
+    mock.advance(310 * MS)
+    said = mock.take(310 * MS)
+    assert said.endswith(frame(set_value(3, 0.0)) + frame(set_value(4, 0.0)))
+    assert mock.wheels == (0.0, 0.0) and mock.tripped == 1
+    mock.receive(frame(SEEN[22:]), 400 * MS)
+    assert any(mock.wheels)  # it goes on when it sees again
+
+
+@given(st.lists(st.binary(max_size=20), max_size=10))
+def test_no_bytes_upset_the_mocks(chunks: list[bytes]) -> None:
+    node, pilot, body = node_ready(), wc2ec_controller.create("p", Air(), {}), robot()
+    pilot.connect(0)
+    for number, chunk in enumerate(chunks, 1):
+        node.receive(chunk + frame(chunk), number)
+        pilot.receive(chunk, number)
+        body.receive(chunk, number)
+        body.advance(number * STEP)
+        assert all(map(math.isfinite, (*node.wheels, *body.body.wheels)))
+
+
+def test_a_power_cycle_forgets_and_noise_at_the_wrong_rate_is_nothing() -> None:
+    mock = node_ready()
+    mock.reset(5)
+    assert not mock.pilot.ready and mock.next_deadline() is None
+    mock.host_baud = 9600
+    mock.receive(frame(b"\0\x35\3\x0aleft_wheel"), 6)
+    assert not mock.pilot.ids
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_mock_is_what_the_host_expects(kind: Any) -> None:
+    mock = kind.create("m", Air(), {})
+    assert kind.SUMMARY and all(kind.PARAMETERS.values())
+    assert set(kind.DEFAULTS) <= set(kind.PARAMETERS)
+    assert mock.network in ("tcp-server", "tcp-client", "serial")
+    assert mock.describe() and mock.bits_per_byte == 10
+    with pytest.raises(ValueError, match=r"^colour: "):
+        kind.create("m", Air(), {"colour": "red"})
+    with pytest.raises(ValueError, match=r"^colour: "):
+        mock.set("colour", "red")
+    mock.advance(0)
+    mock.reset(1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "good", "bad"),
+    [
+        (wc2ec_robot, "width", "3", "0.1"),
+        (wc2ec_robot, "sensors", 12, "many"),
+        (wc2ec_robot, "lift", True, "maybe"),
+        (wc2ec_robot, "dialect", "full", "newest"),
+        (wc2ec_robot, "frame", "cobs-crc16", "slip"),
+        (wc2ec_robot, "webots", "R2025a", "R2018a"),
+        (wc2ec_robot, "position", "0.5, 0.5, 1.0", "9, 9, 0"),
+        (wc2ec_robot, "position", [0.5, 0.5, 1.0], "here"),
+        (wc2ec_controller, "sensors", "a, b, c", "a, b"),
+        (wc2ec_controller, "motors", ["a", "b"], "a,"),
+        (wc2ec_controller, "motor_type", "57", "256"),
+        (wc2ec_node, "watchdog_ms", "200", "0"),
+        (wc2ec_node, "baudRate", "9600", "1"),
+    ],
+)
+def test_parameters_are_taken_or_refused_by_name(kind: Any, name: str, good: Any, bad: Any) -> None:
+    kind.create("m", Air(), {name: good})
+    mock = kind.create("m", Air(), {})
+    mock.set(name, good)
+    with pytest.raises(ValueError, match=f"^{name}: "):
+        kind.create("m", Air(), {name: bad})
+    with pytest.raises(ValueError):
+        mock.set(name, bad)
+
+
+def test_the_mocks_import_nothing_of_hilgw() -> None:
+    folder = Path(firmware_mocks.__path__[0])
+    files = [*folder.glob("*wc2ec*.py"), *(folder / f"{n}.py" for n in ("_room", "_cobs_frames"))]
+    assert len(files) >= 7
+    for file in files:
+        for found in ast.walk(ast.parse(file.read_text())):
+            names = [a.name for a in found.names] if isinstance(found, ast.Import) else []
+            module = found.module or "" if isinstance(found, ast.ImportFrom) else ""
+            assert not any(
+                name.split(".")[0] in ("hilgw", "cobs", "crcmod") for name in [*names, module]
+            )
