@@ -74,5 +74,9 @@ class FailsafeError(HilgwError):
     exit_code = 7
 
 
+class AdapterError(HilgwError):
+    """The code of an adapter raised what it must not."""
+
+
 class FrameError(HilgwError):
     """Bytes that are no frame, or a payload that a frame cannot carry."""

@@ -49,7 +49,7 @@ def build(config: GatewayConfig, loop: asyncio.AbstractEventLoop, observer: Obse
         ledger,
         config.webots,
         config.medium.seed,
-        on_fault=lambda name, error: observer.notice(name, f"fault: {error!r}"),
+        on_fault=lambda name, error: gateway.fault(name, error),
         on_notice=lambda text: observer.notice("medium", text),
         on_transmit=lambda packet, names, reason: observer.transmitted(
             packet, names, None if names else reason

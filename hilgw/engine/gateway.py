@@ -161,6 +161,13 @@ class Gateway:
         station.deliver(Copy(packet, now))
         return None
 
+    def fault(self, name: str, error: Exception) -> None:
+        """A listener of the medium raised: a station is restarted, others are only said."""
+        if name in self.stations:
+            self.stations[name].fault(error)
+        else:
+            self.observer.notice(name, f"fault: {error!r:.200}")
+
     # --- what happened -----------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:

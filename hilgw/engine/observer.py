@@ -34,30 +34,3 @@ class Observer:
     def refused(self, station: str, reason: str, text: str) -> None: ...
 
     def notice(self, source: str, text: str) -> None: ...
-
-
-class Observers(Observer):
-    """Several observers as one."""
-
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = tuple(observers)
-
-    def state(self, station: str, state: State, reason: str) -> None:
-        for each in self._observers:
-            each.state(station, state, reason)
-
-    def transmitted(self, packet: Packet, listeners: Sequence[str], unheard: str | None) -> None:
-        for each in self._observers:
-            each.transmitted(packet, listeners, unheard)
-
-    def delivered(self, station: str, copy: Copy) -> None:
-        for each in self._observers:
-            each.delivered(station, copy)
-
-    def refused(self, station: str, reason: str, text: str) -> None:
-        for each in self._observers:
-            each.refused(station, reason, text)
-
-    def notice(self, source: str, text: str) -> None:
-        for each in self._observers:
-            each.notice(source, text)

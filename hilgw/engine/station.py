@@ -6,7 +6,6 @@ bytes in, session, medium, write; the only queue is the one Webots' bufferSize n
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import (
@@ -22,11 +21,14 @@ from hilgw.adapters.base import (
     Refused,
     Session,
     StationSettings,
+    Transmission,
     Write,
 )
+from hilgw.engine.hearing import Hearing
 from hilgw.engine.latency import Latency
 from hilgw.engine.line import Line
-from hilgw.errors import PeerError, PortError
+from hilgw.engine.outbox import Outbox
+from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.medium.packet import Copy, Packet
 
 if TYPE_CHECKING:
@@ -38,16 +40,15 @@ if TYPE_CHECKING:
     from hilgw.medium.ledger import Ledger
     from hilgw.transports.base import Handle, Scheduler, Transport
 
-UNLIMITED_BYTES = 16 * 1024 * 1024
 SILENT_FRAMES = 3  # this many frames in a row without an answer, and the module counts as stalled
+SAID_LIMIT = 256  # notices remembered, so that each is said once
 
 
 class Station:
     """One adapter on the medium.
 
-    `on_ready`, `on_failed`: told to the supervisor. `hear`: what the hardware received goes to
-    the medium through it. Without a token a frame counts as delivered when its last byte has
-    left by the line's reckoning.
+    `on_ready`, `on_not_ready` and `on_failed` tell the supervisor. Without a token a frame counts
+    as delivered when its last byte has left by the line's reckoning.
     """
 
     def __init__(
@@ -81,18 +82,22 @@ class Station:
         self.outward = Latency()
         self._line = line
         self._scheduler = scheduler
+        self._outbox = Outbox(common.bufferSize)
         self._count = ledger.station(name, lambda: self.queued)
+        self._hearing = Hearing(
+            name,
+            type,
+            air,
+            common,
+            airs=airs,
+            count=self._count,
+            observer=observer,
+            transmit=transmit,
+        )
         self._airs = airs
         self._window = window
         self._observer = observer
-        self._transmit = transmit
         self._transport: Transport | None = None
-        self._limit = UNLIMITED_BYTES if common.bufferSize < 0 else common.bufferSize
-        self._overflow = "cap" if common.bufferSize < 0 else "overflow"
-        self._queue: deque[Copy] = deque()
-        self._bytes = 0
-        self._outstanding: dict[int, Copy] = {}
-        self._on_wire: deque[tuple[int, Copy]] = deque()
         self._unanswered = 0
         self._said: set[str] = set()
         self._timer: Handle | None = None
@@ -101,52 +106,18 @@ class Station:
     @property
     def queued(self) -> int:
         """Copies accepted and neither delivered nor refused: waiting or in flight."""
-        return len(self._queue) + len(self._outstanding) + len(self._on_wire)
+        return len(self._outbox)
 
     # --- from the medium ---------------------------------------------------------------------
 
     def deliver(self, copy: Copy) -> None:
         """The medium hands over one copy to go out."""
-        size = len(copy.packet.data)
-        if self._bytes + size > self._limit:
-            self._refuse(self._overflow if self.ready else "down", f"queue of {self._limit} B full")
-            return
-        self._queue.append(copy)
-        self._bytes += size
-        if self.ready:
+        outbox = self._outbox
+        if not outbox.admit(copy):
+            reason = outbox.full_reason if self.ready else "down"
+            self._refuse(reason, f"the queue of {outbox.limit} B is full")
+        elif self.ready:
             self._pump(self._scheduler.now())
-
-    # --- from the supervisor -----------------------------------------------------------------
-
-    def attach(self, transport: Transport) -> None:
-        """The port is open: start the handshake."""
-        self._transport = transport
-        self._unanswered = 0
-        now = self._scheduler.now()
-        self._line.reset()
-        self._run(self.session.open(now), now)
-
-    def detach(self) -> None:
-        """The port is gone: what was in flight is lost and counted, the queue is kept."""
-        self._transport = None
-        self.ready = False
-        now = self._scheduler.now()
-        self._run(self.session.close(), now)
-        for _ in range(len(self._outstanding)):
-            self._outstanding.popitem()
-            self._refuse("down", "the port went down")
-        self._settle(now)
-        while self._on_wire:
-            self._on_wire.popleft()
-            self._refuse("down", "the port went down")
-        self._rearm(now)
-
-    def close(self) -> None:
-        """The gateway ends: what is left expires."""
-        self.detach()
-        self._count.expire(len(self._queue), "stopped")
-        self._queue.clear()
-        self._bytes = 0
 
     def fits(self, channel: int) -> bool:
         """Whether the mapping names this channel."""
@@ -156,22 +127,63 @@ class Station:
         """Whether the mapping can carry this channel."""
         return self.session.channels is None or channel in self.session.channels
 
+    # --- from the supervisor -----------------------------------------------------------------
+
+    def attach(self, transport: Transport) -> None:
+        """The port is open: start the handshake."""
+        self._transport = transport
+        self._unanswered = 0
+        now = self._scheduler.now()
+        self._line.reset()
+        self._guarded(lambda: self.session.open(now), now)
+
+    def detach(self) -> None:
+        """The port is gone: what was in flight is lost and counted, the queue is kept."""
+        self._transport = None
+        self.ready = False
+        now = self._scheduler.now()
+        self._guarded(self.session.close, now)
+        self._settle(now)
+        for _ in range(self._outbox.drop_in_flight()):
+            self._refuse("down", "the port went down")
+        self._rearm(now)
+
+    def close(self) -> None:
+        """The gateway ends: what is left expires."""
+        self.detach()
+        self._count.expire(self._outbox.drop_waiting(), "stopped")
+
+    def fault(self, error: Exception) -> None:
+        """The adapter itself failed: the supervisor closes its port, and opens it again."""
+        self.ready = False
+        self._fail(AdapterError(f"the adapter failed: {error!r:.200}", where=self.name))
+
     # --- from the transport ------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
         self._unanswered = 0
         now = self._scheduler.now()
-        self._run(self.session.receive(data, now), now)
+        try:
+            self._run(self.session.receive(data, now), now)
+        except Exception as error:  # noqa: BLE001 - as in _guarded, which would cost an allocation
+            self.fault(error)
 
     # --- the session's events ----------------------------------------------------------------
+
+    def _guarded(self, call: Callable[[], list[Event]], now: int) -> None:
+        """One adapter's fault is not the others'."""
+        try:
+            self._run(call(), now)
+        except Exception as error:  # noqa: BLE001 - adapters of other distributions raise anything
+            self.fault(error)
 
     def _run(self, events: list[Event], now: int) -> None:
         for event in events:
             match event:
                 case Heard():
-                    self._hear(event, now)
+                    self._hearing.hear(event, now)
                 case Delivered(token):
-                    copy = self._outstanding.pop(token, None)
+                    copy = self._outbox.outstanding.pop(token, None)
                     if copy is not None:
                         self._deliver(copy, now)
                 case Refused(token, reason):
@@ -179,8 +191,7 @@ class Station:
                 case Write(data):
                     self._write(data, now)
                 case Dropped(reason, text, count):
-                    self._count.drop(reason, count)
-                    self._observer.refused(self.name, reason, text)
+                    self._hearing.drop(reason, text, count)
                 case Notice(text, once):
                     self._say(text, once)
                 case Ready(identity, addresses):
@@ -208,38 +219,13 @@ class Station:
         if self.on_failed is not None:
             self.on_failed(error)
 
-    def _hear(self, event: Heard, now: int) -> None:
-        if self._airs.is_own_echo(self.air, self.name, event.address, event.data, now):
-            self._count.echo()
-            self._observer.refused(self.name, "own_echo", "sent by a module of this gateway")
-            return
-        if self._airs.is_duplicate(self.air, self.name, event.address, event.data, now):
-            self._count.drop("duplicate")
-            self._observer.refused(self.name, "duplicate", "another module here heard it first")
-            return
-        self._count.hear()
-        self._transmit(
-            Packet(
-                data=event.data,
-                channel=event.channel,
-                type=self.type,
-                source=self.name,
-                owner=self.common.sources.get(event.address) if event.address else None,
-                air=self.air,
-                rssi_dbm=event.rssi_dbm,
-                rssi_at_1m_dbm=self.common.rssi_at_1m_dbm,
-                address=event.address,
-                sent_ns=now,
-            )
-        )
-
     def _deliver(self, copy: Copy, now: int) -> None:
         self._count.deliver()
         self.outward.add(now - copy.arrived_ns)
         self._observer.delivered(self.name, copy)
 
     def _lose(self, token: int, reason: str) -> None:
-        if self._outstanding.pop(token, None) is None:
+        if self._outbox.outstanding.pop(token, None) is None:
             return
         self._refuse(reason, "not delivered")
         if reason == "no_status":
@@ -254,7 +240,7 @@ class Station:
 
     def _say(self, text: str, once: bool) -> None:
         if not once or text not in self._said:
-            if len(self._said) < 256:
+            if len(self._said) < SAID_LIMIT:
                 self._said.add(text)
             self._observer.notice(self.name, text)
 
@@ -262,36 +248,36 @@ class Station:
 
     def _pump(self, now: int, *, backlog: bool = False) -> None:
         """Send what may go: the line is free, the window is open."""
-        queue, session = self._queue, self.session
+        outbox = self._outbox
         self._settle(now)
-        while queue and self.ready and len(self._outstanding) < self._window:
+        while outbox.waiting and self.ready and len(outbox.outstanding) < self._window:
             if not self._line.is_free(now):
                 break
-            copy = queue[0]
-            frame = session.send(copy.packet, now)
+            frame = self._frame(outbox.waiting[0], now)
             if frame is None:
                 break
-            queue.popleft()
-            self._bytes -= len(copy.packet.data)
+            copy = outbox.take()
             if isinstance(frame, CannotSend):
                 self._refuse(frame.reason, frame.text)
-                continue
-            if not self._put(frame.data):
+            elif not self._put(frame.data):
                 self._refuse("down", "the port took no bytes")
-                continue
-            ends = self._line.occupy(len(frame.data), now, backlog=backlog)
-            backlog = False
-            self._airs.sent(self.air, copy.packet.data, now, self.name)
-            if frame.token is None:
-                self._on_wire.append((ends, copy))
             else:
-                self._outstanding[frame.token] = copy
+                ends = self._line.occupy(len(frame.data), now, backlog=backlog)
+                backlog = False
+                self._airs.sent(self.air, copy.packet.data, now, self.name)
+                outbox.fly(copy, frame.token, ends)
         self._rearm(now)
 
+    def _frame(self, copy: Copy, now: int) -> Transmission | CannotSend | None:
+        try:
+            return self.session.send(copy.packet, now)
+        except Exception as error:  # noqa: BLE001 - as in _guarded; this packet must not come again
+            self.fault(error)
+            return CannotSend("fault", "the adapter failed on it")
+
     def _settle(self, now: int) -> None:
-        on_wire = self._on_wire
-        while on_wire and on_wire[0][0] <= now:
-            self._deliver(on_wire.popleft()[1], now)
+        while (copy := self._outbox.landed(now)) is not None:
+            self._deliver(copy, now)
 
     def _write(self, data: bytes, now: int) -> None:
         if self._put(data):
@@ -311,13 +297,15 @@ class Station:
     # --- time --------------------------------------------------------------------------------
 
     def _rearm(self, now: int) -> None:
+        outbox = self._outbox
         due = self.session.next_deadline() if self._transport is not None else None
-        if self._on_wire:
-            due = min(due, self._on_wire[0][0]) if due is not None else self._on_wire[0][0]
-        if self._queue and self.ready and len(self._outstanding) < self._window:
+        if outbox.on_wire:
+            ends = outbox.on_wire[0][0]
+            due = ends if due is None else min(due, ends)
+        if outbox.waiting and self.ready and len(outbox.outstanding) < self._window:
             free = self._line.free_ns
             if free > now:
-                due = min(due, free) if due is not None else free
+                due = free if due is None else min(due, free)
         if due == self._timer_at:
             return
         if self._timer is not None:
@@ -327,12 +315,12 @@ class Station:
 
     def _wake(self) -> None:
         # Waiting for the line itself: the next frame follows without a gap in the reckoning.
-        backlog = bool(self._queue) and self._timer_at == self._line.free_ns
+        backlog = bool(self._outbox.waiting) and self._timer_at == self._line.free_ns
         self._timer = self._timer_at = None
         now = self._scheduler.now()
         deadline = self.session.next_deadline()
         if deadline is not None and deadline <= now and self._transport is not None:
-            self._run(self.session.expire(now), now)
+            self._guarded(lambda: self.session.expire(now), now)
         if self.ready:
             self._pump(now, backlog=backlog)
         else:

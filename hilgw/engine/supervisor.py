@@ -13,7 +13,7 @@ import random
 from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import Observer, State
-from hilgw.errors import HilgwError, MismatchError, PeerError, PortError
+from hilgw.errors import AdapterError, HilgwError, MismatchError, PeerError, PortError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,6 +26,7 @@ BACKOFF_FIRST_S = 0.1
 BACKOFF_LAST_S = 5.0
 STALL_S = 2.0
 STALL_LOOK_S = 0.25
+FAULTS_ALLOWED = 5  # an adapter that failed so often is not started again
 
 
 class Supervisor:
@@ -59,6 +60,7 @@ class Supervisor:
         self._observer = observer
         self._jitter = jitter
         self._backoff_s = BACKOFF_FIRST_S
+        self._faults = 0
         self._broken: asyncio.Future[HilgwError] | None = None
         station.on_ready = self._ready
         station.on_not_ready = self._not_ready
@@ -118,6 +120,8 @@ class Supervisor:
         """Say why, and wait for the right moment to try again."""
         if isinstance(error, MismatchError):
             await self._stay_down(error)
+        elif isinstance(error, AdapterError):
+            await self._restart(error)
         elif isinstance(error, PortError) and error.reason == PortError.ABSENT:
             await self._wait_for_port(error)
         elif isinstance(error, PortError) and error.reason == PortError.LOST:
@@ -138,6 +142,14 @@ class Supervisor:
         wrong = self._identity()
         while self._identity() == wrong:
             await asyncio.sleep(LOOK_S)
+
+    async def _restart(self, error: AdapterError) -> None:
+        self._faults += 1
+        if self._faults > FAULTS_ALLOWED:
+            self._enter(State.FAILED, f"{error}; given up after {FAULTS_ALLOWED} restarts")
+            await asyncio.get_running_loop().create_future()
+        self._backoff_s = max(self._backoff_s, BACKOFF_FIRST_S * 2**self._faults)
+        await self._back_off(error)
 
     async def _wait_for_port(self, error: PortError) -> None:
         self._enter(State.WAITING, error.what)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from hilgw.engine.station import SILENT_FRAMES
-from hilgw.errors import HilgwError
+from hilgw.errors import AdapterError, HilgwError
 from tests.engine.fakes import Bench
 
 BYTE_NS = 10 * 1_000_000_000 // 9600
@@ -111,6 +111,31 @@ def test_heard_packets_reach_the_medium_but_not_their_own_air() -> None:
     assert bench.transport.written == []
 
 
+def test_an_adapter_that_raises_is_reported_and_the_packet_does_not_come_again() -> None:
+    bench = Bench()
+    failures: list[HilgwError] = []
+    bench.station.on_failed = failures.append
+    bench.attach()
+    send, receive = bench.session.send, bench.session.receive
+
+    def poison(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    bench.session.send = poison  # type: ignore[method-assign]
+    bench.send(b"poison")
+    bench.session.send = send  # type: ignore[method-assign]
+    assert [type(error) for error in failures] == [AdapterError]
+    assert bench.count.refused == {"fault": 1}
+    assert not bench.station.ready
+    bench.attach()
+    bench.session.receive = poison  # type: ignore[method-assign, assignment]
+    bench.station.data_received(b"x")
+    bench.session.receive = receive  # type: ignore[method-assign]
+    assert len(failures) == 2
+    assert "a bug" in str(failures[1])
+    assert bench.balanced()
+
+
 class StationMachine(RuleBasedStateMachine):
     """Anything in any order: the ledger adds up at every instant."""
 
@@ -156,7 +181,7 @@ class StationMachine(RuleBasedStateMachine):
     @invariant()
     def adds_up(self) -> None:
         assert self.bench.ledger.violations() == []
-        assert self.bench.station._bytes <= 40
+        assert self.bench.station._outbox.bytes <= 40
 
 
 TestStation = StationMachine.TestCase

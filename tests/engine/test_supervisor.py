@@ -12,7 +12,7 @@ import pytest
 from hilgw.adapters.base import Event, Failed
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.ports import port_identity
-from hilgw.engine.supervisor import STALL_S, Supervisor
+from hilgw.engine.supervisor import FAULTS_ALLOWED, STALL_S, Supervisor
 from hilgw.engine.timer import Timer
 from hilgw.errors import MismatchError, PeerError, PortError
 from hilgw.transports.base import LineSettings, Transport
@@ -250,6 +250,32 @@ def test_a_silent_peer_is_tried_again_with_growing_pauses() -> None:
         assert "next try in 0.1 s" in backoffs[0]
         assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
         assert isinstance(rig.supervisor.last_error, PeerError)
+        await stop(task)
+        timer.close()
+
+    asyncio.run(scenario())
+
+
+class FaultySession(EchoSession):
+    """Comes up, and raises at the first byte."""
+
+    def open(self, now: int) -> list[Event]:
+        raise ZeroDivisionError
+
+
+def test_an_adapter_that_keeps_failing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hilgw.engine.supervisor.BACKOFF_FIRST_S", 0.001)
+    monkeypatch.setattr("hilgw.engine.supervisor.BACKOFF_LAST_S", 0.002)
+
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        pipe = Pipe(timer, LINE)
+        rig = Rig(lambda: pipe.open(LINE), lambda: "there", timer)
+        rig.station.session = FaultySession()
+        task = asyncio.create_task(rig.supervisor.run())
+        await until(lambda: rig.supervisor.state is State.FAILED)
+        assert rig.supervisor.opened == FAULTS_ALLOWED + 1
+        assert not task.done()
         await stop(task)
         timer.close()
 

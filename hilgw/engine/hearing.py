@@ -1,0 +1,70 @@
+"""What a station's hardware hears: our own echo and duplicates set aside, the rest to the medium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hilgw.medium.packet import Packet
+
+if TYPE_CHECKING:
+    from hilgw.adapters.base import Heard, StationSettings
+    from hilgw.engine.observer import Observer
+    from hilgw.medium.airs import Airs
+    from hilgw.medium.ledger import StationCount
+
+
+class Hearing:
+    """The inward half of one station."""
+
+    def __init__(
+        self,
+        name: str,
+        type: str,
+        air: str,
+        common: StationSettings,
+        *,
+        airs: Airs,
+        count: StationCount,
+        observer: Observer,
+        transmit: Callable[[Packet], None],
+    ) -> None:
+        self._name = name
+        self._type = type
+        self._air = air
+        self._common = common
+        self._airs = airs
+        self._count = count
+        self._observer = observer
+        self._transmit = transmit
+
+    def hear(self, event: Heard, now: int) -> None:
+        """One packet came in from the hardware."""
+        airs, air, name = self._airs, self._air, self._name
+        if airs.is_own_echo(air, name, event.address, event.data, now):
+            self._count.echo()
+            self._observer.refused(name, "own_echo", "sent by a module of this gateway")
+            return
+        if airs.is_duplicate(air, name, event.address, event.data, now):
+            self.drop("duplicate", "another module here heard it first")
+            return
+        self._count.hear()
+        self._transmit(
+            Packet(
+                data=event.data,
+                channel=event.channel,
+                type=self._type,
+                source=name,
+                owner=self._common.sources.get(event.address) if event.address else None,
+                air=air,
+                rssi_dbm=event.rssi_dbm,
+                rssi_at_1m_dbm=self._common.rssi_at_1m_dbm,
+                address=event.address,
+                sent_ns=now,
+            )
+        )
+
+    def drop(self, reason: str, text: str, count: int = 1) -> None:
+        """Something came in that cannot become a packet."""
+        self._count.drop(reason, count)
+        self._observer.refused(self._name, reason, text)
