@@ -22,7 +22,7 @@ _NEEDS = {
 _SECTORS = 64
 _SECTORS_PER_RAD = _SECTORS / math.tau
 _MARGIN_RAD = 1e-9  # for rounding
-_MOST_VIEWS = 1024  # remembered until an obstacle moves
+_MOST_VIEWS = 256  # remembered until an obstacle moves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,172 @@
+"""Own echoes, duplicates, and strangers who must not be taken for either."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.medium.airs import AIR_TIME_NS, LIMIT, SKEW_NS, Airs, is_unique, normal
+
+A64, B64, FOREIGN64 = "0013A20040A1B2C3", "0013A20040A1B2C4", "0013A20041FFFFFF"
+
+
+def pair(a: tuple[str, ...] = (), b: tuple[str, ...] = ()) -> Airs:
+    """Modules a and b of ours in air x."""
+    airs = Airs()
+    airs.own("x", "a", a)
+    airs.own("x", "b", b)
+    return airs
+
+
+def test_a_64_bit_address_of_ours_is_our_echo_whatever_it_says_and_whenever() -> None:
+    airs = pair((A64,), (B64,))
+    assert airs.is_own_echo("x", "b", A64, b"never sent", 0)
+    assert airs.is_own_echo("x", "b", "00:13:a2:00:40:a1:b2:c3", b"never sent", 0)
+    assert airs.is_own_echo("elsewhere", "b", A64, b"never sent", 0)
+
+
+def test_any_other_64_bit_address_is_a_stranger_even_with_our_words() -> None:
+    airs = pair((A64,), (B64,))
+    airs.sent("x", b"ping", 0, "a")
+    assert not airs.is_own_echo("x", "b", FOREIGN64, b"ping", 1)
+
+
+def test_a_short_address_proves_nothing_so_content_decides() -> None:
+    airs = pair((A64, "0000"), (B64, "0000"))
+    assert not airs.is_own_echo("x", "b", "0000", b"ping", 0)  # a stranger left at 0
+    airs.sent("x", b"ping", 0, "a")
+    assert airs.is_own_echo("x", "b", "0000", b"ping", 1)
+    assert not airs.is_own_echo("x", "b", "0000", b"ping", 2)  # explained one hearing
+    assert not airs.is_own_echo("x", "a", "0000", b"ping", 2)  # nobody hears himself
+
+
+def test_a_short_address_rules_out_a_sender_who_has_another() -> None:
+    airs = pair((A64, "0001"), (B64, "0002"))
+    airs.sent("x", b"ping", 0, "a")
+    assert not airs.is_own_echo("x", "b", "0005", b"ping", 1)
+    assert airs.is_own_echo("x", "b", "0001", b"ping", 1)
+
+
+def test_a_sender_whose_short_address_is_not_known_may_have_any() -> None:
+    airs = pair((A64,), (B64,))
+    airs.sent("x", b"ping", 0, "a")
+    assert airs.is_own_echo("x", "b", "0005", b"ping", 1)
+
+
+def test_without_addresses_content_decides_within_the_air_time() -> None:
+    airs = pair()
+    airs.sent("x", b"ping", 0, "a")
+    assert not airs.is_own_echo("x", "b", None, b"pong", 1)
+    assert not airs.is_own_echo("y", "b", None, b"ping", 1)
+    assert airs.is_own_echo("x", "b", None, b"ping", AIR_TIME_NS)
+    airs.sent("x", b"ping", 0, "a")
+    assert not airs.is_own_echo("x", "b", None, b"ping", AIR_TIME_NS + 1)
+    airs.sent("x", b"slow", 0, "a", air_time_ns=5 * AIR_TIME_NS)
+    assert airs.is_own_echo("x", "b", None, b"slow", 4 * AIR_TIME_NS)
+
+
+def test_each_transmission_explains_one_hearing_per_module() -> None:
+    airs = pair()
+    airs.own("x", "c", ())
+    for _ in range(2):
+        airs.sent("x", b"ping", 0, "a")
+    for module in ("b", "c"):
+        assert [airs.is_own_echo("x", module, None, b"ping", 1) for _ in range(3)] == [
+            True,
+            True,
+            False,
+        ]
+
+
+def test_a_sender_that_was_not_named_works_too() -> None:
+    airs = pair((A64, "0001"), (B64, "0002"))
+    airs.sent("x", b"ping", 0)
+    assert not airs.is_own_echo("x", "b", "0005", b"ping", 1)
+    assert airs.is_own_echo("x", "b", "0001", b"ping", 1)
+
+
+def test_a_module_alone_in_its_air_hears_no_echo() -> None:
+    airs = Airs()
+    airs.own("x", "a", ())
+    airs.sent("x", b"ping", 0, "a")
+    assert not airs.is_own_echo("x", "a", None, b"ping", 1)
+    assert not airs.is_own_echo("x", "stranger", None, b"ping", 1)
+
+
+def test_an_address_that_changed_is_no_longer_ours() -> None:
+    airs = pair((A64,), (B64,))
+    airs.own("x", "a", (A64,))  # ready again
+    assert airs.is_own_echo("x", "b", A64, b"", 0)
+    airs.own("x", "a", (FOREIGN64,))  # another module was plugged in
+    assert not airs.is_own_echo("x", "b", A64, b"", 0)
+    assert airs.is_own_echo("x", "b", FOREIGN64, b"", 0)
+
+
+def test_one_transmission_that_two_of_ours_heard_is_one() -> None:
+    airs = pair((A64,), (B64,))
+    assert not airs.is_duplicate("x", "a", FOREIGN64, b"hi", 0)
+    assert airs.is_duplicate("x", "b", FOREIGN64, b"hi", SKEW_NS)
+    assert not airs.is_duplicate("x", "b", FOREIGN64, b"hi", SKEW_NS)  # it said it again
+    assert airs.is_duplicate("x", "a", FOREIGN64, b"hi", SKEW_NS + 1)
+    assert not airs.is_duplicate("x", "a", FOREIGN64, b"other", 0)
+    assert not airs.is_duplicate("x", "b", "0005", b"hi", SKEW_NS)  # somebody else
+
+
+def test_what_comes_later_is_another_transmission() -> None:
+    airs = pair()
+    assert not airs.is_duplicate("x", "a", None, b"hi", 0)
+    assert not airs.is_duplicate("x", "b", None, b"hi", SKEW_NS + 1)
+
+
+def test_a_module_alone_in_its_air_hears_no_duplicate() -> None:
+    airs = Airs()
+    airs.own("x", "a", ())
+    for _ in range(3):
+        assert not airs.is_duplicate("x", "a", None, b"hi", 0)
+    assert not airs.is_duplicate("y", "b", None, b"hi", 0)
+
+
+@given(
+    st.lists(st.sampled_from([b"1", b"2"]), min_size=1, max_size=30),
+    st.data(),
+)
+def test_every_transmission_enters_once_if_anybody_heard_it(
+    transmissions: list[bytes], data: st.DataObject
+) -> None:
+    """Both modules hear everything, each in order, the reports interleaved in any way."""
+    airs = pair()
+    reports: dict[str, list[bytes]] = {"a": [], "b": []}
+    for payload in transmissions:
+        for heard in reports.values():
+            heard.append(payload)
+    entered: list[bytes] = []
+    while reports["a"] or reports["b"]:
+        module = data.draw(st.sampled_from([name for name, left in reports.items() if left]))
+        payload = reports[module].pop(0)
+        if not airs.is_duplicate("x", module, None, payload, 0):
+            entered.append(payload)
+    assert sorted(entered) == sorted(transmissions)
+
+
+def test_memory_is_bounded_and_the_oldest_is_forgotten() -> None:
+    airs = pair()
+    for index in range(LIMIT + 1):
+        airs.sent("x", index.to_bytes(4, "big"), 0, "a")
+    assert not airs.is_own_echo("x", "b", None, (0).to_bytes(4, "big"), 1)
+    assert airs.is_own_echo("x", "b", None, (1).to_bytes(4, "big"), 1)
+
+
+def test_which_addresses_are_unique() -> None:
+    assert normal("00-13-a2:00") == "0013A200"
+    for unique in (A64, "AABBCCDDEEFF"):
+        assert is_unique(unique)
+    for common in ("", "0000", "FFFE", "E7E7E7E7E7", "0" * 16, "F" * 16, "node-with-name", "rover"):
+        assert not is_unique(normal(common))
+
+
+@given(st.text(), st.text())
+def test_any_text_may_be_an_address(own: str, heard: str) -> None:
+    airs = pair((own,))
+    airs.sent("x", b"", 0, "a")
+    airs.is_own_echo("x", "b", heard, b"", 0)
+    airs.is_duplicate("x", "b", heard, b"", 0)

@@ -1,0 +1,93 @@
+"""The ledger: an equation broken anywhere is found, and named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from hilgw.medium.ledger import Ledger
+
+
+def test_a_ledger_in_order() -> None:
+    ledger = Ledger()
+    queue = [1]
+    emitter = ledger.emitter("a.tx", lambda: len(queue))
+    station = ledger.station("b.rx", lambda: len(queue))
+    for reason in ("", "", "", "full"):
+        emitter.offer(reason)
+    emitter.depart()
+    emitter.expire(1, "stopped")
+    ledger.source("a.tx").enter(1, "")
+    station.accept()
+    assert station.unaccounted() == -1  # one in flight, and the queue says it has one
+    station.arrive()
+    assert ledger.violations() == []
+    queue.clear()
+    station.deliver()
+    emitter.depart()
+    ledger.source("a.tx").enter(0, "range")
+    assert ledger.violations() == []
+    report = ledger.as_dict()
+    assert report["emitters"]["a.tx"] == {
+        "offered": 4,
+        "accepted": 3,
+        "rejected": {"full": 1},
+        "departed": 2,
+        "queued": 0,
+        "expired": 1,
+        "expired_by": {"stopped": 1},
+        "heard": 1,
+        "copies": 1,
+        "unheard": {"range": 1},
+    }
+    assert report["stations"]["b.rx"]["delivered"] == 1
+    assert report["medium"] == {"packets": 2, "copies": 1, "unheard": {"range": 1}}
+    json.dumps(report, allow_nan=False)
+
+
+def test_what_hardware_hears_enters_or_has_a_reason() -> None:
+    ledger = Ledger()
+    station = ledger.station("xbee0")
+    station.hear()
+    ledger.source("xbee0").enter(0, "nobody")
+    station.echo()
+    station.drop("too_long")
+    assert ledger.violations() == []
+    report = ledger.as_dict()["stations"]["xbee0"]
+    assert (report["accepted"], report["refused"]) == (1, {"own_echo": 1})
+    assert (report["inbound"], report["dropped"]) == (3, {"too_long": 1})
+    station.hear()
+    assert len(ledger.violations()) == 1
+
+
+BREAKING: dict[str, Callable[[Ledger], object]] = {
+    "offered": lambda ledger: setattr(ledger.emitter("a.tx"), "offered", 7),
+    "departed": lambda ledger: ledger.emitter("a.tx").depart(),
+    "expired": lambda ledger: ledger.emitter("a.tx").expire(1, "stopped"),
+    "emitter a.tx: accepted": lambda ledger: ledger.emitter("a.tx", lambda: 5),
+    "entered the medium": lambda ledger: ledger.source("a.tx").enter(0, "nobody"),
+    "heard": lambda ledger: setattr(ledger.source("a.tx"), "packets", 9),
+    "copies": lambda ledger: ledger.station("b.rx").accept(),
+    "delivered": lambda ledger: ledger.station("b.rx").deliver(),
+    "refused": lambda ledger: ledger.station("b.rx").refuse("overflow"),
+    "station b.rx: accepted": lambda ledger: ledger.station("b.rx", lambda: 1),
+    "inbound": lambda ledger: ledger.station("xbee0").hear(),
+}
+
+
+@pytest.mark.parametrize("what", BREAKING)
+def test_each_equation_is_a_check(what: str) -> None:
+    ledger = Ledger()
+    emitter = ledger.emitter("a.tx", lambda: 0)
+    emitter.offer("")
+    emitter.depart()
+    ledger.source("a.tx").enter(1, "")
+    station = ledger.station("b.rx", lambda: 0)
+    station.accept()
+    station.arrive()
+    station.deliver()
+    assert ledger.violations() == []
+    BREAKING[what](ledger)
+    assert any(what in line for line in ledger.violations())

@@ -1,0 +1,466 @@
+"""Who hears a packet, what the copy says, and why nobody does: one fact per row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hilgw.errors import ConfigError
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.listener import Listener
+from hilgw.medium.medium import Medium
+from hilgw.medium.obstacles import Obstacle
+from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Pose, Vector
+from hilgw.medium.solids import Sphere
+
+ORIGIN = Pose()
+
+
+class Bench:
+    """A medium, its ledger, and what each listener was handed."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.ledger = Ledger()
+        self.notices: list[str] = []
+        self.faults: list[tuple[str, Exception]] = []
+        self.medium = Medium(
+            self.ledger,
+            on_notice=self.notices.append,
+            on_fault=lambda name, error: self.faults.append((name, error)),
+            **settings,
+        )
+        self.heard: list[tuple[str, Copy]] = []
+
+    def listener(self, name: str, **fields: Any) -> Listener:
+        count = self.ledger.station(name)
+
+        def deliver(copy: Copy) -> None:
+            count.deliver()
+            self.heard.append((name, copy))
+
+        usual: dict[str, Any] = {"type": "radio", "deliver": deliver, "pose": Pose((1.0, 0.0, 0.0))}
+        listener = Listener(name=name, **(usual | fields))
+        self.medium.attach(listener)
+        return listener
+
+    def send(self, packet: Packet, pose: Pose | None = ORIGIN) -> list[str]:
+        """Who heard it, in order."""
+        if packet.air is None:
+            count = self.ledger.emitter(packet.source)
+            count.offer("")
+            count.depart()
+        else:
+            self.ledger.station(packet.source).hear()
+        before = len(self.heard)
+        self.medium.transmit(packet, pose)
+        assert self.ledger.violations() == []
+        return [name for name, _ in self.heard[before:]]
+
+    def why(self, packet: Packet, pose: Pose | None = ORIGIN) -> str:
+        """Why nobody heard it."""
+        before = self.ledger.source(packet.source).unheard.copy()
+        assert self.send(packet, pose) == []
+        (reason,) = self.ledger.source(packet.source).unheard - before
+        return reason
+
+
+def packet(**fields: Any) -> Packet:
+    usual: dict[str, Any] = {
+        "data": b"x",
+        "channel": 1,
+        "type": "radio",
+        "source": "a.tx",
+        "owner": "a",
+    }
+    return Packet(**(usual | fields))
+
+
+def facing(angle: float, position: Vector = (0.0, 0.0, 0.0), axis: str = "z") -> Pose:
+    """Turned by an angle, with z (or y) up."""
+    up = (0, 0, 1) if axis == "z" else (0, 1, 0)
+    return Pose.from_axis_angle(position, (*up, angle))
+
+
+ONE = frozenset([1])
+
+
+@pytest.mark.parametrize(
+    ("listener", "sent", "hears"),
+    [
+        ({"channels": ONE}, {}, True),
+        ({"channels": ONE}, {"channel": 2}, False),
+        ({"channels": None}, {"channel": 2}, True),  # a Receiver on channel -1
+        ({"channels": frozenset([-1])}, {"channel": 2}, True),
+        ({"channels": ONE}, {"channel": -1}, True),  # broadcast
+        ({"channels": frozenset([1, 2])}, {"channel": -1}, True),  # once
+        ({"channels": ONE, "type": "serial"}, {}, False),
+        ({"channels": ONE, "type": "serial"}, {"type": "serial"}, True),
+        ({"channels": ONE, "owner": "a"}, {}, False),  # never to the own robot
+        ({"channels": ONE, "owner": "b"}, {}, True),
+        ({"channels": ONE, "owner": None}, {"owner": None}, True),  # nobody's is not the same
+        ({"channels": ONE, "enabled": False}, {}, False),
+        ({"channels": ONE}, {"range": 1.0}, True),  # at the very end of the range
+        ({"channels": ONE}, {"range": 0.999}, False),
+        ({"channels": ONE}, {"range": 0.0}, False),
+        ({"channels": ONE, "pose": ORIGIN}, {"range": 0.0}, True),
+        ({"channels": ONE, "pose": None}, {"range": 0.1}, True),  # unknown: in range
+        ({"channels": ONE, "aperture": 0.1}, {"aperture": 0.1}, True),  # no cones but infra-red
+        ({"channels": ONE, "air": "x"}, {}, True),
+        ({"channels": ONE, "air": "x"}, {"air": "x", "source": "m"}, False),
+        ({"channels": ONE, "air": "x"}, {"air": "y", "source": "m"}, False),
+        ({"channels": ONE, "air": "x", "relay": True}, {"air": "y", "source": "m"}, True),
+        ({"channels": ONE, "air": "x", "relay": True}, {"air": "x", "source": "m"}, False),
+        ({"channels": ONE, "owner": "a"}, {"air": "x", "source": "m"}, False),  # from `sources`
+    ],
+)
+def test_who_hears(listener: dict[str, Any], sent: dict[str, Any], hears: bool) -> None:
+    bench = Bench()
+    bench.listener("rx", **listener)
+    assert bench.send(packet(**sent)) == (["rx"] if hears else [])
+
+
+INFRA_RED = {"type": "infra-red", "channels": ONE}
+
+
+@pytest.mark.parametrize("webots", ["R2025a", "R2021b"])
+@pytest.mark.parametrize(
+    ("aperture", "turned", "hears"),
+    [
+        (-1.0, math.pi, True),
+        (math.tau, math.pi, True),
+        (math.pi / 2, math.pi / 4, True),  # the edge belongs to the cone
+        (math.pi / 2, math.pi / 4 + 1e-6, False),
+        (math.pi / 2, -math.pi / 4 - 1e-6, False),
+        (0.0, 0.0, True),
+        (0.0, 0.001, False),
+    ],
+)
+def test_cones_on_both_sides(webots: str, aperture: float, turned: float, hears: bool) -> None:
+    """The axis is x with z up since R2022a, z with y up before."""
+    new = webots == "R2025a"
+    ahead: Vector = (2.0, 0.0, 0.0) if new else (0.0, 0.0, 2.0)
+    turned_pose = facing(turned, axis="z" if new else "y")
+    sent = packet(type="infra-red", aperture=aperture)
+    bench = Bench(webots=webots)
+    bench.listener("rx", **INFRA_RED, pose=Pose(ahead))
+    assert bool(bench.send(sent, turned_pose)) == hears
+    bench = Bench(webots=webots)
+    back = Pose(tuple(-each for each in ahead), turned_pose.rows)  # type: ignore[arg-type]
+    bench.listener("rx", **INFRA_RED, pose=back, aperture=aperture)
+    assert bool(bench.send(packet(type="infra-red"), ORIGIN)) == hears
+    assert bench.why(packet(type="infra-red", range=0.5), ORIGIN) == "range"
+
+
+def test_infra_red_stops_at_obstacles_and_radio_does_not() -> None:
+    bench = Bench()
+    bench.listener("ir", **INFRA_RED, owner="b", pose=Pose((4.0, 0.0, 0.0)))
+    bench.listener("radio", channels=ONE, owner="b", pose=Pose((4.0, 0.0, 0.0)))
+    bench.medium.obstruct(Obstacle(Sphere(0.5), Pose((2.0, 0.0, 0.0)), owner="b"))
+    infra_red = packet(type="infra-red")
+    assert bench.send(infra_red) == ["ir"]  # the receiver's own structure
+    bench.medium.obstruct(Obstacle(Sphere(0.5), Pose((2.0, 0.0, 0.0)), owner="c"))
+    assert bench.why(infra_red) == "obstacle"
+    assert bench.send(packet()) == ["radio"]
+    assert bench.send(infra_red, None) == ["ir"]  # unknown pose: nothing in the way
+
+
+def test_bodies_carry_their_devices_and_obstacles() -> None:
+    bench = Bench()
+    bench.medium.place("b", Pose((4.0, 0.0, 0.0)))
+    bench.listener("b.rx", **INFRA_RED, owner="b", pose=None, mount=Pose((0.0, 1.0, 0.0)))
+    bench.medium.obstruct(Obstacle(Sphere(0.2), owner="c", body="c"))
+    assert bench.medium.pose_of("b", Pose((0.0, 1.0, 0.0))) == Pose((4.0, 1.0, 0.0))
+    assert bench.medium.pose_of("c") is None
+    sent = packet(type="infra-red", range=5.0)
+    assert bench.send(sent) == ["b.rx"]
+    bench.medium.place("c", Pose((2.0, 0.5, 0.0)))
+    assert bench.why(sent) == "obstacle"
+    bench.medium.place("b", facing(math.pi / 2, (0.0, 3.0, 0.0)))
+    assert bench.send(sent) == ["b.rx"]
+    assert bench.heard[-1][1].signal_strength == pytest.approx(1 / 10)  # at (-1, 3)
+    bench.medium.place("b", Pose((50.0, 0.0, 0.0)))
+    assert bench.why(sent) == "range"
+    bench.medium.place("b", None)
+    assert bench.send(sent) == ["b.rx"]
+
+
+@pytest.mark.parametrize(
+    ("listeners", "reason"),
+    [
+        ([], "nobody"),
+        ([{"type": "serial"}], "nobody"),
+        ([{"owner": "a"}], "own_robot"),
+        ([{"owner": "a", "channels": frozenset([2])}], "own_robot"),
+        ([{"channels": frozenset([2])}], "channel"),
+        ([{"owner": "a"}, {"channels": frozenset([2])}], "channel"),
+        ([{"enabled": False}, {"channels": frozenset([2])}], "disabled"),
+        ([{"pose": Pose((9.0, 0.0, 0.0))}, {"enabled": False}], "range"),
+        ([{"pose": Pose((9.0, 0.0, 0.0))}, {"aperture": 0.1}], "cone"),
+        ([{"pose": Pose((3.0, 0.0, 0.0))}, {"aperture": 0.1}], "obstacle"),
+        ([{"pose": Pose((9.0, 0.0, 0.0)), "owner": "a"}] * 40, "own_robot"),
+        ([{"pose": Pose((9.0, 0.0, 0.0)), "enabled": False}] * 40, "disabled"),
+        ([{"pose": Pose((9.0, 0.0, 0.0))}] * 40, "range"),
+        ([{"pose": Pose((9.0, 0.0, 0.0))}] * 40 + [{"pose": Pose((3.0, 0.0, 0.0))}], "obstacle"),
+    ],
+)
+def test_why_nobody_heard_is_the_reason_nearest_to_success(
+    listeners: list[dict[str, Any]], reason: str
+) -> None:
+    bench = Bench()
+    bench.medium.obstruct(Obstacle(Sphere(0.5), Pose((2.0, 0.0, 0.0))))
+    for index, fields in enumerate(listeners):
+        bench.listener(f"rx{index}", **(INFRA_RED | {"owner": "b"} | fields))
+    assert bench.why(packet(type="infra-red", range=5.0)) == reason
+
+
+def test_air_is_a_reason() -> None:
+    bench = Bench()
+    bench.listener("m1", channels=ONE, air="x")
+    bench.listener("m2", channels=ONE, air="y")
+    assert bench.why(packet(owner=None, air="x", source="m1")) == "air"
+
+
+def test_one_module_per_air_the_one_whose_mapping_fits_else_the_first_named() -> None:
+    bench = Bench()
+
+    def names(*channels: int) -> Callable[[int], bool]:
+        return lambda channel: channel in channels
+
+    bench.listener("first", air="x")
+    bench.listener("second", air="x", fits_explicitly=names(1, 2))
+    bench.listener("third", air="x", fits_explicitly=names(2, 3))
+    bench.listener("other", air="y")
+    bench.listener("rx", channels=None)
+    assert bench.send(packet(channel=0)) == ["first", "other", "rx"]
+    assert bench.send(packet(channel=1)) == ["second", "other", "rx"]
+    assert bench.send(packet(channel=2)) == ["second", "other", "rx"]
+    assert bench.send(packet(channel=3)) == ["third", "other", "rx"]
+    assert bench.send(packet(channel=-1)) == ["first", "other", "rx"]
+    bench.medium.move("first", Pose((99.0, 0.0, 0.0)))  # only those in range are candidates
+    assert bench.send(packet(channel=0, range=5.0)) == ["second", "other", "rx"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "pose", "strength", "direction"),
+    [
+        ({}, Pose((0.0, 0.0, 0.0)), 1 / 4, (-1.0, 0.0, 0.0)),
+        ({}, Pose((2.0, 0.0, 3.0)), 1 / 9, (0.0, 0.0, 1.0)),
+        ({}, Pose((2.0, 0.0, 0.0)), math.inf, None),
+        ({}, None, math.nan, None),
+        ({"rssi_dbm": -40.0}, None, 1.0, None),
+        ({"rssi_dbm": -60.0}, Pose((0.0, 0.0, 0.0)), 0.01, (-1.0, 0.0, 0.0)),
+        ({"rssi_dbm": -60.0, "rssi_at_1m_dbm": -50.0}, None, 0.1, None),
+        ({"rssi_dbm": 1e308}, None, 1e300, None),
+        ({"rssi_dbm": -1e308}, None, 0.0, None),
+    ],
+)
+def test_what_the_copy_says(
+    sent: dict[str, Any], pose: Pose | None, strength: float, direction: Vector | None
+) -> None:
+    bench = Bench()
+    bench.listener("rx", channels=ONE, pose=Pose((2.0, 0.0, 0.0)))
+    assert bench.send(packet(sent_ns=5, **sent), pose) == ["rx"]
+    copy = bench.heard[0][1]
+    assert copy.signal_strength == pytest.approx(strength, nan_ok=True)
+    expected = (math.nan,) * 3 if direction is None else direction
+    assert copy.direction == pytest.approx(expected, nan_ok=True)
+    assert (copy.arrived_ns, copy.packet.sent_ns) == (5, 5)
+
+
+def test_direction_is_in_the_receivers_frame() -> None:
+    bench = Bench()
+    bench.listener("rx", channels=ONE, pose=facing(math.pi / 2, (2.0, 0.0, 0.0)))
+    bench.send(packet())
+    assert bench.heard[0][1].direction == pytest.approx((0.0, 1.0, 0.0))
+
+
+def test_a_step_driven_caller_says_when_it_arrives() -> None:
+    bench = Bench()
+    bench.listener("rx", channels=ONE)
+    bench.medium.transmit(packet(sent_ns=5), ORIGIN, now=32)
+    copy = bench.heard[0][1]
+    assert (copy.arrived_ns, copy.packet.sent_ns) == (32, 5)
+
+
+def noisy(seed: int, distance: float, **fields: Any) -> list[Copy]:
+    bench = Bench(seed=seed)
+    bench.listener("rx", channels=ONE, pose=Pose((distance, 0.0, 0.0)), **fields)
+    for _ in range(4000):
+        bench.send(packet())
+    return [copy for _, copy in bench.heard]
+
+
+def test_noise_of_the_signal_strength_is_relative_and_never_below_zero() -> None:
+    for distance in (1.0, 10.0):
+        ratios = [
+            copy.signal_strength * distance**2
+            for copy in noisy(1, distance, signal_strength_noise=0.1)
+        ]
+        mean = math.fsum(ratios) / len(ratios)
+        spread = math.sqrt(math.fsum((each - mean) ** 2 for each in ratios) / len(ratios))
+        assert mean == pytest.approx(1.0, abs=0.01)
+        assert spread == pytest.approx(0.1, rel=0.05)
+    strengths = [copy.signal_strength for copy in noisy(1, 1.0, signal_strength_noise=2.0)]
+    below = sum(each == 0.0 for each in strengths)
+    assert min(strengths) == 0.0
+    assert below / len(strengths) == pytest.approx(0.3085, abs=0.03)  # P(N < -0.5)
+
+
+def test_noise_of_the_direction_does_not_depend_on_the_distance() -> None:
+    for distance in (0.5, 50.0):
+        copies = noisy(1, distance, direction_noise=0.01)
+        assert all(math.isclose(math.hypot(*copy.direction), 1.0) for copy in copies)
+        aside = [copy.direction[1] for copy in copies]
+        spread = math.sqrt(math.fsum(each * each for each in aside) / len(aside))
+        assert spread == pytest.approx(0.01, rel=0.05)
+        assert all(copy.signal_strength == pytest.approx(distance**-2) for copy in copies)
+
+
+def test_noise_is_the_same_for_the_same_seed_whoever_else_listens() -> None:
+    def strengths(seed: int, *others: str) -> list[float]:
+        bench = Bench(seed=seed)
+        for name in (*others, "rx"):
+            bench.listener(name, channels=ONE, signal_strength_noise=0.5, direction_noise=0.1)
+        for _ in range(20):
+            bench.send(packet())
+        return [copy.signal_strength for name, copy in bench.heard if name == "rx"]
+
+    assert strengths(1) == strengths(1, "another")
+    assert strengths(1) != strengths(2)
+
+
+def test_an_unknown_position_is_said_once() -> None:
+    bench = Bench()
+    bench.listener("rx", channels=ONE, pose=None)
+    bench.send(packet())
+    bench.send(packet())
+    bench.send(packet(), None)
+    bench.send(packet(), None)
+    assert [notice.split(":")[0] for notice in bench.notices] == ["rx", "a.tx"]
+
+
+def test_retuning_and_leaving() -> None:
+    bench = Bench()
+    bench.listener("rx", channels=ONE)
+    bench.medium.retune("rx", frozenset([2]))
+    assert bench.why(packet()) == "channel"
+    assert bench.send(packet(channel=2)) == ["rx"]
+    bench.medium.retune("rx", None)
+    assert bench.send(packet()) == ["rx"]
+    bench.medium.detach("rx")
+    assert bench.why(packet()) == "nobody"
+    bench.medium.detach("rx")
+    bench.medium.retune("rx", ONE)
+    bench.medium.move("rx", ORIGIN)
+    bench.listener("rx", channels=ONE)
+    assert bench.send(packet()) == ["rx"]
+    with pytest.raises(ConfigError):
+        bench.listener("rx")
+
+
+def test_two_that_answer_each_other_do_not_recurse_and_keep_their_order() -> None:
+    bench = Bench()
+    order: list[str] = []
+
+    def answering(name: str, other: str, limit: int) -> None:
+        count = bench.ledger.station(f"{name}.rx")
+
+        def deliver(copy: Copy) -> None:
+            count.deliver()
+            order.append(copy.packet.data.decode())
+            if len(order) < limit:
+                answer = packet(
+                    source=f"{name}.tx", owner=name, data=f"{name}{len(order)}".encode()
+                )
+                emitter = bench.ledger.emitter(answer.source)
+                emitter.offer("")
+                emitter.depart()
+                bench.medium.transmit(answer, ORIGIN)
+                assert bench.ledger.violations() == []
+
+        bench.medium.attach(
+            Listener(name=f"{name}.rx", type="radio", owner=name, deliver=deliver, channels=ONE)
+        )
+
+    answering("a", "b", 20_000)
+    answering("b", "a", 20_000)
+    bench.send(packet(data=b"start"))
+    assert len(order) == 20_000
+    assert order[:4] == ["start", "b1", "a2", "b3"]
+
+
+def test_a_fault_in_one_station_stays_there_and_is_counted() -> None:
+    bench = Bench()
+    broken = bench.listener("broken", channels=ONE)
+    bench.listener("rx", channels=ONE)
+    count = bench.ledger.station("broken")
+
+    def raises_before(copy: Copy) -> None:
+        raise OSError("no")
+
+    def raises_after(copy: Copy) -> None:
+        count.deliver()
+        raise ValueError("no")
+
+    for deliver in (raises_before, raises_after):
+        broken.deliver = deliver
+        assert bench.send(packet()) == ["rx"]
+    assert [(name, type(error)) for name, error in bench.faults] == [
+        ("broken", OSError),
+        ("broken", ValueError),
+    ]
+    assert (count.delivered, dict(count.refused)) == (1, {"fault": 1})
+
+
+def test_a_stop_passes_through_and_leaves_the_rest_for_the_next() -> None:
+    bench = Bench()
+    stopping = bench.listener("stopping", channels=ONE)
+    bench.listener("rx", channels=ONE)
+    usual = stopping.deliver
+
+    def stop(copy: Copy) -> None:
+        raise KeyboardInterrupt
+
+    stopping.deliver = stop
+    with pytest.raises(KeyboardInterrupt):
+        bench.send(packet())
+    assert bench.heard == []
+    assert bench.ledger.violations() == []
+    stopping.deliver = usual
+    assert bench.send(packet()) == ["rx", "stopping", "rx"]
+
+
+def test_a_copy_in_flight_to_one_who_left_is_counted() -> None:
+    bench = Bench()
+
+    def leave(copy: Copy) -> None:
+        bench.ledger.station("first").deliver()
+        bench.medium.detach("second")
+
+    bench.listener("first", channels=ONE, deliver=leave)
+    bench.listener("second", channels=ONE)
+    assert bench.send(packet()) == []
+    assert dict(bench.ledger.station("second").refused) == {"detached": 1}
+
+
+def test_the_observer_hears_of_each_packet_before_anybody_gets_it() -> None:
+    seen: list[tuple[bytes, list[str], str]] = []
+    bench = Bench(on_transmit=lambda sent, names, why: seen.append((sent.data, names, why)))
+    assert bench.why(packet(data=b"1")) == "nobody"
+    bench.listener("rx", channels=ONE)
+    bench.send(packet(data=b"2"))
+    assert seen[0] == (b"1", [], "nobody")
+    assert seen[1][:2] == (b"2", ["rx"])
+
+
+def test_packets_are_not_changed_on_the_way() -> None:
+    bench = Bench()
+    bench.listener("rx", channels=ONE)
+    sent = replace(packet(), data=bytes(range(256)), address="0013A20040A1B2C3", rssi_dbm=-60.0)
+    bench.send(sent)
+    assert bench.heard[0][1].packet is sent
