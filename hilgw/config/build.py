@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.config import stand_ins
+from hilgw.config import rates, stand_ins
 from hilgw.config.plugins import ADAPTERS, CONTROLLERS, load
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -81,6 +81,8 @@ class _Assembly:
         for name, adapter in self.config.adapters.items():
             self.add_station(name, adapter, mocks)
         mocks.add_nodes()
+        for notice in rates.notices(self.config):
+            self.say(f"  {notice}")
 
     # --- robots ------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What a station's hardware hears: our own echo and duplicates set aside, the rest to the medium."""
+"""What a station's hardware hears: echoes and duplicates set aside, the rest to the medium."""
 
 from __future__ import annotations
 
