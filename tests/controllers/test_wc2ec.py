@@ -323,7 +323,10 @@ def test_neither_noise_nor_an_echo_nor_a_stale_id_ends_the_registering() -> None
     echo = line.receive(encode(ALL[0]), 2)
     stale = line.receive(encode(SetValue(53, 77, 1.0)), 3)
     assert noise == [] and reasons(echo) == ["wrong_half"] and reasons(stale) == ["unknown_device"]
+    assert not any(isinstance(event, Connected) for event in (*noise, *echo, *stale))
+    assert line.session.next_deadline() == 1000 * MS
     assert line.sent(line.session.expire(1000 * MS)) == ALL
+    assert line.session.counts["stop_silence"] == 0
 
 
 def test_after_a_pause_of_ours_the_stop_comes_before_the_backlog() -> None:

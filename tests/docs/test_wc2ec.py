@@ -1,0 +1,113 @@
+"""docs/wc2ec.md says the truth: its bytes are what the codec and the framing make of them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from firmware_mocks._cobs_frames import FrameReader, crc16
+from hilgw.bodies.wc2ec import BODY
+from hilgw.controllers.wc2ec import CONTROLLER
+from hilgw.devices.kinds import MotorLimits
+from hilgw.framing import create
+from hilgw.protocols.wc2ec import Layouts, Numbers, Side, describe
+
+PAGE = (Path(__file__).parents[2] / "docs" / "wc2ec.md").read_text()
+LAYOUTS = Layouts("R2020a", extensions=True)
+SIDES = {"W": Side.WEBOTS, "E": Side.EXTERNAL}
+HEX = r"((?:[0-9a-f]{2} ?)+)"
+
+
+def blocks(kind: str) -> list[str]:
+    found = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+    assert found, f"the page has no block of {kind}"
+    return found
+
+
+def lines_of_messages() -> list[tuple[str, str, str]]:
+    lines = [line for block in blocks("wc2ec") for line in block.splitlines()]
+    matches = [re.fullmatch(rf"([WE]) {HEX} +(\S.*)", line) for line in lines]
+    assert all(matches), "a line that is no example"
+    return [(match[1], match[2], match[3]) for match in matches if match]
+
+
+@pytest.mark.parametrize(("side", "data", "words"), lines_of_messages())
+def test_each_message_is_what_the_page_calls_it(side: str, data: str, words: str) -> None:
+    assert describe(bytes.fromhex(data), SIDES[side], LAYOUTS) == words
+
+
+@pytest.mark.parametrize("block", blocks("frame"))
+def test_each_frame_is_made_as_the_page_makes_it(block: str) -> None:
+    first, second, third = block.splitlines()
+    match = re.fullmatch(rf"message  {HEX} +([WE]) (\S.*)", first)
+    assert match
+    message = bytes.fromhex(match[1])
+    crc = bytes.fromhex(second.removeprefix("crc"))
+    line = bytes.fromhex(third.removeprefix("line"))
+    assert describe(message, SIDES[match[2]], LAYOUTS) == match[3]
+    assert crc16(message).to_bytes(2, "big") == crc
+    assert create("cobs-crc16").encode(message) == line
+    assert create("cobs-crc16").feed(line) == FrameReader().feed(line) == [message]
+
+
+def test_the_numbers_are_those_of_the_versions() -> None:
+    rows = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \|", PAGE, re.MULTILINE)
+    assert len(rows) == 3
+    for kind, old, new in rows:
+        assert Numbers("R2020a").number(kind) == int(old)
+        assert Numbers("R2025a").number(kind) == int(new)
+    assert "39 and 52 under R2020a, 43 and 56 under R2025a" in PAGE
+    for version, pair in (("R2020a", (39, 52)), ("R2025a", (43, 56))):
+        numbers = Numbers(version)
+        assert (numbers.number("Emitter"), numbers.number("Receiver")) == pair
+    assert "29 B1" in PAGE and crc16(b"123456789") == 0x29B1
+
+
+def test_the_settings_shown_exist_and_are_accepted() -> None:
+    for block in blocks("yaml"):
+        robot = yaml.safe_load(block)["robots"]["cab"]
+        for part, kind in (("body", BODY), ("controller", CONTROLLER)):
+            if part in robot:
+                given = dict(robot[part])
+                assert given.pop("kind") == kind.kind
+                assert kind.check(kind.Settings(**given)) == []
+    for name in ("extensions", "original_peer", "silence_s", "default_position", "limits"):
+        assert f"`{name}" in PAGE
+        assert name in BODY.Settings.__dataclass_fields__
+    for name in MotorLimits.__dataclass_fields__:
+        assert f"`{name}`" in PAGE
+
+
+MAIN = """
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+  uint8_t message[300], out[300];
+  int byte;
+  size_t n = 0;
+  while ((byte = getchar()) != EOF) message[n++] = (uint8_t)byte;
+  size_t length = frame(message, n, out);
+  fwrite(out, 1, length, stdout);
+  size_t opened = open_frame(out, length - 1);
+  if (opened != n || memcmp(out, message, n)) return 2;
+  out[0] ^= 1;
+  return open_frame(out, length - 1) ? 3 : 0;
+}
+"""
+
+
+@pytest.mark.judge("cc")
+def test_the_c_code_makes_the_same_frames(tmp_path: Path) -> None:
+    source = tmp_path / "frame.c"
+    source.write_text(blocks("c")[0] + MAIN)
+    program = tmp_path / "frame"
+    subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+    messages = [bytes.fromhex(data) for _, data, _ in lines_of_messages()]
+    for message in (*messages, bytes(11), bytes(range(250)), b"\0", b"\0\0x\0"):
+        made = subprocess.run([program], input=message, capture_output=True, check=False)
+        assert made.returncode == 0, message
+        assert made.stdout == create("cobs-crc16").encode(message)
