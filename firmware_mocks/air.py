@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
-NEAREST_M = 0.01  # closer antennas are taken to be this far apart
+NEAREST_M = 0.1  # closer antennas are taken to be this far apart
 
 
 class Radio(Protocol):

@@ -16,6 +16,11 @@ MESH_FAMILY = "DigiMesh"
 ZIGBEE_FAMILY = "Zigbee"
 
 
+def nominal_rate(value: int) -> int:
+    """The rate a BD value names, bit/s."""
+    return RATES[value] if value < len(RATES) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Hardware:
     """One kind of module.
@@ -45,10 +50,10 @@ class Hardware:
 
     def line_rate(self, value: int) -> int:
         """The UART rate for a BD value, bit/s. A divider makes 111,111 of 115,200."""
-        if value >= len(RATES):
-            return value
-        rate = RATES[value]
-        return self.clock_hz // round(self.clock_hz / rate) if self.clock_hz else rate
+        rate = nominal_rate(value)
+        if value >= len(RATES) or not self.clock_hz:
+            return rate
+        return self.clock_hz // round(self.clock_hz / rate)
 
 
 _XBEE3_DBM = (-5, -1, 2, 5, 8)

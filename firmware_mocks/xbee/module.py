@@ -12,7 +12,13 @@ from firmware_mocks.xbee import discovery, parameters, remote, status
 from firmware_mocks.xbee.addressing import Addressing, Mac
 from firmware_mocks.xbee.api import Api
 from firmware_mocks.xbee.commands import Commands
-from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY, ZIGBEE_FAMILY, Hardware
+from firmware_mocks.xbee.hardware import (
+    MAC_FAMILY,
+    MESH_FAMILY,
+    ZIGBEE_FAMILY,
+    Hardware,
+    nominal_rate,
+)
 from firmware_mocks.xbee.mesh import Mesh
 from firmware_mocks.xbee.packets import (
     Done,
@@ -91,7 +97,7 @@ class Module(Mock):
             parts.append(f"channel {number('CH')}")
         parts.append(f"PAN {number('ID'):04X}")
         parts.append(f"API mode {number('AP')}" if number("AP") else "transparent mode")
-        parts.append(f"{self.baud_rate} baud")
+        parts.append(f"{nominal_rate(number('BD'))} baud")
         parts.append("at {:g}, {:g}, {:g} m".format(*self.radio.position))
         if self.replies:
             parts.append("answers " + ", ".join(repr(key.decode()) for key in self.replies))

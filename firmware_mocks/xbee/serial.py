@@ -95,8 +95,6 @@ class SerialSide:
         start = now - (len(data) - 1) * byte_ns
         for index, byte in enumerate(data):
             self._arrive(byte, max(start + index * byte_ns, self._quiet_since), now)
-        if self._reader.inside:
-            self.module.timers.start("silence", now + SILENCE_NS, self._give_up_frame)
         self.settle(now)
 
     def _arrive(self, byte: int, at: int, now: int) -> None:
@@ -126,12 +124,18 @@ class SerialSide:
             if self.commands.active:
                 self.commands.push(self._shift(1)[0], now)
             elif self.api_mode:
-                frame = self._reader.push(self._shift(1)[0])
-                if frame is not None:
-                    self.module.api.handle(frame, now)
+                self._read_frame(now)
             elif not self._send_packet(now):
                 break
             self.settle(now)
+
+    def _read_frame(self, now: int) -> None:
+        """One byte of a frame. The rest has to come before long."""
+        frame = self._reader.push(self._shift(1)[0])
+        if frame is not None:
+            self.module.api.handle(frame, now)
+        elif self._reader.inside:
+            self.module.timers.start("silence", now + SILENCE_NS, self._give_up_frame)
 
     def _blocked(self, now: int) -> bool:
         """The radio sends, a command takes time, or the answers have no room."""

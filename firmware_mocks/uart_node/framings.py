@@ -1,0 +1,227 @@
+"""Packets on a stream of bytes, as a microcontroller reads them: byte after byte.
+
+Written from the same documents as the gateway's framings and not from those: RFC 1055 (SLIP),
+RFC 1662 (HDLC), Cheshire and Baker 1999 (COBS). Times are integer nanoseconds.
+"""
+
+from __future__ import annotations
+
+from firmware_mocks.uart_node.crc import Crc
+
+
+class Framing:
+    """One kind of framing. Subclasses give `encode` and `_byte`.
+
+    idle: bytes that end whatever noise the other side has read; sent once at power-up.
+    bad: frames (of length framing: bytes) thrown away. limit: the longest packet.
+    """
+
+    idle = b""
+
+    def __init__(self, limit: int = 4096, crc: Crc | None = None, crc_order: str = "big") -> None:
+        self.bad = 0
+        self.limit = limit
+        self._crc = crc
+        self._order = crc_order
+        self._buffer = bytearray()
+        self._packets: list[bytes] = []
+
+    def encode(self, packet: bytes) -> bytes:
+        """The frame. ValueError: it cannot carry this packet."""
+        raise NotImplementedError
+
+    def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
+        """Bytes that were on the wire from `begin` to `end`; the packets they complete."""
+        for byte in data:
+            self._byte(byte)
+        packets, self._packets = self._packets, []
+        return packets
+
+    def due(self) -> int | None:
+        """When `expire` wants to be called."""
+        return None
+
+    def expire(self, now: int) -> list[bytes]:
+        return []
+
+    def clear(self) -> None:
+        """Power cycle: what was read so far is forgotten."""
+        self._buffer.clear()
+
+    def _byte(self, byte: int) -> None:
+        raise NotImplementedError
+
+    @property
+    def _crc_size(self) -> int:
+        return self._crc.size if self._crc else 0
+
+    def _seal(self, packet: bytes) -> bytes:
+        return packet if self._crc is None else packet + self._sum(self._crc, packet)
+
+    def _sum(self, crc: Crc, data: bytes) -> bytes:
+        sum_ = crc.of(data).to_bytes(crc.size, "big")
+        return sum_ if self._order == "big" else sum_[::-1]
+
+    def _open(self, sealed: bytes) -> bytes | None:
+        """The packet, None when its CRC is wrong."""
+        if self._crc is None:
+            return sealed
+        packet, sum_ = sealed[: -self._crc.size], sealed[-self._crc.size :]
+        return packet if sum_ == self._sum(self._crc, packet) else None
+
+
+class Delimited(Framing):
+    """Frames that end in a delimiter. Subclasses say what is inside: `_unwrap`."""
+
+    end = b""
+    growth = 2  # a frame is at most so many times as long as what is in it
+
+    def __init__(self, limit: int = 4096, crc: Crc | None = None, crc_order: str = "big") -> None:
+        super().__init__(limit, crc, crc_order)
+        self._skipping = False
+
+    def _byte(self, byte: int) -> None:
+        buffer = self._buffer
+        buffer.append(byte)
+        if buffer.endswith(self.end):
+            del buffer[-len(self.end) :]
+            if not self._skipping and buffer:
+                packet = self._unwrap(bytes(buffer))
+                if packet is None or len(packet) > self.limit:
+                    self.bad += 1
+                else:
+                    self._packets.append(packet)
+            self._skipping = False
+            buffer.clear()
+        elif len(buffer) > self.growth * (self.limit + self._crc_size) + 8:
+            self.bad += not self._skipping
+            self._skipping = True
+            del buffer[: -len(self.end)]
+
+    def clear(self) -> None:
+        super().clear()
+        self._skipping = False
+
+    def _unwrap(self, frame: bytes) -> bytes | None:
+        raise NotImplementedError
+
+
+class Cobs(Delimited):
+    """leading: a delimiter before each frame as well."""
+
+    idle = end = b"\0"
+
+    def __init__(self, leading: bool = False, **others: object) -> None:
+        super().__init__(**others)  # type: ignore[arg-type]
+        self._leading = leading
+
+    def encode(self, packet: bytes) -> bytes:
+        out = bytearray(self.end) if self._leading else bytearray()
+        code_at = len(out)
+        out.append(1)
+        for byte in self._seal(packet):
+            if out[code_at] == 255:  # a full block, with no zero behind it
+                code_at = len(out)
+                out.append(1)
+            if byte:
+                out.append(byte)
+                out[code_at] += 1
+            else:
+                code_at = len(out)
+                out.append(1)
+        return bytes(out) + self.end
+
+    def _unwrap(self, frame: bytes) -> bytes | None:
+        out = bytearray()
+        at = 0
+        while at < len(frame):
+            code = frame[at]
+            block = frame[at + 1 : at + code]
+            at += code
+            if len(block) < code - 1:
+                return None
+            out += block
+            if code < 255 and at < len(frame):
+                out.append(0)
+        return self._open(bytes(out))
+
+
+class Slip(Delimited):
+    """leading: an END in front too."""
+
+    idle = end = b"\xc0"
+
+    def __init__(self, leading: bool = True, **others: object) -> None:
+        super().__init__(**others)  # type: ignore[arg-type]
+        self._leading = leading
+
+    def encode(self, packet: bytes) -> bytes:
+        out = bytearray(self.end) if self._leading else bytearray()
+        for byte in self._seal(packet):
+            out += {0xC0: b"\xdb\xdc", 0xDB: b"\xdb\xdd"}.get(byte) or bytes([byte])
+        return bytes(out) + self.end
+
+    def _unwrap(self, frame: bytes) -> bytes | None:
+        out = bytearray()
+        escaped = False
+        for byte in frame:
+            if escaped:
+                if byte not in (0xDC, 0xDD):
+                    return None
+                out.append(0xC0 if byte == 0xDC else 0xDB)
+            elif byte != 0xDB:
+                out.append(byte)
+            escaped = not escaped and byte == 0xDB
+        return None if escaped else self._open(bytes(out))
+
+
+class Hdlc(Delimited):
+    """control_map: RFC 1662's ACCM."""
+
+    idle = end = b"\x7e"
+
+    def __init__(self, control_map: int = 0, **others: object) -> None:
+        super().__init__(**others)  # type: ignore[arg-type]
+        self._controls = {code for code in range(32) if control_map & 1 << code}
+
+    def encode(self, packet: bytes) -> bytes:
+        if not packet:
+            raise ValueError("HDLC has no empty packets")
+        out = bytearray(self.end)
+        for byte in self._seal(packet):
+            if byte in (0x7D, 0x7E) or byte in self._controls:
+                out += bytes((0x7D, byte ^ 0x20))
+            else:
+                out.append(byte)
+        return bytes(out) + self.end
+
+    def _unwrap(self, frame: bytes) -> bytes | None:
+        out = bytearray()
+        mask = 0
+        for byte in frame:
+            if byte in self._controls:
+                continue
+            if byte == 0x7D and not mask:
+                mask = 0x20
+                continue
+            out.append(byte ^ mask)
+            mask = 0
+        return None if mask else self._open(bytes(out)) or None
+
+
+class Lines(Delimited):
+    """The packet and a terminator."""
+
+    growth = 1
+
+    def __init__(self, terminator: bytes = b"\n", **others: object) -> None:
+        super().__init__(**others)  # type: ignore[arg-type]
+        self.idle = self.end = terminator
+
+    def encode(self, packet: bytes) -> bytes:
+        if not packet or (packet + self.end).find(self.end) < len(packet):
+            raise ValueError(f"{packet!r} is no line")
+        return packet + self.end
+
+    def _unwrap(self, frame: bytes) -> bytes | None:
+        return frame

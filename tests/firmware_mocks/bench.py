@@ -1,0 +1,152 @@
+"""A bench for mocks: one air, mock time, every module's output collected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firmware_mocks import xbee
+from firmware_mocks.air import Air
+from firmware_mocks.xbee.module import Module
+
+MS = 1_000_000
+BROADCAST = 0xFFFF
+
+
+def wrap(data: bytes) -> bytes:
+    """Frame data as a frame, mode 1."""
+    return b"\x7e" + len(data).to_bytes(2, "big") + data + bytes((0xFF - sum(data) % 256,))
+
+
+def unwrap(wire: bytes) -> list[bytes]:
+    """The frame data of a stream of nothing but good frames, mode 1."""
+    frames = []
+    while wire:
+        assert wire[0] == 0x7E, wire.hex(" ")
+        end = 3 + int.from_bytes(wire[1:3], "big")
+        assert sum(wire[3 : end + 1]) % 256 == 0xFF, wire.hex(" ")
+        frames.append(wire[3:end])
+        wire = wire[end + 1 :]
+    return frames
+
+
+class Bench:
+    """Modules in one air, driven by deadlines as a host does it."""
+
+    def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
+        self.air = Air(seed=seed, loss=loss)
+        self.now = 1_000 * MS
+        self.modules: list[Module] = []
+        self.output: dict[Module, bytearray] = {}
+        self.log: list[tuple[int, Module, bytes]] = []  # time, module, bytes that left together
+
+    def add(
+        self, name: str = "", position: tuple[float, float, float] = (0, 0, 0), **parameters: Any
+    ) -> Module:
+        name = name or f"m{len(self.modules)}"
+        module = xbee.create(name, self.air, parameters, position)
+        self.modules.append(module)
+        self.output[module] = bytearray()
+        module.advance(self.now)
+        return module
+
+    def pair(self, **parameters: Any) -> tuple[Module, Module]:
+        """Two modules 1 m apart, powered up and quiet."""
+        two = self.add(**parameters), self.add(position=(1, 0, 0), **parameters)
+        self.settle()
+        return two
+
+    def settle(self) -> None:
+        """Let modules boot (and join); forget what they said."""
+        self.run(500)
+        for output in self.output.values():
+            output.clear()
+        self.log.clear()
+
+    def run(self, ms: float) -> None:
+        end = self.now + round(ms * MS)
+        while True:
+            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
+            due = min((d for d in dues if d is not None), default=None)
+            if due is None or due > end:
+                break
+            self.now = max(self.now, due)
+            self.air.advance(self.now)
+            for module in self.modules:
+                module.advance(self.now)
+            self.collect()
+        self.now = end
+
+    def collect(self) -> None:
+        for module in self.modules:
+            data = module.take(self.now)
+            if data:
+                self.output[module] += data
+                self.log.append((self.now, module, data))
+
+    def put(self, module: Module, data: bytes) -> None:
+        """The client's bytes arrive at the line's pace, in lumps of up to 5 ms as a host's do."""
+        lump = max(1, 5 * MS // module.uart.byte_ns)
+        for start in range(0, len(data), lump):
+            part = data[start : start + lump]
+            self.run(len(part) * module.uart.byte_ns / MS)
+            module.receive(part, self.now)
+            self.run(0)
+
+    def taken(self, module: Module) -> bytes:
+        data = bytes(self.output[module])
+        self.output[module].clear()
+        return data
+
+    def frames(self, module: Module) -> list[bytes]:
+        return unwrap(self.taken(module))
+
+    def ask(self, module: Module, data: bytes, ms: float = 300) -> list[bytes]:
+        """Send one frame; the frames that came back meanwhile."""
+        self.put(module, wrap(data))
+        self.run(ms)
+        return self.frames(module)
+
+    def at(self, module: Module, command: bytes, value: bytes = b"", kind: int = 8) -> bytes:
+        """One AT command by frame; status and value of its answer."""
+        (answer,) = self.ask(module, bytes((kind, 1)) + command + value, 50)
+        assert answer[:4] == b"\x88\x01" + command
+        return answer[4:]
+
+    def get(self, module: Module, command: bytes) -> bytes:
+        answer = self.at(module, command)
+        assert answer[0] == 0
+        return answer[1:]
+
+    def tx64(self, module: Module, to: int, data: bytes, options: int = 0, ms: float = 300) -> int:
+        """Frame 00; the status of its 89."""
+        head = b"\x00\x42" + to.to_bytes(8, "big") + bytes((options,))
+        (answer,) = self.ask(module, head + data, ms)
+        assert answer[:2] == b"\x89\x42"
+        return answer[2]
+
+    def tx16(self, module: Module, to: int, data: bytes, options: int = 0, ms: float = 300) -> int:
+        """Frame 01; the status of its 89."""
+        head = b"\x01\x43" + to.to_bytes(2, "big") + bytes((options,))
+        (answer,) = self.ask(module, head + data, ms)
+        assert answer[:2] == b"\x89\x43"
+        return answer[2]
+
+    def tx(
+        self, module: Module, to: int, data: bytes, to16: int = 0xFFFE, options: int = 0
+    ) -> bytes:
+        """Frame 10; its 8B from the address on: address, retries, delivery, discovery."""
+        head = b"\x10\x44" + to.to_bytes(8, "big") + to16.to_bytes(2, "big") + bytes((0, options))
+        (answer,) = self.ask(module, head + data, 2000)
+        assert answer[:2] == b"\x8b\x44"
+        return answer[2:]
+
+    def type(self, module: Module, text: str, ms: float = 100) -> str:
+        """Characters at the line's pace, and what is printed then."""
+        for character in text.encode():
+            self.put(module, bytes((character,)))
+        self.run(ms)
+        return self.taken(module).decode("latin-1")
+
+    def command_mode(self, module: Module) -> None:
+        self.run(1100)
+        assert self.type(module, "+++", 1100) == "OK\r"

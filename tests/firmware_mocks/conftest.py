@@ -1,0 +1,12 @@
+"""Every test of a mock gets a bench of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.firmware_mocks.bench import Bench
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()

@@ -1,0 +1,178 @@
+"""Command mode: getting in and out, lines, what takes effect, the timeout."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.firmware_mocks.bench import Bench, wrap
+
+
+def test_the_manuals_session(bench: Bench) -> None:
+    module = bench.add(api_mode=0, hardware="s1")
+    bench.command_mode(module)
+    assert bench.type(module, "ATAP\r") == "0\r"
+    assert bench.type(module, "ATDL1A0D\r") == "OK\r"
+    assert bench.type(module, "ATDL\r") == "1A0D\r"
+    assert bench.type(module, "ATDL 0x2\r") == "OK\r"
+    assert bench.type(module, "atdl\r") == "2\r"
+    assert bench.type(module, "ATWR\r") == "OK\r"
+    assert bench.type(module, "ATCN\r") == "OK\r"
+    assert bench.type(module, "ATAP\r") == ""  # data again
+
+
+def test_several_commands_in_one_line(bench: Bench) -> None:
+    module = bench.add(api_mode=0)
+    bench.command_mode(module)
+    assert bench.type(module, "ATNIMy XBee,AC\r") == "OK\rOK\r"
+    assert bench.type(module, "ATNI,CH,XX,ID\r") == "My XBee\rC\rERROR\r3332\r"
+    assert bench.type(module, "AT\r") == "OK\r"
+
+
+@pytest.mark.parametrize("mode", [1, 2])
+def test_command_mode_is_there_in_api_modes_too(bench: Bench, mode: int) -> None:
+    module = bench.add(api_mode=mode)
+    bench.settle()
+    bench.command_mode(module)
+    assert bench.type(module, "ATAP\r") == f"{mode}\r"
+    assert bench.type(module, "ATCN\r") == "OK\r"
+    bench.put(module, wrap(b"\x08\x01CH"))
+    bench.run(100)
+    assert bench.taken(module)[-2:-1] == b"\x0c"
+
+
+@pytest.mark.parametrize(
+    "line", ["ATQQ\r", "ATCHFF\r", "ATCH0x\r", "ATCHxyz\r", "hello\r", "ATHV1\r", "ATA\r"]
+)
+def test_what_is_wrong_is_an_error(bench: Bench, line: str) -> None:
+    module = bench.add(api_mode=0)
+    bench.command_mode(module)
+    assert bench.type(module, line) == "ERROR\r"
+    assert bench.type(module, "ATCH\r") == "C\r"
+
+
+def test_a_line_too_long_is_an_error_and_bounded(bench: Bench) -> None:
+    module = bench.add(api_mode=0)
+    bench.command_mode(module)
+    bench.put(module, b"AT" + b"A" * 5000 + b"\r")
+    bench.run(100)
+    assert bench.taken(module) == b"ERROR\r"
+    assert bench.type(module, "ATCH\r") == "C\r"
+
+
+def test_values_take_effect_on_ac(bench: Bench) -> None:
+    one = bench.add()
+    two = bench.add(api_mode=0)
+    bench.settle()
+    bench.command_mode(two)
+    assert bench.type(two, "ATCHD\r") == "OK\r"
+    assert bench.tx64(one, two.address, b"x") == 0
+    assert bench.type(two, "ATAC\r") == "OK\r"
+    assert bench.tx64(one, two.address, b"x") == 1
+
+
+def test_the_timeout_applies_and_leaves_silently(bench: Bench) -> None:
+    module = bench.add(api_mode=0, CT="14")  # 20 x 100 ms
+    bench.command_mode(module)
+    assert bench.type(module, "ATID1234\r") == "OK\r"
+    bench.run(1800)
+    assert module.registers.number("ID") == 0x3332
+    bench.run(200)
+    assert module.registers.number("ID") == 0x1234
+    assert bench.taken(module) == b""
+    assert bench.type(module, "ATID\r") == ""
+
+
+def test_only_valid_commands_restart_the_timeout(bench: Bench) -> None:
+    module = bench.add(api_mode=0, CT="0A")
+    bench.command_mode(module)
+    for _ in range(4):
+        assert bench.type(module, "ATID\r", 400) == "3332\r"
+    bench.run(400)
+    assert bench.type(module, "ATQQ\r", 10) == "ERROR\r"
+    bench.run(400)
+    assert bench.type(module, "ATID\r", 100) == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "gaps", "after"),
+    [(900, 10, 1100), (1100, 1100, 1100), (1100, 10, 900)],
+    ids=["no silence before", "too slow", "no silence after"],
+)
+def test_no_silence_no_command_mode(bench: Bench, before: int, gaps: int, after: int) -> None:
+    module = bench.add(api_mode=0, RO="FF")
+    bench.settle()
+    bench.run(2000)
+    bench.put(module, b"x")
+    bench.run(before)
+    for _ in range(3):
+        bench.put(module, b"+")
+        bench.run(gaps)
+    bench.run(after - gaps)
+    bench.put(module, b"y")
+    bench.run(3000)
+    assert b"OK" not in bench.taken(module)
+
+
+@pytest.mark.parametrize("text", [b"+", b"++", b"++++", b"++x", b"+++x"])
+def test_characters_that_do_not_lead_there_are_data(bench: Bench, text: bytes) -> None:
+    one = bench.add(api_mode=0, DL="FFFF")
+    two = bench.add(api_mode=0)
+    bench.settle()
+    bench.run(1500)
+    bench.put(one, text)
+    bench.run(2000)
+    assert bench.taken(one) == b""
+    assert bench.taken(two) == text
+
+
+def test_the_entry_sequence_is_not_sent(bench: Bench) -> None:
+    one = bench.add(api_mode=0, DL="FFFF")
+    two = bench.add(api_mode=0)
+    bench.settle()
+    bench.command_mode(one)
+    bench.type(one, "ATCN\r", 2000)
+    assert bench.taken(two) == b""
+    bench.put(one, b"data")
+    bench.run(100)
+    assert bench.taken(two) == b"data"
+
+
+def test_guard_time_and_character_can_be_chosen(bench: Bench) -> None:
+    module = bench.add(api_mode=0, GT="64", CC="24")
+    bench.settle()
+    bench.run(200)
+    assert bench.type(module, "$$$", 150) == "OK\r"
+
+
+def test_what_comes_by_radio_waits_until_command_mode_ends(bench: Bench) -> None:
+    one = bench.add()
+    two = bench.add(api_mode=0)
+    bench.settle()
+    bench.command_mode(two)
+    assert bench.tx64(one, two.address, b"from afar") == 0
+    assert bench.taken(two) == b""
+    assert bench.type(two, "ATCN\r") == "OK\rfrom afar"
+
+
+def test_fr_answers_and_restarts(bench: Bench) -> None:
+    module = bench.add(api_mode=0)
+    bench.command_mode(module)
+    bench.type(module, "ATCHD\r")
+    assert bench.type(module, "ATFR\r", 500) == "OK\r"
+    assert bench.type(module, "ATCH\r") == ""
+    bench.command_mode(module)
+    assert bench.type(module, "ATCH\r") == "C\r"
+
+
+def test_the_key_cannot_be_read(bench: Bench) -> None:
+    module = bench.add(api_mode=0)
+    bench.command_mode(module)
+    assert bench.type(module, "ATKY00112233445566778899AABBCCDDEEFF\r") == "OK\r"
+    assert bench.type(module, "ATKY\r") == "\r"
+
+
+def test_switching_to_api_mode(bench: Bench) -> None:
+    module = bench.add(api_mode=0)
+    bench.command_mode(module)
+    assert bench.type(module, "ATAP1,WR,CN\r") == "OK\rOK\rOK\r"
+    assert bench.get(module, b"AP") == b"\x01"

@@ -1,0 +1,282 @@
+"""AT commands by API frame: reading, setting, what takes effect when, what survives."""
+
+from __future__ import annotations
+
+import pytest
+
+from firmware_mocks.xbee.hardware import KINDS
+from tests.firmware_mocks.bench import Bench, wrap
+
+OK, BAD_COMMAND, BAD_PARAMETER = b"\0", b"\2", b"\3"
+
+
+def test_a_module_powers_up_with_a_modem_status(bench: Bench) -> None:
+    module = bench.add()
+    bench.run(100)
+    assert bench.taken(module) == bytes.fromhex("7E 00 02 8A 00 75")
+
+
+def test_in_transparent_mode_it_powers_up_silently(bench: Bench) -> None:
+    module = bench.add(api_mode=0)
+    bench.run(1000)
+    assert bench.taken(module) == b""
+
+
+def test_reading_what_a_gateway_asks_first(bench: Bench) -> None:
+    module = bench.add("rover", hardware="s1", my=0x1234, address="0013A20040A1B2C3")
+    bench.settle()
+    answers = {
+        b"AP": "01",
+        b"HV": "1744",
+        b"VR": "10EF",
+        b"SH": "0013A200",
+        b"SL": "40A1B2C3",
+        b"MY": "1234",
+        b"CH": "0C",
+        b"ID": "3332",
+        b"NI": b"rover".hex(),
+        b"BD": "00000003",
+    }
+    for command, answer in answers.items():
+        assert bench.at(module, command, kind=9) == OK + bytes.fromhex(answer)
+    assert bench.at(module, b"NP", kind=9) == BAD_COMMAND  # S1 has no NP
+
+
+@pytest.mark.parametrize(
+    ("kind", "hv", "vr", "np"),
+    [
+        ("s2c", "2E46", "2003", 102),
+        ("xbee3", "4142", "2014", 102),
+        ("digimesh", "4142", "3014", 73),
+        ("zigbee", "4142", "1014", 255),
+        ("900hp", "2300", "8071", 256),
+    ],
+)
+def test_each_hardware_says_what_it_is(bench: Bench, kind: str, hv: str, vr: str, np: int) -> None:
+    module = bench.add(hardware=kind)
+    bench.settle()
+    assert bench.get(module, b"HV") == bytes.fromhex(hv)
+    assert bench.get(module, b"VR") == bytes.fromhex(vr)
+    assert bench.get(module, b"NP") == np.to_bytes(2, "big")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_register_reads_and_takes_its_own_value(bench: Bench, kind: str) -> None:
+    module = bench.add(hardware=kind)
+    bench.settle()
+    for name, register in KINDS[kind].registers.items():
+        answer = bench.at(module, name.encode(), kind=9)
+        assert answer[:1] == OK, name
+        if register.access == "rw" and register.kind == "number":
+            assert len(answer) == 1 + register.size, name
+            assert bench.at(module, name.encode(), answer[1:], kind=9) == OK, name
+        elif register.access == "r":
+            assert bench.at(module, name.encode(), b"\1", kind=9) == BAD_PARAMETER, name
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "allowed", "refused"),
+    [
+        ("s1", b"CH", [0x0B, 0x1A], [0x0A, 0x1B]),
+        ("s1pro", b"CH", [0x0C, 0x17], [0x0B, 0x18]),
+        ("s1", b"BD", [0, 7, 0x80, 0x3D090], [8, 0x7F, 0x3D091]),
+        ("xbee3", b"BD", [0xA, 0x12C, 0xEC400], [0xB, 0x12B, 0xEC401]),
+        ("s1", b"CA", [0, 0x50], [0x51]),
+        ("xbee3", b"CA", [0, 0x28, 0x64], [1, 0x27, 0x65]),
+        ("s1", b"RN", [0, 3], [4]),
+        ("xbee3", b"RN", [5], [6]),
+        ("s1", b"GT", [2, 0xCE4], [1, 0xCE5]),
+        ("900hp", b"GT", [2, 0x3E8], [1, 0x3E9]),
+        ("s1", b"CT", [2, 0xFFFF], [1]),
+        ("xbee3", b"CT", [2, 0x1770], [1, 0x1771]),
+        ("s1", b"NT", [1, 0xFC], [0, 0xFD]),
+        ("s1", b"NO", [0, 1], [2]),
+        ("xbee3", b"NO", [7], [8]),
+        ("xbee3", b"AO", [2], [3]),
+        ("digimesh", b"ID", [0x7FFF], [0x8000]),
+        ("digimesh", b"MR", [7], [8]),
+        ("900hp", b"HP", [9], [10]),
+        ("xbee3", b"PL", [4], [5]),
+        ("xbee3", b"AP", [2], [3]),
+    ],
+)
+def test_ranges(
+    bench: Bench, kind: str, command: bytes, allowed: list[int], refused: list[int]
+) -> None:
+    module = bench.add(hardware=kind)
+    bench.settle()
+    for value in refused:
+        assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == BAD_PARAMETER
+    for value in allowed:
+        assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == OK
+
+
+@pytest.mark.parametrize("name", [b"twenty-one characters", b" leading", b"bell\x07", b"\xe9"])
+def test_a_bad_name_is_refused(bench: Bench, name: bytes) -> None:
+    module = bench.add("good")
+    bench.settle()
+    assert bench.at(module, b"NI", name) == BAD_PARAMETER
+    assert bench.get(module, b"NI") == b"good"
+
+
+def test_an_unknown_command(bench: Bench) -> None:
+    module = bench.add()
+    bench.settle()
+    assert bench.at(module, b"Q!") == BAD_COMMAND
+    assert bench.at(module, b"\xdf\xb5") == BAD_COMMAND
+
+
+def test_frame_id_0_is_obeyed_and_not_answered(bench: Bench) -> None:
+    module = bench.add()
+    bench.settle()
+    assert bench.ask(module, b"\x08\x00NIquiet") == []
+    assert bench.get(module, b"NI") == b"quiet"
+
+
+def test_a_queued_value_waits_for_ac(bench: Bench) -> None:
+    one, two = bench.pair()
+    assert bench.at(two, b"CH", b"\x0d", kind=9) == OK
+    assert bench.at(two, b"CH", kind=9) == OK + b"\x0d"  # reads give what was set
+    assert bench.tx64(one, two.address, b"x") == 0  # but it still listens on 0C
+    assert bench.frames(two)[-1].endswith(b"x")
+    assert bench.at(two, b"AC", kind=9) == OK
+    assert bench.tx64(one, two.address, b"x") == 1
+
+
+def test_any_frame_08_applies_what_was_queued(bench: Bench) -> None:
+    one, two = bench.pair()
+    bench.at(two, b"CH", b"\x0d", kind=9)
+    bench.at(two, b"AP")
+    assert bench.tx64(one, two.address, b"x") == 1
+
+
+def test_a_value_set_by_08_counts_at_once(bench: Bench) -> None:
+    one, two = bench.pair()
+    bench.at(two, b"ID", b"\x12\x34")
+    assert bench.tx64(one, two.address, b"x") == 1
+    bench.at(one, b"ID", b"\x12\x34")
+    assert bench.tx64(one, two.address, b"x") == 0
+
+
+def reset(bench: Bench, module: object) -> None:
+    answer, boot = bench.ask(module, b"\x08\x01FR", 500)  # type: ignore[arg-type]
+    assert answer == b"\x88\x01FR\x00"
+    assert boot == b"\x8a\x00"
+
+
+def test_a_reset_forgets_what_was_not_written(bench: Bench) -> None:
+    module = bench.add("before")
+    bench.settle()
+    bench.at(module, b"NI", b"after")
+    reset(bench, module)
+    assert bench.get(module, b"NI") == b"before"
+    bench.at(module, b"NI", b"after")
+    assert bench.at(module, b"WR") == OK
+    reset(bench, module)
+    assert bench.get(module, b"NI") == b"after"
+
+
+def test_a_power_cycle_is_a_reset(bench: Bench) -> None:
+    module = bench.add("before")
+    bench.settle()
+    bench.at(module, b"NI", b"after")
+    module.reset(bench.now)
+    bench.run(50)
+    assert bench.frames(module) == [b"\x8a\x00"]
+    assert bench.get(module, b"NI") == b"before"
+
+
+def test_re_restores_the_factorys_values_and_needs_wr_to_last(bench: Bench) -> None:
+    module = bench.add("named", channel=20)
+    bench.settle()
+    serial = bench.get(module, b"SL")
+    # AP goes back to 0 with the rest: the answer is the last frame.
+    assert bench.at(module, b"RE", kind=9) == OK
+    assert bench.at(module, b"CH", kind=9) == OK + b"\x0c"
+    assert bench.at(module, b"NI", kind=9) == OK + b" "
+    assert bench.at(module, b"AP", kind=9) == OK + b"\x00"
+    assert bench.at(module, b"SL", kind=9) == OK + serial
+    module.reset(bench.now)
+    bench.run(50)
+    bench.taken(module)
+    assert bench.get(module, b"CH") == bytes((20,))
+    bench.at(module, b"RE", kind=9)
+    bench.at(module, b"WR", kind=9)
+    module.reset(bench.now)
+    bench.run(50)
+    assert bench.taken(module) == b""  # AP 0 boots silently
+    assert module.registers.number("CH") == 0x0C
+
+
+def test_answers_take_three_milliseconds_at_least(bench: Bench) -> None:
+    """A client that sends first and listens second would miss a quicker one."""
+    one, two = bench.pair(baudRate=115200)
+    for frame in (b"\x08\x01AP", b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00x"):
+        bench.put(one, wrap(frame))
+        asked = bench.now
+        bench.log.clear()
+        bench.run(100)
+        (when,) = [when for when, module, _ in bench.log if module is one]
+        assert when - asked >= 3_000_000
+
+
+def test_changing_ap_by_command_keeps_the_answer_readable(bench: Bench) -> None:
+    module = bench.add()
+    bench.settle()
+    bench.put(module, wrap(b"\x08\x7eAP\x02"))
+    bench.run(100)
+    assert bench.frames(module) == [b"\x88\x7eAP\x00"]
+    bench.put(module, bytes.fromhex("7E 00 04 08 7D 5E 41 50 E8"))
+    bench.run(100)
+    assert bench.taken(module) == bytes.fromhex("7E 00 06 88 7D 5E 41 50 00 02 66")
+
+
+def test_malformed_and_unknown_frames_are_ignored(bench: Bench) -> None:
+    module = bench.add()
+    bench.settle()
+    for frame in (b"\x08", b"\x08\x01A", b"\x00\x01" + bytes(8), b"\x01\x01\x00\x02", b"\x17\x01"):
+        assert bench.ask(module, frame) == []
+    for frame in (b"\x55hello", b"\x88\x01AP\x00", b"\x10\x01" + bytes(11), b"\x11" + bytes(18)):
+        assert bench.ask(module, frame) == []
+    assert bench.get(module, b"AP") == b"\x01"
+
+
+def test_user_data_relay(bench: Bench) -> None:
+    module = bench.add()
+    bench.settle()
+    assert bench.ask(module, b"\x2d\x01\x00hello") == [b"\xad\x00hello"]
+    assert bench.ask(module, b"\x2d\x05\x02hello") == [b"\x89\x05\x7d"]
+    assert bench.ask(module, b"\x2d\x05\x09hello") == [b"\x89\x05\x7c"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "level", "channel", "power"),
+    [
+        ("xbee3", 0, 12, -5),
+        ("xbee3", 3, 12, 5),
+        ("xbee3", 4, 12, 8),
+        ("xbee3pro", 4, 12, 19),
+        ("xbee3pro", 4, 0x1A, 8),
+        ("xbee3pro", 0, 0x1A, -5),
+    ],
+)
+def test_pp_is_the_actual_power(
+    bench: Bench, kind: str, level: int, channel: int, power: int
+) -> None:
+    module = bench.add(hardware=kind, power=level, channel=channel)
+    bench.settle()
+    assert bench.get(module, b"PP") == power.to_bytes(1, "big", signed=True)
+
+
+@pytest.mark.parametrize(
+    ("raw", "achieved", "line"),
+    [(0x12C, 0x12B, 299), (0x1C200, 0x1B207, 111111), (7, 7, 111111), (3, 3, 9615)],
+)
+def test_s1_divides_its_clock(bench: Bench, raw: int, achieved: int, line: int) -> None:
+    module = bench.add(hardware="s1")
+    bench.settle()
+    assert bench.at(module, b"BD", raw.to_bytes(4, "big"), kind=9) == OK
+    assert bench.at(module, b"BD", kind=9) == OK + achieved.to_bytes(4, "big")
+    bench.at(module, b"AC", kind=9)
+    bench.run(100)
+    assert module.baud_rate == line

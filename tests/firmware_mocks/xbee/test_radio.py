@@ -1,0 +1,165 @@
+"""Strength, air time, retries, loss, duplicates."""
+
+from __future__ import annotations
+
+import pytest
+
+from firmware_mocks.xbee.packets import Request
+from tests.firmware_mocks.bench import BROADCAST, Bench, wrap
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(("distance", "rssi"), [(1, 40), (2, 46), (10, 60), (100, 80), (1000, 100)])
+def test_rssi_by_distance(bench: Bench, distance: float, rssi: int) -> None:
+    one, two = bench.add(), bench.add(position=(0, 0, distance))
+    bench.settle()
+    bench.tx64(one, BROADCAST, b"x")
+    assert bench.frames(two)[0][9] == rssi
+    assert bench.get(two, b"DB") == bytes((rssi,))
+
+
+@pytest.mark.parametrize(("level", "rssi"), [(4, 40), (3, 43), (2, 46), (0, 53)])
+def test_rssi_by_power_level(bench: Bench, level: int, rssi: int) -> None:
+    one, two = bench.add(power=level), bench.add(position=(1, 0, 0))
+    bench.settle()
+    bench.tx64(one, BROADCAST, b"x")
+    assert bench.frames(two)[0][9] == rssi
+
+
+def test_the_strength_at_1_m_can_be_calibrated(bench: Bench) -> None:
+    one, two = bench.add(rssi_at_1m_dbm=-52), bench.add(position=(1, 0, 0))
+    bench.settle()
+    bench.tx64(one, BROADCAST, b"x")
+    assert bench.frames(two)[0][9] == 52
+
+
+@pytest.mark.parametrize(("distance", "db"), [(0.1, 0x17), (10, 60), (390, 92)])
+def test_s1_tells_only_minus_23_to_minus_92_dbm(bench: Bench, distance: float, db: int) -> None:
+    one = bench.add(hardware="s1")
+    two = bench.add(hardware="s1", position=(distance, 0, 0))
+    bench.settle()
+    assert bench.get(two, b"DB") == b"\x00"  # nothing heard since power-up
+    bench.tx64(one, BROADCAST, b"x")
+    assert bench.get(two, b"DB")[0] == db if bench.frames(two) else False
+
+
+@pytest.mark.parametrize(
+    ("kind", "reach"), [("s1", 398), ("s1pro", 1000), ("xbee3", 1412), ("900hp", 1122)]
+)
+def test_too_weak_is_not_heard(bench: Bench, kind: str, reach: float) -> None:
+    one = bench.add(hardware=kind)
+    near = bench.add(hardware=kind, position=(reach, 0, 0))
+    far = bench.add(hardware=kind, position=(reach * 1.01, 0, 0))
+    bench.settle()
+    frame = b"\x10\x00" if kind == "900hp" else b"\x00\x00"
+    frame += BROADCAST.to_bytes(8, "big") + (b"\xff\xfe\x00" if kind == "900hp" else b"") + b"\x00x"
+    bench.ask(one, frame, 500)
+    assert len(bench.frames(near)) == 1
+    assert bench.frames(far) == []
+
+
+def test_less_sensitive_by_choice(bench: Bench) -> None:
+    one, two = bench.add(), bench.add(position=(10, 0, 0), sensitivity_dbm=-59)
+    bench.settle()
+    bench.tx64(one, BROADCAST, b"x")
+    assert bench.frames(two) == []
+
+
+def test_a_packet_takes_its_time_on_the_air(bench: Bench) -> None:
+    one, two = bench.pair(baudRate=921600)
+    bench.put(one, wrap(b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x00" + bytes(100)))
+    begin = bench.now
+    bench.log.clear()
+    bench.run(50)
+    heard = next(when for when, module, _ in bench.log if module is two)
+    # 320 us of looking, 125 bytes (6 PHY, 7 MAC, 2 + 8 addresses, 2 header) at 250 kb/s
+    assert heard - begin == 320_000 + (100 + 25) * 32_000
+
+
+def test_one_at_a_time_on_a_channel_and_independent_of_others(bench: Bench) -> None:
+    senders = [bench.add(channel=12, baudRate=921600) for _ in range(2)]
+    other = bench.add(channel=13, baudRate=921600)
+    ears = [bench.add(channel=channel, baudRate=921600) for channel in (12, 13)]
+    bench.settle()
+    frame = wrap(b"\x00\x00" + BROADCAST.to_bytes(8, "big") + b"\x00" + bytes(100))
+    bench.run(len(frame) * 0.011)
+    for module in (*senders, other):
+        module.receive(frame, bench.now)
+    begin = bench.now
+    bench.log.clear()
+    bench.run(50)
+    one = 4_320_000
+    assert [when - begin for when, module, _ in bench.log if module is ears[0]] == [one, 2 * one]
+    assert [when - begin for when, module, _ in bench.log if module is ears[1]] == [one]
+
+
+@pytest.mark.parametrize(("rr", "transmissions"), [(0, 4), (1, 8), (6, 28)])
+def test_rr_comes_on_top_of_three_mac_retries(bench: Bench, rr: int, transmissions: int) -> None:
+    module = bench.add(RR=f"{rr}")
+    bench.settle()
+    assert bench.tx(module, 0x1234, b"x") == bytes((0xFF, 0xFD, transmissions - 1, 1, 0))
+    assert bench.get(module, b"EA") == b"\x00\x01"
+
+
+def test_loss_is_met_by_retries_and_duplicates_are_dropped() -> None:
+    bench = Bench(seed=5, loss=0.3)
+    one, two = bench.pair(RR="6", baudRate=115200)
+    for number in range(100):
+        assert bench.tx64(one, two.address, b"%d" % number) == 0
+    assert [frame[11:] for frame in bench.frames(two)] == [b"%d" % n for n in range(100)]
+
+
+def test_without_digis_header_a_lost_acknowledgement_makes_a_duplicate() -> None:
+    bench = Bench(seed=5, loss=0.3)
+    one, two = bench.pair(MM="2", baudRate=115200)
+    for number in range(50):
+        bench.tx64(one, two.address, b"%d" % number)
+    received = [frame[11:] for frame in bench.frames(two)]
+    assert len(received) > len(set(received))
+
+
+def test_loss_of_broadcasts_is_the_airs_and_repeats_with_its_seed() -> None:
+    def heard(seed: int) -> list[bytes]:
+        bench = Bench(seed=seed, loss=0.25)
+        one, two = bench.pair(baudRate=115200)
+        for number in range(200):
+            assert bench.tx64(one, BROADCAST, b"%d" % number, ms=20) == 0
+        return [frame[11:] for frame in bench.frames(two)]
+
+    assert heard(1) == heard(1)
+    assert heard(1) != heard(2)
+    assert 130 <= len(heard(1)) <= 170
+
+
+def test_a_module_without_power_neither_hears_nor_acknowledges(bench: Bench) -> None:
+    one, two = bench.pair()
+    two.switch_off()
+    assert bench.tx64(one, two.address, b"x") == 1
+    bench.put(two, wrap(b"\x08\x01AP"))
+    bench.run(100)
+    assert bench.frames(two) == []
+    two.reset(bench.now)
+    bench.run(50)
+    assert bench.frames(two) == [b"\x8a\x00"]
+    assert bench.tx64(one, two.address, b"x") == 0
+
+
+def test_the_firmwares_own_queue_is_bounded(bench: Bench) -> None:
+    """A node that answers faster than it can send drops, and does not grow."""
+    chatty = bench.add(replies={"": "x" * 40}, RR="6")
+    talker = bench.add(baudRate=115200, position=(1, 0, 0))
+    bench.settle()
+    gone = bench.add("gone", baudRate=921600)
+    bench.settle()
+    for number in range(60):
+        packet = gone.addressing.packet(Request(b"%d" % number, BROADCAST))
+        chatty.heard(packet, -40.0, bench.now)
+    assert chatty.radio.dropped == 60 - 16
+    gone.switch_off()
+    bench.run(3000)
+    assert not chatty.radio.busy
+    head = b"\x00\x01" + chatty.address.to_bytes(8, "big") + b"\x00"
+    status, answer = bench.ask(talker, head + b"still there?")
+    assert status == b"\x89\x01\x00"
+    assert answer.endswith(b"x" * 40 + b"still there?")

@@ -1,0 +1,260 @@
+"""The line itself: transparent packets, buffers, rates, noise, broken frames."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.firmware_mocks.bench import BROADCAST, Bench, wrap
+
+MS = 1_000_000
+
+
+def transparent(bench: Bench, **parameters: object) -> tuple:  # type: ignore[type-arg]
+    one = bench.add(api_mode=0, DL="FFFF", **parameters)
+    two = bench.add(position=(1, 0, 0), baudRate=115200)
+    bench.settle()
+    return one, two
+
+
+def packets(bench: Bench, module: object) -> list[bytes]:
+    return [frame[11:] for frame in bench.frames(module)]  # type: ignore[arg-type]
+
+
+def test_silence_of_ro_characters_ends_a_packet(bench: Bench) -> None:
+    one, two = transparent(bench)
+    bench.put(one, b"first")
+    bench.run(3.2)  # three characters at 9600 baud take 3.1 ms
+    bench.put(one, b"second")
+    bench.run(2)
+    bench.put(one, b", continued")
+    bench.run(100)
+    assert packets(bench, two) == [b"first", b"second, continued"]
+
+
+def test_a_packet_handed_over_in_lumps_stays_one(bench: Bench) -> None:
+    """At 115200 baud a lump of 5 ms is 57 characters; the next one is not a new packet."""
+    one, two = transparent(bench, baudRate=115200)
+    data = bytes(range(100))
+    bench.put(one, data[:57])
+    bench.put(one, data[57:])
+    bench.run(100)
+    assert packets(bench, two) == [data]
+
+
+def test_ro_can_be_longer(bench: Bench) -> None:
+    one, two = transparent(bench, RO="30")
+    bench.put(one, b"first")
+    bench.run(40)
+    bench.put(one, b"second")
+    bench.run(200)
+    assert packets(bench, two) == [b"firstsecond"]
+
+
+def test_ro_0_sends_each_byte_as_it_comes(bench: Bench) -> None:
+    one, two = transparent(bench, RO="0")
+    for byte in b"abc":
+        bench.put(one, bytes((byte,)))
+        bench.run(10)
+    assert packets(bench, two) == [b"a", b"b", b"c"]
+
+
+@pytest.mark.parametrize(("kind", "most"), [("s1", 100), ("xbee3", 102)])
+def test_a_full_packet_leaves_at_once(bench: Bench, kind: str, most: int) -> None:
+    one, two = transparent(bench, hardware=kind)
+    bench.put(one, bytes(most))
+    bench.run(8)
+    assert packets(bench, two) == [bytes(most)]
+    bench.put(one, b"x" * (most + 5))
+    bench.run(100)
+    assert packets(bench, two) == [b"x" * most, b"x" * 5]
+
+
+def test_transparent_to_a_16_and_a_64_bit_address(bench: Bench) -> None:
+    one = bench.add(api_mode=0, DL="1234")
+    two, three = bench.add(my=0x1234, api_mode=0), bench.add(api_mode=0)
+    bench.settle()
+    bench.put(one, b"short")
+    bench.run(100)
+    assert (bench.taken(two), bench.taken(three)) == (b"short", b"")
+    bench.command_mode(one)
+    bench.type(one, f"ATDH{three.address >> 32:X},DL{three.address & 0xFFFFFFFF:X},CN\r")
+    bench.put(one, b"long")
+    bench.run(100)
+    assert (bench.taken(two), bench.taken(three)) == (b"", b"long")
+
+
+def test_all_values_pass_transparently(bench: Bench) -> None:
+    one, two = bench.add(api_mode=0, DL="FFFF"), bench.add(api_mode=0)
+    bench.settle()
+    data = bytes(range(256))
+    for start in range(0, 256, 64):
+        bench.put(one, data[start : start + 64])
+        bench.run(100)
+    assert bench.taken(two) == data
+
+
+# --- buffers ------------------------------------------------------------------------------------
+
+
+def test_the_input_buffer_of_s1_has_202_bytes_and_drops_what_is_too_much(bench: Bench) -> None:
+    one, two = bench.pair(hardware="s1", baudRate=115200)
+    frame = wrap(b"\x00\x00" + two.address.to_bytes(8, "big") + b"\x00" + bytes(100))
+    one.receive(frame, bench.now)  # on the air; the next ones wait
+    one.receive(frame[:1] * 0 + frame + frame, bench.now)
+    assert one.serial.overruns == 2 * len(frame) - 202
+    bench.run(100)
+    assert len(bench.frames(two)) == 2
+
+
+def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: Bench) -> None:
+    one, two = bench.pair(hardware="s1")
+    one.receive(wrap(b"\x00\x00" + two.address.to_bytes(8, "big") + b"\x00x"), bench.now)
+    assert one.radio.busy
+    one.receive(bytes(202 - 18), bench.now)
+    assert one.serial.clear_to_send
+    one.receive(b"\x00", bench.now)
+    assert not one.serial.clear_to_send
+    bench.run(100)
+    assert one.serial.clear_to_send
+    one.assign("D7", "0")
+    assert one.serial.clear_to_send
+
+
+def test_a_radio_packet_that_does_not_fit_the_transmit_buffer_is_dropped_whole(
+    bench: Bench,
+) -> None:
+    fast, slow = bench.add(baudRate=115200), bench.add(baudRate=1200, position=(1, 0, 0))
+    bench.settle()
+    for letter in b"abcd":
+        assert bench.tx64(fast, slow.address, bytes((letter,)) * 60, ms=20) == 0
+    bench.run(3000)
+    # 75 bytes each on the wire; 202 hold two whole ones and a half
+    assert [frame[-60:] for frame in bench.frames(slow)] == [b"a" * 60, b"b" * 60]
+    assert slow.serial.overflows == 2
+
+
+def test_answers_wait_for_room_and_nothing_grows(bench: Bench) -> None:
+    module = bench.add(baudRate=1200, ni="twenty characters!!!")
+    bench.settle()
+    for _ in range(200):
+        module.receive(wrap(b"\x08\x01NI"), bench.now)
+    assert module.uart.held(bench.now) <= 2 * 202
+    bench.run(60_000)
+    answered = len(bench.frames(module))
+    assert 0 < answered < 200
+    assert module.serial.overruns > 0
+    assert bench.ask(module, b"\x08\x02CH", 1000) == [b"\x88\x02CH\x00\x0c"]
+
+
+# --- rates --------------------------------------------------------------------------------------
+
+
+def test_a_new_rate_begins_after_the_answer(bench: Bench) -> None:
+    module = bench.add()
+    bench.settle()
+    bench.put(module, wrap(b"\x08\x01BD\x07"))
+    bench.run(4)
+    assert bench.frames(module) == [b"\x88\x01BD\x00"]
+    assert module.baud_rate == 9600  # these 9 bytes are still on their way
+    bench.run(9)
+    assert module.baud_rate == 9600
+    bench.run(1)
+    assert module.baud_rate == 115200
+
+
+def test_in_command_mode_a_new_rate_begins_after_the_ok_to_cn(bench: Bench) -> None:
+    module = bench.add(api_mode=0, hardware="s1")
+    bench.command_mode(module)
+    assert bench.type(module, "ATBD7\r") == "OK\r"
+    bench.run(500)
+    assert module.baud_rate == pytest.approx(9600, rel=0.01)
+    bench.put(module, b"ATCN\r")
+    bench.run(5)
+    assert bench.taken(module) == b"OK\r"
+    assert module.baud_rate == pytest.approx(9600, rel=0.01)
+    bench.run(10)
+    assert module.baud_rate == 111111
+
+
+@pytest.mark.parametrize(
+    ("code", "rate"),
+    [
+        *enumerate((1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600)),
+        (250000, 250000),
+    ],
+)
+def test_rate_codes_and_raw_rates(bench: Bench, code: int, rate: int) -> None:
+    assert bench.add(BD=f"{code:X}").baud_rate == rate
+    assert bench.add(baudRate=rate).baud_rate == rate
+
+
+@pytest.mark.parametrize(
+    ("parameters", "bits"),
+    [({}, 10), ({"NB": "1"}, 11), ({"SB": "1"}, 11), ({"NB": "2", "SB": "1"}, 12)],
+)
+def test_parity_and_stop_bits_take_time(
+    bench: Bench, parameters: dict[str, str], bits: int
+) -> None:
+    assert bench.add(**parameters).bits_per_byte == bits
+
+
+def test_a_client_at_another_rate_sends_and_gets_noise(bench: Bench) -> None:
+    one, two = bench.pair()
+    one.host_baud = 115200
+    bench.put(one, wrap(b"\x08\x01NIchanged"))
+    bench.run(100)
+    assert bench.taken(one) == b""  # not understood
+    assert bench.tx64(two, one.address, b"hello") == 0
+    wire = bench.taken(one)
+    assert len(wire) == 20
+    assert b"hello" not in wire
+    one.host_baud = 9600
+    bench.run(600)
+    assert bench.get(one, b"NI") == b"m0"
+
+
+# --- broken frames ------------------------------------------------------------------------------
+
+
+def test_a_frame_that_stops_is_given_up_after_a_silence(bench: Bench) -> None:
+    module = bench.add()
+    bench.settle()
+    bench.put(module, wrap(b"\x08\x01AP")[:-1])
+    bench.run(600)
+    assert bench.get(module, b"AP") == b"\x01"
+
+
+def test_a_pause_inside_a_frame_is_tolerated(bench: Bench) -> None:
+    module = bench.add()
+    bench.settle()
+    frame = wrap(b"\x08\x01AP")
+    bench.put(module, frame[:4])
+    bench.run(300)
+    bench.put(module, frame[4:])
+    bench.run(50)
+    assert bench.frames(module) == [b"\x88\x01AP\x00\x01"]
+
+
+def test_mode_2_takes_up_the_next_frame_at_once(bench: Bench) -> None:
+    module = bench.add(api_mode=2)
+    bench.settle()
+    bench.put(module, wrap(b"\x08\x01NIcut off")[:-4] + wrap(b"\x08\x02AP"))
+    bench.run(50)
+    assert bench.taken(module) == wrap(b"\x88\x02AP\x00\x02")
+
+
+def test_mode_1_loses_the_next_frame_with_the_broken_one(bench: Bench) -> None:
+    module = bench.add(api_mode=1)
+    bench.settle()
+    bench.put(module, wrap(b"\x08\x01NIcut off")[:-4] + wrap(b"\x08\x02AP") + wrap(b"\x08\x03AP"))
+    bench.run(50)
+    assert bench.frames(module) == [b"\x88\x03AP\x00\x01"]
+
+
+def test_mode_2_escapes_what_it_sends(bench: Bench) -> None:
+    one, two = bench.add(), bench.add(api_mode=2, position=(1, 0, 0))
+    bench.settle()
+    bench.tx64(one, BROADCAST, b"\x7e\x7d\x11\x13")
+    wire = bench.taken(two)
+    assert wire.count(b"\x7e") == 1
+    assert b"\x7d\x5e\x7d\x5d\x7d\x31\x7d\x33" in wire

@@ -1,0 +1,298 @@
+"""Plain 802.15.4: who receives what, in which frame, and what the sender is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.firmware_mocks.bench import BROADCAST, Bench, wrap
+
+SUCCESS, NO_ACK, CCA, TOO_LARGE = 0x00, 0x01, 0x02, 0x74
+
+
+def address(module: Any) -> bytes:
+    return bytes(module.address.to_bytes(8, "big"))
+
+
+@pytest.mark.parametrize("kind", ["s1", "s2c", "xbee3"])
+def test_by_64_bit_address_from_a_module_without_a_short_one(bench: Bench, kind: str) -> None:
+    one, two = bench.pair(hardware=kind)
+    assert bench.tx64(one, two.address, b"\x00\xff~data") == SUCCESS
+    # 80, source, RSSI as positive -dBm (28h = -40 dBm at 1 m), options, data
+    assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x00" + b"\x00\xff~data"]
+
+
+def test_the_sender_with_a_short_address_is_named_by_it(bench: Bench) -> None:
+    one = bench.add(my=0x0011, hardware="s1")
+    two = bench.add(hardware="s1", position=(1, 0, 0))
+    bench.settle()
+    assert bench.tx64(one, two.address, b"x") == SUCCESS
+    assert bench.frames(two) == [b"\x81\x00\x11\x28\x00x"]
+
+
+def test_by_16_bit_address(bench: Bench) -> None:
+    one = bench.add()
+    two, three = bench.add(my=2, position=(1, 0, 0)), bench.add(my=3)
+    bench.settle()
+    assert bench.tx16(one, 2, b"for two") == SUCCESS
+    assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x00for two"]
+    assert bench.frames(three) == []
+    assert bench.tx16(one, 4, b"nobody") == NO_ACK
+
+
+def test_a_module_that_goes_by_64_bits_has_no_short_address(bench: Bench) -> None:
+    one = bench.add()
+    bench.add(my=0xFFFE)
+    bench.settle()
+    assert bench.tx16(one, 0xFFFE, b"x") == NO_ACK
+
+
+def test_factory_fresh_modules_all_have_the_short_address_0(bench: Bench) -> None:
+    one, two = bench.pair(my=0)
+    assert bench.tx64(one, two.address, b"x") == SUCCESS
+    assert bench.frames(two) == [b"\x81\x00\x00\x28\x00x"]
+
+
+@pytest.mark.parametrize("how", ["64", "16", "10", "10 by 16"])
+def test_broadcast_reaches_all_and_is_never_acknowledged(bench: Bench, how: str) -> None:
+    one, two = bench.pair()
+    three = bench.add(position=(0, 1, 0))
+    elsewhere = bench.add(channel=13)
+    foreign = bench.add(pan_id=1)
+    bench.settle()
+    if how == "64":
+        assert bench.tx64(one, BROADCAST, b"all") == SUCCESS
+    elif how == "16":
+        assert bench.tx16(one, 0xFFFF, b"all") == SUCCESS
+    elif how == "10":
+        assert bench.tx(one, BROADCAST, b"all") == b"\xff\xfe\x00\x00\x00"
+    else:
+        status = bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"all", to16=0xFFFF)
+        assert status == b"\xff\xff\x00\x00\x00"
+    heard = [b"\x80" + address(one) + b"\x28\x02all"]
+    assert bench.frames(two) == heard
+    assert bench.frames(three) == heard
+    assert bench.frames(elsewhere) == bench.frames(foreign) == bench.frames(one) == []
+
+
+def test_broadcast_into_the_void_is_a_success(bench: Bench) -> None:
+    module = bench.add()
+    bench.settle()
+    assert bench.tx64(module, BROADCAST, b"anybody?") == SUCCESS
+
+
+@pytest.mark.parametrize(
+    "difference", [{"channel": 13}, {"pan_id": 0x1234}, {"position": (2e3, 0, 0)}]
+)
+def test_a_unicast_nobody_hears(bench: Bench, difference: dict[str, Any]) -> None:
+    one, two = bench.add(), bench.add(**difference)
+    bench.settle()
+    assert bench.tx64(one, two.address, b"x") == NO_ACK
+    assert bench.frames(two) == []
+    assert bench.get(one, b"EA") == b"\x00\x01"
+
+
+def test_without_acknowledgement_it_is_a_success_anyway(bench: Bench) -> None:
+    one = bench.add()
+    bench.settle()
+    assert bench.tx64(one, 0x0013A20040000001, b"x", options=1) == SUCCESS
+
+
+@pytest.mark.parametrize(("mode", "status"), [(0, NO_ACK), (1, SUCCESS), (2, NO_ACK), (3, SUCCESS)])
+def test_mac_modes_1_and_3_ask_for_no_acknowledgement(bench: Bench, mode: int, status: int) -> None:
+    module = bench.add(MM=f"{mode}")
+    bench.settle()
+    assert bench.tx64(module, 1, b"x") == status
+
+
+def test_mac_modes_with_and_without_digis_header_do_not_mix(bench: Bench) -> None:
+    one, two = bench.add(MM="2"), bench.add(MM="0")
+    bench.settle()
+    bench.tx64(one, two.address, b"x")
+    assert bench.frames(two) == []
+    bench.at(two, b"MM", b"\x01")
+    bench.tx64(one, two.address, b"y")
+    assert [frame[-1:] for frame in bench.frames(two)] == [b"y"]
+
+
+@pytest.mark.parametrize("kind", ["00", "10"])
+def test_pan_broadcast_crosses_pans_but_not_channels(bench: Bench, kind: str) -> None:
+    one = bench.add()
+    two = bench.add(pan_id=0x1234, position=(1, 0, 0))
+    elsewhere = bench.add(channel=13)
+    bench.settle()
+    if kind == "00":
+        assert bench.tx64(one, BROADCAST, b"all", options=0x04) == SUCCESS
+    else:
+        assert bench.tx(one, BROADCAST, b"all", options=0x02)[3] == SUCCESS
+    assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x06all"]
+    assert bench.frames(elsewhere) == []
+
+
+def test_frame_id_0_gets_no_status(bench: Bench) -> None:
+    one, two = bench.pair()
+    assert bench.ask(one, b"\x00\x00" + address(two) + b"\x00x") == []
+    assert len(bench.frames(two)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "to16", "most"),
+    [
+        ("s1", {}, False, 100),
+        ("s1", {"EE": "1"}, False, 95),
+        ("xbee3", {}, False, 102),
+        ("xbee3", {}, True, 108),
+        ("xbee3", {"my": 7}, False, 108),
+        ("xbee3", {"my": 7}, True, 114),
+        ("xbee3", {"EE": "1"}, False, 95),
+        ("xbee3", {"EE": "1", "my": 7}, True, 101),
+        ("xbee3", {"MM": "1"}, False, 104),
+    ],
+)
+def test_the_largest_payload(
+    bench: Bench, kind: str, parameters: dict[str, Any], to16: bool, most: int
+) -> None:
+    sender = bench.add(hardware=kind, **parameters)
+    receiver = bench.add(hardware=kind, **(parameters | {"my": 2}))
+    bench.settle()
+    for size, status in ((most, SUCCESS), (most + 1, TOO_LARGE)):
+        if to16:
+            assert bench.tx16(sender, 2, bytes(size)) == status
+        else:
+            assert bench.tx64(sender, receiver.address, bytes(size)) == status
+    assert len(bench.frames(receiver)) == 1
+
+
+@pytest.mark.parametrize("parameters", [{}, {"EE": "1"}, {"my": 5}])
+def test_np_is_what_fits_to_a_long_address(bench: Bench, parameters: dict[str, Any]) -> None:
+    one = bench.add(**parameters)
+    bench.settle()
+    most = int.from_bytes(bench.get(one, b"NP"), "big")
+    assert bench.tx64(one, 1, bytes(most)) == NO_ACK
+    assert bench.tx64(one, 1, bytes(most + 1)) == TOO_LARGE
+
+
+def test_encrypted_packets_need_the_same_key_and_show_a_long_source(bench: Bench) -> None:
+    secret = {"EE": "1", "KY": "0123456789ABCDEF0123456789ABCDEF", "my": 5}
+    one, friend = bench.add(**secret), bench.add(**(secret | {"my": 6, "position": (1, 0, 0)}))
+    stranger, plain = bench.add(EE="1", KY="FF" * 16), bench.add()
+    bench.settle()
+    assert bench.tx64(one, BROADCAST, b"psst") == SUCCESS
+    assert bench.frames(friend) == [b"\x80" + address(one) + b"\x28\x02psst"]
+    assert bench.frames(stranger) == bench.frames(plain) == []
+
+
+def test_frame_10_to_a_short_address(bench: Bench) -> None:
+    one, two = bench.pair()
+    bench.at(two, b"MY", b"\x00\x02")
+    assert bench.tx(one, 0xFFFFFFFFFFFFFFFF, b"x", to16=2) == b"\x00\x02\x00\x00\x00"
+    assert len(bench.frames(two)) == 1
+    assert bench.tx(one, 0x1234, b"x") == b"\xff\xfd\x03\x01\x00"  # three MAC retries
+
+
+def test_s1_knows_no_frame_10(bench: Bench) -> None:
+    one, two = bench.pair(hardware="s1")
+    head = b"\x10\x01" + address(two) + b"\xff\xfe\x00\x00"
+    assert bench.ask(one, head + b"x") == []
+    assert bench.frames(two) == []
+
+
+def test_a_secure_session_is_not_there(bench: Bench) -> None:
+    one, two = bench.pair()
+    assert bench.tx(one, two.address, b"x", options=0x10)[3] == 0x34
+
+
+@pytest.mark.parametrize(
+    ("output", "head", "tail"),
+    [
+        ("0", b"\x90", b"\xff\xfe\x01"),
+        ("1", b"\x91", b"\xff\xfe\xe8\xe8\x00\x11\xc1\x05\x01"),
+        ("2", b"\x80", b"\x28\x00"),
+    ],
+)
+def test_ao_chooses_the_receive_frame(bench: Bench, output: str, head: bytes, tail: bytes) -> None:
+    one, two = bench.add(), bench.add(AO=output, position=(1, 0, 0))
+    bench.settle()
+    bench.tx64(one, two.address, b"data")
+    assert bench.frames(two) == [head + address(one) + tail + b"data"]
+    assert bench.get(two, b"DB") == b"\x28"  # the RSSI that 90 and 91 do not carry
+
+
+def test_frame_90_from_a_short_source_does_not_know_the_long_one(bench: Bench) -> None:
+    one, two = bench.add(my=9), bench.add(AO="0", position=(1, 0, 0))
+    bench.settle()
+    bench.tx64(one, BROADCAST, b"data")
+    assert bench.frames(two) == [b"\x90" + b"\xff" * 8 + b"\x00\x09\x02data"]
+
+
+def test_explicit_frames_carry_their_endpoints(bench: Bench) -> None:
+    one, two = bench.add(), bench.add(AO="1", position=(1, 0, 0))
+    bench.settle()
+    head = b"\x11\x07" + address(two) + b"\xff\xfe"
+    (status,) = bench.ask(one, head + b"\xa0\xa1\x15\x54\xc1\x05\x00\x00hello")
+    assert status == b"\x8b\x07\xff\xff\x00\x00\x00"[:2] + b"\xff\xfe\x00\x00\x00"
+    (frame,) = bench.frames(two)
+    assert frame == b"\x91" + address(one) + b"\xff\xfe\xa0\xa1\x15\x54\xc1\x05\x01hello"
+
+
+def test_the_loopback_cluster_comes_back(bench: Bench) -> None:
+    one, two = bench.pair()
+    head = b"\x11\x07" + address(two) + b"\xff\xfe"
+    answers = bench.ask(one, head + b"\xe8\xe8\x00\x12\xc1\x05\x00\x00echo")
+    assert answers == [
+        b"\x8b\x07\xff\xfe\x00\x00\x00",
+        b"\x80" + address(two) + b"\x28\x00echo",
+    ]
+    assert bench.frames(two) == []
+
+
+def test_a_node_with_replies_answers_its_sender_by_itself(bench: Bench) -> None:
+    one = bench.add()
+    node = bench.add(position=(1, 0, 0), replies={"ping": "pong", "who": "me"})
+    bench.settle()
+    answers = bench.ask(one, b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x00ping 7")
+    assert answers == [b"\x89\x01\x00", b"\x80" + address(node) + b"\x28\x00pong 7"]
+    answers = bench.ask(one, b"\x00\x02" + address(node) + b"\x00whoever")
+    assert answers[1][-6:] == b"meever"
+    assert len(bench.ask(one, b"\x00\x03" + address(node) + b"\x00no ping")) == 1
+
+
+def test_a_node_answers_a_short_address_too(bench: Bench) -> None:
+    one = bench.add(my=1)
+    bench.add(position=(1, 0, 0), replies="ping:pong", my=2)
+    bench.settle()
+    answers = bench.ask(one, b"\x01\x01\x00\x02\x00ping")
+    assert answers == [b"\x89\x01\x00", b"\x81\x00\x02\x28\x00pong"]
+
+
+def test_noise_over_the_threshold_is_a_cca_failure(bench: Bench) -> None:
+    module = bench.add(noise_dbm=-60)
+    bench.settle()
+    assert bench.tx64(module, BROADCAST, b"x") == CCA
+    assert bench.get(module, b"EC") == b"\x00\x01"
+    bench.at(module, b"CA", b"\x00")  # off
+    assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
+    bench.at(module, b"EC", b"\x00\x00")
+    assert bench.get(module, b"EC") == b"\x00\x00"
+
+
+def test_xbee3_takes_a_new_threshold_with_the_next_restart(bench: Bench) -> None:
+    module = bench.add(noise_dbm=-60)
+    bench.settle()
+    bench.at(module, b"CA", b"\x28")
+    assert bench.tx64(module, BROADCAST, b"x") == CCA
+    bench.at(module, b"WR")
+    module.reset(bench.now)
+    bench.settle()
+    assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
+
+
+def test_frames_are_worked_on_in_order(bench: Bench) -> None:
+    one, two = bench.pair(baudRate=115200)
+    frames = b"".join(wrap(bytes((0, n)) + address(two) + b"\x00n%d" % n) for n in range(1, 20))
+    for start in range(0, len(frames), 32):
+        bench.put(one, frames[start : start + 32])
+    bench.run(200)
+    assert bench.frames(one) == [bytes((0x89, n, 0)) for n in range(1, 20)]
+    assert [frame[11:] for frame in bench.frames(two)] == [b"n%d" % n for n in range(1, 20)]
