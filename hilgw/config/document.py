@@ -108,7 +108,8 @@ class _Composer:
                 place, what, fix = opened
             self.end(place, what, fix)
         except (ValueError, OverflowError):  # an escape such as "\UFFFFFFFF", an endless %YAML
-            self.end(self.lines.place(loader.get_mark().index), "not valid YAML here")
+            place = self.lines.place(loader.get_mark().index)
+            self.end(place, "not valid YAML here", "write another number or character")
         if self.documents == 0 and not self.document.syntax:
             self.document.report(
                 Place(self.document.file, 1, 1), (), "the file is empty", "begin with `version: 1`"

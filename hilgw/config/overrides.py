@@ -98,7 +98,8 @@ def _open(document: Document, path: Path, place: Place) -> tuple[Path, str, str]
         here, last = path[:depth], depth == len(path) - 1
         if isinstance(current, list):
             if not isinstance(part, int) or part >= len(current):
-                return path, f"{spell(here)} has no item {part}", f"it has {len(current)}"
+                what = f"{spell(here)} has no item {quoted(str(part))}"
+                return path, what, f"it has {len(current)}"
         elif isinstance(current, dict):
             if not last and part not in current:
                 if _is_named(here):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from types import MappingProxyType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, create_model
@@ -40,18 +40,19 @@ def parts_model(
     tag: tuple[str, str] | None = None,
     types: Mapping[str, Any] = MappingProxyType({}),
     rest: str = "",
+    tagged: bool = False,
 ) -> Any:
     """A mapping that holds the keys of all `parts` (dataclasses) side by side.
 
     make: gets one instance per part. tag: a key with the one value it must have. types: what
     validates the fields named here, instead of what their own types say. rest: the field of the
-    last part that takes all keys not named.
+    last part that takes all keys not named. tagged: fields of one literal value are required.
     """
     fields: dict[str, Any] = {}
     if tag:
         fields[PREFIX + tag[0]] = (Literal[tag[1]], Field(alias=tag[0]))
     for part in parts:
-        own = _fields(part, types)
+        own = _fields(part, types, tagged)
         if twice := [key for key in own if key in fields]:
             raise TypeError(f"{title}: {twice[0].removeprefix(PREFIX)} is declared twice")
         fields |= own
@@ -65,9 +66,10 @@ def parts_model(
 
 
 @functools.cache
-def annotation(part: type[Any]) -> Any:
-    """What validates one settings dataclass."""
-    return parts_model(part.__name__, (part,), lambda instance: instance)
+def annotation(part: type[Any], *, tagged: bool = False) -> Any:
+    """What validates one settings dataclass. tagged: the field that tells it from the others of a
+    union must be there."""
+    return parts_model(part.__name__, (part,), lambda instance: instance, tagged=tagged)
 
 
 class _Builder:
@@ -109,12 +111,12 @@ class _Builder:
         return part(**values)
 
 
-def _fields(part: type[Any], types: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(part: type[Any], types: Mapping[str, Any], tagged: bool) -> dict[str, Any]:
     hints = get_type_hints(part)
     return {
         PREFIX + field.name: (
             types.get(field.name) or convert(hints[field.name], field.metadata),
-            _info(field, required=is_tag(hints[field.name])),
+            _info(field, required=tagged and is_tag(hints[field.name])),
         )
         for field in dataclasses.fields(part)
         if field.init
@@ -200,17 +202,21 @@ def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
 
 
 def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
-    some = [member for member in members if member is not type(None)]
+    some = [member for member in members if member is not NoneType]
     if len(some) == 1:
         one = convert(some[0], metadata)
     else:
         classes = [member for member in some if dataclasses.is_dataclass(member)]
-        by_type = {member: convert(member, metadata) for member in some}
-        if len(classes) > 1:
-            one = Annotated[Any, Pick(choose_by_tag(by_type), list(by_type.values()))]
-        else:
-            one = Annotated[Any, Pick(choose_by_type(by_type), list(by_type.values()))]
-    return one | None if type(None) in members else one
+        tagged = len(classes) > 1
+        types = {
+            member: annotation(member, tagged=True)
+            if tagged and member in classes
+            else convert(member, metadata)
+            for member in some
+        }
+        choose = choose_by_tag(types) if tagged else choose_by_type(types)
+        one = Annotated[Any, Pick(choose, list(types.values()))]
+    return one | None if NoneType in members else one
 
 
 def _wrapped(hint: Any, key: str) -> Any:

@@ -54,8 +54,15 @@ def _itself(instance: Any) -> Any:
     return instance
 
 
+class _NoOthers:
+    """In the JSON schema: names that do not fit their pattern are refused, too."""
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "additionalProperties": False}
+
+
 def _named(name: Any, item: Any) -> Any:
-    return dict[name, item]
+    return Annotated[dict[name, item], _NoOthers()]
 
 
 def _name(forbidden: str) -> Any:

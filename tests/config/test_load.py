@@ -159,7 +159,7 @@ WRONG = [  # replace this, by this: path, what is said
     (
         "type: radio",
         "type: x",
-        "robots.rover.devices.tx.type: 'x' is not one of the choices; known here: infra-red, radio, serial",
+        "robots.rover.devices.tx.type: 'x' is not one of the choices; known here: infra-red, radio",
     ),
     (
         "baudRate: 9600, byteSize: 8",

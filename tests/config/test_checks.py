@@ -1,0 +1,165 @@
+"""Checks across parts: ports, names, lines, and warnings that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Lines = Callable[..., list[str]]
+
+
+def adapters(*ports: str) -> str:
+    lines = [f"  a{n}: {{kind: xbee, channel: 12, port: {port}}}" for n, port in enumerate(ports)]
+    return "\n".join(["version: 1", "adapters:", *lines, ""])
+
+
+def devices(*fields: str) -> str:
+    """One robot per device."""
+    lines = [f"  r{n}: {{devices: {{d: {{{text}}}}}}}" for n, text in enumerate(fields)]
+    return "\n".join(["version: 1", "robots:", *lines, ""])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("/dev/ttyS9", "/dev/ttyS9"),
+        ("/dev/ttyS9", "/dev/./ttyS9"),
+        ("/dev/ttyS9", "/dev/../dev/ttyS9"),
+        ("COM3", "com3"),
+        ("{usb: {vid: 1, pid: 2}}", "{usb: {pid: 2, vid: 0x1}}"),
+        ('{usb: {vid: 1, pid: 2, serial: "7"}}', '{usb: {vid: 1, pid: 2, serial: "7"}}'),
+    ],
+)
+def test_two_adapters_on_one_port(errors: Lines, first: str, second: str) -> None:
+    column = adapters("", second).splitlines()[3].index("port: ") + 7
+    assert errors(adapters(first, second)) == [
+        f"f:4:{column}: adapters.a1.port: is the port of adapters.a0 too; a port has one user"
+    ]
+
+
+def test_a_link_to_a_port_is_that_port(errors: Lines, tmp_path: Path) -> None:
+    link, other = tmp_path / "by-id", tmp_path / "by-path"
+    link.symlink_to("/dev/ttyS9")
+    other.symlink_to(link)
+    for first, second in ((link, "/dev/ttyS9"), (link, other)):
+        assert "is the port of adapters.a0 too" in errors(adapters(str(first), str(second)))[0]
+
+
+def test_different_ports(warnings: Lines) -> None:
+    ports = ["/dev/ttyS8", "/dev/ttyS9", "loop://", "loop://", "COM3", "{usb: {vid: 1, pid: 2}}"]
+    assert warnings(adapters(*ports, '{usb: {vid: 1, pid: 2, serial: "7"}}')) == []
+
+
+@pytest.mark.parametrize(
+    ("port", "says"),
+    [
+        ('""', "the port has no name"),
+        ('"  "', "the port has no name"),
+        ('"spy:///dev/ttyS9?file=/tmp/x"', "is no kind of port; write a path, or loop://"),
+        (
+            "5",
+            "must be text or a mapping with the key 'usb', not the number 5; put it in",
+        ),
+        ("{vid: 1}", "adapters.a0.port.usb: missing"),
+        ("{usb: {vid: 1}}", "adapters.a0.port.usb.pid: missing"),
+        ("{usb: {vid: 1, pid: 2, serial: 1234}}", 'put it in quotes: "1234"'),
+        ("{usb: {vid: 65536, pid: 2}}", "adapters.a0.port.usb.vid: 65536 is out of range"),
+        ("{usb: [1, 2]}", "adapters.a0.port.usb: must be a mapping, not a list"),
+        ('"a\\0b"', ""),
+    ],
+)
+def test_odd_ports(errors: Lines, warnings: Lines, port: str, says: str) -> None:
+    if says:
+        assert any(says in line for line in errors(adapters(port))), errors(adapters(port))
+    else:
+        assert warnings(adapters(port)) == []
+
+
+def test_a_port_of_a_body_is_a_port_too(errors: Lines) -> None:
+    text = adapters("/dev/ttyS9") + "robots: {r: {body: {kind: none, port: /dev/ttyS9}}}\n"
+    assert any(
+        "robots.r.body.port: is the port of adapters.a0 too" in line for line in errors(text)
+    )
+
+
+def test_a_node_may_not_be_called_as_an_adapter_of_its_air(errors: Lines) -> None:
+    text = adapters("loop://").replace("channel: 12", "channel: 12, air: lab")
+    text += "airs: {lab: {nodes: {a0: {mock: xbee}}}, hall: {nodes: {a0: {mock: xbee}}}}\n"
+    (line,) = errors(text)
+    assert line.endswith(
+        "airs.lab.nodes.a0: 'a0' is an adapter in this air too; rename one of them"
+    )
+
+
+def test_two_nodes_behind_one_link(errors: Lines) -> None:
+    text = "version: 1\nairs: {lab: {nodes: {a: {mock: xbee, link: ./x}, "
+    text += "b: {mock: xbee, link: x}, c: {mock: xbee, link: y}}}}\n"
+    (line,) = errors(text)
+    assert line.endswith("airs.lab.nodes.b.link: is the link of 'a' too; one node per link")
+
+
+def test_all_parameters_of_a_mock_are_judged(errors: Lines) -> None:
+    node = "{mock: xbee, chanel: 12, pan_id: 99999, hardware: s9, api_mode: [1], ni: ok}"
+    lines = errors(f"version: 1\nairs: {{lab: {{nodes: {{a: {node}}}}}}}\n")
+    assert [line.split(": ")[1] for line in lines] == [
+        "airs.lab.nodes.a.chanel",
+        "airs.lab.nodes.a.pan_id",
+        "airs.lab.nodes.a.hardware",
+        "airs.lab.nodes.a.api_mode",
+    ]
+
+
+def test_a_range_beyond_its_maximum_is_a_warning(warnings: Lines) -> None:
+    (line,) = warnings(devices("node: Emitter, range: 5, maxRange: 3"))
+    assert line.endswith(
+        "warning: robots.r0.devices.d.range: range 5 is beyond maxRange, 3 is used"
+    )
+    assert line.startswith("f:3:")
+    (line,) = warnings(devices("node: Emitter, maxRange: 3"))
+    assert "robots.r0.devices.d: range -1 is beyond maxRange" in line
+    assert warnings(devices("node: Emitter, range: 3, maxRange: 3")) == []
+
+
+def test_a_broadcasting_emitter_is_a_notice(warnings: Lines) -> None:
+    (line,) = warnings(devices("node: Emitter, channel: -1"))
+    assert "warning: robots.r0.devices.d.channel: channel -1 broadcasts" in line
+    assert warnings(devices("node: Receiver, channel: -1")) == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "heard", "warns"),
+    [
+        ("baudRate: 9600", "baudRate: 4800", True),
+        ("baudRate: 9600", "baudRate: 9600", False),
+        ("baudRate: 9600", "", False),
+        ("byteSize: 8", "byteSize: 10", True),
+        ("baudRate: 9600, channel: 1", "baudRate: 4800, channel: 2", False),
+        ("baudRate: 9600, channel: 1", "baudRate: 4800, channel: -1", True),
+        ("baudRate: 9600, type: serial", "baudRate: 4800", False),
+    ],
+)
+def test_ends_of_a_line_that_differ(warnings: Lines, sent: str, heard: str, warns: bool) -> None:
+    lines = warnings(devices(f"node: Emitter, {sent}", f"node: Receiver, {heard}"))
+    assert len(lines) == warns
+    if warns:
+        assert "warning: robots.r1.devices.d: differs from r0.d: " in lines[0]
+
+
+def test_a_robots_own_ends_may_differ(warnings: Lines) -> None:
+    text = "version: 1\nrobots: {r: {devices: {a: {node: Emitter, baudRate: 1}, "
+    assert warnings(text + "b: {node: Receiver, baudRate: 2}}}}\n") == []
+
+
+def test_warnings_come_with_errors_too(xbee_yaml: str) -> None:
+    from hilgw.config.load import load_text
+    from hilgw.config.places import ConfigErrors
+
+    text = xbee_yaml.replace("byteSize: 8,", "range: 5, maxRange: 3,").replace(
+        "loss: 0.0", "loss: 2"
+    )
+    with pytest.raises(ConfigErrors) as caught:
+        load_text(text, "f")
+    assert len(caught.value.diagnostics) == 1
+    assert [warning.severity for warning in caught.value.warnings] == ["warning"]

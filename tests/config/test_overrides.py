@@ -1,0 +1,148 @@
+"""`--set` and `--backend`: values over the file, errors in the option's own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hilgw.config.load import load_text
+
+Lines = Callable[..., list[str]]
+
+
+def test_values_of_all_kinds(xbee_yaml: str) -> None:
+    overrides = [
+        "adapters.xbee0.channel=13",
+        "adapters.xbee0.pan_id=0x1234",
+        "adapters.xbee0.relay=true",
+        "adapters.xbee0.byteSize=null",
+        "adapters.xbee0.port=/dev/ttyUSB7",
+        "adapters.xbee0.mapping={by: destination, table: {12: '1234', 13: broadcast}}",
+        "adapters.xbee0.mapping.table.12=abcd",
+        "robots.rover.position=[1, 2, 3]",
+        "robots.rover.position[2]=4.5",
+        "robots.rover.position.0=-1",
+        "robots.rover.controller.payload='a=b: {n}'",
+        'robots.rover.devices."tx".baudRate=4800',
+        "airs.lab.nodes.spare.hardware=s1",
+        "robots.second={position: [9, 9, 9]}",
+    ]
+    config = load_text(xbee_yaml, "f", overrides).config
+    xbee, rover = config.adapters["xbee0"], config.robots["rover"]
+    assert (xbee.common.channel, xbee.settings.pan_id, xbee.common.relay) == (13, 0x1234, True)
+    assert (xbee.common.byteSize, xbee.common.port) == (None, "/dev/ttyUSB7")
+    assert xbee.settings.mapping.table == {12: "abcd", 13: "broadcast"}
+    assert rover.position == (-1.0, 2.0, 4.5)
+    assert rover.controller is not None
+    assert rover.controller.settings.payload == "a=b: {n}"
+    assert rover.devices["tx"].baudRate == 4800
+    assert config.airs["lab"].nodes["spare"].parameters == {"hardware": "s1"}
+    assert config.robots["second"].position == (9.0, 9.0, 9.0)
+
+
+def test_a_key_that_is_not_in_the_file_may_be_set(xbee_yaml: str) -> None:
+    text = xbee_yaml.replace("    mapping: {by: module_channel}", "    #")
+    config = load_text(text, "f", ["adapters.xbee0.mapping.by=header", "medium.seed=7"]).config
+    assert config.adapters["xbee0"].settings.mapping.by == "header"
+    assert config.medium.seed == 7
+
+
+def test_the_last_one_wins(xbee_yaml: str) -> None:
+    overrides = ["adapters.xbee0.channel=13", "adapters.xbee0.channel=15"]
+    assert load_text(xbee_yaml, "f", overrides).config.adapters["xbee0"].common.channel == 15
+
+
+def test_a_word_the_file_may_not_have_is_not_cured_by_an_override(
+    xbee_yaml: str, errors: Lines
+) -> None:
+    text = xbee_yaml.replace("channel: 12   ", "channel: 014   ")
+    (line,) = errors(text, "adapters.xbee0.channel=13")
+    assert "adapters.xbee0.channel: a number with leading zeros" in line
+
+
+def test_a_value_that_does_not_fit_is(xbee_yaml: str) -> None:
+    text = xbee_yaml.replace("channel: 12   ", "channel: fast   ")
+    assert load_text(text, "f", ["adapters.xbee0.channel=13"])
+
+
+def test_backend_goes_over_all(xbee_yaml: str) -> None:
+    assert load_text(xbee_yaml, "f", ["backend=loop"]).config.backend == "loop"
+    assert load_text(xbee_yaml, "f", ["backend=loop"], "replay:a b.pcapng").config.backend == (
+        "replay:a b.pcapng"
+    )
+
+
+@pytest.mark.parametrize(
+    ("override", "line"),
+    [
+        ("adapters.xbee0.channel", "is no override; write KEY.KEY=VALUE"),
+        ("=5", "is no override; write KEY.KEY=VALUE"),
+        ("a..b=5", "is no override; write KEY.KEY=VALUE"),
+        ("adapters.xbee0.chanel=5", "adapters.xbee0.chanel: unknown key; did you mean 'channel'?"),
+        (
+            "adapters.xbee1.channel=5",
+            "adapters.xbee1.channel: there is no 'xbee1' in adapters; did",
+        ),
+        ("adapter.xbee0.channel=5", "adapter: unknown key; did you mean 'adapters'?"),
+        ("robots.rover.devices.ty.channel=5", "robots.rover.devices.ty.channel: there is no 'ty'"),
+        ("airs.lab.nodes.remot.ni=x", "airs.lab.nodes.remot.ni: there is no 'remot'"),
+        (
+            "robots.rover.position[3]=1",
+            "robots.rover.position[3]: robots.rover.position has no item",
+        ),
+        ("robots.rover.position.x=1", "robots.rover.position.x: robots.rover.position has no item"),
+        ("backend.x=1", "backend.x: backend is no mapping; set it as a whole"),
+        (
+            "adapters.xbee0.channel=13x",
+            "adapters.xbee0.channel: must be a whole number, not the text",
+        ),
+        ("adapters.xbee0.channel=30", "adapters.xbee0.channel: 30 is no XBee channel"),
+        (
+            "adapters.xbee0.channel=013",
+            "adapters.xbee0.channel: a number with leading zeros is octal",
+        ),
+        (
+            "adapters.xbee0.channel=",
+            "adapters.xbee0.channel: must be a whole number, not the text ''",
+        ),
+        (
+            "adapters.xbee0.destination=0013",
+            "adapters.xbee0.destination: a number with leading zeros",
+        ),
+        (
+            "adapters.xbee0.destination=1320",
+            "adapters.xbee0.destination: must be text, not the number",
+        ),
+        ("adapters.xbee0.mapping={by: [", "adapters.xbee0.mapping: '[' is not closed; close it"),
+        ("adapters.xbee0.mapping=a: b: c", "adapters.xbee0.mapping: a ':' where no key can be"),
+        (
+            "adapters.xbee0.mapping={by: hedder}",
+            "adapters.xbee0.mapping.by: unknown by 'hedder'; did",
+        ),
+        ("adapters.xbee0.air=\x1b[1m", "adapters.xbee0.air: has characters that do not belong"),
+        (
+            "adapters.xbee0.air=lob",
+            "adapters.xbee0.air: there is no air called 'lob'; did you mean",
+        ),
+        ("adapters.new={kind: xbee}", "adapters.new.port: missing; write `port: /dev"),
+        ("version=3", "version: 3 is not one of the choices"),
+    ],
+)
+def test_errors_name_the_option(xbee_yaml: str, errors: Lines, override: str, line: str) -> None:
+    said = errors(xbee_yaml, override)
+    place = "--set " + override.replace("\x1b", "\\x1b")
+    assert any(one.startswith(place[:40]) and f": {line}" in one for one in said), said
+    assert all(one.isprintable() for one in said)
+
+
+def test_a_wrong_back_end_names_the_option(xbee_yaml: str, errors: Lines) -> None:
+    assert errors(xbee_yaml, backend="moc") == [
+        "--backend moc: backend: 'moc' is not valid here; "
+        "write it like real, mock, loop or replay:FILE"
+    ]
+
+
+def test_errors_of_the_file_come_first(xbee_yaml: str, errors: Lines) -> None:
+    said = errors(xbee_yaml.replace("loss: 0.0", "loss: 2"), "adapters.xbee0.channel=x")
+    assert [one.split(":")[0] for one in said] == ["f", "--set adapters.xbee0.channel=x"]

@@ -1,0 +1,109 @@
+"""Kinds are found by name; another distribution's by its entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hilgw.config import plugins, shape
+from hilgw.config.load import load_text
+from hilgw.errors import ConfigError
+
+Lines = Callable[..., list[str]]
+
+THIRD_PARTY = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hilgw.adapters.base import Limits
+from hilgw.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Of a third party."""
+
+    power_dbm: int = setting("power", ge=0, le=20, unit="dBm")
+    follow: str = setting("a robot", "", refers="robot")
+
+
+class Foo:
+    kind: ClassVar[str] = "foo"
+    type: ClassVar[str] = "radio"
+    summary: ClassVar[str] = "somebody's radio"
+    Settings: ClassVar[type] = Settings
+    limits: ClassVar[Limits] = Limits(payload=10, window=1, channels="1", rates=(9600,))
+
+    def check(self, settings, common):
+        if settings.power_dbm > common.channel:
+            yield "power_dbm", "is more than channel", "lower it"
+
+
+ADAPTER = Foo()
+'''
+
+
+@pytest.fixture
+def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A distribution as pip would have put it: a module and its entry points."""
+    (tmp_path / "hilgw_foo.py").write_text(THIRD_PARTY)
+    info = tmp_path / "hilgw_foo-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hilgw-foo\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[hilgw.adapters]\nfoo = hilgw_foo:ADAPTER\nxbee = hilgw_foo:ADAPTER\n"
+        "broken = hilgw_foo_missing:ADAPTER\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    shape.file_adapter.cache_clear()
+    yield tmp_path
+    shape.file_adapter.cache_clear()
+
+
+def test_kinds_of_this_package() -> None:
+    assert "xbee" in plugins.find(plugins.ADAPTERS)
+    assert "beacon" in plugins.find(plugins.CONTROLLERS)
+    assert plugins.load(plugins.ADAPTERS, "xbee").kind == "xbee"
+    for group in plugins.EXPORTS:
+        for kind, loader in plugins.find(group).items():
+            part = loader()
+            assert part.kind == kind
+            assert part.summary
+
+
+@pytest.mark.parametrize("kind", ["base", "_xbee_session", "xbee.x", "", "XBee", "a" * 5000])
+def test_what_is_no_kind(kind: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        plugins.load(plugins.ADAPTERS, kind)
+    assert "unknown kind" in caught.value.what
+    assert caught.value.fix
+
+
+def test_a_group_without_a_package_is_empty() -> None:
+    assert plugins.find("hilgw.nothing") == {}
+
+
+def test_a_third_partys_adapter_by_its_entry_point(third_party: Path, errors: Lines) -> None:
+    text = "version: 1\nrobots: {r: {}}\nadapters: {a: {kind: foo, port: 'loop://', channel: 9, "
+    config = load_text(text + "power_dbm: 5, follow: r}}\n", "f").config
+    assert config.adapters["a"].settings.power_dbm == 5
+    assert errors(text + "power_dbm: 25}}\n")[0].endswith(
+        "adapters.a.power_dbm: 25 is out of range; allowed: 0 to 20"
+    )
+    assert errors(text + "power_dbm: 10}}\n")[0].endswith(
+        "adapters.a.power_dbm: is more than channel; lower it"
+    )
+    assert "there is no robot called 's'" in errors(text + "power_dbm: 1, follow: s}}\n")[0]
+    assert "did you mean 'foo'?" in errors(text.replace("foo", "fooo") + "}}\n")[0]
+
+
+def test_ours_goes_before_a_third_partys_of_the_same_name(third_party: Path) -> None:
+    assert plugins.find(plugins.ADAPTERS)["xbee"]().Settings.__name__ == "XBeeSettings"
+
+
+def test_one_that_does_not_load_is_said(third_party: Path, errors: Lines) -> None:
+    (line,) = errors("version: 1\nadapters: {a: {kind: broken}}\n")
+    assert "adapters.a.kind: kind 'broken' of hilgw-foo does not load: ModuleNotFoundError" in line
+    assert line.endswith("repair or remove hilgw-foo")

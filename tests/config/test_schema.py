@@ -1,0 +1,327 @@
+"""Models made from settings dataclasses: strict types, limits, unions that do not guess."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import jsonschema
+import pytest
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from hilgw.config.context import Context
+from hilgw.config.describe import rows
+from hilgw.config.document import compose
+from hilgw.config.load import load_text
+from hilgw.config.places import ConfigErrors
+from hilgw.config.schema import annotation, parts_model, plain
+from hilgw.config.shape import json_schema
+from hilgw.errors import ConfigError
+from hilgw.settings import setting
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Circle:
+    """A round one."""
+
+    by: Literal["circle"] = "circle"
+    radius_m: float = setting("radius", gt=0, unit="m")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Square:
+    """An edged one."""
+
+    by: Literal["square"] = "square"
+    edge_m: float = setting("edge", 1.0, unit="m")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """Written under a key of its own."""
+
+    written_as = "key"
+    number: int = setting("number", example=7)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One field of each type settings may have."""
+
+    integer: int = setting("an int", 5, ge=0, le=10, also=(-1,))
+    real: float = setting("a float", 0.5, gt=0)
+    flag: bool = setting("a bool", False)
+    text: str = setting("a str", "x", pattern="[a-z]*", example="abc")
+    choice: str = setting("one of", "red", choices=("red", "green"))
+    level: int = setting("one of", 1, choices=(1, 2, 4))
+    maybe: float | None = setting("optional", None, ge=0)
+    literal: Literal["on-time", "late"] = setting("literal", "late")
+    pair: tuple[float, float] = setting("two", (0.0, 0.0), ge=-1)
+    many: tuple[int, ...] = setting("many", (), ge=0)
+    table: dict[int, str] = setting("table", default_factory=dict)
+    nested: Square = setting("inside", Square())
+    shape: Circle | Square = setting("tagged", Square())
+    mixed: str | Key = setting("text or mapping", "none")
+    either: int | str = setting("number or text", 0)
+    shapes: dict[str, Square] = setting("by name", default_factory=dict)
+    copy: int = setting("a name pydantic uses itself", 0)
+    model_config: int = setting("and another", 0)
+
+    def __post_init__(self) -> None:
+        if self.integer == 9 and self.flag:
+            raise ConfigError("9 cannot be flagged", fix="choose one")
+
+
+def take(data: Any) -> Any:
+    return TypeAdapter(annotation(Sample)).validate_python(data, context=Context())
+
+
+def refusals(data: Any) -> list[tuple[tuple[Any, ...], str]]:
+    with pytest.raises(ValidationError) as caught:
+        take(data)
+    return [(error["loc"], error["type"]) for error in caught.value.errors()]
+
+
+def test_defaults() -> None:
+    assert take({}) == Sample()
+
+
+def test_values_of_every_type() -> None:
+    made = take(
+        {
+            "integer": -1,
+            "real": 3,
+            "flag": True,
+            "text": "abc",
+            "choice": "green",
+            "level": 4,
+            "maybe": 0,
+            "literal": "on-time",
+            "pair": [1, 2.5],
+            "many": [1, 2],
+            "table": {1: "a"},
+            "nested": {"edge_m": 2},
+            "shape": {"by": "circle", "radius_m": 3},
+            "mixed": {"key": {"number": 3}},
+            "either": "text",
+            "shapes": {"a": {}},
+            "copy": 1,
+            "model_config": 2,
+        }
+    )
+    assert made == Sample(
+        integer=-1,
+        real=3.0,
+        flag=True,
+        text="abc",
+        choice="green",
+        level=4,
+        maybe=0.0,
+        literal="on-time",
+        pair=(1.0, 2.5),
+        many=(1, 2),
+        table={1: "a"},
+        nested=Square(edge_m=2.0),
+        shape=Circle(radius_m=3.0),
+        mixed=Key(number=3),
+        either="text",
+        shapes={"a": Square()},
+        copy=1,
+        model_config=2,
+    )
+    assert isinstance(made.real, float)
+    assert isinstance(made.many, tuple)
+
+
+@pytest.mark.parametrize(
+    ("data", "location"),
+    [
+        ({"integer": True}, ("integer",)),
+        ({"integer": 1.0}, ("integer",)),
+        ({"integer": "1"}, ("integer",)),
+        ({"integer": 11}, ("integer",)),
+        ({"integer": -2}, ("integer",)),
+        ({"integer": None}, ("integer",)),
+        ({"real": 0}, ("real",)),
+        ({"real": True}, ("real",)),
+        ({"real": math.nan}, ("real",)),
+        ({"real": math.inf}, ("real",)),
+        ({"flag": 1}, ("flag",)),
+        ({"flag": "true"}, ("flag",)),
+        ({"text": 1}, ("text",)),
+        ({"text": "A"}, ("text",)),
+        ({"text": "a\n"}, ("text",)),
+        ({"choice": "blue"}, ("choice",)),
+        ({"level": 3}, ("level",)),
+        ({"level": True}, ("level",)),
+        ({"maybe": -1}, ("maybe",)),
+        ({"literal": "never"}, ("literal",)),
+        ({"pair": [1]}, ("pair",)),
+        ({"pair": [1, 2, 3]}, ("pair",)),
+        ({"pair": [1, -2]}, ("pair", 1)),
+        ({"pair": "12"}, ("pair",)),
+        ({"pair": {1: 2, 3: 4}}, ("pair",)),
+        ({"many": [1, -1]}, ("many", 1)),
+        ({"many": 1}, ("many",)),
+        ({"table": {"1": "a"}}, ("table", "1", "[key]")),
+        ({"table": {1: 2}}, ("table", 1)),
+        ({"nested": {"edge": 2}}, ("nested", "edge")),
+        ({"nested": 2}, ("nested",)),
+        ({"shape": {"by": "circle"}}, ("shape", "radius_m")),
+        ({"shape": {"by": "circle", "radius_m": 0}}, ("shape", "radius_m")),
+        ({"shape": {"by": "oval"}}, ("shape", "by")),
+        ({"shape": {"by": ["circle"]}}, ("shape", "by")),
+        ({"shape": {"radius_m": 1}}, ("shape", "by")),
+        ({"shape": "circle"}, ("shape",)),
+        ({"mixed": 1}, ("mixed",)),
+        ({"mixed": {"number": 1}}, ("mixed", "key")),
+        ({"mixed": {"key": {"number": "1"}}}, ("mixed", "key", "number")),
+        ({"either": 1.5}, ("either",)),
+        ({"either": True}, ("either",)),
+        ({"either": None}, ("either",)),
+        ({"shapes": {"a": {"edge": 1}}}, ("shapes", "a", "edge")),
+        ({"field_copy": 1}, ("field_copy",)),
+        ({"integer": 9, "flag": True}, ()),
+        ([], ()),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused_at_its_place(data: Any, location: tuple[Any, ...]) -> None:
+    assert location in [where for where, _ in refusals(data)]
+
+
+def test_a_union_reports_the_errors_of_one_member_alone() -> None:
+    found = refusals({"shape": {"by": "square", "radius_m": 1, "edge_m": "x"}})
+    assert sorted(found) == [
+        (("shape", "edge_m"), "float_type"),
+        (("shape", "radius_m"), "extra_forbidden"),
+    ]
+
+
+def test_parts_side_by_side() -> None:
+    model = parts_model("two", (Circle, Key), lambda a, b: (a, b), tag=("kind", "k"))
+    adapter: TypeAdapter[Any] = TypeAdapter(model)
+    data = {"kind": "k", "by": "circle", "radius_m": 1, "number": 2}
+    assert adapter.validate_python(data, context=Context()) == (Circle(radius_m=1), Key(number=2))
+    with pytest.raises(TypeError, match="declared twice"):
+        parts_model("two", (Circle, Square), lambda a, b: (a, b))
+
+
+def test_settings_in_words() -> None:
+    by_key = {row.key: row for row in rows(Sample)}
+    assert by_key["integer"].in_words == "an int [whole number, 0 to 10, or -1, default 5]"
+    assert by_key["choice"].type == "red or green"
+    assert by_key["many"].type == "list of whole numbers"
+    assert by_key["shape.by: circle"].doc == "A round one."
+    assert by_key["shape.radius_m"].default == "required"
+    assert by_key["mixed.key.number"].type == "whole number"
+    assert by_key["shapes.NAME.edge_m"].unit == "m"
+    assert by_key["maybe"].default == "not set"
+
+
+# --- the JSON schema ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def editor() -> jsonschema.Draft202012Validator:
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def sample_schema() -> dict[str, Any]:
+    return TypeAdapter(annotation(Sample)).json_schema()
+
+
+def test_the_schema_of_settings_has_docs_limits_and_defaults() -> None:
+    properties = sample_schema()["properties"]
+    assert properties["integer"] == {
+        "anyOf": [{"enum": [-1]}, {"minimum": 0, "maximum": 10}],
+        "default": 5,
+        "description": "an int",
+        "title": "integer",
+        "type": "integer",
+    }
+    assert set(properties) == {field.name for field in dataclasses.fields(Sample)}
+    assert properties["text"]["examples"] == ["abc"]
+    assert properties["shape"]["default"] == {"by": "square", "edge_m": 1.0}
+
+
+def test_the_schema_says_the_same_as_the_checks() -> None:
+    editor = jsonschema.Draft202012Validator(sample_schema())
+    good = [{}, {"integer": -1}, {"shape": {"by": "circle", "radius_m": 1}}, {"mixed": "a"}]
+    bad = [
+        {"integer": 11},
+        {"integer": 1.5},
+        {"text": "A"},
+        {"pair": [1]},
+        {"shape": {"radius_m": 1}},
+        {"shape": {"by": "square", "radius_m": 1}},
+        {"mixed": {"number": 1}},
+        {"other": 1},
+    ]
+    for data in good:
+        assert editor.is_valid(data), data
+        take(data)
+    for data in bad:
+        assert not editor.is_valid(data), data
+        refusals(data)
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("configs/*.yaml")), ids=lambda file: file.stem)
+def test_shipped_files_fit_the_schema(editor: jsonschema.Draft202012Validator, file: Path) -> None:
+    data = json.loads(json.dumps(yaml.safe_load(file.read_text(encoding="utf-8"))))
+    assert [error.message for error in editor.iter_errors(data)] == []
+
+
+def mutate(change: Callable[[Any], None]) -> Any:
+    data = yaml.safe_load((ROOT / "configs" / "xbee.yaml").read_text(encoding="utf-8"))
+    change(data)
+    return data
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.pop("version"),
+        lambda data: data.update(backend="moc"),
+        lambda data: data.update(colour=1),
+        lambda data: data["adapters"]["xbee0"].pop("port"),
+        lambda data: data["adapters"]["xbee0"].update(kind="xbe"),
+        lambda data: data["adapters"]["xbee0"].update(buadRate=9600),
+        lambda data: data["adapters"]["xbee0"].update(mapping={"by": "none"}),
+        lambda data: data["adapters"].update({"a.b": data["adapters"]["xbee0"]}),
+        lambda data: data["robots"]["rover"]["devices"]["tx"].update(node="Reciever"),
+        lambda data: data["robots"]["rover"]["devices"]["tx"].update(type="x"),
+        lambda data: data["robots"]["rover"].update(position=[0, 0]),
+        lambda data: data["robots"]["rover"]["controller"].update(period_ms=0),
+        lambda data: data["airs"]["lab"].update(loss=2),
+        lambda data: data["airs"]["lab"]["nodes"]["spare"].update(replies={"a": 1}),
+    ],
+)
+def test_what_the_checks_refuse_editors_underline(
+    editor: jsonschema.Draft202012Validator, change: Callable[[Any], None]
+) -> None:
+    data = mutate(change)
+    assert not editor.is_valid(json.loads(json.dumps(data)))
+    with pytest.raises(ConfigErrors):
+        load_text(yaml.safe_dump(data), "f")
+
+
+def test_root() -> None:
+    schema = json_schema()
+    assert schema["title"] == "hilgw configuration"
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["required"] == ["version"]
+
+
+def test_defaults_as_they_would_stand_in_a_file() -> None:
+    assert plain(Sample())["shape"] == {"by": "square", "edge_m": 1.0}
+    assert compose("a: 1", "f").data == plain({"a": 1})
