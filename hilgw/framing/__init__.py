@@ -56,13 +56,6 @@ def settings_classes() -> tuple[type[Any], ...]:
     return tuple(_framing_class(kind).Settings for kind in KINDS)
 
 
-def c_extensions() -> dict[str, bool]:
-    """Library -> whether its C form is active; without a compiler both install without it."""
-    from hilgw.framing import cobs, crc
-
-    return {"cobs": cobs.is_c_extension_active(), "crcmod": crc.is_c_extension_active()}
-
-
 def _unknown(name: str) -> ConfigError:
     import difflib  # slow to import, and needed for mistakes alone
 

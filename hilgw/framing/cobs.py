@@ -45,11 +45,6 @@ _decode: Callable[[bytes], bytes] = cobs.decode
 _encode: Callable[[bytes], bytes] = cobs.encode
 
 
-def is_c_extension_active() -> bool:
-    """Whether the cobs package runs in C; without a compiler it installs silently without."""
-    return bool(cobs._using_extension)
-
-
 class Cobs(Delimited):
     """See the module. `Cobs()` is cobs-crc16."""
 

@@ -85,14 +85,6 @@ class Crc:
         return self.update(data, self.start)
 
 
-def is_c_extension_active() -> bool:
-    """Whether crcmod runs in C; without a compiler it installs silently as pure Python."""
-    # crcmod's package hides its own submodule behind its name; `from` finds it all the same.
-    from crcmod.crcmod import _usingExtension
-
-    return bool(_usingExtension)
-
-
 def catalogue() -> list[str]:
     """The names `named` knows, aliases included."""
     return sorted([*(row[0] for row in predefined._crc_definitions_table), *ALIASES])

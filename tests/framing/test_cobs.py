@@ -1,12 +1,13 @@
 """COBS + CRC: vectors, the quick path beside the careful one, and what is refused."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilgw.errors import FrameError
 from hilgw.framing import create
-from hilgw.framing.cobs import Cobs, CobsSettings, is_c_extension_active
+from hilgw.framing.c_forms import c_extensions
+from hilgw.framing.cobs import Cobs, CobsSettings
 
 # Examples of the COBS article (payload, encoded, without the delimiter).
 VECTORS = [
@@ -59,6 +60,7 @@ def test_a_bad_frame_is_dropped_alone_and_counted(bad: bytes, reason: str, toget
     assert cobs.dropped == {reason: 1}
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=6), st.data())
 def test_leading_delimiter_saves_the_frame_after_noise(
     payloads: list[bytes], data: st.DataObject
@@ -78,6 +80,7 @@ def test_empty_frames_are_no_frames() -> None:
 
 @pytest.mark.parametrize("crc", ["crc-ccitt-false", "crc-32", "x-25", "crc-8", "crc-64", "none"])
 @pytest.mark.parametrize("order", ["big", "little"])
+@settings(max_examples=20, deadline=None)
 @given(payloads=st.lists(st.binary(max_size=300), max_size=8))
 def test_any_crc_in_either_order(crc: str, order: str, payloads: list[bytes]) -> None:
     cobs = Cobs(CobsSettings(crc=crc, crc_order=order))  # type: ignore[arg-type]
@@ -101,4 +104,4 @@ def test_too_long_to_send() -> None:
 def test_c_extension_is_reported() -> None:
     from cobs import cobs
 
-    assert is_c_extension_active() == (cobs.decode.__module__ == "cobs.cobs._cobs_ext")
+    assert c_extensions()["cobs"] == (cobs.decode.__module__ == "cobs.cobs._cobs_ext")

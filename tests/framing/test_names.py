@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from hilgw.errors import ConfigError
-from hilgw.framing import c_extensions, create, parse
+from hilgw.framing import create, parse
+from hilgw.framing.c_forms import c_extensions
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.hdlc import HdlcSettings
 from hilgw.framing.length import LengthSettings
