@@ -16,11 +16,11 @@ from hilgw.config import plugins
 from hilgw.config.context import Context
 from hilgw.config.diagnose import descend
 from hilgw.config.document import Document
-from hilgw.config.mocks import check_node
+from hilgw.config.mocks import check_mock
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
 from hilgw.config.places import WARNING, Diagnostic, Path, quoted, spell
 from hilgw.config.references import check_references
-from hilgw.devices.fields import EmitterFields, ReceiverFields, line_difference, normalise
+from hilgw.devices.fields import normalise
 from hilgw.errors import ConfigError
 
 SCHEMES = ("loop",)  # of ports; everything without "://" is a path or a COM name
@@ -31,7 +31,6 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     check_references(document, context)
     checks = _Checks(document, context)
     checks.devices()
-    checks.lines()
     checks.parts()
     checks.adapters()
     checks.ports()
@@ -99,30 +98,6 @@ class _Checks:
                 key = (*path, note.split()[0])
                 self.warn(key if key in self.document.values else path, note)
 
-    def lines(self) -> None:
-        """Receivers set for another line than the emitters they hear."""
-        devices = list(self.made("robots", None, "devices", None))
-        emitters: dict[Any, tuple[Path, EmitterFields]] = {}
-        for path, fields in devices:
-            if isinstance(fields, EmitterFields):
-                key = (path[1], fields.type, fields.channel, fields.baudRate, fields.byteSize)
-                emitters.setdefault(key, (path, fields))
-        for path, fields in devices:
-            if isinstance(fields, ReceiverFields):
-                self.line(path, fields, emitters.values())
-
-    def line(
-        self, path: Path, heard: ReceiverFields, emitters: Iterable[tuple[Path, EmitterFields]]
-    ) -> None:
-        for other, sent in emitters:
-            hears = heard.type == sent.type and (
-                heard.channel == sent.channel or -1 in (heard.channel, sent.channel)
-            )
-            if hears and other[1] != path[1] and (difference := line_difference(sent, heard)):
-                name = f"{other[1]}.{other[3]}"
-                self.warn(path, f"differs from {name}: {difference}", "set both alike")
-                return
-
     def parts(self) -> None:
         """The own checks of controllers and bodies."""
         for key, group in (("controller", plugins.CONTROLLERS), ("body", plugins.BODIES)):
@@ -138,6 +113,22 @@ class _Checks:
             except ConfigError as error:
                 self.say(path, [(error.where, error.what, error.fix)])
             self.own_check(path, plugins.ADAPTERS, adapter, adapter.settings, common)
+            self.stand_in(path, adapter)
+
+    def stand_in(self, path: Path, adapter: AdapterConfig) -> None:
+        """The mock that takes the place of the hardware, when one does."""
+        if descend(self.document.data, ("backend",)) not in ("mock", "loop"):
+            return
+        if any(bad[: len(path)] == path for bad in self.document.bad):
+            return  # the mock follows settings that are wrong
+        try:
+            part = plugins.load(plugins.ADAPTERS, adapter.kind)
+            spec = part.mock(adapter.settings, adapter.common)
+            for key, what, fix in check_mock(spec.name, spec.parameters):
+                at = (*path, "mock", key)
+                self.error(at if at in self.document.values else path, f"mock: {what}", fix)
+        except ConfigError as error:
+            self.error(path, error.what, error.fix)
 
     def own_check(
         self, path: Path, group: str, part: AdapterConfig | PartConfig, *settings: Any
@@ -203,8 +194,11 @@ class _Checks:
 
     def node(self, path: Path, node: NodeConfig) -> None:
         keys = self.context.keys(descend(self.document.data, path))
-        for key, what, fix in check_node(node, keys):
-            self.error((*path, key) if key else path, what, fix)
+        try:
+            for key, what, fix in check_mock(node.mock, node.parameters, keys):
+                self.error((*path, key) if key else path, what, fix)
+        except ConfigError as error:
+            self.error((*path, "mock"), error.what, error.fix)
 
 
 def _walk(data: Any, path: Path, pattern: tuple[str | None, ...]) -> Iterator[tuple[Path, Any]]:

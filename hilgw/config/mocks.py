@@ -1,59 +1,45 @@
-"""The nodes of an air: firmware mocks by name, and whether they take their parameters."""
+"""Whether firmware mocks take the parameters a configuration gives them."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import firmware_mocks
-from firmware_mocks.air import Air
-from hilgw.config.model import NodeConfig
 from hilgw.config.places import quoted, suggest
+from hilgw.engine.mocks import MockKind, find_mock, mock_names, new_air
+from hilgw.errors import ConfigError
+
+Problem = tuple[str, str, str]  # parameter (empty: the mock itself), what, what to do
 
 
-def mock_names() -> list[str]:
-    """The mocks there are: packages and modules of firmware_mocks that offer `create`."""
-    found = (module.name for module in pkgutil.iter_modules(firmware_mocks.__path__))
-    return sorted(name for name in found if not name.startswith("_") and find_mock(name))
+def check_mock(
+    name: str, parameters: Mapping[str, Any], other_keys: Collection[str] = ()
+) -> Iterator[Problem]:
+    """All that is wrong with these parameters. other_keys: names that may be meant as well.
 
-
-def find_mock(name: str) -> Any:
-    """The mock's module, None when there is no such mock."""
-    if not name.isidentifier():
-        return None
-    try:
-        module = importlib.import_module(f"firmware_mocks.{name}")
-    except ModuleNotFoundError:
-        return None
-    return module if hasattr(module, "create") else None
-
-
-def check_node(node: NodeConfig, keys: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with a node: the key, what, what to do. keys: those every node has."""
-    mock = find_mock(node.mock)
-    if mock is None:
-        yield "mock", f"unknown mock {quoted(node.mock)}", suggest(node.mock, mock_names())
-        return
-    known = [*keys, *mock.PARAMETERS]
-    parameters = dict(node.parameters)
-    while problem := _refusal(mock, parameters):
-        name, separator, message = problem.partition(": ")
-        if not separator or name not in parameters:
-            yield "", problem, "see `hilgw mock --help`"
+    Raises ConfigError when there is no mock of this name.
+    """
+    if name not in mock_names():
+        raise ConfigError(f"unknown mock {quoted(name)}", fix=suggest(name, mock_names()))
+    kind = find_mock(name)
+    left = dict(parameters)
+    while problem := _refusal(kind, left):
+        parameter, separator, message = problem.partition(": ")
+        if not separator or parameter not in left:
+            yield "", problem, f"see `hilgw mock {name} --help`"
             return
-        if name in mock.PARAMETERS:
-            yield name, message, f"{name} is: {mock.PARAMETERS[name]}"
+        if parameter in kind.parameters:
+            yield parameter, message, f"{parameter} is: {kind.parameters[parameter]}"
         else:
-            yield name, f"{quoted(node.mock)} has no such parameter", suggest(name, known)
-        del parameters[name]
+            known = [*other_keys, *kind.parameters]
+            yield parameter, f"{quoted(name)} has no such parameter", suggest(parameter, known)
+        del left[parameter]
 
 
-def _refusal(mock: Any, parameters: dict[str, Any]) -> str:
+def _refusal(kind: MockKind, parameters: dict[str, Any]) -> str:
     """What the mock says about parameters it does not take; empty when it takes them."""
     try:
-        mock.create("check", Air(), parameters)
+        kind.create("check", new_air(), parameters)
     except (ValueError, TypeError) as error:
         return str(error) or "refused"
     return ""

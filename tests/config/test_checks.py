@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hilgw.adapters.base import MockSpec
+from hilgw.adapters.xbee import XBeeAdapter
+
 Lines = Callable[..., list[str]]
 
 
@@ -128,28 +131,18 @@ def test_a_broadcasting_emitter_is_a_notice(warnings: Lines) -> None:
     assert warnings(devices("node: Receiver, channel: -1")) == []
 
 
-@pytest.mark.parametrize(
-    ("sent", "heard", "warns"),
-    [
-        ("baudRate: 9600", "baudRate: 4800", True),
-        ("baudRate: 9600", "baudRate: 9600", False),
-        ("baudRate: 9600", "", False),
-        ("byteSize: 8", "byteSize: 10", True),
-        ("baudRate: 9600, channel: 1", "baudRate: 4800, channel: 2", False),
-        ("baudRate: 9600, channel: 1", "baudRate: 4800, channel: -1", True),
-        ("baudRate: 9600, type: serial", "baudRate: 4800", False),
-    ],
-)
-def test_ends_of_a_line_that_differ(warnings: Lines, sent: str, heard: str, warns: bool) -> None:
-    lines = warnings(devices(f"node: Emitter, {sent}", f"node: Receiver, {heard}"))
-    assert len(lines) == warns
-    if warns:
-        assert "warning: robots.r1.devices.d: differs from r0.d: " in lines[0]
-
-
-def test_a_robots_own_ends_may_differ(warnings: Lines) -> None:
-    text = "version: 1\nrobots: {r: {devices: {a: {node: Emitter, baudRate: 1}, "
-    assert warnings(text + "b: {node: Receiver, baudRate: 2}}}}\n") == []
+def test_the_stand_in_of_an_adapter_is_judged_on_mocks(
+    monkeypatch: pytest.MonkeyPatch, errors: Lines, warnings: Lines
+) -> None:
+    parameters = {"AP": "1", "colour": "red"}
+    monkeypatch.setattr(XBeeAdapter, "mock", lambda *_: MockSpec("xbee", parameters))
+    text = adapters("loop://")
+    assert warnings(text) == []
+    for backend in ("mock", "loop"):
+        (line,) = errors(text, backend=backend)
+        assert "adapters.a0: mock: 'xbee' has no such parameter; known here: " in line
+    monkeypatch.setattr(XBeeAdapter, "mock", lambda *_: MockSpec("none", {}))
+    assert "adapters.a0: unknown mock 'none'" in errors(text, backend="mock")[0]
 
 
 def test_warnings_come_with_errors_too(xbee_yaml: str) -> None:
