@@ -69,11 +69,6 @@ def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
 def test_4_a_port_somebody_else_has_at_once(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
         config = config_for("./xb", tmp_path)
-        other = tmp_path / "other"
-        other.mkdir()
-        with Gateway(other, ["--config", config.replace("real", "real")], ready=False) as holder:
-            holder.stop(signal.SIGKILL)
-        os.chdir(tmp_path)
         with Gateway(tmp_path, ["--config", config]):
             start = time.monotonic()
             done = run("--config", config, "--duration", "20s", cwd=tmp_path)
