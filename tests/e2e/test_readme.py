@@ -119,8 +119,18 @@ def test_make_has_the_same_two_commands() -> None:
 
 def test_the_wheel_carries_the_examples(tmp_path: Path) -> None:
     subprocess.run(
-        [*COMMAND[:1], "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-        + ["-w", str(tmp_path), str(ROOT)],
+        [
+            *COMMAND[:1],
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            str(tmp_path),
+            str(ROOT),
+        ],
         check=True,
         capture_output=True,
     )
