@@ -7,11 +7,12 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run, wait_until
+from tests.e2e.running import ROOT, Gateway, environment, run, wait_until
 
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
@@ -136,7 +137,7 @@ def test_the_wheel_carries_the_examples(tmp_path: Path) -> None:
     )
     (wheel,) = tmp_path.glob("*.whl")
     unpacked = tmp_path / "unpacked"
-    subprocess.run([*COMMAND[:1], "-m", "zipfile", "-e", str(wheel), str(unpacked)], check=True)
+    subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), str(unpacked)], check=True)
     done = run("example", "xbee", cwd=tmp_path, PYTHONPATH=str(unpacked))
     assert done.stdout == (ROOT / "configs" / "xbee.yaml").read_text()
     done = run("mock", "--list", cwd=tmp_path, PYTHONPATH=str(unpacked))
