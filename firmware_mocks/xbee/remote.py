@@ -84,14 +84,25 @@ class Remote:
             result = Result(query.token, query.letters, answer.status, answer.value)
             data = query.letters + answer.value
             back = Request(data, packet.source64, kind=RESPONSE, body=result)
-            self.module.send(back, lambda outcome, at: None, when)
+            if self.module.send(back, applied, when):
+                apply(when)
+
+        def applied(outcome: Outcome, when: int) -> None:
+            apply(when)
+
+        def apply(when: int) -> None:
+            # Only now: the answer to a new channel goes out on the old one.
+            if query.apply or name == "AC":
+                self.module.apply(when)
+            self.module.serial.settle(when)
 
         name = query.letters.upper().decode("latin-1")
         if name in LOCAL_ONLY:
             reply(Answer(status.ERROR), now)
+        elif name == "AC":
+            reply(Answer(), now)
         else:
-            self.module.commands.run(name, query.value, reply, now, hold=not query.apply)
-        self.module.serial.settle(now)
+            self.module.commands.run(name, query.value, reply, now, hold=True)
 
     def answered(self, packet: Packet, result: Result, now: int) -> None:
         """The other module answered. A broadcast command is answered by several."""

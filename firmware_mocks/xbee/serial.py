@@ -155,7 +155,10 @@ class SerialSide:
         return head
 
     def _give_up_frame(self, now: int) -> None:
-        self._reader.abort()
+        if self._input:  # the rest is here, but cannot be read yet
+            self.module.timers.start("silence", now + SILENCE_NS, self._give_up_frame)
+        else:
+            self._reader.abort()
 
     # --- transparent mode -----------------------------------------------------------------------
 

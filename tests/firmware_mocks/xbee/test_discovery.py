@@ -1,0 +1,160 @@
+"""ND and DN: records, times, options, both as frames and as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from firmware_mocks.xbee.module import Module
+from tests.firmware_mocks.bench import Bench, wrap
+
+ND = b"\x08\x01ND"
+HEAD = b"\x88\x01ND\x00"
+
+
+def long(module: Module) -> bytes:
+    return module.address.to_bytes(8, "big")
+
+
+@pytest.mark.parametrize("kind", ["s1", "xbee3"])
+def test_802_15_4_records(bench: Bench, kind: str) -> None:
+    one = bench.add(hardware=kind)
+    two = bench.add("two", hardware=kind, my=0x22, position=(1, 0, 0))
+    bench.add("elsewhere", hardware=kind, channel=13)
+    bench.settle()
+    answers = bench.ask(one, ND, 2600)
+    assert answers == [HEAD + b"\x00\x22" + long(two) + b"\x28two\x00", HEAD]
+
+
+def test_other_firmwares_records(bench: Bench) -> None:
+    one = bench.add(hardware="digimesh", NT="20")
+    two = bench.add("two", hardware="digimesh", position=(1, 0, 0))
+    bench.settle()
+    plain = b"\xff\xfe" + long(two) + b"two\x00\xff\xfe\x01\x00\xc1\x05\x10\x1e"
+    assert bench.ask(one, ND, 3300) == [HEAD + plain, HEAD]
+    bench.at(one, b"NO", b"\x05")
+    assert bench.ask(one, ND, 3300) == [HEAD + plain + b"\x00\x12\x00\x00\x28", HEAD]
+
+
+def test_zigbee_records_name_address_and_role(bench: Bench) -> None:
+    one = bench.add(hardware="zigbee", CE="1", NT="20")
+    two = bench.add("two", hardware="zigbee", position=(1, 0, 0))
+    bench.settle()
+    short = two.addressing.source16.to_bytes(2, "big")
+    plain = short + long(two) + b"two\x00\xff\xfe\x01\x00\xc1\x05\x10\x1e"
+    assert bench.ask(one, ND, 3300) == [HEAD + plain, HEAD]
+    assert bench.at(two, b"NT", b"\x20") == b"\x00"
+    record = bench.ask(two, ND, 3300)[0]
+    assert record[5:15] == b"\x00\x00" + long(one)
+    assert record[-8:] == b"\xff\xfe\x00\x00\xc1\x05\x10\x1e"
+
+
+def test_answers_come_at_random_times_and_the_end_at_nt(bench: Bench) -> None:
+    one = bench.add(NT="14")
+    for _ in range(6):
+        bench.add()
+    bench.settle()
+    bench.put(one, wrap(ND))
+    asked = bench.now
+    bench.run(2100)
+    times = [when - asked for when, module, _ in bench.log if module is one]
+    assert len(times) == 7
+    assert len({when // 20_000_000 for when in times}) > 3
+    assert times[-1] == pytest.approx(2_000_000_000, abs=10_000_000)
+
+
+@pytest.mark.parametrize(("kind", "option"), [("s1", b"\x01"), ("xbee3", b"\x02")])
+def test_the_asking_node_can_list_itself(bench: Bench, kind: str, option: bytes) -> None:
+    one = bench.add("one", hardware=kind, NT="5", my=1)
+    bench.settle()
+    assert bench.ask(one, ND, 600) == [HEAD]
+    bench.at(one, b"NO", option)
+    assert bench.ask(one, ND, 600) == [HEAD + b"\x00\x01" + long(one) + b"\x00one\x00", HEAD]
+
+
+def test_by_name_only_that_node_answers_and_at_once(bench: Bench) -> None:
+    one = bench.add()
+    bench.add("two")
+    three = bench.add("three", position=(1, 0, 0))
+    bench.settle()
+    answers = bench.ask(one, ND + b"three", 50)
+    assert answers == [HEAD + b"\xff\xff"[:1] + b"\xfe" + long(three) + b"\x28three\x00"]
+    bench.run(200)
+    assert bench.frames(one) == [HEAD]
+
+
+def test_a_name_nobody_has_is_an_error(bench: Bench) -> None:
+    one = bench.add(NT="5")
+    bench.add("two")
+    bench.settle()
+    assert bench.ask(one, ND + b"three", 600) == [b"\x88\x01ND\x01"]
+
+
+def test_a_new_search_ends_the_one_before(bench: Bench) -> None:
+    one = bench.add(NT="A")
+    bench.settle()
+    assert bench.ask(one, ND, 500) == []
+    assert bench.ask(one, b"\x08\x02ND", 1500) == [b"\x88\x02ND\x00"]
+
+
+def test_without_digis_header_there_is_no_discovery(bench: Bench) -> None:
+    one = bench.add(MM="2")
+    bench.settle()
+    assert bench.ask(one, ND, 100) == [b"\x88\x01ND\x01"]
+
+
+def test_in_command_mode_on_s1(bench: Bench) -> None:
+    one = bench.add(hardware="s1", api_mode=0, NT="5")
+    two = bench.add("two", hardware="s1", my=0x22, position=(1, 0, 0))
+    bench.settle()
+    bench.command_mode(one)
+    fields = f"22\r{two.address >> 32:X}\r{two.address & 0xFFFFFFFF:X}\r28\rtwo\r"
+    assert bench.type(one, "ATND\r", 600) == fields + "\r" + "\r"
+    assert bench.type(one, "ATNDtwo\r", 600) == fields + "\r" + "\r"
+    assert bench.type(one, "ATNDthree\r", 600) == "ERROR\r"
+    two.switch_off()
+    assert bench.type(one, "ATND,AP\r", 600) == "\r0\r"
+
+
+def test_in_command_mode_on_digimesh_and_zigbee(bench: Bench) -> None:
+    one = bench.add(hardware="digimesh", api_mode=0, NT="20")
+    two = bench.add("two", hardware="digimesh", position=(1, 0, 0))
+    bench.settle()
+    bench.command_mode(one)
+    address = f"{two.address >> 32:X}\r{two.address & 0xFFFFFFFF:X}\r"
+    assert bench.type(one, "ATND\r", 3300) == f"{address}28\rtwo\r1\r0\rC105\r101E\r\r\r"
+    coordinator = bench.add(hardware="zigbee", api_mode=0, CE="1", NT="20")
+    router = bench.add("router", hardware="zigbee")
+    bench.settle()
+    bench.command_mode(coordinator)
+    address = f"{router.address >> 32:X}\r{router.address & 0xFFFFFFFF:X}\r"
+    expected = f"{router.addressing.source16:X}\r{address}router\rFFFE\r1\r0\rC105\r101E\r\r\r"
+    assert bench.type(coordinator, "ATND\r", 3300) == expected
+
+
+def test_a_long_search_outlives_the_command_mode_timeout(bench: Bench) -> None:
+    one = bench.add(api_mode=0, NT="1E", CT="A")
+    bench.command_mode(one)
+    assert bench.type(one, "ATND\r", 3500) == "\r"
+    assert bench.type(one, "ATAP\r") == "0\r"
+
+
+def test_dn_finds_the_destination(bench: Bench) -> None:
+    one = bench.add(NT="5")
+    two = bench.add("two", my=0x22)
+    bench.settle()
+    assert bench.ask(one, b"\x08\x01DNtwo", 600) == [b"\x88\x01DN\x00\x00\x22" + long(two)]
+    assert bench.get(one, b"DH") + bench.get(one, b"DL") == long(two)
+    assert bench.ask(one, b"\x08\x01DNnobody", 600) == [b"\x88\x01DN\x01"]
+    assert bench.ask(one, b"\x08\x01DN", 600) == [b"\x88\x01DN\x01"]
+
+
+def test_dn_leaves_command_mode(bench: Bench) -> None:
+    one = bench.add(api_mode=0, NT="5")
+    two = bench.add("two", api_mode=0)
+    bench.settle()
+    bench.command_mode(one)
+    assert bench.type(one, "ATDNnobody\r", 700) == "ERROR\r"
+    assert bench.type(one, "ATDNtwo\r", 700) == "OK\r"
+    bench.put(one, b"hello")
+    bench.run(100)
+    assert bench.taken(two) == b"hello"

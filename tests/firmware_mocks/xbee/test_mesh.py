@@ -1,0 +1,122 @@
+"""DigiMesh and 900HP: frames 10, 11, 8B, 90, 91."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.firmware_mocks.bench import BROADCAST, Bench
+
+OK_ROUTED, OK = b"\xff\xfe\x00\x00\x02", b"\xff\xfe\x00\x00\x00"
+
+
+@pytest.mark.parametrize("kind", ["digimesh", "900hp"])
+def test_the_first_packet_discovers_a_route(bench: Bench, kind: str) -> None:
+    one, two = bench.pair(hardware=kind)
+    assert bench.tx(one, two.address, b"first") == OK_ROUTED
+    assert bench.tx(one, two.address, b"second") == OK
+    source = b"\x90" + one.address.to_bytes(8, "big") + b"\xff\xfe\xc1"
+    assert bench.frames(two) == [source + b"first", source + b"second"]
+    assert bench.get(two, b"DB") == b"\x28"
+
+
+@pytest.mark.parametrize(
+    ("options", "unicast", "broadcast"), [(0, 0xC1, 0xC2), (0x40, 0x41, 0x42), (0x80, 0x81, 0x82)]
+)
+def test_receive_options_tell_the_mode(
+    bench: Bench, options: int, unicast: int, broadcast: int
+) -> None:
+    one, two = bench.pair(hardware="digimesh")
+    bench.tx(one, two.address, b"x", options=options)
+    assert bench.frames(two)[0][11] == unicast
+    assert bench.tx(one, BROADCAST, b"x", options=options) == OK
+    assert bench.frames(two)[0][11] == broadcast
+
+
+def test_broadcast_is_repeated_and_heard_once() -> None:
+    bench = Bench(seed=2, loss=0.5)
+    one, two = bench.pair(hardware="digimesh", MT="5")
+    for number in range(40):
+        bench.tx(one, BROADCAST, b"%d" % number)
+    heard = [frame[12:] for frame in bench.frames(two)]
+    assert len(heard) == len(set(heard)) >= 36
+
+
+def test_explicit_output(bench: Bench) -> None:
+    one, two = bench.add(hardware="digimesh"), bench.add(hardware="digimesh", AO="1")
+    bench.settle()
+    bench.tx(one, two.address, b"x")
+    source = one.address.to_bytes(8, "big")
+    assert bench.frames(two) == [b"\x91" + source + b"\xff\xfe\xe8\xe8\x00\x11\xc1\x05\xc1x"]
+
+
+def test_nobody_has_the_address(bench: Bench) -> None:
+    one = bench.add(hardware="digimesh", RR="0", MR="0")
+    bench.settle()
+    assert bench.tx(one, 1, b"x")[3] == 0x25
+
+
+def test_lost_again_and_again() -> None:
+    bench = Bench(loss=1.0)
+    one, two = bench.pair(hardware="digimesh", RR="1", MR="1")
+    address, retries, delivery, _ = (lambda s: (s[:2], s[2], s[3], s[4]))(
+        bench.tx(one, two.address, b"x")
+    )
+    assert (address, retries, delivery) == (b"\xff\xfe", 3, 0x21)
+
+
+@pytest.mark.parametrize(
+    ("kind", "difference"),
+    [
+        ("digimesh", {"channel": 13}),
+        ("digimesh", {"pan_id": 1}),
+        ("900hp", {"channel": 3}),
+        ("900hp", {"BR": "0"}),
+        ("900hp", {"pan_id": 1}),
+    ],
+)
+def test_other_networks_are_apart(bench: Bench, kind: str, difference: dict[str, object]) -> None:
+    one, two = bench.add(hardware=kind), bench.add(hardware=kind, **difference)
+    bench.settle()
+    assert bench.tx(one, two.address, b"x")[3] == 0x25
+    assert bench.frames(two) == []
+
+
+def test_families_do_not_understand_each_other(bench: Bench) -> None:
+    one = bench.add(hardware="digimesh", pan_id=0x3332)
+    two = bench.add(hardware="xbee3")
+    bench.settle()
+    bench.tx(one, BROADCAST, b"x")
+    bench.tx64(two, BROADCAST, b"x")
+    assert bench.frames(one) == bench.frames(two) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "most"),
+    [("digimesh", {}, 73), ("digimesh", {"EE": "1"}, 65), ("900hp", {}, 256)],
+)
+def test_the_largest_payload(
+    bench: Bench, kind: str, parameters: dict[str, str], most: int
+) -> None:
+    one, two = bench.pair(hardware=kind, **parameters)
+    assert bench.get(one, b"NP") == most.to_bytes(2, "big")
+    assert bench.tx(one, two.address, bytes(most))[3] == 0
+    assert bench.tx(one, two.address, bytes(most + 1))[3] == 0x74
+
+
+def test_digimesh_knows_no_frames_00_and_01_and_no_my(bench: Bench) -> None:
+    one, two = bench.pair(hardware="digimesh")
+    assert bench.ask(one, b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00x") == []
+    assert bench.at(one, b"MY") == b"\x02"
+
+
+def test_transparent_mode(bench: Bench) -> None:
+    one, two = bench.pair(hardware="digimesh", api_mode=0, DL="FFFF")
+    bench.put(one, b"hello")
+    bench.run(100)
+    assert bench.taken(two) == b"hello"
+
+
+def test_900_mhz_is_slower_at_br_0(bench: Bench) -> None:
+    slow = bench.add(hardware="900hp", BR="0", MT="0")
+    fast = bench.add(hardware="900hp", BR="1", MT="0")
+    assert (slow.air_bps, fast.air_bps) == (10_000, 200_000)
