@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError, FrameError
@@ -103,6 +103,7 @@ def test_no_byte_of_a_good_frame_is_taken_for_the_next_sync() -> None:
 SYNCS = st.sampled_from([b"\xaa", b"\x55", b"\xaa\x55", b"\xaa\x55\x00\x01", b"\0"])
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.binary(max_size=9) | SYNCS, max_size=20), st.integers(0, 20))
 def test_every_byte_is_accounted_for(parts: list[bytes], good_at: int) -> None:
     length = create("length")
