@@ -14,6 +14,7 @@ Path = tuple[str | int, ...]
 
 _PLAIN = re.compile(r"[A-Za-z_][\w-]{0,79}")
 _SHOWN = 40
+_LONGEST = 400
 _COMPARED = 500  # names; more would make a hostile file slow to refuse
 
 ERROR = "error"
@@ -45,9 +46,8 @@ class Diagnostic:
     def at(
         cls, place: Place, path: Path, message: str, fix: str = "", severity: str = ERROR
     ) -> Diagnostic:
-        return cls(
-            printable(place.file), place.line, place.column, spell(path), message, fix, severity
-        )
+        words = _on_one_line(message), _on_one_line(fix), severity
+        return cls(printable(place.file), place.line, place.column, spell(path), *words)
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -83,6 +83,13 @@ def printable(text: str) -> str:
 def quoted(text: str) -> str:
     """Text from a file as it may be shown: in quotes, escaped, shortened."""
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+
+
+def _on_one_line(text: str) -> str:
+    """A message that may have been made from strangers' text: escaped, shortened."""
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_LONGEST])
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def spell(path: Path) -> str:

@@ -156,3 +156,10 @@ def test_warnings_come_with_errors_too(xbee_yaml: str) -> None:
         load_text(text, "f")
     assert len(caught.value.diagnostics) == 1
     assert [warning.severity for warning in caught.value.warnings] == ["warning"]
+
+
+def test_a_message_made_from_endless_text_is_short(errors: Lines) -> None:
+    channels = ", ".join(["1"] * 5000)
+    (line,) = errors(devices(f"node: Emitter, allowedChannels: [{channels}]"))
+    assert line.startswith("f:3:")
+    assert len(line) < 1000
