@@ -9,5 +9,6 @@ A mock is an object with this shape (duck-typed; `firmware_mocks.base.Mock` is t
 * `take(now: int) -> bytes`: bytes the UART sends now (empties the buffer).
 * `next_deadline() -> int | None`: when `advance` wants to be called next.
 * `set(name: str, value: str)`: a parameter by name, text as typed; ValueError says what is allowed.
-* `reset(now)`: power cycle.
+* `reset(now)`: power cycle. `switch_off()`: no power until then.
+* `clear_to_send`: bool, where the firmware has flow control: whether the client may send now.
 """

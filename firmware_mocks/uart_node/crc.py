@@ -84,3 +84,29 @@ def crc_of(text: str) -> Crc | None:
         values.get("rev", "false") == "true",
         int(values.get("xorOut", "0"), 0),
     )
+
+
+@dataclass(frozen=True)
+class Seal:
+    """A CRC behind what it protects; without one nothing is added and all is good."""
+
+    crc: Crc | None = None
+    order: str = "big"
+
+    @property
+    def size(self) -> int:
+        return self.crc.size if self.crc else 0
+
+    def put(self, data: bytes) -> bytes:
+        return data + self._sum(data)
+
+    def open(self, sealed: bytes) -> bytes | None:
+        """What is sealed, None when the CRC is wrong."""
+        data = sealed[: len(sealed) - self.size]
+        return data if data + self._sum(data) == sealed else None
+
+    def _sum(self, data: bytes) -> bytes:
+        if self.crc is None:
+            return b""
+        sum_ = self.crc.of(data).to_bytes(self.crc.size, "big")
+        return sum_ if self.order == "big" else sum_[::-1]

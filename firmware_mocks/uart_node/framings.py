@@ -6,23 +6,25 @@ RFC 1662 (HDLC), Cheshire and Baker 1999 (COBS). Times are integer nanoseconds.
 
 from __future__ import annotations
 
-from firmware_mocks.uart_node.crc import Crc
+from firmware_mocks.uart_node.crc import Seal
 
 
 class Framing:
     """One kind of framing. Subclasses give `encode` and `_byte`.
 
     idle: bytes that end whatever noise the other side has read; sent once at power-up.
-    bad: frames (of length framing: bytes) thrown away. limit: the longest packet.
+    pause_ns: silence the sender leaves behind a frame. bad: frames (of length framing: bytes)
+    thrown away. limit: the longest packet.
     """
 
     idle = b""
 
-    def __init__(self, limit: int = 4096, crc: Crc | None = None, crc_order: str = "big") -> None:
+    pause_ns = 0
+
+    def __init__(self, seal: Seal, limit: int) -> None:
         self.bad = 0
         self.limit = limit
-        self._crc = crc
-        self._order = crc_order
+        self._seal = seal
         self._buffer = bytearray()
         self._packets: list[bytes] = []
 
@@ -51,24 +53,6 @@ class Framing:
     def _byte(self, byte: int) -> None:
         raise NotImplementedError
 
-    @property
-    def _crc_size(self) -> int:
-        return self._crc.size if self._crc else 0
-
-    def _seal(self, packet: bytes) -> bytes:
-        return packet if self._crc is None else packet + self._sum(self._crc, packet)
-
-    def _sum(self, crc: Crc, data: bytes) -> bytes:
-        sum_ = crc.of(data).to_bytes(crc.size, "big")
-        return sum_ if self._order == "big" else sum_[::-1]
-
-    def _open(self, sealed: bytes) -> bytes | None:
-        """The packet, None when its CRC is wrong."""
-        if self._crc is None:
-            return sealed
-        packet, sum_ = sealed[: -self._crc.size], sealed[-self._crc.size :]
-        return packet if sum_ == self._sum(self._crc, packet) else None
-
 
 class Delimited(Framing):
     """Frames that end in a delimiter. Subclasses say what is inside: `_unwrap`."""
@@ -76,8 +60,8 @@ class Delimited(Framing):
     end = b""
     growth = 2  # a frame is at most so many times as long as what is in it
 
-    def __init__(self, limit: int = 4096, crc: Crc | None = None, crc_order: str = "big") -> None:
-        super().__init__(limit, crc, crc_order)
+    def __init__(self, seal: Seal, limit: int) -> None:
+        super().__init__(seal, limit)
         self._skipping = False
 
     def _byte(self, byte: int) -> None:
@@ -93,7 +77,7 @@ class Delimited(Framing):
                     self._packets.append(packet)
             self._skipping = False
             buffer.clear()
-        elif len(buffer) > self.growth * (self.limit + self._crc_size) + 8:
+        elif len(buffer) > self.growth * (self.limit + self._seal.size) + 8:
             self.bad += not self._skipping
             self._skipping = True
             del buffer[: -len(self.end)]
@@ -111,15 +95,15 @@ class Cobs(Delimited):
 
     idle = end = b"\0"
 
-    def __init__(self, leading: bool = False, **others: object) -> None:
-        super().__init__(**others)  # type: ignore[arg-type]
+    def __init__(self, seal: Seal, limit: int, leading: bool = False) -> None:
+        super().__init__(seal, limit)
         self._leading = leading
 
     def encode(self, packet: bytes) -> bytes:
         out = bytearray(self.end) if self._leading else bytearray()
         code_at = len(out)
         out.append(1)
-        for byte in self._seal(packet):
+        for byte in self._seal.put(packet):
             if out[code_at] == 255:  # a full block, with no zero behind it
                 code_at = len(out)
                 out.append(1)
@@ -143,7 +127,7 @@ class Cobs(Delimited):
             out += block
             if code < 255 and at < len(frame):
                 out.append(0)
-        return self._open(bytes(out))
+        return self._seal.open(bytes(out))
 
 
 class Slip(Delimited):
@@ -151,13 +135,13 @@ class Slip(Delimited):
 
     idle = end = b"\xc0"
 
-    def __init__(self, leading: bool = True, **others: object) -> None:
-        super().__init__(**others)  # type: ignore[arg-type]
+    def __init__(self, seal: Seal, limit: int, leading: bool = True) -> None:
+        super().__init__(seal, limit)
         self._leading = leading
 
     def encode(self, packet: bytes) -> bytes:
         out = bytearray(self.end) if self._leading else bytearray()
-        for byte in self._seal(packet):
+        for byte in self._seal.put(packet):
             out += {0xC0: b"\xdb\xdc", 0xDB: b"\xdb\xdd"}.get(byte) or bytes([byte])
         return bytes(out) + self.end
 
@@ -172,7 +156,7 @@ class Slip(Delimited):
             elif byte != 0xDB:
                 out.append(byte)
             escaped = not escaped and byte == 0xDB
-        return None if escaped else self._open(bytes(out))
+        return None if escaped else self._seal.open(bytes(out))
 
 
 class Hdlc(Delimited):
@@ -180,15 +164,15 @@ class Hdlc(Delimited):
 
     idle = end = b"\x7e"
 
-    def __init__(self, control_map: int = 0, **others: object) -> None:
-        super().__init__(**others)  # type: ignore[arg-type]
+    def __init__(self, seal: Seal, limit: int, control_map: int = 0) -> None:
+        super().__init__(seal, limit)
         self._controls = {code for code in range(32) if control_map & 1 << code}
 
     def encode(self, packet: bytes) -> bytes:
         if not packet:
             raise ValueError("HDLC has no empty packets")
         out = bytearray(self.end)
-        for byte in self._seal(packet):
+        for byte in self._seal.put(packet):
             if byte in (0x7D, 0x7E) or byte in self._controls:
                 out += bytes((0x7D, byte ^ 0x20))
             else:
@@ -206,7 +190,7 @@ class Hdlc(Delimited):
                 continue
             out.append(byte ^ mask)
             mask = 0
-        return None if mask else self._open(bytes(out)) or None
+        return None if mask else self._seal.open(bytes(out)) or None
 
 
 class Lines(Delimited):
@@ -214,8 +198,8 @@ class Lines(Delimited):
 
     growth = 1
 
-    def __init__(self, terminator: bytes = b"\n", **others: object) -> None:
-        super().__init__(**others)  # type: ignore[arg-type]
+    def __init__(self, seal: Seal, limit: int, terminator: bytes = b"\n") -> None:
+        super().__init__(seal, limit)
         self.idle = self.end = terminator
 
     def encode(self, packet: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firmware_mocks.uart_node.crc import Seal
 from firmware_mocks.uart_node.framings import Framing
 
 # A host hands over what came within this time together, so silence is seen late by as much.
@@ -13,22 +14,21 @@ class Length(Framing):
 
     def __init__(
         self,
+        seal: Seal,
+        limit: int,
         sync: bytes = b"\xaa\x55",
         width: int = 2,
         length_order: str = "big",
         counts: str = "payload",
         crc_from_sync: bool = False,
         timeout_ns: int = 100_000_000,
-        **others: object,
     ) -> None:
-        super().__init__(**others)  # type: ignore[arg-type]
+        super().__init__(seal, limit)
         self._sync = sync
         self._width = width
         self._length_order = length_order
         self._header = len(sync) + width
-        self._extra = {"payload": 0, "payload+crc": self._crc_size}.get(
-            counts, self._header + self._crc_size
-        )
+        self._extra = {"payload": 0, "payload+crc": seal.size}.get(counts, self._header + seal.size)
         self._crc_at = 0 if crc_from_sync else len(sync)
         self._timeout_ns = timeout_ns
         self._last = 0
@@ -36,7 +36,7 @@ class Length(Framing):
     def encode(self, packet: bytes) -> bytes:
         size = (len(packet) + self._extra).to_bytes(self._width, "big")
         head = self._sync + (size if self._length_order == "big" else size[::-1])
-        return head[: self._crc_at] + self._seal(head[self._crc_at :] + packet)
+        return head[: self._crc_at] + self._seal.put(head[self._crc_at :] + packet)
 
     def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
         packets = self._give_up() if begin > self._last + self._timeout_ns else []
@@ -76,12 +76,12 @@ class Length(Framing):
             field = bytes(self._buffer[len(self._sync) : self._header])
             size = int.from_bytes(field if self._length_order == "big" else field[::-1], "big")
             size -= self._extra
-            end = self._header + size + self._crc_size
+            end = self._header + size + self._seal.size
             if not 0 <= size <= self.limit:
                 self._drop_byte()
             elif len(self._buffer) < end:
                 break
-            elif self._open(bytes(self._buffer[self._crc_at : end])) is None:
+            elif self._seal.open(bytes(self._buffer[self._crc_at : end])) is None:
                 self._drop_byte()
             else:
                 packets.append(bytes(self._buffer[self._header : self._header + size]))
@@ -92,9 +92,9 @@ class Length(Framing):
 class Gap(Framing):
     """What comes without a pause is one packet; a longer one than the limit is none."""
 
-    def __init__(self, gap_ns: int = 20_000_000, **others: object) -> None:
-        super().__init__(**others)  # type: ignore[arg-type]
-        self._gap_ns = gap_ns
+    def __init__(self, seal: Seal, limit: int, gap_ns: int = 20_000_000) -> None:
+        super().__init__(seal, limit)
+        self.pause_ns = gap_ns
         self._last = 0
 
     def encode(self, packet: bytes) -> bytes:
@@ -102,19 +102,15 @@ class Gap(Framing):
             raise ValueError("an empty packet shows nowhere")
         return packet
 
-    @property
-    def pause_ns(self) -> int:
-        """Silence that the sender leaves behind a packet."""
-        return self._gap_ns
-
     def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
-        packets = self._finish() if begin >= self._last + self._gap_ns else []
+        packets = self._finish() if begin >= self._last + self.pause_ns else []
         self._buffer += data
+        del self._buffer[self.limit + 1 :]
         self._last = end
         return packets
 
     def due(self) -> int | None:
-        return self._last + self._gap_ns + SLICE_NS if self._buffer else None
+        return self._last + self.pause_ns + SLICE_NS if self._buffer else None
 
     def expire(self, now: int) -> list[bytes]:
         due = self.due()

@@ -123,6 +123,7 @@ class _Seat:
     mock: Mock
     device: DeviceSide | None
     line: tuple[int, int] = field(default=(0, 0))
+    clear_to_send: bool = True
 
 
 class MockHost:
@@ -191,6 +192,7 @@ class MockHost:
             self._catch_up()
             seat.mock.host_baud = host_baud
             seat.mock.receive(data, self._time)
+            self._follow_flow(seat)
         finally:
             self._run()
 
@@ -221,6 +223,7 @@ class MockHost:
             if data and seat.device is not None:
                 seat.device.write(data)
             self._follow_line(seat)
+            self._follow_flow(seat)
 
     def _follow_line(self, seat: _Seat) -> None:
         """The port runs at the rate the firmware has set."""
@@ -228,6 +231,15 @@ class MockHost:
         if line != seat.line and seat.device is not None:
             seat.device.set_line(*line)
         seat.line = line
+
+    def _follow_flow(self, seat: _Seat) -> None:
+        """Firmware with flow control says when its client must wait; a port may be able to."""
+        clear = getattr(seat.mock, "clear_to_send", True)
+        if clear != seat.clear_to_send:
+            seat.clear_to_send = clear
+            change = getattr(seat.device, "unstall" if clear else "stall", None)
+            if change is not None:
+                change()
 
     def _next_deadline(self) -> int | None:
         waits = [seat.mock.next_deadline() for seat in self._seats]

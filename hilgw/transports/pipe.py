@@ -37,6 +37,7 @@ class PipeDevice:
         self._client: PipeTransport | None = None
         self._on_data: DeviceHandler | None = None
         self._closed = False
+        self._stalled = False
         self._to_client = PacedLine(
             scheduler,
             self._deliver,
@@ -54,6 +55,17 @@ class PipeDevice:
         room = self._limit - len(self._to_client) if self.plugged else 0
         self.overrun += max(0, len(data) - room)
         self._to_client.put(data[:room])
+
+    def stall(self) -> None:
+        """Stop listening: the client's bytes wait at its end."""
+        self._stalled = True
+        if self._client is not None:
+            self._client._to_device.hold()
+
+    def unstall(self) -> None:
+        self._stalled = False
+        if self._client is not None:
+            self._client._to_device.release()
 
     def unplug(self) -> None:
         if self.plugged:
@@ -104,6 +116,8 @@ class PipeTransport:
             bits_per_byte=line.byteSize,
             on_empty=self._drained,
         )
+        if device._stalled:
+            self._to_device.hold()
 
     @property
     def pending(self) -> int:

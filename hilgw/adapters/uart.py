@@ -1,0 +1,93 @@
+"""A serial line to a microcontroller or an instrument: no radio, no module, a framing alone."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from hilgw.adapters import _uart_settings
+from hilgw.adapters._uart_session import UartSession
+from hilgw.adapters._uart_settings import Problem, UartSettings
+from hilgw.adapters.base import Limits, Mapped, MockSpec, StationSettings, line_of
+from hilgw.framing.base import LONGEST_PAYLOAD
+
+# What Linux names; drivers take other rates too.
+RATES = (
+    *(50, 75, 110, 150, 200, 300, 600, 1200, 1800, 2400, 4800, 9600, 19200, 38400, 57600),
+    *(115200, 230400, 460800, 500000, 576000, 921600, 1000000, 1152000, 1500000, 2000000),
+    *(2500000, 3000000, 3500000, 4000000),
+)
+
+LIMITS = Limits(
+    payload=LONGEST_PAYLOAD,
+    window=1024,  # frames have no answer to wait for; the line itself is what limits
+    channels="mapping channel: `channel` alone; header: 0 to 254, in the first byte of each packet",
+    rates=RATES,
+    mapping=(
+        Mapped("type", "exact", "serial"),
+        Mapped(
+            "channel",
+            "exact",
+            "mapping channel: one line is one channel; header: one byte before the payload",
+        ),
+        Mapped("channel -1", "exact", "goes out as it is (header: 255)"),
+        Mapped(
+            "allowedChannels",
+            "approximate",
+            "the simulated device keeps to it; the line has no channels to refuse",
+        ),
+        Mapped("range, maxRange", "cannot", "a wire has none; the medium filters by pose"),
+        Mapped("aperture", "cannot", "a wire has no direction"),
+        Mapped("baudRate", "exact", "rate of the line, from 50 to 4000000; odd rates too"),
+        Mapped(
+            "byteSize",
+            "exact",
+            "bits on the wire per byte: 10 is 8N1, 11 is 8E1, 8O1 or 8N2, 12 is 8E2 or 8O2; "
+            "8 is taken as 8N1",
+        ),
+        Mapped(
+            "bufferSize",
+            "exact",
+            "the gateway's queue; one packet is one frame, up to the framing's max_payload "
+            "(4096 unless set)",
+        ),
+        Mapped("signalStrength", "cannot", "1/distance^2 when both poses are known, else NaN"),
+        Mapped("direction", "cannot", "only from poses, when both are known"),
+        Mapped(
+            "signalStrengthNoise, directionNoise",
+            "exact",
+            "added where the simulated device receives",
+        ),
+    ),
+)
+
+_SettingsClass = type[UartSettings]
+
+
+class UartAdapter:
+    """See `hilgw.adapters.base.Adapter`."""
+
+    kind: ClassVar[str] = "uart"
+    type: ClassVar[str] = "serial"
+    summary: ClassVar[str] = "a serial line with a framing: a microcontroller, an instrument"
+    Settings: ClassVar[_SettingsClass] = UartSettings
+    limits: ClassVar[Limits] = LIMITS
+
+    def check(self, settings: UartSettings, common: StationSettings) -> list[Problem]:
+        """Problems between fields: path below the adapter, message, what to do."""
+        return _uart_settings.check(settings, common)
+
+    def session(self, settings: UartSettings, common: StationSettings) -> UartSession:
+        return UartSession(settings, common)
+
+    def mock(self, settings: UartSettings, common: StationSettings) -> MockSpec:
+        """A microcontroller with this line and framing, but for what `mock` says otherwise."""
+        parameters: dict[str, Any] = {
+            "baudRate": common.baudRate,
+            "byteSize": line_of(common)[0].byteSize,
+            "framing": _uart_settings.in_full(settings.framing),
+            "rtscts": common.rtscts,
+        }
+        return MockSpec("uart_node", parameters | settings.mock)
+
+
+ADAPTER = UartAdapter()
