@@ -6,6 +6,8 @@ The robot's registrations make the devices; the type byte it wrote is the one it
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.bodies import _wc2ec_requests as requests
@@ -36,23 +38,7 @@ from hilgw.devices.loop import (
     Write,
 )
 from hilgw.errors import FrameError, PeerError
-from hilgw.protocols.wc2ec import (
-    EnableSensor,
-    Error,
-    Failure,
-    Layouts,
-    Link,
-    Message,
-    PacketData,
-    RegisterSensor,
-    Rejected,
-    SensorData,
-    Sent,
-    Side,
-    describe,
-    known_signal,
-    readable,
-)
+from hilgw.protocols import wc2ec
 
 if TYPE_CHECKING:
     from hilgw.bodies.wc2ec import Wc2ecBodySettings
@@ -60,8 +46,7 @@ if TYPE_CHECKING:
 
 
 class Wc2ecBodySession:
-    """The pure session; see `hilgw.bodies.base.Session`. The events are those of
-    `hilgw.devices.loop`."""
+    """The pure session; see `hilgw.bodies.base.Session`."""
 
     def __init__(
         self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None
@@ -71,8 +56,8 @@ class Wc2ecBodySession:
         self.positions: dict[int, float] = {}
         self._settings = settings
         self._silence_ns = round(settings.silence_s * 1e9)
-        layouts = Layouts(version, extensions=settings.extensions)
-        self._link = Link(Side.WEBOTS, layouts, framing, self._silence_ns)
+        layouts = wc2ec.Layouts(version, extensions=settings.extensions)
+        self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
         self._armed = False
@@ -107,7 +92,7 @@ class Wc2ecBodySession:
         if self._link.alive and not was_there:
             events.append(Connected("WC2EC robot on a serial line"))
         for message in messages:
-            if type(message) is SensorData and self._all_registered:
+            if type(message) is wc2ec.SensorData and self._all_registered:
                 events.append(self._show(message))
                 continue
             events += self._hear(message, now)
@@ -124,36 +109,37 @@ class Wc2ecBodySession:
     def expire(self, now: int) -> list[Event]:
         events = self._check_silence(now)
         if self._link.is_open:
-            events += [self._write(message, now) for message in self._motors.expire(now)]
+            events += self._write(self._motors.expire(now), now)
         due = self._keepalive_due()
         if due is not None and now >= due:
             # On a line the robot takes our silence for a disconnect: say the last again.
-            again = self._motors.last() or self._greeting()
-            events += [self._write(message, now) for message in again]
+            events += self._write(self._motors.last() or self._greeting(), now)
         return events
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        side = Side.WEBOTS if received else Side.EXTERNAL
-        return describe(data, side, self._link.layouts)
+        side = wc2ec.Side.WEBOTS if received else wc2ec.Side.EXTERNAL
+        return wc2ec.describe(data, side, self._link.layouts)
 
     # --- from the loop ------------------------------------------------------------------------
 
     def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
         """One setting of a motor. setValue where that is what it sets, else setSensor with the
         other settings as they were last told."""
-        device = self._usable(index)
-        if isinstance(device, Refused):
-            return [self._count(device)]
-        position = self.positions.get(index)
-        return self._tell(device, self._motors.command(device, field, value, position, now), now)
+        place = self.positions.get(index)
+
+        def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
+            return self._motors.command(device, field, value, place, now)
+
+        return self._ask(index, make, now, moves=True)
 
     def configure(self, settings: MotorSettings, now: int) -> list[Event]:
         """All settings of a motor at once."""
-        device = self._usable(settings.index)
-        if isinstance(device, Refused):
-            return [self._count(device)]
         values = [settings.position, settings.velocity, settings.acceleration, settings.available]
-        return self._tell(device, self._motors.configure(device, values, now), now)
+
+        def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
+            return self._motors.configure(device, values, now)
+
+        return self._ask(settings.index, make, now, moves=True)
 
     def stop(self, reason: str, now: int) -> list[Event]:
         """Every motor to its default, once: nothing when no command came since the last stop."""
@@ -162,88 +148,87 @@ class Wc2ecBodySession:
         self._armed = False
         self.counts["stops"] += 1
         self.counts[f"stop_{reason}"] += 1
-        messages = self._motors.defaults(self.devices, self.positions)
-        data = b"".join(self._wire(message, now) for message in messages)
-        return [Write(data)] if data else []
+        return self._write(self._motors.defaults(self.devices, self.positions), now)
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """A sensor at this period; None: at every step, 0: off. Not sent to an original peer."""
-        device = self._usable(index)
-        if isinstance(device, Refused):
-            return [self._count(device)]
-        if self._settings.original_peer:
-            text = f"'{device.name}': the original program enables all its sensors"
-            return [self._count(Refused(index, ORIGINAL_PEER, text))]
-        return self._ask(device, requests.switch(device, self._types[index], period_ms), now)
+
+        def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
+            if self._settings.original_peer:
+                text = f"'{device.name}': the original program enables all its sensors"
+                return Refusal(ORIGINAL_PEER, text)
+            return requests.switch(device, number, period_ms)
+
+        return self._ask(index, make, now)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """One packet through an Emitter of the robot (extension)."""
-        device = self._usable(packet.index, extension=True)
-        if isinstance(device, Refused):
-            return [self._count(device)]
-        return self._ask(device, requests.send(device, self._types[packet.index], packet), now)
+        make = partial(requests.send, packet=packet)
+        return self._ask(packet.index, make, now, extension=True)
 
     def tune(self, settings: EmitterSettings | ReceiverSettings, now: int) -> list[Event]:
         """Channel and range, or channel and period, of a radio of the robot (extension)."""
-        device = self._usable(settings.index, extension=True)
-        if isinstance(device, Refused):
-            return [self._count(device)]
-        return self._ask(device, requests.tune(device, self._types[settings.index], settings), now)
+        make = partial(requests.tune, settings=settings)
+        return self._ask(settings.index, make, now, extension=True)
 
-    def _usable(self, index: int, *, extension: bool = False) -> Device | Refused:
-        """The device of this index, or why nothing can be sent to it."""
-        if not self._link.alive:
-            return Refused(index, "down", "the robot is not connected")
+    def _ask(
+        self,
+        index: int,
+        make: Callable[[Device, int], wc2ec.Sent | Refusal],
+        now: int,
+        *,
+        moves: bool = False,
+        extension: bool = False,
+    ) -> list[Event]:
+        """Write what `make` makes of the device and its type byte, or refuse and count it."""
         device = self.devices.by_index(index)
+        if not self._link.alive:
+            return self._refuse(index, "down", "the robot is not connected")
         if device is None:
-            return Refused(index, "unknown_device", f"the robot registered no device {index}")
+            return self._refuse(index, "unknown_device", f"the robot registered no device {index}")
         if extension and not self._settings.extensions:
-            return Refused(index, "no_extensions", f"'{device.name}': extensions are off")
-        return device
-
-    def _tell(self, device: Device, message: Sent | Refusal, now: int) -> list[Event]:
-        if not isinstance(message, Refusal):
+            return self._refuse(index, "no_extensions", f"'{device.name}': extensions are off")
+        message = make(device, self._types[index])
+        if isinstance(message, Refusal):
+            return self._refuse(index, message.reason, message.text)
+        try:
+            events = self._write([message], now)
+        except FrameError as error:
+            return self._refuse(index, "unsendable", error.what)
+        if moves:
             self._armed = True
             self.counts["commands"] += 1
-        return self._ask(device, message, now)
-
-    def _ask(self, device: Device, message: Sent | Refusal, now: int) -> list[Event]:
-        if isinstance(message, Refusal):
-            return [self._count(Refused(device.index, message.reason, message.text))]
-        try:
-            return [self._write(message, now)]
-        except FrameError as error:
-            return [self._count(Refused(device.index, "unsendable", error.what))]
+        return events
 
     # --- from the robot -----------------------------------------------------------------------
 
-    def _hear(self, message: Message, now: int) -> list[Event]:
+    def _hear(self, message: wc2ec.Message, now: int) -> list[Event]:
         match message:
-            case SensorData():
+            case wc2ec.SensorData():
                 return [*self._notices(), self._show(message)]
-            case RegisterSensor():
+            case wc2ec.RegisterSensor():
                 return self._register(message, now)
-            case PacketData(_, index, channel, strength, direction, data):
+            case wc2ec.PacketData(_, index, channel, strength, direction, data):
                 self.counts["packets_in"] += 1
-                return [PacketIn(index, channel, *known_signal(strength, direction), data)]
-            case Error(_, index):
+                return [PacketIn(index, channel, *wc2ec.known_signal(strength, direction), data)]
+            case wc2ec.Error(_, index):
                 self.counts["faults"] += 1
                 return [DeviceFault(index)]
-            case Rejected(_, _, index, reason, text):
-                return [self._count(Refused(index, reason, text))]
-            case Failure(error, _, tail):
+            case wc2ec.Rejected(_, _, index, reason, text):
+                return self._refuse(index, reason, text)
+            case wc2ec.Failure(error, _, tail):
                 return self._fail(error, tail, now)
         return []
 
-    def _show(self, message: SensorData) -> SensorValue:
+    def _show(self, message: wc2ec.SensorData) -> SensorValue:
         self.counts["values"] += 1
         index = message.index
         if self._link.kinds[index] == LINEAR_MOTOR:
             self.positions[index] = message.value
         return SensorValue(index, message.value)
 
-    def _register(self, message: RegisterSensor, now: int) -> list[Event]:
-        name, index = readable(message.name), message.index
+    def _register(self, message: wc2ec.RegisterSensor, now: int) -> list[Event]:
+        name, index = wc2ec.readable(message.name), message.index
         kind = self._link.layouts.numbers.kind(message.type)
         known = self.devices.by_index(index)
         if known is not None:
@@ -251,9 +236,13 @@ class Wc2ecBodySession:
                 return []
             text = f"device {index} was {known.kind} '{known.name}' and is now {kind} '{name}'"
             return self._fail(PeerError(text), b"", now)
-        limits = self._settings.limits.get(name, NO_LIMITS)
-        place = self._settings.default_position.get(name)
-        device = Device(name=name, kind=kind, index=index, limits=limits, default=place)
+        device = Device(
+            name=name,
+            kind=kind,
+            index=index,
+            limits=self._settings.limits.get(name, NO_LIMITS),
+            default=self._settings.default_position.get(name),
+        )
         self.devices.add(device)
         self._types[index] = message.type
         if device.role == MOTOR:
@@ -263,9 +252,9 @@ class Wc2ecBodySession:
     def _notices(self) -> list[Event]:
         """Once registered: motors the settings name and the robot does not have."""
         self._all_registered = True
-        named = {*self._settings.limits, *self._settings.default_position}
-        have = {device.name for device in self.devices.of_role(MOTOR)}
-        return [Notice(f"the robot has no motor '{name}'") for name in sorted(named - have)]
+        missing = {*self._settings.limits, *self._settings.default_position}
+        missing -= {device.name for device in self.devices.of_role(MOTOR)}
+        return [Notice(f"the robot has no motor '{name}'") for name in sorted(missing)]
 
     def _fail(self, error: PeerError, tail: bytes, now: int) -> list[Event]:
         self.counts["failures"] += 1
@@ -282,25 +271,25 @@ class Wc2ecBodySession:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def _greeting(self) -> list[Sent]:
+    def _greeting(self) -> list[wc2ec.Sent]:
         """The first frames of a line: the defaults the motors have anyway; else what changes
         nothing."""
         index, number = next(iter(self._types.items()))
-        defaults = self._motors.defaults(self.devices, self.positions)
-        return defaults or [EnableSensor(number, index)]
+        return self._motors.defaults(self.devices, self.positions) or [
+            wc2ec.EnableSensor(number, index)
+        ]
 
     def _keepalive_due(self) -> int | None:
         if not (self._link.framed and self._link.is_open and len(self.devices)):
             return None
         return self._wrote_ns + self._silence_ns // 3
 
-    def _write(self, message: Sent, now: int) -> Write:
-        return Write(self._wire(message, now))
-
-    def _wire(self, message: Sent, now: int) -> bytes:
+    def _write(self, messages: Sequence[wc2ec.Sent], now: int) -> list[Event]:
+        if not messages:
+            return []
         self._wrote_ns = now
-        return self._link.wrap(message)
+        return [Write(b"".join(map(self._link.wrap, messages)))]
 
-    def _count(self, refused: Refused) -> Refused:
-        self.counts[f"refused_{refused.reason}"] += 1
-        return refused
+    def _refuse(self, index: int, reason: str, text: str) -> list[Event]:
+        self.counts[f"refused_{reason}"] += 1
+        return [Refused(index, reason, text)]

@@ -50,6 +50,7 @@ class Body(Protocol):
     kind: ClassVar[str]
     summary: ClassVar[str]
     Settings: ClassVar[type[Any]]
+    retry_s: ClassVar[float]  # between tries to connect
 
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
         """What the field limits cannot say: (path below the body, message, fix)."""

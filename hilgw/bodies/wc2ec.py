@@ -56,6 +56,7 @@ class Wc2ecBody:
     kind: ClassVar[str] = "wc2ec"
     summary: ClassVar[str] = "a Webots robot that runs a WC2EC controller, on TCP or a serial line"
     Settings: ClassVar[type[Any]] = Wc2ecBodySettings
+    retry_s: ClassVar[float] = 1.0  # between tries to connect, as the original client does
 
     def check(self, settings: Wc2ecBodySettings) -> list[tuple[str, str, str]]:
         """What the field limits cannot say: (path below the body, message, fix)."""

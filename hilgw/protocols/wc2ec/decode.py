@@ -77,7 +77,8 @@ class Decoder:
         self._values = {
             (command, number): layout
             for (command, number), layout in layouts.of_type.items()
-            if layout.message in (SensorData, SetValue) and (command < Side.EXTERNAL) == (side == Side.WEBOTS)
+            if layout.message in (SensorData, SetValue)
+            and (command < Side.EXTERNAL) == (side == Side.WEBOTS)
         }
 
     @property

@@ -69,8 +69,6 @@ EXTENSION: dict[tuple[int, str], Layout] = {
     (Command.SET_SENSOR, RECEIVER): SET_RECEIVER,
 }
 BODILESS = frozenset({Command.ERROR, Command.ENABLE_SENSOR, Command.DISABLE_SENSOR})
-MOST_BYTES = HEADER_BYTES + PACKET_DATA.body.size + LONGEST_PACKET
-"""No message is longer; a decoder holds no more."""
 
 _ACRONYMS = {"GPS", "LED"}
 # WC2EC's own document says 37 for a distance sensor, which R2020a, its Webots, gives to DISPLAY:
