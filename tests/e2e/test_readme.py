@@ -121,7 +121,7 @@ def test_make_has_the_same_two_commands() -> None:
 def test_the_wheel_carries_the_examples(tmp_path: Path) -> None:
     subprocess.run(
         [
-            *COMMAND[:1],
+            sys.executable,
             "-m",
             "pip",
             "wheel",
