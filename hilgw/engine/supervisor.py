@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hilgw.engine.observer import Observer, State
 from hilgw.errors import AdapterError, HilgwError, MismatchError, PeerError, PortError
@@ -18,7 +18,6 @@ from hilgw.errors import AdapterError, HilgwError, MismatchError, PeerError, Por
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from hilgw.engine.station import Station
     from hilgw.transports.base import Transport
 
 LOOK_S = 0.1
@@ -29,22 +28,44 @@ STALL_LOOK_S = 0.25
 FAULTS_ALLOWED = 5  # an adapter that failed so often is not started again
 
 
+class Supervised(Protocol):
+    """What lives on the port: a station, or the serial side of a bridge.
+
+    It is attached to each transport that was opened and detached when that one is gone, and says
+    with the three callbacks what became of it.
+    """
+
+    name: str
+    identity: str
+    on_ready: Callable[[str], None] | None
+    on_not_ready: Callable[[str], None] | None
+    on_failed: Callable[[HilgwError], None] | None
+
+    def attach(self, transport: Transport) -> None: ...
+
+    def detach(self) -> None: ...
+
+    def data_received(self, data: bytes) -> None: ...
+
+
 class Supervisor:
     """Keeps one station's port open. `run` ends only by cancellation or a fatal first start.
 
     open_port: opens the transport, raises PortError. identity: what stands behind the path now
-    (None: nothing), so that a wrong device is tried again once it was replaced.
+    (None: nothing), so that a wrong device is tried again once it was replaced. stall_s: a port
+    that takes no byte for so long is opened anew; None: it is left to its flow control.
     """
 
     def __init__(
         self,
-        station: Station,
+        station: Supervised,
         open_port: Callable[[], Awaitable[Transport]],
         identity: Callable[[], object | None],
         observer: Observer,
         *,
         place: str,
         jitter: random.Random,
+        stall_s: float | None = STALL_S,
     ) -> None:
         self.station = station
         self.place = place
@@ -59,6 +80,7 @@ class Supervisor:
         self._identity = identity
         self._observer = observer
         self._jitter = jitter
+        self._stall_s = stall_s
         self._backoff_s = BACKOFF_FIRST_S
         self._faults = 0
         self._broken: asyncio.Future[HilgwError] | None = None
@@ -100,7 +122,7 @@ class Supervisor:
             await transport.wait_closed()
 
     async def _watch(self, transport: Transport, broken: asyncio.Future[HilgwError]) -> HilgwError:
-        """Wait for the break; a port that takes no byte for STALL_S is one too."""
+        """Wait for the break; a port that takes no byte for `stall_s` is one too."""
         loop = asyncio.get_running_loop()
         stuck_since: float | None = None
         pending = 0
@@ -109,12 +131,12 @@ class Supervisor:
             if done:
                 return broken.result()
             last, pending = pending, transport.pending
-            if not pending or pending < last:
+            if self._stall_s is None or not pending or pending < last:
                 stuck_since = None
             elif stuck_since is None:
                 stuck_since = loop.time()
-            elif loop.time() - stuck_since >= STALL_S:
-                return PeerError(f"takes no bytes for {STALL_S:g} s", where=self.place)
+            elif loop.time() - stuck_since >= self._stall_s:
+                return PeerError(f"takes no bytes for {self._stall_s:g} s", where=self.place)
 
     async def _after(self, error: HilgwError) -> None:
         """Say why, and wait for the right moment to try again."""
