@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 MOST_MODULES = 256
+BOOT_S = 0.1  # modules say that they have booted before anybody is told of them
 APART_M = 1.0  # modules stand in a row unless --set position says otherwise
 
 EPILOG = """\
@@ -140,7 +141,9 @@ async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
     timer = Timer(asyncio.get_running_loop())
     host = MockHost(timer, new_air(args.seed, args.loss))
     try:
-        _announce(args, _plug_in(args.kind, host, timer, modules))
+        said = _plug_in(args.kind, host, timer, modules)
+        await asyncio.wait({stop}, timeout=BOOT_S)
+        _announce(args, said)
         if args.ready_file is not None:
             _write(args.ready_file, f"{os.getpid()}\n")
         return await stop

@@ -1,0 +1,149 @@
+"""`hilgw mock` as a command: its ports, its words, its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import serial
+
+DEADLINE_S = 20.0
+ASK_AP = bytes.fromhex("7E 00 04 08 01 41 50 65")
+AP_IS_1 = bytes.fromhex("7E 00 06 88 01 41 50 00 01 E4")
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts `hilgw mock ...` in a fresh directory; whatever still runs is ended."""
+    running: list[subprocess.Popen[str]] = []
+
+    def run(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hilgw", "mock", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+            **options,
+        )
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + DEADLINE_S
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} does not appear"
+        time.sleep(0.01)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=DEADLINE_S)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_makes_ports_and_takes_them_away(
+    start: Start, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    arguments = ("xbee", "--link", "./a", "--link", "./b", "--set", "1.channel=13")
+    process = start(*arguments, "--ready-file", "ready")
+    wait_for(tmp_path / "ready")
+    assert int((tmp_path / "ready").read_text()) == process.pid
+    with serial.Serial(str(tmp_path / "a"), 9600, timeout=DEADLINE_S) as port:
+        port.write(ASK_AP)
+        assert port.read(len(AP_IS_1)) == AP_IS_1
+    begin = time.monotonic()
+    process.send_signal(number)
+    returned, out, err = finish(process)
+    assert time.monotonic() - begin < 2.0
+    assert (returned, err) == (code, "")
+    first, second, ready = out.splitlines()
+    assert first.startswith("./a  xbee0: XBee 3 802.15.4, 0013A200")
+    assert "channel 12" in first
+    assert second.startswith("./b  xbee1: ")
+    assert "channel 13" in second
+    assert ready.startswith("ready")
+    assert not (tmp_path / "a").is_symlink()
+    assert not (tmp_path / "b").is_symlink()
+
+
+def test_a_node_without_a_port_answers_over_the_air(start: Start, tmp_path: Path) -> None:
+    process = start("xbee", "--link", "a", "--set", "1.replies=ping:pong", "--json")
+    assert process.stdout is not None
+    said = json.loads(process.stdout.readline())
+    assert [module["link"] for module in said["modules"]] == ["a", None]
+    with serial.Serial(str(tmp_path / "a"), 9600, timeout=DEADLINE_S) as port:
+        data = b"\x00\x00" + (0xFFFF).to_bytes(8, "big") + b"\x00ping 5"
+        port.write(b"\x7e" + len(data).to_bytes(2, "big") + data)
+        port.write(bytes((0xFF - sum(data) % 256,)))
+        assert port.read_until(b"pong 5").endswith(b"\x28\x00pong 5")  # 1 m away: -40 dBm
+
+
+def test_one_module_at_a_name_of_its_own(start: Start) -> None:
+    process = start("xbee", "--json", "--set", "hardware=s1")
+    assert process.stdout is not None
+    (module,) = json.loads(process.stdout.readline())["modules"]
+    assert Path(module["link"]).exists()
+    assert "XBee S1" in module["is"]
+    process.terminate()
+    assert finish(process)[0] == 143
+    assert not Path(module["link"]).exists()
+
+
+def test_what_there_is_and_its_parameters(start: Start) -> None:
+    code, out, _ = finish(start("--list"))
+    assert code == 0
+    assert any(line.startswith("xbee ") for line in out.splitlines())
+    code, out, _ = finish(start("xbee", "--list", "--json"))
+    assert code == 0
+    assert {"channel", "pan_id", "replies", "position"} <= json.loads(out).keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "no mock named"),
+        (("xbe",), 2, "did you mean 'xbee'"),
+        (("xbee", "--set", "channel"), 2, "NAME=VALUE"),
+        (("xbee", "--set", "channel=99"), 2, "11 to 26"),
+        (("xbee", "--set", "nonsense=1"), 2, "no such parameter"),
+        (("xbee", "--set", "999.channel=12"), 2, "at most"),
+        (("xbee", "--loss", "2"), 2, "between 0 and 1"),
+        (("xbee", "--seed", "x"), 2, "--seed"),
+        (("xbee", "--link", "missing/dir/a"), 4, "missing/dir/a"),
+        (("xbee", "--ready-file", "missing/ready"), 1, "missing/ready"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(
+    start: Start, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    returned, out, err = finish(start(*arguments))
+    assert (returned, out if code == 2 else "") == (code, "")
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_a_name_that_is_taken_is_left_alone(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("mine")
+    returned, _, err = finish(start("xbee", "--link", "b", "--link", "a"))
+    assert returned == 4
+    assert "Traceback" not in err
+    assert (tmp_path / "a").read_text() == "mine"
+    assert not (tmp_path / "b").is_symlink()
