@@ -41,6 +41,8 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
 
 @dataclass
 class _Checks:
+    """One run over one document."""
+
     document: Document
     context: Context
     warnings: list[Diagnostic] = field(default_factory=list)

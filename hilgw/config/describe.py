@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hilgw.config.limits import bounds_in_words, number
-from hilgw.config.pick import tags
-from hilgw.config.schema import is_tag, plain
+from hilgw.config.pick import is_tag, tags
+from hilgw.config.schema import plain
 
 _WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 
@@ -135,4 +136,6 @@ def _written(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {_written(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_written, value)) + "]"
-    return number(value) if isinstance(value, int | float) else str(value)
+    if isinstance(value, int | float):
+        return number(value)
+    return value if value.isprintable() and value == value.strip() else json.dumps(value)

@@ -82,11 +82,10 @@ def _with_numbers(data: Any, path: Path) -> Path:
     """Digits mean an item of a list, or a key that is a number, where there is one."""
     found: list[str | int] = []
     for part in path:
-        number = int(part) if isinstance(part, str) and part.isdecimal() else part
-        keys = (
-            data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
-        )
-        found.append(number if number in keys or isinstance(data, list) else part)
+        digits = isinstance(part, str) and part.isdecimal() and len(part) < 20
+        number = int(part) if digits else part
+        is_key = isinstance(data, dict) and number in data
+        found.append(number if is_key or isinstance(data, list) else part)
         data = descend(data, (found[-1],))
     return tuple(found)
 

@@ -97,14 +97,15 @@ def choose_by_tag(members: Mapping[Any, Any]) -> Chooser:
     return lambda value: by_kind(value) if isinstance(value, dict) else by_type(value)
 
 
+def is_tag(hint: Any) -> bool:
+    """Whether a field has one literal value, and so tells its dataclass from others."""
+    return get_origin(hint) is Literal and len(get_args(hint)) == 1
+
+
 def tags(classes: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
     """The field that tells the classes apart, and the class of each of its values."""
     literals = [
-        {
-            name: get_args(hint)[0]
-            for name, hint in get_type_hints(cls).items()
-            if get_origin(hint) is Literal and len(get_args(hint)) == 1
-        }
+        {name: get_args(hint)[0] for name, hint in get_type_hints(cls).items() if is_tag(hint)}
         for cls in classes
     ]
     for name in literals[0]:

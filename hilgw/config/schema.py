@@ -18,7 +18,7 @@ from pydantic.functional_validators import WrapValidator
 
 from hilgw.config.context import Context
 from hilgw.config.limits import bounded, refuse, worded
-from hilgw.config.pick import Pick, choose_by_tag, choose_by_type
+from hilgw.config.pick import Pick, choose_by_tag, choose_by_type, is_tag
 from hilgw.errors import HilgwError
 
 PREFIX = "field_"  # of the model's attributes: no setting's name can collide with pydantic's
@@ -140,11 +140,6 @@ def _info(field: dataclasses.Field[Any], *, required: bool) -> Any:
         details["default_factory"] = field.default_factory
         extra["default"] = plain(field.default_factory())
     return Field(json_schema_extra=extra or None, **details)
-
-
-def is_tag(hint: Any) -> bool:
-    """Whether a field has one literal value, and so tells its dataclass from others."""
-    return get_origin(hint) is Literal and len(get_args(hint)) == 1
 
 
 def _same(value: Any) -> Any:

@@ -77,6 +77,7 @@ def test_backend_goes_over_all(xbee_yaml: str) -> None:
     ("override", "line"),
     [
         ("adapters.xbee0.channel", "is no override; write KEY.KEY=VALUE"),
+        ("robots.rover.position." + "9" * 5000 + "=5", "robots.rover.position.'9999"),
         ("=5", "is no override; write KEY.KEY=VALUE"),
         ("a..b=5", "is no override; write KEY.KEY=VALUE"),
         ("adapters.xbee0.chanel=5", "adapters.xbee0.chanel: unknown key; did you mean 'channel'?"),

@@ -58,6 +58,7 @@ class Sample:
     integer: int = setting("an int", 5, ge=0, le=10, also=(-1,))
     real: float = setting("a float", 0.5, gt=0)
     flag: bool = setting("a bool", False)
+    ending: str = setting("a line's end", "\n")
     text: str = setting("a str", "x", pattern="[a-z]*", example="abc")
     choice: str = setting("one of", "red", choices=("red", "green"))
     level: int = setting("one of", 1, choices=(1, 2, 4))
@@ -224,6 +225,7 @@ def test_settings_in_words() -> None:
     assert by_key["mixed.key.number"].type == "whole number"
     assert by_key["shapes.NAME.edge_m"].unit == "m"
     assert by_key["maybe"].default == "not set"
+    assert by_key["ending"].default == r'"\n"'
 
 
 # --- the JSON schema ------------------------------------------------------------------------------
