@@ -19,7 +19,8 @@ class PacedLine:
     deliver gets slices of what was put, in order, each at or after the end of its last byte and
     never faster than the line; over any busy period the rate is exact. on_empty, when set, is
     called after a delivery that leaves nothing behind: what it puts follows without a gap.
-    baud_rate None: no pacing, bytes are handed over at the scheduler's next turn.
+    baud_rate None: no pacing, bytes are handed over at the scheduler's next turn. slice_bytes:
+    longest slice, None: 5 ms worth. catch_up_ns: how far a late timer is caught up.
     """
 
     def __init__(
@@ -30,12 +31,16 @@ class PacedLine:
         baud_rate: int | None,
         bits_per_byte: int,
         on_empty: Callable[[], None] | None = None,
+        slice_bytes: int | None = None,
+        catch_up_ns: int = CATCH_UP_NS,
     ) -> None:
         self._scheduler = scheduler
         self._deliver = deliver
         self._on_empty = on_empty
         self._baud_rate = baud_rate
         self._bits_per_byte = bits_per_byte
+        self._slice_bytes = slice_bytes
+        self._catch_up_ns = catch_up_ns
         self._queue = bytearray()
         self._slice = 0  # bytes at the head of the queue that are on the wire now
         self._origin = 0  # start of the busy period, and the bits on the wire since
@@ -52,6 +57,8 @@ class PacedLine:
     @property
     def slice_bytes(self) -> int:
         """How many bytes are handed over together at most."""
+        if self._slice_bytes is not None:
+            return self._slice_bytes
         if self._baud_rate is None:
             return 65536
         return max(1, SLICE_NS * self._baud_rate // (self._bits_per_byte * SECOND_NS))
@@ -114,4 +121,4 @@ class PacedLine:
         finally:
             self._delivering = False
         if self._queue and not self._held:
-            self._send_slice(max(self._end, self._scheduler.now() - CATCH_UP_NS))
+            self._send_slice(max(self._end, self._scheduler.now() - self._catch_up_ns))
