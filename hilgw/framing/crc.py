@@ -14,9 +14,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-import crcmod
-from crcmod import predefined
-
 from hilgw.errors import ConfigError
 
 ByteOrder = Literal["big", "little"]
@@ -54,6 +51,14 @@ ALIASES = {
     "crc-32-mpeg-2": "crc-32-mpeg",
     "crc-32-xfer": "xfer",
 }
+# name: poly, start, reversed, xor_out; those the standard library computes, so that the framings
+# used most need not load crcmod.
+_STANDARD = {
+    "crc-ccitt-false": (0x11021, 0xFFFF, False, 0),
+    "crc-aug-ccitt": (0x11021, 0x1D0F, False, 0),
+    "xmodem": (0x11021, 0, False, 0),
+    "crc-32": (0x104C11DB7, 0, True, 0xFFFFFFFF),
+}
 _CUSTOM = re.compile(r"(poly|init|rev|xorOut)=(\w+)")
 
 
@@ -87,7 +92,7 @@ class Crc:
 
 def catalogue() -> list[str]:
     """The names `named` knows, aliases included."""
-    return sorted([*(row[0] for row in predefined._crc_definitions_table), *ALIASES])
+    return sorted([*_definitions(), *ALIASES])
 
 
 @lru_cache(maxsize=64)
@@ -101,9 +106,9 @@ def named(name: str) -> Crc:
         return _custom(name)
     key = re.sub(r"[ _/]+", "-", name.strip().lower())
     key = ALIASES.get(key, key)
-    for crc_name, _, poly, rev, start, xor_out, _ in predefined._crc_definitions_table:
-        if crc_name == key:
-            return Crc(key, poly, start, rev, xor_out, _update(poly, start, rev, xor_out))
+    parameters = _STANDARD.get(key) or _definitions().get(key)
+    if parameters:
+        return Crc(key, *parameters, _update(*parameters))
     import difflib  # slow to import, and needed for mistakes alone
 
     close = difflib.get_close_matches(key, catalogue(), n=1)
@@ -126,12 +131,21 @@ def polynomial(poly: int, init: int, rev: bool, xor_out: int) -> Crc:
     return Crc(name, poly, start, rev, xor_out, _update(poly, start, rev, xor_out))
 
 
+def _definitions() -> dict[str, tuple[int, int, bool, int]]:
+    """crcmod's table as name -> poly, start, reversed, xor_out."""
+    from crcmod.predefined import _crc_definitions_table
+
+    return {row[0]: (row[2], row[4], row[3], row[5]) for row in _crc_definitions_table}
+
+
 def _update(poly: int, start: int, rev: bool, xor_out: int) -> Update:
     if (poly, rev, xor_out) == (0x11021, False, 0):
         return binascii.crc_hqx
     if (poly, rev, xor_out) == (0x104C11DB7, True, 0xFFFFFFFF):
         return zlib.crc32
-    function: Update = crcmod.mkCrcFun(poly, initCrc=start, rev=rev, xorOut=xor_out)
+    from crcmod.crcmod import mkCrcFun
+
+    function: Update = mkCrcFun(poly, initCrc=start, rev=rev, xorOut=xor_out)
     return function
 
 

@@ -61,6 +61,11 @@ def test_every_name_continues_and_has_its_residue(name: str) -> None:
         assert not natural.holds(sealed[:-1] + bytes([sealed[-1] ^ 0x10]))
 
 
+def test_the_standard_librarys_crcs_have_crcmods_parameters() -> None:
+    definitions = crc._definitions()
+    assert {name: definitions[name] for name in crc._STANDARD} == crc._STANDARD
+
+
 def test_x25_residue_is_the_good_fcs_of_rfc_1662() -> None:
     # RFC 1662 C.1: PPPGOODFCS16 is f0b8, before the final complement.
     assert crc.Checksum("x-25", "little").residue == 0xF0B8 ^ 0xFFFF

@@ -56,6 +56,12 @@ def test_only_the_framing_asked_for_is_loaded() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False", "False"]
+    for name in ("cobs-crc16", "cobs-crc32", "slip-xmodem"):
+        script = (
+            f"import sys, hilgw.framing as f; f.create('{name}'); print('crcmod' in sys.modules)"
+        )
+        run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        assert run.stdout.split() == ["False"]
 
 
 def test_c_extensions_are_reported() -> None:
