@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import NoReturn
 
-from hilgw.errors import HilgwError
+from hilgw.errors import ConfigError, HilgwError
 
 COMMANDS = {
     "run": "run a gateway (the default)",
@@ -118,8 +118,9 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except HilgwError as error:
-        text = str(error)
-        sys.stderr.write(text + "\n" if text.startswith("hilgw") else f"hilgw: {text}\n")
+        # Errors of a file begin with their place, as a compiler's: editors jump there.
+        prefix = "" if isinstance(error, ConfigError) else "hilgw: "
+        sys.stderr.write(f"{prefix}{error}\n")
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -46,7 +46,9 @@ def _payload(args: argparse.Namespace) -> bytes:
     try:
         return bytes.fromhex(args.hex.replace(":", " "))
     except ValueError:
-        raise UsageError(f"{args.hex!r} is not hex", fix="write pairs of digits: 01 ff 00") from None
+        raise UsageError(
+            f"{args.hex!r} is not hex", fix="write pairs of digits: 01 ff 00"
+        ) from None
 
 
 def run(args: argparse.Namespace) -> int:

@@ -101,7 +101,9 @@ class Terminal(Observer):
 
     def refused(self, station: str, reason: str, text: str) -> None:
         if not self._quiet and self._admit(self._troubles, "refusals"):
-            self._say(station, self._style.bad(f"refused ({reason.replace('_', ' ')})") + f" {text}")
+            self._say(
+                station, self._style.bad(f"refused ({reason.replace('_', ' ')})") + f" {text}"
+            )
 
     def notice(self, source: str, text: str) -> None:
         if self._admit(self._troubles, "notices"):

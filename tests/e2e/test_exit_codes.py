@@ -55,7 +55,7 @@ def test_3_configuration(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("version: 1\nadapters: {x: {kind: xbee, buadRate: 9600}}\n")
     done = run("--config", "x.yaml", cwd=tmp_path)
     assert done.returncode == 3
-    assert "x.yaml:2:" in done.stderr
+    assert done.stderr.startswith("x.yaml:2:")
     assert "did you mean 'baudRate'" in done.stderr
 
 
