@@ -20,7 +20,7 @@ TRUNCATED = "truncated"
 ABORTED = "aborted"  # the sender gave the frame up (HDLC)
 GARBAGE = "garbage_bytes"
 
-LONGEST_PAYLOAD = 65535
+LONGEST_PAYLOAD = 131_072  # room for a WC2EC message, whose longest packet is 65536 bytes
 
 
 class Framing(Protocol):
