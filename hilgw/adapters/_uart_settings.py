@@ -72,7 +72,8 @@ def check(settings: UartSettings, common: StationSettings) -> list[Problem]:
     try:
         framing = create(settings.framing)
     except ConfigError as error:
-        return [("framing", error.what, error.fix)]
+        is_crc = not isinstance(settings.framing, str) and "CRC" in error.what
+        return [("framing.crc" if is_crc else "framing", error.what, error.fix)]
     try:
         least = SHORTEST_GAP * byte_ns(common)
     except ConfigError:

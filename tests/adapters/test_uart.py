@@ -1,0 +1,414 @@
+"""The UART adapter without a port: bytes in, packets out, and what cannot be."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw import framing
+from hilgw.adapters.base import (
+    CannotSend,
+    Dropped,
+    Event,
+    Heard,
+    Notice,
+    Ready,
+    StationSettings,
+    Transmission,
+    line_of,
+)
+from hilgw.adapters.uart import ADAPTER
+from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.errors import ConfigError
+from hilgw.framing.cobs import CobsSettings
+from hilgw.framing.gap import GapSettings
+from hilgw.framing.length import LengthSettings
+from hilgw.framing.lines import LinesSettings
+from hilgw.medium.packet import Packet
+
+MS = 1_000_000
+CARRY_ALL = ("cobs-crc16", "cobs-crc32", "cobs", "slip", "slip-crc16", "hdlc", "length")
+
+
+def common(**fields: Any) -> StationSettings:
+    return StationSettings(**{"port": "/dev/ttyUSB0", "baudRate": 115200, "channel": 5, **fields})
+
+
+def session(spec: Any = "cobs-crc16", line: StationSettings | None = None, **fields: Any) -> Any:
+    return ADAPTER.session(ADAPTER.Settings(framing=spec, **fields), line or common())
+
+
+def opened(spec: Any = "cobs-crc16", **fields: Any) -> Any:
+    made = session(spec, **fields)
+    made.open(0)
+    return made
+
+
+def packet(data: bytes, channel: int = 5) -> Packet:
+    return Packet(data=data, channel=channel, type="serial", source="rover.tx")
+
+
+def frames(spec: Any, *payloads: bytes) -> bytes:
+    sender = framing.create(spec)
+    return b"".join(sender.encode(payload) for payload in payloads)
+
+
+def heard(events: list[Event]) -> list[bytes]:
+    return [event.data for event in events if isinstance(event, Heard)]
+
+
+def dropped(events: list[Event]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for event in events:
+        if isinstance(event, Dropped):
+            counts[event.reason] = counts.get(event.reason, 0) + event.count
+    return counts
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[a:b] for a, b in pairwise(edges)]
+
+
+# --- the port -------------------------------------------------------------------------------------
+
+
+def test_ready_at_once_and_nothing_is_sent() -> None:
+    assert session().open(7) == [Ready("cobs-crc16, 115200 8N1")]
+    line = common(parity="even", stop_bits=2, rtscts=True, baudRate=9600)
+    assert session(LinesSettings(), line).open(0) == [Ready("lines, 9600 8E2, RTS/CTS")]
+
+
+def test_gap_says_what_it_cannot() -> None:
+    ready, notice = session("gap:20ms").open(0)
+    assert isinstance(ready, Ready)
+    assert notice == Notice("packets less than 20 ms apart arrive as one")
+
+
+def test_before_and_after_the_port_nothing_passes() -> None:
+    made = session()
+    assert made.send(packet(b"x"), 0) is None
+    assert made.receive(frames("cobs-crc16", b"x"), 0) == []
+    made.open(0)
+    assert isinstance(made.send(packet(b"x"), 0), Transmission)
+    made.close()
+    assert made.send(packet(b"x"), 1) is None
+
+
+def test_a_half_frame_at_close_is_counted_and_forgotten() -> None:
+    made = opened()
+    whole = frames("cobs-crc16", b"abc")
+    assert made.receive(whole[:3], 0) == []
+    assert dropped(made.close()) == {"truncated": 1}
+    assert made.close() == []
+    made.open(1)
+    assert made.receive(whole[3:] + whole, 1) != []  # the rest of the lost one is bad
+    assert heard(made.receive(whole, 2)) == [b"abc"]
+
+
+def test_the_station_sees_channels_and_settings() -> None:
+    assert session().channels == frozenset({5})
+    assert session(mapping=ADAPTER.Settings().mapping).channels == frozenset({5})
+    with pytest.raises(ConfigError):
+        session("cobs-crc17")
+    with pytest.raises(ConfigError):
+        session(line=common(byteSize=11))
+
+
+def test_rts_serves_one_master() -> None:
+    assert line_of(common(rs485="half-duplex"))[0].rs485 == "half-duplex"
+    assert line_of(common())[0].rs485 == "none"
+    for other in ({"rtscts": True}, {"rts": False}):
+        with pytest.raises(ConfigError, match="RTS cannot serve both"):
+            line_of(common(rs485="half-duplex", **other))
+
+
+# --- from the line --------------------------------------------------------------------------------
+
+
+@given(
+    st.sampled_from(CARRY_ALL),
+    st.lists(st.binary(min_size=1, max_size=300), max_size=5),
+    st.lists(st.integers(0, 5000), max_size=8),
+)
+def test_packets_come_out_as_they_went_in_however_cut(
+    spec: str, payloads: list[bytes], places: list[int]
+) -> None:
+    sender, receiver = opened(spec), opened(spec)
+    wire = b""
+    for payload in payloads:
+        sent = sender.send(packet(payload), 0)
+        assert isinstance(sent, Transmission)
+        assert sent.token is None
+        wire += sent.data
+    events = [event for chunk in cut(wire, places) for event in receiver.receive(chunk, 1)]
+    assert events == [Heard(payload, 5) for payload in payloads]
+
+
+@given(
+    st.sampled_from(("cobs-crc16", "slip-crc16", "hdlc", "length")),
+    st.binary(max_size=400),
+    st.lists(st.integers(0, 5000), max_size=8),
+)
+def test_what_is_dropped_is_counted_the_same_however_cut(
+    spec: str, noise: bytes, places: list[int]
+) -> None:
+    wire = noise + frames(spec, b"first", b"second", b"third")
+
+    def counts(chunks: list[bytes]) -> tuple[dict[str, int], list[bytes]]:
+        made = opened(spec)
+        events = [event for chunk in chunks for event in made.receive(chunk, 0)]
+        due = made.next_deadline()
+        events += made.expire(due) if due is not None else []
+        events += made.close()
+        return dropped(events), heard(events)
+
+    whole = counts([wire])
+    assert whole == counts(cut(wire, places))
+    assert whole[1][-2:] == [b"second", b"third"]
+
+
+def test_bad_frames_are_one_event_for_each_reason() -> None:
+    good = frames("cobs-crc16", b"abcdef")
+    bad = b"\x07xbcdef\x01\x01\x00"
+    events = opened().receive(good + bad * 5 + good, 0)
+    assert heard(events) == [b"abcdef", b"abcdef"]
+    drops = [event for event in events if isinstance(event, Dropped)]
+    assert drops == [Dropped(drops[0].reason, drops[0].text, 5)]
+    assert drops[0].text.startswith("5 frames")
+
+
+def test_garbage_is_counted_in_bytes() -> None:
+    made = opened("length")
+    events = made.receive(b"?" * 37 + frames("length", b"ok"), 0)
+    assert heard(events) == [b"ok"]
+    assert dropped(events) == {"garbage_bytes": 37}
+    assert made.receive(b"!" + frames("length", b"ok"), 0)[1] == Dropped(
+        "garbage_bytes", "a byte outside any frame"
+    )
+
+
+def test_an_empty_packet_is_none() -> None:
+    assert opened("cobs-crc16").receive(frames("cobs-crc16", b"", b"a"), 0) == [
+        Dropped("empty", "a frame without data"),
+        Heard(b"a", 5),
+    ]
+
+
+def test_nothing_but_noise_gets_a_hint_once_there_is_enough() -> None:
+    made = opened()
+    hints = [
+        event
+        for at in range(20)
+        for event in made.receive(b"\x05zz\x00", at)
+        if isinstance(event, Notice)
+    ]
+    assert hints
+    assert len({hint.text for hint in hints}) == 1
+    assert all(hint.once and "check 115200 baud" in hint.text for hint in hints)
+
+    fine = opened()
+    events = fine.receive(frames("cobs-crc16", b"good") + b"\x05zz\x00" * 100, 0)
+    assert not [event for event in events if isinstance(event, Notice)]
+
+    noisy = opened("length")
+    assert any(isinstance(event, Notice) for event in noisy.receive(b"~" * 300, 0))
+
+
+def test_a_timed_framing_is_driven_by_its_deadline() -> None:
+    made = opened("gap:20ms")
+    assert made.next_deadline() is None
+    assert made.receive(b"ab", 10 * MS) == []
+    assert made.receive(b"c", 25 * MS) == []
+    due = made.next_deadline()
+    assert due == 45 * MS
+    assert made.expire(due - 1) == []
+    assert made.expire(due) == [Heard(b"abc", 5)]
+    assert made.next_deadline() is None
+
+
+def test_silence_frees_what_a_half_frame_held_up() -> None:
+    made = opened(LengthSettings(timeout_ms=100))
+    assert made.receive(b"\xaa\x55\x00\x40" + frames("length", b"behind it"), 0) == []
+    due = made.next_deadline()
+    assert due == 100 * MS
+    events = made.expire(due)
+    assert heard(events) == [b"behind it"]
+    assert dropped(events)["garbage_bytes"] == 4
+
+
+# --- to the line ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "data", "reason", "words"),
+    [
+        ("cobs-crc16", b"x" * 4097, "too_long", "at most 4096"),
+        (CobsSettings(max_payload=10), b"x" * 11, "too_long", "at most 10"),
+        ("lines", b"two\nlines", "unframable", "line terminator"),
+        ("lines-crlf", b"ends in \r", "", ""),
+        (LinesSettings(terminator="\n\n"), b"ends in \n", "unframable", "line terminator"),
+        ("cobs-crc16", b"", "empty", "at least one byte"),
+        ("slip", b"\xc0\xdb" * 2048, "", ""),
+    ],
+)
+def test_what_the_framing_cannot_carry(spec: Any, data: bytes, reason: str, words: str) -> None:
+    answer = opened(spec).send(packet(data), 0)
+    if reason:
+        assert isinstance(answer, CannotSend)
+        assert answer.reason == reason
+        assert words in answer.text
+    else:
+        assert isinstance(answer, Transmission)
+
+
+def test_only_the_line_s_channel_goes_out() -> None:
+    made = opened()
+    assert isinstance(made.send(packet(b"x", -1), 0), Transmission)
+    answer = made.send(packet(b"x", 6), 0)
+    assert isinstance(answer, CannotSend)
+    assert answer.reason == "channel"
+
+
+def test_the_sender_leaves_the_pause_of_a_gap() -> None:
+    made = opened("gap:20ms", line=common(baudRate=9600))
+    assert made.send(packet(b"x" * 96), 0) == Transmission(b"x" * 96)  # 100 ms on the line
+    assert made.next_deadline() is None  # nobody waits
+    assert made.send(packet(b"y"), 119 * MS) is None
+    assert made.next_deadline() == 120 * MS
+    assert made.send(packet(b"y"), 120 * MS - 1) is None
+    assert made.expire(120 * MS) == []
+    assert made.next_deadline() is None
+    assert made.send(packet(b"y"), 120 * MS) == Transmission(b"y")
+    made.close()
+    made.open(121 * MS)  # another port: the line is quiet
+    assert isinstance(made.send(packet(b"z"), 121 * MS), Transmission)
+
+
+# --- channels in a header -------------------------------------------------------------------------
+
+
+def by_header(spec: str = "cobs-crc16") -> Any:
+    from hilgw.adapters._uart_settings import ByHeader
+
+    return opened(spec, mapping=ByHeader())
+
+
+@given(st.integers(-1, 254), st.binary(min_size=1, max_size=50))
+def test_the_header_carries_every_channel(channel: int, data: bytes) -> None:
+    sent = by_header().send(packet(data, channel), 0)
+    assert isinstance(sent, Transmission)
+    assert by_header().receive(sent.data, 0) == [Heard(data, channel)]
+
+
+def test_headers_that_are_none() -> None:
+    made = by_header()
+    assert made.channels is None
+    for channel in (255, 256, 100_000):
+        answer = made.send(packet(b"x", channel), 0)
+        assert isinstance(answer, CannotSend)
+        assert answer.reason == "channel"
+    assert dropped(made.receive(frames("cobs-crc16", b"\x05"), 0)) == {"no_header": 1}
+
+
+# --- a line that hears itself ---------------------------------------------------------------------
+
+
+def test_the_echo_of_a_line_is_dropped_and_nothing_else() -> None:
+    made = opened(local_echo=True)
+    wire = b"".join(made.send(packet(data), 0).data for data in (b"one", b"two", b"two"))
+    others = frames("cobs-crc16", b"one", b"answer")
+    events = made.receive(wire + others, 5 * MS)
+    assert heard(events) == [b"one", b"answer"]
+    assert dropped(events) == {"own_echo": 3}
+
+
+def test_an_echo_that_does_not_come_is_not_waited_for() -> None:
+    made = opened(local_echo=True)
+    lost, came = (made.send(packet(data), 0).data for data in (b"lost", b"came"))
+    assert dropped(made.receive(came, 1)) == {"own_echo": 1}
+    assert heard(made.receive(lost, 2)) == [b"lost"]  # too late to be an echo
+    late = made.send(packet(b"late"), 0).data
+    assert heard(made.receive(late, 2_000 * MS)) == [b"late"]
+
+
+def test_without_the_setting_an_echo_is_a_packet() -> None:
+    made = opened()
+    assert heard(made.receive(made.send(packet(b"one"), 0).data, 0)) == [b"one"]
+
+
+# --- settings, limits, words ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "words"),
+    [
+        ({"framing": "cobs-crc17"}, "framing", "did you mean 'crc16'"),
+        ({"framing": "cob"}, "framing", "did you mean 'cobs'"),
+        ({"framing": CobsSettings(crc="nonsense")}, "framing.crc", "unknown CRC"),
+        ({"framing": GapSettings(gap_ms=0.1)}, "framing", "0.13 ms or more"),
+    ],
+)
+def test_what_is_wrong_with_settings_is_said_with_its_place(
+    fields: dict[str, Any], path: str, words: str
+) -> None:
+    ((where, what, fix),) = ADAPTER.check(ADAPTER.Settings(**fields), common())
+    assert where == path
+    assert words in f"{what}; {fix}"
+
+
+def test_settings_that_fit() -> None:
+    for name in framing.SHORT_NAMES:
+        assert ADAPTER.check(ADAPTER.Settings(framing=name), common()) == []
+    wrong_line = common(byteSize=12)
+    assert ADAPTER.check(ADAPTER.Settings(framing="gap:20ms"), wrong_line) == []
+
+
+def test_every_field_of_webots_is_in_the_table() -> None:
+    said = ", ".join(row.field for row in ADAPTER.limits.mapping)
+    place = {"sampling_period_ms", "translation", "rotation"}  # of the device on its robot
+    for fields in (EmitterFields, ReceiverFields):
+        names = {field.name for field in dataclasses.fields(fields)} - place
+        assert not [name for name in names if name not in said]
+    assert {row.maps for row in ADAPTER.limits.mapping} == {"exact", "approximate", "cannot"}
+
+
+def test_the_stand_in_has_the_same_line() -> None:
+    line = common(parity="even", rtscts=True, baudRate=9600)
+    settings = ADAPTER.Settings(framing="hdlc", mock={"mode": "flood", "baudRate": 19200})
+    spec = ADAPTER.mock(settings, line)
+    assert spec.name == "uart_node"
+    assert spec.parameters == {
+        "baudRate": 19200,
+        "byteSize": 11,
+        "rtscts": True,
+        "mode": "flood",
+        "framing": {
+            "framing": "hdlc",
+            "crc": "poly=0x11021,init=0xffff,rev=true,xorOut=0xffff",
+            "control_map": 0,
+            "max_payload": 4096,
+        },
+    }
+
+
+@given(st.sampled_from(framing.SHORT_NAMES), st.binary(max_size=60))
+def test_describe_never_fails_and_changes_nothing(spec: str, data: bytes) -> None:
+    made = opened(spec)
+    words = made.describe(data)
+    assert words.startswith(f"{spec}: ")
+    assert made.close() == []
+
+
+def test_describe_in_words() -> None:
+    made = opened()
+    wire = frames("cobs-crc16", b"hi")
+    assert made.describe(wire) == "cobs-crc16: packet of 2 B: b'hi'"
+    assert made.describe(wire[:3]) == "cobs-crc16: 1 x cut short"
+    assert made.describe(b"\0") == "cobs-crc16: 1 B, no packet"
+    assert "wrong CRC" in made.describe(bytes([wire[0], wire[1] ^ 1, *wire[2:]]))

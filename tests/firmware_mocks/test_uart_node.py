@@ -1,0 +1,508 @@
+"""The microcontroller in mock time: what it reads, says, loses and forgets."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_mocks.air import Air
+from firmware_mocks.uart_node import PARAMETERS, create
+from firmware_mocks.uart_node.crc import NAMED, crc_of
+from firmware_mocks.uart_node.named import framing_of
+from hilgw import framing
+from hilgw.adapters.base import Heard, StationSettings, Transmission
+from hilgw.adapters.uart import ADAPTER
+from hilgw.framing.crc import named
+from hilgw.framing.gap import GapSettings
+from hilgw.framing.length import LengthSettings
+from hilgw.framing.lines import LinesSettings
+from hilgw.framing.slip import SlipSettings
+from hilgw.medium.packet import Packet
+
+MS = 1_000_000
+S = 1000 * MS
+
+
+class Bench:
+    """A node on the bench: bytes go in at a time, what comes out is kept with its time."""
+
+    def __init__(self, seed: int = 0, **parameters: Any) -> None:
+        self.node = create("mcu", Air(seed=seed), parameters)
+        self.now = 0
+        self.said: list[tuple[int, bytes]] = []
+        self.run(0)
+
+    def run(self, until: int) -> None:
+        while (due := self.node.next_deadline()) is not None and due <= until:
+            self._step(max(due, self.now))
+        self._step(until)
+
+    def _step(self, now: int) -> None:
+        self.now = now
+        self.node.advance(now)
+        if data := self.node.take(now):
+            self.said.append((now, data))
+
+    def put(self, data: bytes, at: int | None = None) -> None:
+        if at is not None:
+            self.run(at)
+        self.node.receive(data, self.now)
+        self.run(self.now)
+
+    @property
+    def out(self) -> bytes:
+        return b"".join(data for _, data in self.said)
+
+
+def frames(spec: Any, *packets: bytes) -> bytes:
+    sender = framing.create(spec)
+    return b"".join(sender.encode(packet) for packet in packets)
+
+
+def packets(spec: Any, data: bytes) -> list[bytes]:
+    receiver = framing.create(spec)
+    found = receiver.feed(data)
+    due = receiver.next_deadline()
+    return found + (receiver.expire(due) if due is not None else [])
+
+
+# --- framings: this reading against the gateway's -------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*NAMED, "poly=0x18005,init=0xFFFF,rev=true,xorOut=0xFFFF"])
+@given(data=st.binary(max_size=80))
+def test_crcs_are_those_of_the_gateway(name: str, data: bytes) -> None:
+    crc = crc_of(name)
+    assert (crc is None) == (name == "none")
+    if crc is not None:
+        assert crc.of(data) == named(name).compute(data)
+
+
+def test_crcs_of_the_usual_nine_characters() -> None:
+    sums = {"crc16": 0x29B1, "xmodem": 0x31C3, "x-25": 0x906E, "modbus": 0x4B37}
+    for name, value in {**sums, "crc32": 0xCBF43926}.items():
+        crc = crc_of(name)
+        assert crc is not None
+        assert crc.of(b"123456789") == value
+    for name in ("crc17", "poly=5", "poly=0x1021", "init=3"):
+        with pytest.raises(ValueError, match=r"CRC|degree"):
+            crc_of(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "wire"),
+    [
+        ("cobs-crc16", "02 48 05 7E C0 9D 85 00"),
+        ("slip-crc16", "C0 48 00 7E DB DC 9D 85 C0"),
+        ("hdlc", "7E 48 00 7D 5E C0 69 A3 7E"),
+        ("length", "AA 55 00 04 48 00 7E C0 9E 53"),
+        ("lines", "48 00 7E C0 0A"),
+        ("lines-crlf", "48 00 7E C0 0D 0A"),
+        ("gap:20ms", "48 00 7E C0"),
+        ("raw", "48 00 7E C0"),
+    ],
+)
+def test_frames_as_documented(name: str, wire: str) -> None:
+    assert framing_of(name).encode(bytes.fromhex("48 00 7E C0")) == bytes.fromhex(wire)
+
+
+VARIANTS = [
+    *framing.SHORT_NAMES,
+    "cobs-modbus",
+    "slip-x-25",
+    LinesSettings(terminator=";;"),
+    SlipSettings(crc="crc-32c", crc_order="little", leading_end=False),
+    LengthSettings(sync="7F", length_bytes=1, length_counts="frame", crc_from="sync"),
+    LengthSettings(length_order="little", length_counts="payload+crc", crc="kermit"),
+    LengthSettings(crc="none", max_payload=64),
+]
+
+
+@pytest.mark.parametrize("spec", VARIANTS, ids=str)
+@given(data=st.binary(min_size=1, max_size=300), cut=st.integers(0, 700))
+def test_the_adapter_and_its_stand_in_understand_each_other(
+    spec: Any, data: bytes, cut: int
+) -> None:
+    """There and back through both readings: the packet, or refused by the one that sends."""
+    common = StationSettings(port="x", baudRate=115200, channel=5)
+    settings = ADAPTER.Settings(framing=spec, mock={"mode": "echo"})
+    session = ADAPTER.session(settings, common)
+    session.open(0)
+    bench = Bench(**ADAPTER.mock(settings, common).parameters)
+    sent = session.send(Packet(data=data, channel=5, type="serial", source="tx"), 0)
+    if not isinstance(sent, Transmission):
+        return
+    for chunk in (sent.data[:cut], sent.data[cut:]):
+        if chunk:
+            bench.put(chunk)
+    bench.run(bench.now + S)
+    assert bench.node.bad == 0
+    events = session.receive(bench.out, 0)
+    due = session.next_deadline()
+    events += session.expire(due) if due is not None else []
+    assert events == [Heard(data, 5)]
+
+
+@pytest.mark.parametrize("spec", ["cobs-crc16", "slip-crc16", "hdlc", "length", "length-crc32"])
+@given(noise=st.binary(max_size=300))
+def test_it_finds_its_way_back_after_noise(spec: str, noise: bytes) -> None:
+    bench = Bench(framing=spec)
+    bench.put(noise)
+    bench.run(S)  # a length frame begun in the noise is given up
+    bench.said.clear()
+    bench.put(frames(spec, b"may be glued to the noise", b"one", b"two"))
+    bench.run(2 * S)
+    assert packets(spec, bench.out)[-2:] == [b"one", b"two"]
+
+
+def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
+    for spec in ("cobs-crc16", "lines", "slip"):
+        bench = Bench(framing=spec)
+        for _ in range(50):
+            bench.put(b"x" * 1000)
+        assert len(bench.node.does.framing._buffer) < 10_000
+        bench.put(framing_of(spec).idle + frames(spec, b"after"))
+        assert packets(spec, bench.out) == [b"after"]
+        assert bench.node.bad == 1
+    bench = Bench(framing="gap:20ms")
+    for at in range(50):
+        bench.put(b"x" * 1000, at * MS)
+    assert len(bench.node.does.framing._buffer) < 10_000
+    bench.put(b"short", S)
+    bench.run(2 * S)
+    assert bench.out == b"short"
+
+
+def test_a_gap_is_measured_on_the_wire_not_between_deliveries() -> None:
+    spec = GapSettings(gap_ms=5)
+    byte_ns = 10 * S // 9600
+    bench = Bench(framing={"framing": "gap", "gap_ms": spec.gap_ms}, baudRate=9600)
+    bench.put(b"abcdefgh", 8 * byte_ns)
+    bench.put(b"ijklmnop", 16 * byte_ns)  # handed over 8.3 ms later, without a pause before it
+    bench.put(b"qr", 18 * byte_ns + 6 * MS)
+    bench.run(S)
+    assert [data for _, data in bench.said] == [b"abcdefghijklmnop", b"qr"]
+    assert bench.said[1][0] - bench.said[0][0] >= 16 * byte_ns + 5 * MS  # it pauses too
+
+
+# --- what it does with a packet -------------------------------------------------------------------
+
+
+def test_echo_answer_silent() -> None:
+    every = bytes(range(256))
+    for mode, wanted in (("echo", every), ("answer", None), ("silent", None), ("", every)):
+        bench = Bench(mode=mode)
+        bench.put(frames("cobs-crc16", every))
+        assert packets("cobs-crc16", bench.out) == ([wanted] if wanted else [])
+        assert bench.node.heard == 1
+
+
+def test_replies_by_beginning() -> None:
+    for replies in ({"ping": "pong", "\\x01": "\\xff\\r"}, 'ping:pong, "\\x01":"\\xff\\r"'):
+        bench = Bench(replies=replies)
+        assert bench.node.does.mode == "answer"
+        bench.put(frames("cobs-crc16", b"ping 7", b"nothing", b"\x01x", b"pin"))
+        assert packets("cobs-crc16", bench.out) == [b"pong 7", b"\xff\rx"]
+        assert (bench.node.heard, bench.node.sent) == (4, 2)
+
+
+def test_an_answer_takes_its_time() -> None:
+    bench = Bench(delay_ms=30)
+    bench.put(frames("cobs-crc16", b"x"), 5 * MS)
+    bench.run(35 * MS - 1)
+    assert not bench.said
+    bench.run(S)
+    assert [at for at, _ in bench.said] == [35 * MS]
+
+
+def test_an_answer_the_framing_cannot_say_is_not_said() -> None:
+    bench = Bench(framing="lines", replies={"ping": "two\nlines"})
+    bench.put(b"ping\n")
+    assert (bench.out, bench.node.sent) == (b"", 0)
+
+
+# --- floods and noise -----------------------------------------------------------------------------
+
+
+def test_a_flood_at_a_rate() -> None:
+    bench = Bench(mode="flood", rate=100, size=10)
+    bench.run(S - 1)
+    texts = packets("cobs-crc16", bench.out)
+    assert texts == [f"{n:06d} abc".encode() for n in range(1, 101)]
+    assert [at for at, _ in bench.said] == [n * 10 * MS for n in range(100)]
+
+
+def test_a_flood_as_fast_as_the_line() -> None:
+    bench = Bench(mode="flood", baudRate=9600, size=12)
+    bench.run(10 * S)
+    frame = len(frames("cobs-crc16", b"x" * 12))
+    assert abs(len(bench.out) - 9600) <= 2 * frame  # 960 bytes/s, one frame ahead at most
+    line_free = 0
+    for at, data in bench.said:  # never more than it can hold, and never a pause
+        assert at <= max(line_free, 0)
+        line_free = max(line_free, at) + len(data) * 10 * S // 9600
+        assert line_free - at <= 5 * MS + frame * 10 * S // 9600 + len(data) * 10 * S // 9600
+
+
+def test_a_flood_that_is_asked_for_and_ends() -> None:
+    bench = Bench(flood_on="go", count=30, size=8)
+    bench.run(S)
+    assert bench.out == b""
+    bench.put(frames("cobs-crc16", b"go"))
+    bench.run(2 * S)
+    assert packets("cobs-crc16", bench.out) == [f"{n:06d} a".encode() for n in range(1, 31)]
+    bench.put(frames("cobs-crc16", b"go"))
+    bench.run(3 * S)
+    assert len(packets("cobs-crc16", bench.out)) == 60
+    assert bench.node.next_deadline() is None
+
+
+def test_a_flood_whose_packets_cannot_be_framed_ends() -> None:
+    bench = Bench(mode="flood", framing={"framing": "lines", "terminator": "a"})
+    bench.run(S)
+    assert bench.out == b""
+
+
+def test_noise_fills_the_line_and_can_be_repeated() -> None:
+    first, second, other = (Bench(seed=seed, mode="noise", baudRate=9600) for seed in (1, 1, 2))
+    for bench in (first, second, other):
+        bench.run(S)
+    assert 950 <= len(first.out) <= 970
+    assert first.out == second.out != other.out
+    assert len(set(first.out)) > 200
+
+
+# --- stalls and overruns --------------------------------------------------------------------------
+
+
+def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
+    frame = frames("cobs-crc16", b"12345")
+    bench = Bench(stall_on="hold", stall_ms=100, buffer=5 * len(frame) + 3)
+    bench.put(frames("cobs-crc16", b"hold"))
+    for at in range(8):
+        bench.put(frame, at * MS)
+    assert bench.out == b""
+    assert bench.node.overrun == 3 * len(frame) - 3
+    bench.run(100 * MS)
+    assert packets("cobs-crc16", bench.out) == [b"12345"] * 5
+    bench.put(frame * 2, 200 * MS)  # the first is glued to the piece that was kept of the sixth
+    assert packets("cobs-crc16", bench.out) == [b"12345"] * 6
+    assert bench.node.bad == 1
+
+
+def test_packets_behind_the_one_that_stalls_wait_too() -> None:
+    bench = Bench(stall_on="hold", stall_ms=50)
+    bench.put(frames("cobs-crc16", b"a", b"hold", b"b", b"c"))
+    assert packets("cobs-crc16", bench.out) == [b"a"]
+    bench.put(frames("cobs-crc16", b"d"), 10 * MS)
+    bench.run(60 * MS)
+    assert packets("cobs-crc16", bench.out) == [b"a", b"b", b"c", b"d"]
+
+
+def test_a_stall_for_good() -> None:
+    both: tuple[dict[str, Any], ...] = ({"mode": "stall"}, {"stall_on": "x"})
+    for parameters in both:
+        bench = Bench(buffer=100, **parameters)
+        bench.put(frames("cobs-crc16", b"x"))
+        for at in range(100):
+            bench.put(b"y" * 50, at * MS)
+        bench.run(3600 * S)
+        assert bench.out == b""
+        assert bench.node.overrun >= 4900
+        assert bench.node.next_deadline() is None
+
+
+def test_a_stalled_flood_goes_on_where_it_stopped() -> None:
+    bench = Bench(mode="flood", rate=1000, stall_on="hold", stall_ms=100)
+    bench.run(49 * MS)
+    bench.put(frames("cobs-crc16", b"hold"))
+    before = len(bench.said)
+    bench.run(140 * MS)
+    assert len(bench.said) == before
+    bench.run(S)
+    numbers = [int(text[:6]) for text in packets("cobs-crc16", bench.out)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) > 500
+
+
+def test_flow_control_holds_the_client_before_anything_is_lost() -> None:
+    with_it = Bench(mode="stall", buffer=100, rtscts=1)
+    without = Bench(mode="stall", buffer=100)
+    for bench in (with_it, without):
+        bench.put(b"x" * 50)
+        assert bench.node.clear_to_send
+        bench.put(b"x")
+    assert not with_it.node.clear_to_send
+    assert without.node.clear_to_send
+    assert with_it.node.overrun == 0
+    with_it.node.reset(S)
+    assert with_it.node.clear_to_send
+
+
+def test_a_full_transmit_buffer_holds_up_its_reading() -> None:
+    """The answers are eight times as long as the questions: the line out is the bottleneck."""
+    bench = Bench(replies={"ask": "x" * 400}, baudRate=9600, buffer=300)
+    question = frames("cobs-crc16", b"ask")
+    for n in range(200):
+        bench.put(question, n * 10 * MS)
+        assert bench.node.uart.held(bench.now) <= 4096 + 2 * 410
+    assert bench.node.overrun > 0
+    bench.run(60 * S)
+    answers = packets("cobs-crc16", bench.out)
+    assert set(answers) == {b"x" * 400}
+    assert len(answers) == bench.node.heard == bench.node.sent
+    assert bench.node.heard + bench.node.overrun // len(question) >= 195
+
+
+# --- reboots --------------------------------------------------------------------------------------
+
+BANNER = b"\r\nboot v1\r\n"
+
+
+def rebooting(**parameters: Any) -> Bench:
+    return Bench(banner="\\r\\nboot v1\\r\\n", boot_ms=20, **parameters)
+
+
+def test_a_reboot_in_the_middle_of_an_answer() -> None:
+    bench = rebooting(reboot_on="reset")
+    answer = frames("cobs-crc16", b"reset now")
+    bench.put(frames("cobs-crc16", b"before"))
+    bench.put(frames("cobs-crc16", b"reset now", b"lost with the rest"), S)
+    cut = answer[: len(answer) // 2]
+    assert bench.out == frames("cobs-crc16", b"before") + cut + BANNER + b"\0"
+    bench.put(frames("cobs-crc16", b"too early"), S + 20 * MS - 1)
+    assert bench.node.deaf == len(frames("cobs-crc16", b"too early"))
+    bench.put(frames("cobs-crc16", b"after"), S + 20 * MS)
+    assert packets("cobs-crc16", bench.out) == [b"before", b"after"]
+    assert bench.node.boots == 1
+
+
+@pytest.mark.parametrize("spec", ["cobs-crc16", "slip-crc16", "hdlc", "length"])
+def test_reboots_by_itself_cost_the_frame_under_way_and_no_other(spec: str) -> None:
+    bench = rebooting(mode="flood", framing=spec, rate=50, reboot_every_ms=500)
+    bench.run(5 * S)
+    assert bench.out.count(BANNER) == bench.node.boots >= 4
+    numbers = [int(text[:6]) for text in packets(spec, bench.out)]
+    lives: list[list[int]] = [[]]
+    for last, number in pairwise([0, *numbers]):
+        if number <= last:
+            lives.append([])
+        lives[-1].append(number)
+    assert [life == list(range(1, len(life) + 1)) for life in lives] == [True] * len(lives)
+    assert len(numbers) == bench.node.sent
+    assert len(lives) >= bench.node.boots
+
+
+def test_at_first_there_is_no_banner_and_power_brings_one() -> None:
+    bench = rebooting()
+    assert bench.out == b""
+    bench.node.switch_off()
+    bench.run(S)
+    bench.put(frames("cobs-crc16", b"nobody is in"))
+    assert bench.out == b""
+    bench.node.reset(bench.now)
+    bench.run(bench.now + 20 * MS)
+    bench.put(frames("cobs-crc16", b"hello"))
+    assert bench.out == BANNER + b"\0" + frames("cobs-crc16", b"hello")
+
+
+# --- the wrong rate -------------------------------------------------------------------------------
+
+
+def test_at_the_wrong_rate_both_ways_are_noise() -> None:
+    asked = frames("cobs-crc16", b"ping 1")
+
+    def answer(host_baud: int | None, seed: int = 1) -> bytes:
+        bench = Bench(seed=seed, baudRate=115200)
+        bench.node.host_baud = host_baud
+        for at in range(20):
+            bench.put(asked, at * MS)
+        return bench.out
+
+    assert answer(115200) == answer(None) == answer(117_000) == asked * 20
+    wrong = answer(9600)
+    assert len(wrong) == len(asked) * 20
+    assert packets("cobs-crc16", wrong) == []
+    assert wrong == answer(9600) != answer(9600, seed=2)
+
+
+def test_a_flood_at_the_wrong_rate_is_noise() -> None:
+    bench = Bench(mode="flood", rate=100)
+    bench.node.host_baud = 57600
+    bench.said.clear()
+    bench.run(S)
+    assert bench.out
+    assert packets("cobs-crc16", bench.out) == []
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("mod", "echo", "no such parameter"),
+        ("mode", "ecko", "one of echo, answer"),
+        ("framing", "cobs-crc17", "CRC"),
+        ("framing", "cob", "one of cobs-crc16"),
+        ("framing", "gap:soon", "no pause"),
+        ("framing", "raw-x", "unknown"),
+        ("framing", {"framing": "length", "sync": 7}, "no settings of length"),
+        ("framing", 7, ""),
+        ("baudRate", "fast", "no number from 50"),
+        ("baudRate", "9600.5", "no whole number"),
+        ("byteSize", 8, "from 9 to 12"),
+        ("rate", -1, "no number from 0"),
+        ("rate", "nan", "no number"),
+        ("size", 0, "from 1"),
+        ("count", "many", "no number"),
+        ("stall_ms", -5, "no number"),
+        ("buffer", 0, "from 1"),
+        ("rtscts", "maybe", "neither 1 nor 0"),
+        ("banner", "\\xzz", ""),
+        ("replies", 5, ""),
+    ],
+)
+def test_parameters_that_do_not_fit_are_named(name: str, value: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name}: .*{words}"):
+        create("mcu", Air(), {name: value})
+
+
+def test_parameters_as_text_and_as_values_are_the_same() -> None:
+    as_text = {"rate": "50", "rtscts": "true", "byteSize": "11", "stall_ms": "2.5"}
+    as_values = {"rate": 50, "rtscts": True, "byteSize": 11, "stall_ms": 2.5}
+    one, other = (create("mcu", Air(), values).does for values in (as_text, as_values))
+    for name in ("rate", "rtscts", "bits_per_byte", "stall_ns"):
+        assert getattr(one, name) == getattr(other, name)
+    assert one.stall_ns == 2_500_000
+
+
+def test_set_takes_effect_and_refuses_without_a_change() -> None:
+    bench = Bench()
+    bench.put(b"\x03h")
+    bench.node.set("baudRate", "9600")
+    assert bench.node.baud_rate == 9600
+    bench.node.set("replies", "hi:ho")
+    for name, value in (("baudRate", "1"), ("seed", "3"), ("nothing", "1")):
+        with pytest.raises(ValueError, match=name):
+            bench.node.set(name, value)
+    assert bench.node.baud_rate == 9600
+    assert bench.node.does.mode == "answer"
+    bench.put(frames("cobs-crc16", b"glued", b"hi"))  # the half frame was not forgotten
+    assert bench.node.bad == 1
+    assert packets("cobs-crc16", bench.out) == [b"ho"]
+
+
+def test_every_parameter_is_described() -> None:
+    node = create("mcu", Air(), {"replies": "ping:pong"})
+    assert node.describe() == (
+        "microcontroller, mode answer, cobs-crc16, 115200 baud, answers 'ping'"
+    )
+    assert all(PARAMETERS.values())
+    for name in PARAMETERS:
+        if name not in ("seed", "mode", "replies", "framing", "rtscts"):
+            node.set(name, "100" if name not in ("byteSize",) else "10")
