@@ -45,7 +45,7 @@ setup() { # extras
     want_compiler
     say "setting up .venv (once; takes about a minute)"
     [ -x .venv/bin/python ] && .venv/bin/python -c pass 2>/dev/null || python3 -m venv --clear .venv
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".$1" || {
+    .venv/bin/python -m pip install -qq --disable-pip-version-check -e ".$1" || {
         say "the set-up failed; see above. Is the package index reachable?"
         exit 1
     }

@@ -20,9 +20,7 @@ class BeaconSettings:
         "name of the robot's Receiver device to listen on", None, refers="receiver"
     )
     period_ms: int = setting("one packet each", 1000, ge=1, le=86_400_000, unit="ms")
-    payload: str = setting(
-        "what to send, as UTF-8; {n} is the packet's number, from 1", "ping {n}"
-    )
+    payload: str = setting("what to send, as UTF-8; {n} is the packet's number, from 1", "ping {n}")
 
 
 def _template_error(payload: str) -> str | None:
