@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -57,7 +56,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("a: \ufeff1".encode(), "f:1:4: character U+FEFF does not belong"),
         ("a: 1".encode("utf-16"), "f: is UTF-16 or UTF-32 text; save it as UTF-8 text"),
         ("a: 1".encode("utf-32"), "f: is UTF-16 or UTF-32 text; save it as UTF-8 text"),
-        (os.urandom(64) + b"\0", "f:"),
+        (bytes(range(255, 127, -1)) + b"\0", "f:"),
         (b"\x7fELF\x02\x01\x01\0", "f:1:1: character U+007F does not belong"),
     ],
 )
