@@ -50,13 +50,18 @@ def test_it_talks_with_the_simulated_robot_both_ways(tmp_path: Path) -> None:
 def test_what_two_of_our_modules_hear_reaches_the_robot_once(tmp_path: Path) -> None:
     config = with_a_second_module(tmp_path)
     gateway = Gateway(tmp_path, ["--config", config, "-v", "--report", "out.json"])
+
+    def heard_by_robot() -> int:
+        return gateway.text().count('rover.rx     delivered "\\x00\\x03\\x06')
+
     try:
         talk(gateway, tmp_path)
         wait_until(lambda: "refused (duplicate)" in gateway.text())
+        wait_until(lambda: heard_by_robot() > 0, what="the robot's sampling grid")
         report = finish(gateway, tmp_path)
     finally:
         gateway.stop()
     stations = report["stations"]
     dropped = [stations[name]["dropped"].get("duplicate", 0) for name in ("xbee0", "xbee1")]
     assert sum(dropped) == 1
-    assert gateway.text().count('rover.rx     delivered "\\x00\\x03\\x06') == 1
+    assert heard_by_robot() == 1
