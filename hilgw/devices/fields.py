@@ -119,6 +119,12 @@ def normalise(given: Fields) -> tuple[Fields, list[str]]:
             where="channel",
             fix="add it there, or leave allowedChannels empty to allow all",
         )
+    if not any(given.rotation[:3]):
+        raise ConfigError(
+            f"rotation {list(given.rotation)} has no axis",
+            where="rotation",
+            fix="e.g. [0, 0, 1, 0]",
+        )
     if isinstance(given, ReceiverFields):
         return given, []
     return _normalise_emitter(given)

@@ -44,6 +44,8 @@ def test_defaults_are_webots() -> None:
         ({"byteSize": 7}, "byteSize"),
         ({"bufferSize": -2}, "bufferSize"),
         ({"allowedChannels": (0, -2)}, "allowedChannels"),
+        ({"rotation": (0.0, 0.0, 0.0, 1.0)}, "rotation"),
+        ({"translation": (0.0, math.nan, 0.0)}, "translation"),
         ({"channel": 2, "allowedChannels": (0, 1)}, "channel"),
         ({"channel": -1, "allowedChannels": (0, 1)}, "channel"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 from hypothesis import given
@@ -102,6 +103,71 @@ def test_order_is_kept_and_packets_stay_whole(
     offered = [identify(size, index) for index, (_, size) in enumerate(sends)]
     remaining = iter(offered)
     assert all(any(data == packet for packet in remaining) for data in left)
+
+
+def webots_steps(baud: int, plan: list[tuple[int, list[int]]], number: type) -> list[int]:
+    """In which step each packet leaves by Webots' rule, in exact or floating-point numbers.
+
+    plan: for each step its length in ms and the sizes sent before it.
+    """
+    rate, credit = number(baud) / 8 / 1000, number(0)
+    queue: list[int] = []
+    left = []
+    for step, (ms, sizes) in enumerate(plan):
+        for size in sizes:
+            if not queue:
+                credit = number(0)
+            queue.append(size)
+        if queue:
+            credit += rate * ms
+        while queue and queue[0] <= credit:
+            credit -= queue.pop(0)
+            left.append(step)
+    return left
+
+
+def our_steps(baud: int, plan: list[tuple[int, list[int]]]) -> list[int]:
+    emitter, now = Emitter(EmitterFields(baudRate=baud)), 0
+    left: list[int] = []
+    for step, (ms, sizes) in enumerate(plan):
+        for size in sizes:
+            assert emitter.send(bytes(size), now)
+        now += ms * MS
+        left.extend(step for _ in emitter.departures(now))
+    return left
+
+
+@given(
+    st.sampled_from([300, 9600, 57_600, 999_983]),
+    st.lists(
+        st.tuples(st.sampled_from([1, 8, 16, 32]), st.lists(st.integers(1, 300), max_size=4)),
+        max_size=30,
+    ),
+)
+def test_stepped_use_is_webots_rule_in_exact_numbers(
+    baud: int, plan: list[tuple[int, list[int]]]
+) -> None:
+    assert our_steps(baud, plan) == webots_steps(baud, plan, Fraction)
+
+
+def test_webots_floating_point_credit_differs_by_a_step_and_seldom() -> None:
+    random = Random(1)
+    packets = differing = 0
+    for _ in range(300):
+        baud = random.choice([9600, 19_200, 57_600, 115_200])
+        plan = [
+            (
+                random.choice([8, 16, 32]),
+                [random.randint(1, 60) for _ in range(random.randint(0, 3))],
+            )
+            for _ in range(50)
+        ]
+        ours, theirs = our_steps(baud, plan), webots_steps(baud, plan, float)
+        assert all(abs(a - b) <= 1 for a, b in zip(ours, theirs, strict=False))
+        differing += sum(a != b for a, b in zip(ours, theirs, strict=False))
+        packets += len(ours)
+    assert packets > 10_000
+    assert 0 < differing < packets / 100
 
 
 def test_no_drift_however_long_it_runs() -> None:
