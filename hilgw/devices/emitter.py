@@ -13,7 +13,14 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hilgw.devices.fields import BROADCAST, CAP_BYTES, UNLIMITED, EmitterFields, normalise
+from hilgw.devices.fields import (
+    BROADCAST,
+    CAP_BYTES,
+    CAP_PACKETS,
+    UNLIMITED,
+    EmitterFields,
+    normalise,
+)
 
 _NS_PER_S = 1_000_000_000
 _NEVER = 1 << 64
@@ -83,7 +90,7 @@ class Emitter:
         limit = self.fields.bufferSize
         if limit != UNLIMITED and size > limit - self._used:
             return _FULL
-        if size > CAP_BYTES - self.queued_bytes:
+        if size > CAP_BYTES - self.queued_bytes or self.queued >= CAP_PACKETS:
             return _CAP
         leaves = self._reserve_line(size, now)
         self._waiting.append(Departure(bytes(data), self._channel, self._range, now, leaves))

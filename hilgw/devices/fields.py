@@ -19,6 +19,8 @@ BROADCAST = -1
 UNLIMITED = -1
 CAP_BYTES = 16 * 1024 * 1024
 """Webots' "unlimited" buffers end here: no queue holds more bytes than this."""
+CAP_PACKETS = 1 << 20
+"""Nor more packets: a million of one byte are far larger in memory than their bytes."""
 
 DEFAULT_STEP_MS = 32
 

@@ -16,6 +16,7 @@ from typing import Generic, Protocol, TypeVar
 from hilgw.devices.fields import (
     BROADCAST,
     CAP_BYTES,
+    CAP_PACKETS,
     DEFAULT_STEP_MS,
     UNLIMITED,
     ReceiverFields,
@@ -57,7 +58,7 @@ C = TypeVar("C", bound=ReceivedCopy)
 class Sampled(Generic[C]):
     """What one sample did: copies that became readable, and copies the buffer had no room for.
 
-    `reasons` runs beside `refused`: "overflow", or "cap" where bufferSize is unlimited.
+    `reasons` runs beside `refused`: "overflow".
     """
 
     readable: tuple[C, ...] = ()
@@ -114,7 +115,7 @@ class Receiver(Generic[C]):
         if not self.enabled:
             return "disabled"
         size = len(copy.packet.data)
-        if size > CAP_BYTES - self.queued_bytes:
+        if size > CAP_BYTES - self.queued_bytes or self.queued >= CAP_PACKETS:
             return "cap"
         self._held.append((now, copy))
         self._held_bytes += size
@@ -270,11 +271,9 @@ class Receiver(Generic[C]):
 
     def _admit(self, copy: C) -> str:
         size = len(copy.packet.data)
-        limit = self.fields.bufferSize
+        limit = self.fields.bufferSize  # the cap was kept when it came in
         if limit != UNLIMITED and size > limit - self._used:
             return "overflow"
-        if size > CAP_BYTES - self._used:
-            return "cap"
         self._queue.append(copy)
         self._used += size
         return ""

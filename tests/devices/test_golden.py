@@ -12,7 +12,9 @@ Knowingly different from Webots, and why:
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -298,6 +300,12 @@ def test_emitter(case: str) -> None:
 def test_receiver(case: str) -> None:
     fields, script = RECEIVER_CASES[case]
     play(ReceiverBench(**fields), script)
+
+
+def test_the_semantics_page_names_every_case() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text()
+    named = set(re.findall(r"\b[EBR]\d+\b", page))
+    assert named == {name.split()[0] for name in (*EMITTER_CASES, *RECEIVER_CASES)}
 
 
 @pytest.mark.parametrize("case", [name for name in EMITTER_CASES if name.startswith("B")])

@@ -7,6 +7,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -205,6 +206,12 @@ def test_the_cap_has_its_own_reason() -> None:
         emitter = Emitter(EmitterFields(bufferSize=size, baudRate=0))
         assert emitter.send(bytes(CAP_BYTES), 0)
         assert emitter.send(b"x", 0).reason == "cap"
+
+
+def test_a_million_tiny_packets_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hilgw.devices.emitter.CAP_PACKETS", 3)
+    emitter = Emitter(EmitterFields(baudRate=0))
+    assert [emitter.send(b"x", 0).reason for _ in range(4)] == ["", "", "", "cap"]
 
 
 def test_the_cap_counts_what_left_and_nobody_collected() -> None:
