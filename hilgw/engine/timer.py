@@ -85,6 +85,8 @@ class Timer:
 
     def _forget(self) -> None:
         """A deadline was cancelled: it leaves the heap later, with many others at once."""
+        if self._closed:
+            return
         self._cancelled += 1
         heap = self._heap
         if _COMPACT_FROM < self._cancelled > len(heap) // 2 and not self._firing:
@@ -115,9 +117,10 @@ class Timer:
 
     def _run(self, deadline: Deadline) -> None:
         callback = deadline.callback
+        if self._closed:
+            return
         if callback is None:
-            if not self._closed:
-                self._cancelled -= 1
+            self._cancelled -= 1
             return
         deadline.callback = None
         try:

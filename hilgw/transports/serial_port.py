@@ -1,18 +1,19 @@
-"""The doorway to the serial library: opening, configuring, and the library's errors in our words.
+"""The doorway to the serial library: opening, configuring, and which ports there are.
 
 No other file imports serial or serial_asyncio. pyserial opens and configures every port, in a
-thread, because both can block. Where descriptors can be watched the bytes then move over
-`FdStream`; elsewhere, or when asked, by pyserial-asyncio.
+thread, because both can block. The bytes then move over the descriptor; by pyserial-asyncio where
+descriptors cannot be watched, or when asked; by threads where there is no descriptor.
 """
 
 from __future__ import annotations
 
-import errno
+import asyncio
 import functools
 import os
 import re
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import serial
@@ -20,17 +21,25 @@ import serial
 from hilgw.errors import PortError
 from hilgw.transports import threads
 from hilgw.transports.base import LineSettings, Scheduler, Transport
+from hilgw.transports.open_errors import held_by, port_error
+from hilgw.transports.serial_cares import (
+    BoundedQueue,
+    ModemLinesLeftAlone,
+    NeverBlocks,
+    WaitsForRoom,
+    host_and_port,
+    kind_of,
+    unsupported,
+    what_a_pty_carries,
+)
 
 OPEN_DEADLINE_S = 10.0
-# select(), which pyserial uses, cannot watch descriptors from here on; far more ports than a
-# gateway has are open then, or something leaks.
+READ_LIMIT_BYTES = 65536
+READ_TIMEOUT_S = 0.05  # how soon a reading thread sees that it is no longer wanted
+# select(), which pyserial uses, cannot watch descriptors from here on; a gateway with so many
+# ports open has a leak.
 DESCRIPTOR_LIMIT = 1024
 DataPath = Literal["auto", "posix", "asyncio"]
-
-_ABSENT = {errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ENOTDIR, errno.EIO, errno.ECONNREFUSED}
-_BUSY = {errno.EBUSY, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
-_DENIED = {errno.EACCES, errno.EPERM}
-_UNSUPPORTED = {errno.ENOTTY, errno.EINVAL, errno.EISDIR, errno.EOPNOTSUPP}
 
 
 async def open_serial(
@@ -48,116 +57,101 @@ async def open_serial(
     port is absent, busy, denied, lost or unsupported. What the user should know about the port
     that was opened stands in `notices` of the transport.
     """
-    kind = _kind_of(port, allow_urls)
-    if kind == "device":
-        opening = functools.partial(_open_device, port, line)
-        device = await _in_time(port, opening)
-        if path == "asyncio" or os.name != "posix":
-            raise NotImplementedError
-        from hilgw.transports.serial_stream import SerialStream
+    kind = kind_of(port, allow_urls)
+    if kind == "socket":
+        from hilgw.transports.tcp import connect_tcp
 
-        return SerialStream(device.port, port, device.notices, is_pty=device.is_pty)
-    raise NotImplementedError
+        return await connect_tcp(*host_and_port(port))
+    if kind != "device":
+        from hilgw.transports.threaded_stream import ThreadedStream
+
+        opening = {"loop": _open_loop, "rfc2217": _open_rfc2217}[kind]
+        return ThreadedStream(await _in_time(port, lambda: opening(port, line)), port)
+    device: _Device = await _in_time(port, lambda: _open_device(port, line))
+    over = _over_asyncio if path == "asyncio" or os.name != "posix" else _over_descriptor
+    return over(device, port)
 
 
-def _kind_of(port: str, allow_urls: bool) -> str:
-    """device, loop, socket or rfc2217. pyserial knows more schemes; some of them write files."""
-    scheme, separator, _ = port.partition("://")
-    if not separator:
-        return "device"
-    scheme = scheme.lower()
-    if port == "loop://":
-        return "loop"
-    if scheme in ("socket", "rfc2217") and "logging" not in port:
-        if allow_urls:
-            return scheme
-        raise PortError(
-            f"{scheme}:// is not allowed here",
-            reason=PortError.UNSUPPORTED,
-            where=port,
-            fix="allow network ports in the configuration",
-        )
-    raise PortError(
-        "no such kind of port",
-        reason=PortError.UNSUPPORTED,
-        where=port,
-        fix="use a device path, loop://, socket:// or rfc2217://",
+# --- pyserial opens -----------------------------------------------------------------------------
+
+
+class _Device(ModemLinesLeftAlone, NeverBlocks, serial.Serial):  # type: ignore[misc]
+    """A real port or a pty, and what was found out about it."""
+
+    notices: list[str]
+
+
+def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
+    """Settings pyserial applies when it opens."""
+    port.asked = line
+    port.apply_settings(
+        {
+            "baudrate": line.baudRate,
+            "bytesize": line.data_bits,
+            "parity": line.parity,
+            "stopbits": line.stop_bits,
+            "rtscts": line.rtscts,
+            "xonxoff": False,  # it would take two values out of binary data
+        }
     )
-
-
-class _Port(serial.Serial):
-    """pyserial's port, but DTR and RTS keep what they have unless a state was asked for.
-
-    pyserial sets both at each open, which reboots many boards.
-    """
-
-    def __init__(self, line: LineSettings) -> None:
-        self.asked_dtr, self.asked_rts = line.dtr, line.rts
-        super().__init__(
-            None,
-            baudrate=line.baudRate,
-            bytesize=line.data_bits,
-            parity=line.parity,
-            stopbits=line.stop_bits,
-            rtscts=line.rtscts,
-            timeout=0,
-            exclusive=True if os.name == "posix" else None,
-        )
-        if line.dtr is not None:
-            self.dtr = line.dtr
-        if line.rts is not None:
-            self.rts = line.rts
-
-    def _update_dtr_state(self) -> None:
-        if self.asked_dtr is not None:
-            super()._update_dtr_state()  # type: ignore[misc]
-
-    def _update_rts_state(self) -> None:
-        if self.asked_rts is not None:
-            super()._update_rts_state()  # type: ignore[misc]
-
-
-class _Device:
-    """A port that was opened, and what was found out on the way."""
-
-    def __init__(self, port: Any, notices: list[str], is_pty: bool) -> None:
-        self.port = port
-        self.notices = notices
-        self.is_pty = is_pty
+    for attribute, value in more.items():
+        setattr(port, attribute, value)
+    if line.dtr is not None:
+        port.dtr = line.dtr
+    if line.rts is not None:
+        port.rts = line.rts
+    port.port = name
 
 
 def _open_device(name: str, line: LineSettings) -> _Device:
-    """Runs in a thread. OSError, ValueError and what else pyserial raises come out as they are."""
+    """Runs in a thread; what pyserial and the kernel raise comes out as it is."""
+    port = _Device()
+    port.notices = []
+    if os.name != "posix":
+        _configure(port, name, line, timeout=0)
+        port.open()
+        return port
     from hilgw.transports import tty
 
-    notices: list[str] = []
-    carried = line
-    is_pty = tty.is_pseudo_terminal_path(name)
-    if is_pty and (line.parity != "N" or line.data_bits != 8):
-        carried = LineSettings(line.baudRate, 8, "N", line.stop_bits, line.rtscts)
-        notices.append("a pseudo terminal carries neither parity nor 7 bits; it is kept at 8N")
-    if is_pty and line.rs485 != "none":
-        notices.append("a pseudo terminal has no RTS; rs485 is left out")
-    port = _Port(carried)
-    port.port = name
-    port.open()
+    port.is_pty = tty.is_pseudo_terminal_path(name)
+    carried = what_a_pty_carries(line, port.notices) if port.is_pty else line
+    _configure(port, name, carried, timeout=0, exclusive=True)
     try:
-        if line.rs485 != "none" and not is_pty:
-            _switch_by_rts(port, line.rs485)
-        tty.make_raw(port.fileno())
-        if not is_pty:
-            tty.lock(port.fileno())
-        if port.fileno() >= DESCRIPTOR_LIMIT:
-            raise PortError(
-                f"descriptor {port.fileno()} is beyond what serial ports may use",
-                reason=PortError.UNSUPPORTED,
-                where=name,
-                fix="close other ports and connections",
-            )
-    except BaseException:
+        port.open()
+        _prepare(port, name, line)
+    except BaseException as error:
         port.close()
+        busy = isinstance(error, Exception) and port_error(error, name).reason == PortError.BUSY
+        if busy and not isinstance(error, PortError) and (holders := tty.holders(name)):
+            raise held_by(holders[0], name) from error
         raise
-    return _Device(port, notices, is_pty)
+    return port
+
+
+def _prepare(port: _Device, name: str, line: LineSettings) -> None:
+    """What pyserial leaves to be done on an open tty."""
+    from hilgw.transports import tty
+
+    fd = port.fileno()
+    if fd >= DESCRIPTOR_LIMIT:
+        what = f"descriptor {fd} is beyond what serial ports may use"
+        raise unsupported(what, name, "close other ports and connections")
+    if port.is_pty:
+        tty.make_raw(fd)
+        return
+    tty.lock(fd)
+    others = [holder for holder in tty.holders(name) if holder.pid != os.getpid()]
+    if others:
+        raise held_by(others[0], name)
+    if line.rs485 != "none":
+        _switch_by_rts(port, line.rs485)
+    tty.make_raw(fd)
+    port.notices += tty.shorten_latency(name)
+    try:
+        port.set_low_latency_mode(True)
+        port.notices.append("the driver's low-latency mode is set")
+    except (OSError, ValueError, NotImplementedError, AttributeError):
+        pass  # a driver without it has nothing to be told
 
 
 def _switch_by_rts(port: Any, mode: str) -> None:
@@ -168,73 +162,106 @@ def _switch_by_rts(port: Any, mode: str) -> None:
     try:
         port.rs485_mode = RS485Settings(rts_level_for_tx=on, rts_level_for_rx=not on)
     except (ValueError, OSError, NotImplementedError) as error:
-        raise PortError(
-            "the driver does not switch RS-485",
-            reason=PortError.UNSUPPORTED,
-            where=port.port,
-            fix="leave rs485 out; many adapters switch by themselves",
-        ) from error
+        fix = "leave rs485 out; many adapters switch by themselves"
+        raise unsupported("the driver does not switch RS-485", port.port, fix) from error
 
 
-async def _in_time(name: str, opening: Any) -> Any:
+def _open_loop(name: str, line: LineSettings) -> Any:
+    from serial.urlhandler import protocol_loop
+
+    class Loop(ModemLinesLeftAlone, WaitsForRoom, protocol_loop.Serial):
+        pass
+
+    port = Loop()
+    _configure(port, name, line, timeout=READ_TIMEOUT_S)
+    port.open()
+    return port
+
+
+def _open_rfc2217(name: str, line: LineSettings) -> Any:
+    from serial import rfc2217
+
+    class Remote(ModemLinesLeftAlone, BoundedQueue, rfc2217.Serial):
+        pass
+
+    port = Remote()
+    _configure(port, name, line, timeout=READ_TIMEOUT_S)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Thread.setDaemon, in pyserial 3.5
+        port.open()
+    port.bound(READ_LIMIT_BYTES)
+    return port
+
+
+async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
+    """The port that `opening` opens in a thread, or a PortError."""
     try:
         return await threads.run_in_thread(
-            opening, deadline_s=OPEN_DEADLINE_S, undo=lambda device: device.port.close()
+            opening, deadline_s=OPEN_DEADLINE_S, undo=lambda port: port.close()
         )
-    except TimeoutError:
-        raise PortError(
-            f"opening took longer than {OPEN_DEADLINE_S:g} s",
-            reason=PortError.LOST,
-            where=name,
-            fix="unplug the device and plug it in again",
-        ) from None
+    except TimeoutError as error:
+        what = f"opening took longer than {OPEN_DEADLINE_S:g} s"
+        fix = "unplug the device and plug it in again"
+        raise PortError(what, reason=PortError.LOST, where=name, fix=fix) from error
     except PortError:
         raise
     except Exception as error:
         raise port_error(error, name) from error
 
 
-def port_error(error: BaseException, name: str) -> PortError:
-    """Whatever pyserial, termios or the kernel raised, as the one error this project uses."""
-    number = _errno_of(error)
-    text = os.strerror(number) if number else str(error)
-    reason, fix = PortError.LOST, ""
-    if number in _ABSENT:
-        reason, fix = PortError.ABSENT, "check the cable, or list the ports with: hilgw ports"
-    elif number in _BUSY:
-        reason = PortError.BUSY
-    elif number in _DENIED:
-        reason, fix = PortError.DENIED, _cure_of_denial(name)
-    elif number in _UNSUPPORTED or isinstance(error, ValueError):
-        reason = PortError.UNSUPPORTED
-    return PortError(f"cannot open: {text}", reason=reason, where=name, fix=fix)
+# --- how the bytes move -------------------------------------------------------------------------
 
 
-def _errno_of(error: BaseException | None) -> int | None:
-    """pyserial drops the number in some of its errors; then the cause below has it."""
-    while error is not None:
-        number = getattr(error, "errno", None)
-        if number is None and error.args and isinstance(error.args[0], int):
-            number = error.args[0]
-        if isinstance(number, int):
-            return number
-        error = error.__context__
-    return None
+def _over_descriptor(device: _Device, name: str) -> Transport:
+    from hilgw.transports.serial_stream import SerialStream
+
+    return SerialStream(device, name, device.notices, is_pty=device.is_pty)
 
 
-def _cure_of_denial(name: str) -> str:
-    try:
-        import grp
+def _over_asyncio(device: _Device, name: str) -> Transport:
+    import serial_asyncio
 
-        group = grp.getgrgid(Path(name).stat().st_gid).gr_name
-    except (ImportError, OSError, KeyError):
-        return "run as a user who may open it"
-    return f"add yourself to the group {group}: sudo usermod -aG {group} $USER, then log in again"
+    from hilgw.transports.asyncio_stream import AsyncioStream
+    from hilgw.transports.serial_stream import close_without_waiting
+
+    class Aborting(serial_asyncio.SerialTransport):  # type: ignore[misc]
+        """Every end is an abort, and there is one only: the library's own close() waits for a
+        stalled peer, and it takes some ends of a port for faults of the program."""
+
+        def _abort(self, exc: Exception | None) -> None:
+            if not self._closing:
+                super()._abort(exc)
+
+        def _close(self, exc: Exception | None = None) -> None:
+            self._abort(exc)
+
+        def _fatal_error(self, exc: Exception, message: str = "") -> None:
+            self._abort(exc)
+
+        def _read_ready(self) -> None:
+            try:
+                super()._read_ready()
+            except OSError as error:
+                self._abort(error)
+
+        def _write_ready(self) -> None:
+            try:
+                super()._write_ready()
+            except OSError as error:
+                self._abort(error)
+
+    loop = asyncio.get_running_loop()
+    fd = device.fileno() if os.name == "posix" else None
+    stream = AsyncioStream(name, fd=fd, closes_later=True)
+    stream.notices = device.notices
+    device.close_instead = functools.partial(
+        close_without_waiting, loop, fd, device.is_pty, stream.closed
+    )
+    stream.connection_made(Aborting(loop, stream, device))
+    return stream
 
 
-def natural_key(name: str) -> list[int | str]:
-    """Sorts ttyUSB2 before ttyUSB10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+# --- which ports there are ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,3 +290,8 @@ def list_ports() -> list[PortInfo]:
         )
         for info in found
     ]
+
+
+def natural_key(name: str) -> list[int | str]:
+    """Sorts ttyUSB2 before ttyUSB10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
-from hilgw.transports import threads, tty
+from hilgw.transports import threads
 from hilgw.transports.stream import FdStream
 
 
@@ -27,23 +28,41 @@ class SerialStream(FdStream):
         self._is_pty = is_pty
 
     def _close_descriptor(self, fd: int) -> None:
-        if self._is_pty:
-            self._close_port()
-            self._closed_now()
-        else:
-            threads.start_thread(self._close_in_thread)
+        close_without_waiting(self._loop, fd, self._is_pty, self._closed_now, self._port.close)
 
-    def _close_in_thread(self) -> None:
-        # What the driver has not sent yet would be waited for, by default up to 30 s.
-        tty.discard(self._port.fileno())
-        self._close_port()
+
+def close_without_waiting(
+    loop: asyncio.AbstractEventLoop,
+    fd: int | None,
+    is_pty: bool,
+    done: Callable[[], None],
+    close: Callable[[], None],
+) -> None:
+    """Call `close`, which closes the tty `fd`, and then `done` in the loop.
+
+    A driver waits for its last bytes to leave, by default up to 30 s, so a real port is closed in
+    a thread, and what it still holds is thrown away first. A pty has nothing to wait for.
+    """
+
+    def close_port() -> None:
         try:
-            self._loop.call_soon_threadsafe(self._closed_now)
+            if fd is not None and not is_pty:
+                from hilgw.transports import tty
+
+                tty.discard(fd)
+            close()
+        except OSError:
+            pass  # the device is gone, and the descriptor with it
+
+    def close_in_thread() -> None:
+        close_port()
+        try:
+            loop.call_soon_threadsafe(done)
         except RuntimeError:
             pass  # the loop is closed: nobody waits any more
 
-    def _close_port(self) -> None:
-        try:
-            self._port.close()
-        except OSError:
-            pass  # the device is gone; so is the descriptor
+    if is_pty:
+        close_port()
+        done()
+    else:
+        threads.start_thread(close_in_thread)

@@ -52,7 +52,7 @@ class FdStream:
         self._paused = False
         self._ended = False  # the peer will send nothing more
         self._closed = False
-        self._hang_up_check: asyncio.TimerHandle | None = None
+        self._hang_up = HangUpWatch(loop, self._hung_up, fd)
         self._released = loop.create_future()
 
     @property
@@ -97,7 +97,7 @@ class FdStream:
         if self._reading:
             self._reading = False
             self._loop.remove_reader(self._fd)
-            self._hang_up_check = self._loop.call_later(HANG_UP_PERIOD_S, self._check_hang_up)
+            self._hang_up.begin()
 
     def resume_reading(self) -> None:
         self._paused = False
@@ -144,13 +144,8 @@ class FdStream:
             if self.on_drained is not None:
                 self.on_drained()
 
-    def _check_hang_up(self) -> None:
-        self._hang_up_check = None
-        if self._fd >= 0 and self._paused:
-            if is_hung_up(self._fd):
-                self._fail(self._end)
-            else:
-                self._hang_up_check = self._loop.call_later(HANG_UP_PERIOD_S, self._check_hang_up)
+    def _hung_up(self) -> None:
+        self._fail(self._end)
 
     # --- states -----------------------------------------------------------------------------------
 
@@ -159,9 +154,7 @@ class FdStream:
         if wanted and not self._reading and self._fd >= 0:
             self._reading = True
             self._loop.add_reader(self._fd, self._readable)
-            if self._hang_up_check is not None:
-                self._hang_up_check.cancel()
-                self._hang_up_check = None
+            self._hang_up.stop()
 
     def _end_of_data(self) -> None:
         if self.on_half_close is None:
@@ -196,9 +189,7 @@ class FdStream:
         self._reading = False
         self._loop.remove_reader(fd)
         self._loop.remove_writer(fd)
-        if self._hang_up_check is not None:
-            self._hang_up_check.cancel()
-            self._hang_up_check = None
+        self._hang_up.stop()
         self._rest.clear()
         self._close_descriptor(fd)
 
@@ -215,11 +206,37 @@ class FdStream:
             self._released.set_result(None)
 
 
-def is_hung_up(fd: int) -> bool:
-    """Whether the other end of `fd` is gone for good. Never blocks."""
-    poll = select.poll()
-    poll.register(fd, 0)
-    return bool(poll.poll(0))
+class HangUpWatch:
+    """Looks for a hang-up from time to time, while nobody reads and the loop would not tell.
+
+    fd None, or a system without poll(): never finds one.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, report: Callable[[], None], fd: int | None
+    ) -> None:
+        self._loop = loop
+        self._report = report
+        self._fd = fd if hasattr(select, "poll") else None
+        self._handle: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        if self._fd is not None and self._handle is None:
+            self._handle = self._loop.call_later(HANG_UP_PERIOD_S, self._look)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _look(self) -> None:
+        self._handle = None
+        poll = select.poll()
+        poll.register(self._fd or 0, 0)
+        if poll.poll(0):
+            self._report()
+        else:
+            self.begin()
 
 
 def describe_loss(error: OSError) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
+import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -36,6 +37,11 @@ async def run_in_thread(
 def start_thread(function: Callable[[], None]) -> None:
     """Run `function` on its own; it reports for itself."""
     threading.Thread(target=function, name="hilgw-call", daemon=True).start()
+
+
+def pause(seconds: float) -> None:
+    """For a thread that has to look again later. Never in the loop."""
+    time.sleep(seconds)
 
 
 class _Call(Generic[T]):

@@ -100,6 +100,30 @@ def _speeds() -> dict[int, int]:
 _SPEEDS = _speeds()
 
 
+# --- latency ------------------------------------------------------------------------------------
+
+SYSFS_TTY = Path("/sys/class/tty")
+
+
+def shorten_latency(port: str) -> list[str]:
+    """An FTDI chip collects received bytes for some milliseconds: ask for one. What was done, or
+    what the user may do, in words; nothing for other ports. Linux."""
+    timer = SYSFS_TTY / os.path.basename(os.path.realpath(port)) / "device" / "latency_timer"  # noqa: PTH119
+    try:
+        before = int(timer.read_text())
+        if before <= 1:
+            return []
+        timer.write_text("1")
+    except PermissionError:
+        return [
+            f"the FTDI latency timer stands at {before} ms and may not be changed; "
+            f"as root: echo 1 > {timer}, or install the udev rule"
+        ]
+    except (OSError, ValueError):
+        return []
+    return [f"the FTDI latency timer is set from {before} ms to 1 ms"]
+
+
 # --- who else has it ----------------------------------------------------------------------------
 
 
@@ -115,14 +139,18 @@ class Holder:
 
 
 def holders(port: str) -> list[Holder]:
-    """Processes that have this device open, as far as this user may see them (Linux)."""
+    """Processes that have this device open, as far as this user may see them (Linux).
+
+    Who hosts a pty and keeps its far end open, as a mock does, is not one of them.
+    """
     try:
         device = Path(port).stat().st_rdev
     except OSError:
         return []
     found = []
-    for process in _processes():
-        if device and device in _open_devices(process):
+    for process in _processes() if device else ():
+        opened, hosts = _count(process, device)
+        if opened > hosts:
             found.append(Holder(int(process.name), _command(process)))
     return found
 
@@ -134,20 +162,34 @@ def _processes() -> list[Path]:
         return []
 
 
-def _open_devices(process: Path) -> set[int]:
-    """Device numbers behind the descriptors of a process. Links that are no device are not asked:
-    a stat on a dead network mount would hang."""
-    numbers = set()
+def _count(process: Path, device: int) -> tuple[int, bool]:
+    """How many descriptors a process has on a device, and whether it hosts that pty.
+
+    Links that lead to no device are not followed: a stat on a dead network mount would hang.
+    """
+    opened, hosts = 0, False
     try:
         for link in (process / "fd").iterdir():
             try:
-                if str(link.readlink()).startswith("/dev/"):
-                    numbers.add(link.stat().st_rdev)
+                target = str(link.readlink())
+                if target.endswith("/ptmx"):
+                    hosts = hosts or _index(process, link.name) == os.minor(device)
+                elif target.startswith("/dev/") and link.stat().st_rdev == device:
+                    opened += 1
             except OSError:
                 continue
     except OSError:
-        pass
-    return numbers
+        pass  # it ended, or is another user's
+    return opened, hosts and os.major(device) in _PTY_MAJORS
+
+
+def _index(process: Path, fd: str) -> int | None:
+    """Which pty a descriptor of /dev/ptmx is the master of."""
+    for line in (process / "fdinfo" / fd).read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "tty-index":
+            return int(value)
+    return None
 
 
 def _command(process: Path) -> str:

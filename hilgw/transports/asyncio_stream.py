@@ -1,0 +1,153 @@
+"""Bytes over somebody else's asyncio transport: where descriptors cannot be watched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from hilgw.errors import PortError
+from hilgw.transports.base import LostHandler, ReadHandler
+from hilgw.transports.stream import CLOSE_DEADLINE_S, WRITE_LIMIT_BYTES, HangUpWatch, describe_loss
+
+
+class AsyncioStream(asyncio.Protocol):
+    """The protocol behind pyserial-asyncio or asyncio TCP, as a
+    `hilgw.transports.base.Transport`. The same contract as `FdStream`.
+
+    fd: asked for hang-ups while reading is paused; None where that cannot be done. closes_later:
+    the descriptor is still open after connection_lost(); closed() tells when it is not.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        limit: int = WRITE_LIMIT_BYTES,
+        fd: int | None = None,
+        closes_later: bool = False,
+        end: str = "the device hung up",
+    ) -> None:
+        self.name = name
+        self.notices: list[str] = []
+        self.on_drained: Callable[[], None] | None = None
+        self.on_half_close: Callable[[], None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._limit = limit
+        self._end = end
+        self._transport: Any = None
+        self._on_data: ReadHandler | None = None
+        self._on_lost: LostHandler | None = None
+        self._early = bytearray()  # arrived before start()
+        self._lost: PortError | None = None
+        self._ended = False  # no more than one report, and no more writes
+        self._closed = False
+        self._paused = False
+        self._closes_later = closes_later
+        self._gone = self._loop.create_future()
+        self._hang_up = HangUpWatch(self._loop, self._hung_up, fd)
+
+    @property
+    def pending(self) -> int:
+        return 0 if self._ended else int(self._transport.get_write_buffer_size())
+
+    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
+        self._on_data = on_data
+        self._on_lost = on_lost
+        self._loop.call_soon(self._start)
+
+    def write(self, data: bytes) -> None:
+        if self._ended:
+            raise PortError(self._end, reason=PortError.LOST, where=self.name)
+        if len(data) + self.pending > self._limit:
+            raise PortError("the write buffer is full", reason="full", where=self.name)
+        if data:
+            self._transport.write(data)
+
+    def pause_reading(self) -> None:
+        self._paused = True
+        if not self._ended:
+            self._transport.pause_reading()
+            self._hang_up.begin()
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        self._hang_up.stop()
+        if not self._ended and self._on_data is not None:
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._abort()
+
+    async def wait_closed(self) -> None:
+        await asyncio.wait([self._gone], timeout=CLOSE_DEADLINE_S)
+
+    # --- asyncio calls these ----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        # pause_writing() at the first byte that waits, resume_writing() after the last.
+        self._transport.set_write_buffer_limits(high=0)
+
+    def data_received(self, data: bytes) -> None:
+        if self._closed:
+            return
+        if self._on_data is not None and not self._early:
+            self._on_data(data)
+        else:
+            self._early += data
+            self._transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        """True keeps our own direction open."""
+        if self.on_half_close is None:
+            return False
+        self.on_half_close()
+        return True
+
+    def resume_writing(self) -> None:
+        if self.on_drained is not None and not self._ended:
+            self.on_drained()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended = True
+        self._hang_up.stop()
+        what = describe_loss(exc) if isinstance(exc, OSError) else self._end
+        self._lost = self._lost or PortError(what, reason=PortError.LOST, where=self.name)
+        self._report()
+        if not self._closes_later:
+            self.closed()
+
+    def closed(self) -> None:
+        """The descriptor is closed."""
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    # --- states -----------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self._early and self._on_data is not None and not self._closed:
+            data = bytes(self._early)
+            self._early.clear()
+            self._on_data(data)
+        if self._lost is not None:
+            self._report()
+        elif not self._paused and not self._ended:
+            self._transport.resume_reading()
+
+    def _hung_up(self) -> None:
+        self._abort()
+
+    def _abort(self) -> None:
+        """Never close(): that waits for a peer that may never read again."""
+        if not self._ended:
+            self._ended = True
+            self._hang_up.stop()
+            self._transport.abort()
+
+    def _report(self) -> None:
+        if self._on_lost is not None and self._lost is not None and not self._closed:
+            on_lost, self._on_lost = self._on_lost, None
+            on_lost(self._lost)

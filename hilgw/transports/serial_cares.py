@@ -1,0 +1,138 @@
+"""What pyserial's port classes have to be kept from: mixins that stand before them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from hilgw.errors import PortError
+from hilgw.transports import threads
+from hilgw.transports.base import LineSettings
+
+ROOM_PERIOD_S = 0.005
+
+
+class ModemLinesLeftAlone:
+    """pyserial sets DTR and RTS at each open, which reboots many boards. Here they keep what they
+    have unless a state was asked for."""
+
+    asked = LineSettings()
+
+    def _update_dtr_state(self) -> None:
+        if self.asked.dtr is not None:
+            super()._update_dtr_state()  # type: ignore[misc]
+
+    def _update_rts_state(self) -> None:
+        if self.asked.rts is not None:
+            super()._update_rts_state()  # type: ignore[misc]
+
+
+class NeverBlocks:
+    """For pyserial-asyncio, which calls these in the loop: no draining, no spinning, no blocking
+    close."""
+
+    fd: int
+    is_open: bool
+    is_pty = False
+    close_instead: Callable[[Callable[[], None]], None] | None = None  # given the real close()
+
+    def flush(self) -> None:
+        """pyserial would wait until a peer that may be stalled has taken everything."""
+
+    def write(self, data: Any, /) -> int | None:
+        """One try; pyserial tries again and again while the kernel takes nothing."""
+        if os.name == "posix":
+            return os.write(self.fd, data)
+        written: int | None = super().write(data)  # type: ignore[misc]
+        return written
+
+    def close(self) -> None:
+        close: Callable[[], None] = super().close  # type: ignore[misc]
+        if self.close_instead is None or not self.is_open:
+            close()
+        else:
+            close_instead, self.close_instead = self.close_instead, None
+            close_instead(close)
+
+
+class WaitsForRoom:
+    """pyserial's loop:// waits in write() for a reader, even after close()."""
+
+    buffer_size: int
+    in_waiting: int
+
+    def write(self, data: Any, /) -> int | None:
+        size = len(data)
+        while data:
+            room = self.buffer_size - self.in_waiting
+            super().write(data[:room])  # type: ignore[misc]
+            data = data[room:]
+            if data:
+                threads.pause(ROOM_PERIOD_S)
+        return size
+
+
+class BoundedQueue:
+    """pyserial's rfc2217:// reads the network into a queue without an end. With an end, it leaves
+    in the network what nobody takes."""
+
+    _read_buffer: Any
+
+    def bound(self, limit: int) -> None:
+        queue = self._read_buffer
+        with queue.mutex:
+            queue.maxsize = limit
+            queue.not_full.notify_all()
+
+    def close(self) -> None:
+        if self._read_buffer is not None:
+            self.bound(1 << 62)  # frees the thread that fills it, which is waited for
+        super().close()  # type: ignore[misc]
+
+
+# --- which ports are allowed --------------------------------------------------------------------
+
+
+def kind_of(port: str, allow_urls: bool) -> str:
+    """device, loop, socket or rfc2217. pyserial knows more schemes; some of them write files."""
+    scheme, separator, _ = port.partition("://")
+    if not separator:
+        return "device"
+    if port == "loop://":
+        return "loop"
+    if scheme not in ("socket", "rfc2217"):
+        fix = "use a device path, loop://, socket://HOST:PORT or rfc2217://HOST:PORT"
+        raise unsupported("no such kind of port", port, fix)
+    if not allow_urls:
+        raise unsupported(f"{scheme}:// is not allowed here", port, "use a device path")
+    host_and_port(port)
+    return scheme
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """Nothing else may stand in the URL: pyserial would take options from there."""
+    try:
+        parts = urlsplit(url)
+        host, number = parts.hostname, parts.port
+        plain = url.partition("://")[2] == parts.netloc and "@" not in url
+    except ValueError:
+        host, number, plain = None, None, False
+    if not host or number is None or not plain:
+        raise unsupported("not of the form SCHEME://HOST:PORT", url, "write no more than that")
+    return host, number
+
+
+def unsupported(what: str, port: str, fix: str) -> PortError:
+    return PortError(what, reason=PortError.UNSUPPORTED, where=port, fix=fix)
+
+
+def what_a_pty_carries(line: LineSettings, notices: list[str]) -> LineSettings:
+    """`line` without what raises on a pty, or is silently left out; the user is told."""
+    if line.parity != "N" or line.data_bits != 8:
+        notices.append("a pseudo terminal carries neither parity nor 7 bits; it is kept at 8N")
+    if line.rs485 != "none":
+        notices.append("a pseudo terminal has no RTS; rs485 is left out")
+    return replace(line, data_bits=8, parity="N", rs485="none")
