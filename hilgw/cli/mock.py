@@ -1,4 +1,4 @@
-"""`hilgw mock KIND`: firmware mocks on virtual ports, for any program that talks to hardware."""
+"""`hilgw mock KIND`: firmware mocks on virtual ports or TCP, for any program."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from hilgw.errors import ConfigError, HilgwError, UsageError
 
 if TYPE_CHECKING:
-    from hilgw.engine.mocks import MockHost
+    from hilgw.engine.mocks import Mock, MockHost
+    from hilgw.transports.base import DeviceSide
 
 EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 MOST_MODULES = 256
 BOOT_S = 0.1  # modules say that they have booted before anybody is told of them
 APART_M = 1.0  # modules stand in a row unless --set position says otherwise
+# The option that says where a mock is met, by the way it is met.
+OPTIONS = {"serial": "link", "tcp-server": "listen", "tcp-client": "connect"}
+FIRST_TCP_PORT = 27015  # WC2EC's; the next module takes the next one
 
 EPILOG = """\
 examples:
@@ -29,23 +33,27 @@ examples:
   hilgw mock xbee --list
   hilgw mock xbee --link ./a --link ./b --set channel=13 --set 1.position=3,0,0
   hilgw mock xbee --link ./a --set 1.replies=ping:pong
+  hilgw mock wc2ec-robot --listen 127.0.0.1:27015
+  hilgw mock wc2ec-controller --connect 127.0.0.1:27015
 """
 
 
 @dataclass
 class Module:
-    """One module asked for: its port (none: it acts by itself) and its parameters."""
+    """One module asked for: by which option, its place (empty: of our choice; None: it has no
+    client and acts by itself), and its parameters."""
 
-    link: str | None = None
+    option: str = ""
+    place: str | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "mock",
-        help="run firmware mocks on virtual ports, for any program",
-        description="Runs modules of one kind that share an air, each behind a virtual port, "
-        "until Ctrl-C.",
+        help="run firmware mocks on virtual ports or TCP, for any program",
+        description="Runs modules of one kind that share an air, each behind a virtual port or "
+        "a TCP connection, until Ctrl-C.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -59,6 +67,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="name of a virtual port to make, one module each (repeatable; default: one, named "
         "by us)",
     )
+    for name, text in (("listen", "where one module listens"), ("connect", "where it connects")):
+        parser.add_argument(
+            f"--{name}",
+            action="append",
+            default=[],
+            metavar="HOST:PORT",
+            help=f"{text}, of the kinds that do (repeatable; default: 127.0.0.1:{FIRST_TCP_PORT})",
+        )
     parser.add_argument(
         "--set",
         action="append",
@@ -66,7 +82,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         dest="settings",
         metavar="[N.]NAME=VALUE",
         help="a parameter of every module, or of module N, counted from 0 (repeatable); a module "
-        "without a --link has no port",
+        "without a --link, --listen or --connect has no port",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all chance")
     parser.add_argument("--loss", type=float, default=0.0, metavar="P", help="share of frames lost")
@@ -84,7 +100,9 @@ def run(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _leave)
     if args.ready_file is not None:
         Path(args.ready_file).unlink(missing_ok=True)
-    modules = _modules(args.link, args.settings)
+    args.kind = args.kind.replace("-", "_")
+    places = [(name, place) for name in OPTIONS.values() for place in getattr(args, name)]
+    modules = _modules(places, args.settings)
     try:
         return asyncio.run(_serve(args, modules))
     except ConfigError as error:  # here the parameters come from the command line
@@ -95,9 +113,9 @@ def _leave(signum: int, _: object) -> NoReturn:
     raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(signum)])
 
 
-def _modules(links: list[str], settings: list[str]) -> list[Module]:
-    """The modules that --link and --set describe together. UsageError."""
-    modules = [Module(link) for link in links] or [Module("")]
+def _modules(places: list[tuple[str, str]], settings: list[str]) -> list[Module]:
+    """The modules that the places and --set describe together. UsageError."""
+    modules = [Module(*place) for place in places] or [Module("", "")]
     shared: dict[str, Any] = {}
     for setting in settings:
         match = re.fullmatch(r"(?:(\d{1,9})\.)?([^=.]+)=(.*)", setting, re.DOTALL)
@@ -121,9 +139,9 @@ def _list(args: argparse.Namespace) -> int:
     from hilgw.engine.mocks import find_mock, mock_names
 
     if args.kind is None:
-        entries = {name: find_mock(name).summary for name in mock_names()}
+        entries = {name.replace("_", "-"): find_mock(name).summary for name in mock_names()}
     else:
-        entries = dict(find_mock(args.kind).parameters)
+        entries = dict(find_mock(args.kind.replace("-", "_")).parameters)
     if args.json:
         print(json.dumps(entries, indent=2))
         return 0
@@ -141,7 +159,7 @@ async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
     timer = Timer(asyncio.get_running_loop())
     host = MockHost(timer, new_air(args.seed, args.loss))
     try:
-        said = _plug_in(args.kind, host, timer, modules)
+        said = await _plug_in(args.kind, host, timer, modules)
         await asyncio.wait({stop}, timeout=BOOT_S)
         _announce(args, said)
         if args.ready_file is not None:
@@ -167,10 +185,11 @@ def _stop_signal() -> asyncio.Future[int]:
     return stopped
 
 
-def _plug_in(kind: str, host: MockHost, timer: Any, modules: list[Module]) -> list[dict[str, Any]]:
+async def _plug_in(
+    kind: str, host: MockHost, timer: Any, modules: list[Module]
+) -> list[dict[str, Any]]:
     """Makes and hosts the modules; says what each is."""
     from hilgw.engine.mocks import create_mock
-    from hilgw.transports.virtual_port import VirtualPort
 
     # All parameters are checked before the first port is made.
     mocks = [
@@ -179,15 +198,42 @@ def _plug_in(kind: str, host: MockHost, timer: Any, modules: list[Module]) -> li
         )
         for index, module in enumerate(modules)
     ]
-    said = []
     for mock, module in zip(mocks, modules, strict=True):
-        port = None
-        if module.link is not None:
-            port = VirtualPort(timer, module.link or None)
-        host.add(mock, port)
-        link = None if port is None else module.link or port.path
-        said.append({"link": link, "name": mock.name, "is": mock.describe()})
+        wanted = OPTIONS[getattr(mock, "network", "serial")]
+        if module.option not in ("", wanted):
+            raise UsageError(f"--{module.option} does not fit {kind}", fix=f"use --{wanted}")
+        module.option = wanted
+    said = []
+    for index, (mock, module) in enumerate(zip(mocks, modules, strict=True)):
+        device = None if module.place is None else await _device(mock, module, index, timer)
+        host.add(mock, device)
+        place = device and (device.path if module.option != "link" else module.place or device.path)
+        said.append({module.option: place, "name": mock.name})
+    for entry, mock in zip(said, mocks, strict=True):
+        entry["is"] = mock.describe()
     return said
+
+
+async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceSide:
+    """The mock's end of what it is met by."""
+    from hilgw.transports.tcp import parse_address
+    from hilgw.transports.tcp_device import TcpClientDevice, TcpServerDevice
+    from hilgw.transports.virtual_port import VirtualPort
+
+    place = module.place
+    if module.option == "link":
+        return VirtualPort(timer, place or None)
+    try:
+        address = parse_address(place or f"127.0.0.1:{FIRST_TCP_PORT + index}")
+    except ValueError as error:
+        raise UsageError(f"--{module.option} {error}", fix="e.g. 127.0.0.1:27015") from None
+    if module.option == "listen":
+        server = TcpServerDevice(*address)
+        await server.listen()
+        return server
+    client = TcpClientDevice(getattr(mock, "retry_s", 1.0))
+    client.aim(*address)
+    return client
 
 
 def _announce(args: argparse.Namespace, said: list[dict[str, Any]]) -> None:
@@ -195,7 +241,8 @@ def _announce(args: argparse.Namespace, said: list[dict[str, Any]]) -> None:
         print(json.dumps({"mock": args.kind, "modules": said}))
     else:
         for entry in said:
-            print(f"{entry['link'] or '(no port)'}  {entry['name']}: {entry['is']}")
+            place = next(iter(entry.values()))
+            print(f"{place or '(no port)'}  {entry['name']}: {entry['is']}")
         print("ready; Ctrl-C ends")
     sys.stdout.flush()
 

@@ -7,10 +7,11 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from hilgw.errors import ConfigError
 from hilgw.transports.base import DeviceSide, Handle, Scheduler
+from hilgw.transports.tcp_device import TcpDevice
 
 PACKAGE = "firmware_mocks"
 SHARED = ("base", "air")  # modules of the package that are no mocks
@@ -52,6 +53,16 @@ class Mock(Protocol):
     def switch_off(self) -> None: ...
 
     def describe(self) -> str: ...
+
+
+class NetworkMock(Mock, Protocol):
+    """A mock that is a network peer. closing: it wants its connection closed."""
+
+    closing: bool
+
+    def connect(self, now: int) -> None: ...
+
+    def disconnect(self, now: int) -> None: ...
 
 
 class Air(Protocol):
@@ -152,6 +163,10 @@ class MockHost:
         self._follow_line(seat)
         if device is not None:
             device.start(lambda data, host_baud: self._receive(seat, data, host_baud))
+        if isinstance(device, TcpDevice):
+            peer = cast("NetworkMock", mock)
+            device.on_open = lambda: self._tell(peer.connect)
+            device.on_close = lambda: self._tell(peer.disconnect)
         mock.advance(self._scheduler.now())
         self._run()
 
@@ -196,12 +211,26 @@ class MockHost:
         finally:
             self._run()
 
+    def _tell(self, said: Callable[[int], None]) -> None:
+        """A network peer has a connection, or has it no more."""
+        if not self._closed:
+            self._catch_up()
+            said(self._time)
+            self._run()
+
     def _run(self) -> None:
         """Do what is due, then sleep until the next deadline."""
         try:
             self._catch_up()
+            self._hang_up()
         finally:
             self._sleep()
+
+    def _hang_up(self) -> None:
+        """Network peers that want their connection closed."""
+        for seat in self._seats:
+            if isinstance(seat.device, TcpDevice) and cast("NetworkMock", seat.mock).closing:
+                seat.device.hang_up()
 
     def _catch_up(self) -> None:
         """All deadlines up to now, one after the other, each at its own time."""
