@@ -29,8 +29,10 @@ from hilgw.framing import create
 from hilgw.medium.packet import BROADCAST, Packet
 
 HEADER_OF_BROADCAST = 255
-# So many bad frames (or so many bytes of noise) and not one good frame: the two ends do not fit.
-STRANGE_FRAMES, STRANGE_BYTES = 8, 256
+# So many bad frames and not one good frame: the two ends do not fit. It is said again, more and
+# more seldom, since a line among many is easily missed.
+STRANGE_FRAMES, STRANGE_AGAIN = 4, 8
+STRANGE_BYTES = 32  # of noise count as one frame
 ECHOES = 64  # packets whose echo may still come
 ECHO_NS = SECOND_NS  # and how long after their end on the line
 
@@ -63,7 +65,7 @@ class UartSession:
         self.channels = None if self._has_header else frozenset({common.channel})
         self._open = False
         self._counted: dict[str, int] = {}  # of the framing's drops: those reported
-        self._strange = True  # not one good frame since the port opened
+        self._hint_at: int | None = STRANGE_FRAMES  # bad frames; None once a good one came
         self._quiet_until = 0  # the framing's pause behind the last frame
         self._waits = False  # a packet waits for it
         self._echoes: deque[tuple[bytes, int]] | None = None
@@ -73,15 +75,17 @@ class UartSession:
     # --- the port --------------------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        line = self._line
-        words = f"{name_of(self._spec)}, {line.baudRate} 8{line.parity}{line.stop_bits}"
-        if line.rtscts:
-            words += ", RTS/CTS"
-        self._open = self._strange = True
-        events: list[Event] = [Ready(words)]
+        self._open = True
+        self._hint_at = STRANGE_FRAMES + self._bad_frames()
+        events: list[Event] = [Ready(self._words())]
         if pause_ns := self._framing.pause_ns:
             events.append(Notice(f"packets less than {pause_ns / 1e6:g} ms apart arrive as one"))
         return events
+
+    def _words(self) -> str:
+        line = self._line
+        flow = ", RTS/CTS" if line.rtscts else ""
+        return f"{name_of(self._spec)}, {line.baudRate} 8{line.parity}{line.stop_bits}{flow}"
 
     def close(self) -> list[Event]:
         self._framing.reset()
@@ -114,7 +118,7 @@ class UartSession:
     def _report(self, payloads: list[bytes], now: int) -> list[Event]:
         events: list[Event] = []
         for payload in payloads:
-            self._strange = False
+            self._hint_at = None
             events.append(self._heard(payload, now))
         if self._framing.dropped != self._counted:
             events += self._drops()
@@ -157,20 +161,18 @@ class UartSession:
             else:
                 text = f"{'a frame' if new == 1 else f'{new} frames'}: {_WORDS.get(reason, reason)}"
             events.append(Dropped(reason, text, new))
-        if self._strange and events and self._is_nothing_but_noise():
-            line = self._line
-            events.append(
-                Notice(
-                    f"nothing but bad frames: check {line.baudRate} baud, parity and framing "
-                    f"({name_of(self._spec)}) against the device's"
-                )
-            )
+        if self._hint_at is not None and self._bad_frames() >= self._hint_at:
+            self._hint_at = self._bad_frames() * STRANGE_AGAIN
+            events.insert(0, self._hint())
         return events
 
-    def _is_nothing_but_noise(self) -> bool:
+    def _bad_frames(self) -> int:
         garbage = self._counted.get(framings.GARBAGE, 0)
-        frames = sum(self._counted.values()) - garbage
-        return frames >= STRANGE_FRAMES or garbage >= STRANGE_BYTES
+        return sum(self._counted.values()) - garbage + garbage // STRANGE_BYTES
+
+    def _hint(self) -> Notice:
+        text = f"nothing but bad frames: are {self._words()} the device's rate, line and framing?"
+        return Notice(text, once=False)
 
     # --- to the line -----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
@@ -22,14 +23,14 @@ class RateLimit:
 
     def __init__(self, per_second: int) -> None:
         self._per_second = per_second
-        self._second = 0
+        self._since = -math.inf
         self._used = 0
         self.held_back = 0
 
     def admit(self, now_s: float) -> bool:
-        second = int(now_s)
-        if second != self._second:
-            self._second, self._used = second, 0
+        # A second begins with a line, not with the clock's: two bursts are then a second apart.
+        if now_s >= self._since + 1:
+            self._since, self._used = now_s, 0
         self._used += 1
         if self._used > self._per_second:
             self.held_back += 1

@@ -200,24 +200,33 @@ def test_an_empty_packet_is_none() -> None:
     ]
 
 
-def test_nothing_but_noise_gets_a_hint_once_there_is_enough() -> None:
+def hints(events: list[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Notice)]
+
+
+def test_nothing_but_noise_gets_a_hint_and_seldom_another() -> None:
     made = opened()
-    hints = [
-        event
-        for at in range(20)
-        for event in made.receive(b"\x05zz\x00", at)
-        if isinstance(event, Notice)
-    ]
-    assert hints
-    assert len({hint.text for hint in hints}) == 1
-    assert all(hint.once and "check 115200 baud" in hint.text for hint in hints)
+    said_at = [at for at in range(1, 3000) if hints(made.receive(b"\x05zz\x00", at))]
+    assert said_at == [4, 32, 256, 2048]
+    ready, *_ = session().open(0)
+    (hint,) = hints(opened().receive(b"\x05zz\x00" * 4, 0))
+    assert ready.identity in hint
 
+    made.close()
+    made.open(0)  # another device may be there
+    assert hints(made.receive(b"\x05zz\x00" * 4, 0)) == [hint]
+
+
+def test_noise_after_a_good_frame_gets_no_hint() -> None:
     fine = opened()
-    events = fine.receive(frames("cobs-crc16", b"good") + b"\x05zz\x00" * 100, 0)
-    assert not [event for event in events if isinstance(event, Notice)]
+    assert not hints(fine.receive(frames("cobs-crc16", b"good") + b"\x05zz\x00" * 100, 0))
+    assert not hints(fine.receive(b"\x05zz\x00" * 100, 0))
 
+
+def test_noise_between_frames_gets_a_hint_too() -> None:
     noisy = opened("length")
-    assert any(isinstance(event, Notice) for event in noisy.receive(b"~" * 300, 0))
+    assert not hints(noisy.receive(b"~" * 127, 0))
+    assert hints(noisy.receive(b"~", 0))
 
 
 def test_a_timed_framing_is_driven_by_its_deadline() -> None:

@@ -64,6 +64,13 @@ def test_the_rate_limit_counts_each_second_anew() -> None:
     assert limit.take_held_back() == 0
 
 
+def test_two_bursts_are_a_second_apart() -> None:
+    limit = RateLimit(5)
+    shown = [at for at in (0.8 + 0.01 * n for n in range(300)) if limit.admit(at)]
+    for at in shown:
+        assert sum(at <= other < at + 1 - 1e-6 for other in shown) <= 5
+
+
 def test_colours_only_on_a_terminal_and_never_against_no_color(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
