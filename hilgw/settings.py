@@ -7,7 +7,7 @@ error texts are all made from these declarations, so a setting is described once
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, field
+from dataclasses import MISSING, dataclass, field
 from typing import Any
 
 
@@ -51,3 +51,12 @@ def setting(
     if default is MISSING:
         return field(metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class MockSpec:
+    """The firmware mock that stands in for the hardware: its name, and parameters that make it
+    what the settings of the hardware describe."""
+
+    name: str
+    parameters: dict[str, Any] = field(default_factory=dict)

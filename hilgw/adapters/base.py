@@ -8,11 +8,12 @@ nanoseconds of a monotonic clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from hilgw.errors import ConfigError, HilgwError
 from hilgw.medium.packet import Packet
+from hilgw.settings import MockSpec as MockSpec
 from hilgw.settings import setting
 from hilgw.transports.base import RS485_MODES, LineSettings
 
@@ -235,15 +236,6 @@ class Limits:
     channels: str
     rates: tuple[int, ...]
     mapping: tuple[Mapped, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MockSpec:
-    """The firmware mock that stands in for the hardware: its name, and parameters that make it
-    what these settings describe."""
-
-    name: str
-    parameters: dict[str, Any] = field(default_factory=dict)
 
 
 class Session(Protocol):

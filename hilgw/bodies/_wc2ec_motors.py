@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hilgw.devices.kinds import (
@@ -87,26 +88,33 @@ class Motors:
             return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is no motor")
         return self._all(motor, settings, now)
 
-    def defaults(self, devices: Devices, positions: dict[int, float]) -> list[Sent]:
-        """The messages that bring every motor to its default, past the rate limit."""
-        messages: list[Sent] = []
-        told = set()
-        for order in default_actuation(devices, positions):
-            told.add(order.index)
-            motor = self._motors[order.index]
-            motor.settings[motor.shown] = order.value
-            motor.last = SetValue(motor.type, order.index, order.value)
-            messages.append(motor.last)
+    def defaults(self, devices: Devices, positions: dict[int, float]) -> list[SetValue | SetMotor]:
+        """The messages that bring every motor to its default; nothing is changed by asking."""
+        messages: list[SetValue | SetMotor] = [
+            SetValue(self._motors[order.index].type, order.index, order.value)
+            for order in default_actuation(devices, positions)
+        ]
+        told = {message.index for message in messages}
         for index, motor in self._motors.items():
             # A linear motor under velocity control would run on: it holds at velocity 0.
-            if index not in told and motor.settings[0] == math.inf and not self._original_peer:
-                motor.settings[1] = 0.0
-                motor.last = SetMotor(motor.type, index, *motor.settings)
-                messages.append(motor.last)
+            position, _, *rest = motor.settings
+            if index not in told and position == math.inf and not self._original_peer:
+                messages.append(SetMotor(motor.type, index, position, 0.0, *rest))
+        return messages
+
+    def adopt(self, defaults: Sequence[SetValue | SetMotor]) -> Sequence[SetValue | SetMotor]:
+        """The motors were told these, past the rate limit."""
+        for message in defaults:
+            motor = self._motors[message.index]
+            motor.last = message
+            if isinstance(message, SetMotor):
+                motor.settings[1] = message.velocity
+            else:
+                motor.settings[motor.shown] = message.value
         for motor in self._motors.values():
             if motor.slew is not None and not math.isnan(motor.settings[motor.shown]):
                 motor.slew.settle(motor.settings[motor.shown])
-        return messages
+        return defaults
 
     def last(self) -> list[Sent]:
         """What each motor was last told."""

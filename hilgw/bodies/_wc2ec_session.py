@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 
 from hilgw.bodies import _wc2ec_requests as requests
 from hilgw.bodies._wc2ec_motors import ORIGINAL_PEER, Motors
-from hilgw.devices.kinds import (
-    LINEAR_MOTOR,
-    MOTOR,
-    NO_LIMITS,
-    Device,
-    Devices,
-    Refusal,
-)
+from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, NO_LIMITS, Device, Devices, Refusal
 from hilgw.devices.loop import (
     Connected,
     DeviceFault,
@@ -148,7 +141,13 @@ class Wc2ecBodySession:
         self._armed = False
         self.counts["stops"] += 1
         self.counts[f"stop_{reason}"] += 1
-        return self._write(self._motors.defaults(self.devices, self.positions), now)
+        return self._write(self._motors.adopt(self._defaults()), now)
+
+    def stop_bytes(self) -> bytes:
+        """What `stop` would write now; nothing is changed by asking."""
+        if not (self._armed and self._link.can_write):
+            return b""
+        return b"".join(map(self._link.wrap, self._defaults()))
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """A sensor at this period; None: at every step, 0: off. Not sent to an original peer."""
@@ -271,13 +270,14 @@ class Wc2ecBodySession:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def _greeting(self) -> list[wc2ec.Sent]:
+    def _greeting(self) -> Sequence[wc2ec.Sent]:
         """The first frames of a line: the defaults the motors have anyway; else what changes
         nothing."""
         index, number = next(iter(self._types.items()))
-        return self._motors.defaults(self.devices, self.positions) or [
-            wc2ec.EnableSensor(number, index)
-        ]
+        return self._motors.adopt(self._defaults()) or [wc2ec.EnableSensor(number, index)]
+
+    def _defaults(self) -> list[wc2ec.SetValue | wc2ec.SetMotor]:
+        return self._motors.defaults(self.devices, self.positions)
 
     def _keepalive_due(self) -> int | None:
         if not (self._link.framed and self._link.is_open and len(self.devices)):

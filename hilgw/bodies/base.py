@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, Protocol
 
 from hilgw.devices.kinds import Devices
-from hilgw.devices.loop import Event
+from hilgw.devices.loop import EmitterSettings, Event, MotorSettings, PacketOut, ReceiverSettings
 from hilgw.framing.base import Framing
+from hilgw.settings import MockSpec
 
 
 class Session(Protocol):
@@ -29,10 +30,25 @@ class Session(Protocol):
         """Bytes from the robot, in any chunks."""
 
     def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
-        """One setting of a motor: the bytes for it, or Refused."""
+        """One setting of a motor: the bytes for it, or Refused. Limits are checked here."""
+
+    def configure(self, settings: MotorSettings, now: int) -> list[Event]:
+        """All settings of a motor at once: the bytes for it, or Refused."""
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        """A sensor at this period; None: at every step, 0: off."""
+
+    def send(self, packet: PacketOut, now: int) -> list[Event]:
+        """One packet through an Emitter the robot itself has."""
+
+    def tune(self, settings: EmitterSettings | ReceiverSettings, now: int) -> list[Event]:
+        """Settings of an Emitter or a Receiver the robot itself has."""
 
     def stop(self, reason: str, now: int) -> list[Event]:
         """Every motor to its default; nothing when that was done and no command came since."""
+
+    def stop_bytes(self) -> bytes:
+        """What `stop` would write now; nothing is changed by asking."""
 
     def next_deadline(self) -> int | None:
         """When `expire` wants to be called, or None."""
@@ -45,12 +61,23 @@ class Session(Protocol):
 
 
 class Body(Protocol):
-    """What `hilgw.bodies.NAME` exports as `BODY`."""
+    """What `hilgw.bodies.NAME` exports as `BODY`.
+
+    Settings have `connect` (a tcp:// address) where the robot is met over TCP, `port`, `baudRate`
+    and `byteSize` where it is met on a serial line; one of connect and port is set.
+    """
 
     kind: ClassVar[str]
     summary: ClassVar[str]
     Settings: ClassVar[type[Any]]
     retry_s: ClassVar[float]  # between tries to connect
+    framing: ClassVar[str]  # short name of the framing on a serial line, "" for none
+
+    def is_real(self, settings: Any) -> bool:
+        """Whether motors of metal are behind it, as far as the settings tell."""
+
+    def mock(self, settings: Any, version: str) -> MockSpec:
+        """The firmware mock that behaves as these settings say, under this Webots version."""
 
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
         """What the field limits cannot say: (path below the body, message, fix)."""

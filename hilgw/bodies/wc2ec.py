@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.bodies._wc2ec_session import Wc2ecBodySession
 from hilgw.devices.kinds import NO_LIMITS, MotorLimits, limit_errors
-from hilgw.settings import setting
+from hilgw.settings import MockSpec, setting
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
@@ -30,7 +30,12 @@ class Wc2ecBodySettings:
     )
     port: str | None = setting("serial device path, instead of connect", None)
     baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
-    byteSize: int = setting("cost of one byte on the line: 10 is 8N1", 10, ge=8, le=12, unit="bit")
+    byteSize: int = setting(
+        "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",
+        10,
+        choices=(8, 10, 11),
+        unit="bit",
+    )
     extensions: bool = setting(
         "packets of Emitter and Receiver; only where the robot knows them", False
     )
@@ -48,6 +53,11 @@ class Wc2ecBodySettings:
         unit="m",
     )
     limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
+    mock: dict[str, Any] = setting(
+        "parameters of the robot that stands in with backend mock (`hilgw mock wc2ec-robot "
+        "--list`)",
+        default_factory=dict,
+    )
 
 
 class Wc2ecBody:
@@ -57,6 +67,7 @@ class Wc2ecBody:
     summary: ClassVar[str] = "a Webots robot that runs a WC2EC controller, on TCP or a serial line"
     Settings: ClassVar[type[Any]] = Wc2ecBodySettings
     retry_s: ClassVar[float] = 1.0  # between tries to connect, as the original client does
+    framing: ClassVar[str] = "cobs-crc16"
 
     def check(self, settings: Wc2ecBodySettings) -> list[tuple[str, str, str]]:
         """What the field limits cannot say: (path below the body, message, fix)."""
@@ -75,6 +86,18 @@ class Wc2ecBody:
                 )
                 errors.append((path, what, "make the limits and the default agree"))
         return errors
+
+    def is_real(self, settings: Wc2ecBodySettings) -> bool:
+        """On a serial line it may be: a simulated one is met over TCP."""
+        return settings.port is not None
+
+    def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:
+        parameters: dict[str, Any] = {"webots": version}
+        if settings.port is not None:
+            parameters |= {"frame": self.framing, "silence_ms": settings.silence_s * 1000}
+        if settings.extensions:
+            parameters["dialect"] = "full"
+        return MockSpec("wc2ec_robot", parameters | settings.mock)
 
     def session(
         self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None

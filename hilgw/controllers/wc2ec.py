@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.controllers._wc2ec_session import Wc2ecControllerSession
-from hilgw.settings import setting
+from hilgw.devices.kinds import ROTATIONAL_MOTOR
+from hilgw.protocols.wc2ec import Numbers
+from hilgw.settings import MockSpec, setting
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
@@ -28,12 +30,22 @@ class Wc2ecControllerSettings:
     )
     port: str | None = setting("serial device path, instead of listen", None)
     baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
-    byteSize: int = setting("cost of one byte on the line: 10 is 8N1", 10, ge=8, le=12, unit="bit")
+    byteSize: int = setting(
+        "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",
+        10,
+        choices=(8, 10, 11),
+        unit="bit",
+    )
     extensions: bool = setting(
         "packets of Emitter and Receiver; only where the controller knows them", False
     )
     silence_s: float = setting(
         "on a serial line: silence that counts as a disconnect", 0.5, gt=0, le=3600, unit="s"
+    )
+    mock: dict[str, Any] = setting(
+        "parameters of the program, or on a line the microcontroller, that stands in with backend "
+        "mock (`hilgw mock wc2ec-controller --list`, `hilgw mock wc2ec-node --list`)",
+        default_factory=dict,
     )
 
 
@@ -52,6 +64,7 @@ class Wc2ecController:
     kind: ClassVar[str] = "wc2ec"
     summary: ClassVar[str] = "an external controller that speaks WC2EC, on TCP or a serial line"
     Settings: ClassVar[type[Any]] = Wc2ecControllerSettings
+    framing: ClassVar[str] = "cobs-crc16"
 
     def check(self, settings: Wc2ecControllerSettings) -> list[tuple[str, str, str]]:
         """What the field limits cannot say: (path below the controller, message, fix)."""
@@ -62,6 +75,13 @@ class Wc2ecController:
             what = "WC2EC has no authentication: whoever connects moves motors"
             return [("listen", what, "listen on 127.0.0.1 and forward by ssh")]
         return []
+
+    def mock(self, settings: Wc2ecControllerSettings, version: str) -> MockSpec:
+        """The stand-in, which writes the type byte of this version's motors."""
+        parameters: dict[str, Any] = {"motor_type": Numbers(version).number(ROTATIONAL_MOTOR)}
+        if settings.port is None:
+            return MockSpec("wc2ec_controller", parameters | settings.mock)
+        return MockSpec("wc2ec_node", parameters | {"baudRate": settings.baudRate} | settings.mock)
 
     def session(
         self, settings: Wc2ecControllerSettings, version: str, framing: Framing | None = None
