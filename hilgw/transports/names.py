@@ -11,7 +11,7 @@ from hilgw.transports import tty
 
 
 class PortName:
-    """Owns one symlink. Never touches anything that is not a link to a pseudo terminal.
+    """Owns one symlink. Never takes the place of anything but a stale one.
 
     path: what clients open. Without a wish the link lives in a fresh directory, removed by close().
     """
@@ -62,12 +62,16 @@ class PortName:
                 pass  # somebody put a file there
 
     def _check_replaceable(self, target: str) -> None:
-        """A dead link and one to a pty without a host may go; a link to a device may not."""
+        """A dead link may go, and one to a pty that nobody hosts as a port: its number is used
+        again by something else. A link to a device, or to another's port, may not."""
         link = self._link
         if not link.exists() or str(link.readlink()) == target:
             return
-        if not tty.is_pseudo_terminal_path(str(link)):
+        if not tty.is_pseudo_terminal_path(self.path):
             raise self._refusal("this link leads to something else", PortError.BUSY)
+        host = tty.host(self.path)
+        if host is not None:
+            raise self._refusal(f"this name is a port of {host}", PortError.BUSY)
 
     def _refusal(self, what: str, reason: str) -> PortError:
         return PortError(what, reason=reason, where=self.path, fix="choose another name")

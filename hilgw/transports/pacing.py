@@ -85,12 +85,15 @@ class PacedLine:
         return lost
 
     def hold(self) -> None:
-        """Put no new slice on the wire (flow control)."""
+        """Hand nothing over and put nothing more on the wire (flow control)."""
         self._held = True
 
     def release(self) -> None:
         self._held = False
-        self._start_if_idle()
+        if self._slice and self._alarm is None:
+            self._alarm = self._scheduler.call_at(self._end, self._slice_over)
+        else:
+            self._start_if_idle()
 
     def _start_if_idle(self) -> None:
         if self._queue and self._alarm is None and not self._held and not self._delivering:
@@ -110,6 +113,8 @@ class PacedLine:
 
     def _slice_over(self) -> None:
         self._alarm = None
+        if self._held:
+            return
         data = bytes(memoryview(self._queue)[: self._slice])
         del self._queue[: self._slice]
         self._slice = 0

@@ -190,7 +190,7 @@ class FdStream:
         self._loop.remove_reader(fd)
         self._loop.remove_writer(fd)
         self._hang_up.stop()
-        self._rest.clear()
+        self._rest = bytearray()  # not cleared: whoever raised may still have a view of it
         self._close_descriptor(fd)
 
     def _close_descriptor(self, fd: int) -> None:

@@ -7,6 +7,7 @@ import os
 import struct
 import sys
 import termios
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,16 +144,27 @@ def holders(port: str) -> list[Holder]:
 
     Who hosts a pty and keeps its far end open, as a mock does, is not one of them.
     """
+    return [holder for holder, opened, hosts in _users(port) if opened > hosts]
+
+
+def host(port: str) -> Holder | None:
+    """The process that plays a port on this pty: it has its master, and its far end open too.
+
+    A terminal's program has the master only, the programs in it the far end only.
+    """
+    return next((holder for holder, opened, hosts in _users(port) if opened and hosts), None)
+
+
+def _users(port: str) -> Iterator[tuple[Holder, int, bool]]:
+    """Who has this device open, how many times, and whether it is the host of that pty."""
     try:
         device = Path(port).stat().st_rdev
     except OSError:
-        return []
-    found = []
+        return
     for process in _processes() if device else ():
         opened, hosts = _count(process, device)
-        if opened > hosts:
-            found.append(Holder(int(process.name), _command(process)))
-    return found
+        if opened:
+            yield Holder(int(process.name), _command(process)), opened, hosts
 
 
 def _processes() -> list[Path]:

@@ -171,7 +171,7 @@ class VirtualPort:
             self._set_client_pace()
             self._from_client.put(data)
         else:
-            self._loop.call_soon(self._watch)
+            self._watch()
 
     def _set_client_pace(self) -> None:
         slower = min(self._baud_rate, self._host_baud or self._baud_rate)

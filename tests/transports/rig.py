@@ -1,0 +1,164 @@
+"""What the transport tests share: a loop to run in, ends to talk to, and what must not leak."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from hilgw.engine.timer import Timer
+from hilgw.errors import PortError
+from hilgw.transports.base import LineSettings, Transport
+
+LINE = LineSettings(baudRate=115200)
+ALL_VALUES = bytes(range(256))
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]], timeout_s: float = 20) -> None:
+    """The scenario in a loop of its own; anything reported to the loop is a failure."""
+    reports: list[dict[str, Any]] = []
+
+    async def watched() -> None:
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, report: reports.append(report)
+        )
+        async with asyncio.timeout(timeout_s):
+            await scenario()
+
+    asyncio.run(watched())
+    gc.collect()
+    assert not reports, reports
+
+
+async def until(condition: Callable[[], bool], timeout_s: float = 5) -> None:
+    """Waits for the condition, in turns of the loop."""
+    async with asyncio.timeout(timeout_s):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+async def turns(count: int = 10) -> None:
+    """Lets the loop do what it has to do now."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+class Client:
+    """What a station does with a transport: keeps what it hears."""
+
+    def __init__(self, transport: Transport, *, start: bool = True) -> None:
+        self.transport = transport
+        self.data = bytearray()
+        self.lost: list[PortError] = []
+        self.lost_at: float = 0
+        if start:
+            transport.start(self.data.extend, self._lost)
+
+    def _lost(self, error: PortError) -> None:
+        self.lost.append(error)
+        self.lost_at = time.monotonic()
+
+    async def heard(self, count: int) -> bytes:
+        await until(lambda: len(self.data) >= count or bool(self.lost))
+        return bytes(self.data)
+
+    async def close(self) -> None:
+        self.transport.close()
+        await self.transport.wait_closed()
+
+
+class Pty:
+    """A pty as it comes: cooked, unpaced, its slave kept open. The test plays the device."""
+
+    def __init__(self) -> None:
+        self.master, self.slave = os.openpty()
+        os.set_blocking(self.master, False)
+        self.path = os.ttyname(self.slave)
+
+    def __enter__(self) -> Pty:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.hang_up()
+        os.close(self.slave)
+
+    def hang_up(self) -> None:
+        """What unplugging looks like."""
+        if self.master >= 0:
+            os.close(self.master)
+            self.master = -1
+
+    def read(self) -> bytes:
+        try:
+            return os.read(self.master, 65536)
+        except BlockingIOError:
+            return b""
+
+    async def heard(self, count: int) -> bytes:
+        data = bytearray()
+
+        def enough() -> bool:
+            data.extend(self.read())
+            return len(data) >= count
+
+        await until(enough)
+        return bytes(data)
+
+
+class Gaps:
+    """The longest time the loop did not come round while this was entered."""
+
+    longest_s = 0.0
+
+    async def __aenter__(self) -> Gaps:
+        self._task = asyncio.create_task(self._watch())
+        await asyncio.sleep(0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.sleep(0)
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _watch(self) -> None:
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(0.001)
+            now = time.monotonic()
+            self.longest_s = max(self.longest_s, now - last)
+            last = now
+
+
+def descriptors() -> dict[str, str]:
+    """What this process has open, the list itself left out."""
+    found = {}
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            target = str(entry.readlink())
+        except OSError:
+            continue
+        if not target.startswith("/proc/"):
+            found[entry.name] = target
+    return found
+
+
+def call_threads() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name.startswith(("hilgw", "pySerial"))]
+
+
+def with_timer(
+    scenario: Callable[[Timer], Awaitable[None]],
+) -> Callable[[], Coroutine[Any, Any, None]]:
+    async def wrapped() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        try:
+            await scenario(timer)
+        finally:
+            timer.close()
+
+    return wrapped
