@@ -66,6 +66,7 @@ class Module(Mock):
         self.rssi_at_1m_dbm = -40.0
         self.noise_dbm = -110.0
         self.replies: dict[bytes, bytes] = {}
+        self.flow_control = False
         self.powered = False
         self._off = False
         self._threshold_dbm = 0
@@ -121,6 +122,11 @@ class Module(Mock):
         if "BR" in self.registers:
             return BITS_PER_S[self.registers.number("BR")]
         return FASTEST_BPS
+
+    @property
+    def clear_to_send(self) -> bool:
+        """May a client that obeys CTS send now? Others always do, and overrun the buffer."""
+        return self.serial.clear_to_send or not self.flow_control
 
     @property
     def power_dbm(self) -> int:

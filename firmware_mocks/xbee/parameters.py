@@ -23,6 +23,7 @@ PARAMETERS: dict[str, str] = {
     "address": "64-bit address, SH and SL, 16 hexadecimal digits",
     "power": "power level, PL, 0 to 4",
     "baudRate": "UART rate, BD, bit/s",
+    "rtscts": "true: the client obeys CTS and is held back before the input buffer overruns",
     "replies": "answers given by itself: a payload that begins with KEY comes back with VALUE in "
     "its place, as ping:pong,marco:polo",
     "rssi_at_1m_dbm": "how loud this module is heard at 1 m at full power (default -40)",
@@ -160,6 +161,13 @@ def _set_noise(module: Module, value: Any) -> None:
     module.noise_dbm = float(value)
 
 
+def _set_flow_control(module: Module, value: Any) -> None:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise ValueError("true or false")
+    module.flow_control = text == "true"
+
+
 _SETTERS: dict[str, Callable[[Module, Any], None]] = {
     "channel": _set_channel,
     "address": _set_address,
@@ -171,4 +179,5 @@ _SETTERS: dict[str, Callable[[Module, Any], None]] = {
     "replies": _set_replies,
     "rssi_at_1m_dbm": _set_strength,
     "noise_dbm": _set_noise,
+    "rtscts": _set_flow_control,
 }

@@ -58,12 +58,17 @@ class SerialSide:
 
     @property
     def clear_to_send(self) -> bool:
-        """The CTS pin, where D7 makes it one. A pty does not carry it."""
+        """The CTS pin, where D7 makes it one."""
         return self._clear or self.module.registers.number("D7") != 1
 
     def _steer_flow(self) -> None:
-        """CTS goes off close before the buffer is full, and on again with some room."""
+        """CTS goes off close before the buffer is full, and on again with some room.
+
+        A host that obeys it still delivers the lump it has begun.
+        """
         free = self.buffer - len(self._input)
+        if self.module.flow_control:
+            free -= min(LUMP_NS // self.module.uart.byte_ns, self.buffer // 2)
         self._clear = free > (CTS_OFF_FREE if self._clear else CTS_ON_FREE - 1)
 
     # --- line -----------------------------------------------------------------------------------

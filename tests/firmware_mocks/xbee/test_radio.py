@@ -145,6 +145,30 @@ def test_a_module_without_power_neither_hears_nor_acknowledges(bench: Bench) -> 
     assert bench.tx64(one, two.address, b"x") == 0
 
 
+def test_a_reset_forgets_what_was_being_sent(bench: Bench) -> None:
+    one, two = bench.pair(RR="6")
+    bench.put(one, wrap(b"\x00\x01" + bytes(8) + b"\x00lost"))
+    assert one.radio.busy
+    one.reset(bench.now)
+    assert not one.radio.busy
+    bench.put(one, wrap(b"\x00\x02" + bytes(8) + b"\x00nobody"))
+    bench.put(one, wrap(b"\x00\x03" + two.address.to_bytes(8, "big") + b"\x00kept"))
+    bench.run(500)
+    assert bench.frames(one) == [b"\x8a\x00", b"\x89\x02\x01", b"\x89\x03\x00"]
+    assert bench.get(one, b"EA") == b"\x00\x01"
+
+
+def test_db_begins_anew_with_a_restart_even_after_wr(bench: Bench) -> None:
+    one, two = bench.pair()
+    bench.tx64(one, two.address, b"x")
+    bench.taken(two)
+    assert bench.get(two, b"DB") == b"\x28"
+    bench.at(two, b"WR")
+    two.reset(bench.now)
+    bench.settle()
+    assert bench.get(two, b"DB") == b"\x00"
+
+
 def test_the_firmwares_own_queue_is_bounded(bench: Bench) -> None:
     """A node that answers faster than it can send drops, and does not grow."""
     chatty = bench.add(replies={"": "x" * 40}, RR="6")

@@ -116,8 +116,29 @@ def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: Be
     assert not one.serial.clear_to_send
     bench.run(100)
     assert one.serial.clear_to_send
-    one.assign("D7", "0")
-    assert one.serial.clear_to_send
+    assert one.clear_to_send  # nobody listens to it unless told
+
+
+def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: Bench) -> None:
+    """Retries make the radio slower than the line; the host holds the client meanwhile."""
+    one = bench.add(hardware="s1", baudRate=115200, rtscts="true", RR="2")
+    without = bench.add(hardware="s1", baudRate=115200, rtscts="true", RR="2", D7="0")
+    bench.settle()
+    frames = b"".join(wrap(bytes((0, n)) + bytes(8) + b"\x00" + bytes(80)) for n in range(1, 30))
+    lump = 5 * MS // one.uart.byte_ns
+    held = 0
+    for start in range(0, len(frames), lump):
+        bench.run(5)
+        while not one.clear_to_send:
+            held += 1
+            bench.run(1)
+        one.receive(frames[start : start + lump], bench.now)
+        without.receive(frames[start : start + lump], bench.now)
+    bench.run(2000)
+    assert [frame[1] for frame in bench.frames(one)] == list(range(1, 30))
+    assert held > 10
+    assert one.serial.overruns == 0
+    assert without.clear_to_send
 
 
 def test_a_radio_packet_that_does_not_fit_the_transmit_buffer_is_dropped_whole(
@@ -144,6 +165,24 @@ def test_answers_wait_for_room_and_nothing_grows(bench: Bench) -> None:
     assert 0 < answered < 200
     assert module.serial.overruns > 0
     assert bench.ask(module, b"\x08\x02CH", 1000) == [b"\x88\x02CH\x00\x0c"]
+
+
+def test_a_frame_half_read_when_the_radio_gets_busy_is_not_given_up(bench: Bench) -> None:
+    talker = bench.add(hardware="900hp", BR="0", MT="0")
+    node = bench.add(hardware="900hp", BR="0", replies={"ping": "x" * 200})
+    bench.settle()
+    bench.ask(talker, b"\x10\x00" + BROADCAST.to_bytes(8, "big") + b"\xff\xfe\x00\x00ping", 1)
+    question = wrap(b"\x08\x01CE")
+    node.receive(question[:4], bench.now)
+    bench.run(10)
+    assert not node.radio.busy  # the ping is still on the air
+    bench.run(50)
+    assert node.radio.busy
+    talker.switch_off()  # so that the answer is repeated for seconds
+    bench.taken(node)
+    node.receive(question[4:], bench.now)
+    bench.run(10_000)
+    assert bench.frames(node) == [b"\x88\x01CE\x00\x00"]
 
 
 # --- rates --------------------------------------------------------------------------------------

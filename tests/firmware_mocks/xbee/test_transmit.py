@@ -266,6 +266,14 @@ def test_a_node_answers_a_short_address_too(bench: Bench) -> None:
     assert answers == [b"\x89\x01\x00", b"\x81\x00\x02\x28\x00pong"]
 
 
+def test_an_answer_goes_to_the_address_the_sender_showed(bench: Bench) -> None:
+    one, twin = bench.add(my=1), bench.add(my=1)
+    bench.add(replies="ping:pong")
+    bench.settle()
+    assert len(bench.ask(one, b"\x01\x01\xff\xff\x00ping")) == 2
+    assert [frame[-4:] for frame in bench.frames(twin)] == [b"ping", b"pong"]
+
+
 def test_noise_over_the_threshold_is_a_cca_failure(bench: Bench) -> None:
     module = bench.add(noise_dbm=-60)
     bench.settle()
