@@ -93,6 +93,14 @@ def discard(fd: int) -> None:
         pass  # the device is gone, and its buffers with it
 
 
+def waiting(fd: int) -> int:
+    """Bytes the kernel has not sent yet; 0 where that cannot be told."""
+    try:
+        return int(struct.unpack("=i", fcntl.ioctl(fd, termios.TIOCOUTQ, bytes(4)))[0])
+    except OSError:
+        return 0
+
+
 def _speeds() -> dict[int, int]:
     names = [name for name in dir(termios) if name[0] == "B" and name[1:].isdigit()]
     return {getattr(termios, name): int(name[1:]) for name in names if name != "B0"}
