@@ -11,12 +11,15 @@ from hilgw.config import rates, stand_ins
 from hilgw.config.plugins import ADAPTERS, CONTROLLERS, load
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
+from hilgw.devices.nodes import upright_axis
 from hilgw.devices.receiver import Receiver
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.line import Line
+from hilgw.engine.places import Places
 from hilgw.engine.ports import describe_port, exists, resolve_port
 from hilgw.engine.robot import EmitterPort, ReceiverPort, Robot
 from hilgw.engine.station import Station
+from hilgw.engine.steps import Steps
 from hilgw.engine.supervisor import Supervisor
 from hilgw.engine.timer import Timer
 from hilgw.medium.airs import Airs
@@ -55,8 +58,10 @@ def build(config: GatewayConfig, loop: asyncio.AbstractEventLoop, observer: Obse
             packet, names, None if names else reason
         ),
     )
-    gateway = Gateway(timer, ledger, medium, observer)
-    assembly = _Assembly(config, gateway, Airs())
+    steps = Steps(timer.now(), 0)
+    places = Places(medium, timer, upright_axis(config.webots), steps)
+    gateway = Gateway(timer, ledger, medium, places, observer)
+    assembly = _Assembly(config, gateway, Airs(), steps)
     try:
         assembly.add_all()
     except BaseException:
@@ -68,10 +73,11 @@ def build(config: GatewayConfig, loop: asyncio.AbstractEventLoop, observer: Obse
 class _Assembly:
     """One build under way."""
 
-    def __init__(self, config: GatewayConfig, gateway: Gateway, airs: Airs) -> None:
+    def __init__(self, config: GatewayConfig, gateway: Gateway, airs: Airs, steps: Steps) -> None:
         self.config = config
         self.gateway = gateway
         self.airs = airs
+        self.steps = steps
         self.say = gateway.description.append
 
     def add_all(self) -> None:
@@ -93,34 +99,34 @@ class _Assembly:
             controller = load(CONTROLLERS, config.controller.kind)
             session = controller.session(config.controller.settings)
         robot = Robot(name, session, gateway.timer, gateway.observer)
-        pose = _pose(config.position, config.rotation)
+        gateway.places.add(name, _pose(config.position, config.rotation))
         for device, fields in config.devices.items():
             if isinstance(fields, EmitterFields):
-                robot.emitters[device] = self.emitter(name, device, fields, pose)
+                robot.emitters[device] = self.emitter(name, device, fields)
             else:
-                robot.receivers[device] = self.receiver(robot, device, fields, pose)
+                robot.receivers[device] = self.receiver(robot, device, fields)
         gateway.robots[name] = robot
         self.say(f"  {name:<12} robot: {_devices(config)}")
 
-    def emitter(
-        self, robot: str, name: str, fields: EmitterFields, pose: Pose | None
-    ) -> EmitterPort:
-        gateway = self.gateway
-        full_name = f"{robot}.{name}"
+    def emitter(self, robot: str, name: str, fields: EmitterFields) -> EmitterPort:
+        gateway, steps = self.gateway, self.steps
+        full_name, mount = f"{robot}.{name}", _mount(fields)
         emitter = Emitter(fields, lambda text: gateway.observer.notice(full_name, text))
-        return EmitterPort(
-            robot, name, emitter, gateway.timer, gateway.ledger, gateway.medium.transmit, pose
-        )
 
-    def receiver(
-        self, robot: Robot, name: str, fields: ReceiverFields, pose: Pose | None
-    ) -> ReceiverPort:
-        gateway = self.gateway
+        def transmit(packet: Packet) -> None:
+            gateway.places.transmit(packet, robot, mount)
+
+        return EmitterPort(robot, name, emitter, gateway.timer, gateway.ledger, transmit, steps)
+
+    def receiver(self, robot: Robot, name: str, fields: ReceiverFields) -> ReceiverPort:
+        gateway, steps = self.gateway, self.steps
         full_name = f"{robot.name}.{name}"
         receiver: Receiver[Copy] = Receiver(
-            fields, notify=lambda text: gateway.observer.notice(full_name, text)
+            fields,
+            steps.step_ns // 1_000_000 or None,
+            notify=lambda text: gateway.observer.notice(full_name, text),
         )
-        receiver.enable(receiver.default_period_ms, gateway.timer.now())
+        receiver.enable(receiver.default_period_ms, steps.last(gateway.timer.now()))
         port = ReceiverPort(
             robot.name,
             name,
@@ -129,8 +135,10 @@ class _Assembly:
             gateway.ledger,
             robot.packet,
             gateway.observer,
+            steps,
         )
-        gateway.medium.attach(
+        port.attach(
+            gateway.medium,
             Listener(
                 name=port.name,
                 type=fields.type,
@@ -138,10 +146,10 @@ class _Assembly:
                 owner=robot.name,
                 channels=None if fields.channel == BROADCAST else frozenset({fields.channel}),
                 aperture=fields.aperture,
-                pose=pose,
+                mount=_mount(fields),
                 signal_strength_noise=fields.signalStrengthNoise,
                 direction_noise=fields.directionNoise,
-            )
+            ),
         )
         return port
 
@@ -153,10 +161,10 @@ class _Assembly:
         line, notice = line_of(common)
         if notice:
             gateway.observer.notice(name, notice)
-        pose = _pose(common.position, common.rotation)
+        gateway.places.add(name, _pose(common.position, common.rotation))
 
         def transmit(packet: Packet) -> None:
-            gateway.medium.transmit(packet, pose)
+            gateway.places.transmit(packet, name)
 
         air = stand_ins.air_of(config, adapter, name)
         station = Station(
@@ -183,7 +191,6 @@ class _Assembly:
                 air=air,
                 relay=common.relay,
                 channels=station.session.channels,
-                pose=pose,
                 fits_explicitly=station.fits,
             )
         )
@@ -228,6 +235,11 @@ def _pose(
     if position is None:
         return None
     return Pose(position) if rotation is None else Pose.from_axis_angle(position, rotation)
+
+
+def _mount(fields: EmitterFields | ReceiverFields) -> Pose:
+    """The device's place on its robot."""
+    return Pose.from_axis_angle(fields.translation, fields.rotation)
 
 
 def _devices(config: RobotConfig) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.engine.mocks import MockHost
+    from hilgw.engine.places import Places
     from hilgw.engine.robot import Robot
     from hilgw.engine.station import Station
     from hilgw.engine.supervisor import Supervisor
@@ -32,6 +33,7 @@ class Gateway:
     timer: Timer
     ledger: Ledger
     medium: Medium
+    places: Places
     observer: Observer
     robots: dict[str, Robot] = field(default_factory=dict)
     stations: dict[str, Station] = field(default_factory=dict)
@@ -88,6 +90,7 @@ class Gateway:
             robot.close()
         for station in self.stations.values():
             station.close()
+        self.places.close()
         for host in self.hosts:
             host.close()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hilgw.controllers.base import Action, Say, Send, Session
 from hilgw.engine.latency import Latency
-from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from hilgw.devices.emitter import Emitter
     from hilgw.devices.receiver import Receiver
     from hilgw.engine.observer import Observer
+    from hilgw.engine.steps import Steps
     from hilgw.medium.ledger import Ledger
-    from hilgw.medium.pose import Pose
+    from hilgw.medium.listener import Listener
+    from hilgw.medium.medium import Medium
     from hilgw.transports.base import Handle, Scheduler
 
 
 class EmitterPort:
-    """An Emitter of a robot, running free: packets depart when their time has come."""
+    """An Emitter of a robot: packets depart when their time has come, or at the end of the step
+    in which it has come."""
 
     def __init__(
         self,
@@ -29,17 +32,17 @@ class EmitterPort:
         emitter: Emitter,
         scheduler: Scheduler,
         ledger: Ledger,
-        transmit: Callable[[Packet, Pose | None], None],
-        pose: Pose | None,
+        transmit: Callable[[Packet], None],
+        steps: Steps,
     ) -> None:
         self.name = f"{robot}.{name}"
-        self.pose = pose
         self.emitter = emitter
         self.latency = Latency()
         self._robot = robot
         self._scheduler = scheduler
         self._count = ledger.emitter(self.name, lambda: emitter.queued)
         self._transmit = transmit
+        self._steps = steps
         self._timer: Handle | None = None
         self._due: int | None = None
 
@@ -62,9 +65,20 @@ class EmitterPort:
         self._depart(now)
         return None
 
+    def setChannel(self, channel: int) -> bool:
+        """Of packets sent from now on; False when it is not allowed."""
+        return self.emitter.setChannel(channel)
+
+    def setRange(self, range: float) -> bool:
+        """Of packets sent from now on, at most maxRange; False when it is not allowed."""
+        return self.emitter.setRange(range)
+
     def _depart(self, now: int) -> None:
-        fields = self.emitter.fields
-        while (leaving := self.emitter.depart(now)) is not None:
+        """Hands over what has left. It was sent when the line was done with it, or at the end of
+        that step; a timer that is late changes neither that nor who is where at that instant."""
+        fields, steps = self.emitter.fields, self._steps
+        looks_at = steps.last(now)
+        while (leaving := self.emitter.depart(looks_at)) is not None:
             self._count.depart()
             self.latency.add(now - leaving.offered_ns)
             self._transmit(
@@ -76,11 +90,12 @@ class EmitterPort:
                     owner=self._robot,
                     range=leaving.range,
                     aperture=fields.aperture,
-                    sent_ns=now,
-                ),
-                self.pose,
+                    sent_ns=steps.end(leaving.departed_ns),
+                )
             )
         due = self.emitter.next_departure()
+        if due is not None:
+            due = steps.end(due)
         if due != self._due:
             if self._timer is not None:
                 self._timer.cancel()
@@ -99,7 +114,10 @@ class EmitterPort:
 
 
 class ReceiverPort:
-    """A Receiver of a robot: copies wait for its sampling grid, then the controller reads all."""
+    """A Receiver of a robot: copies wait for its sampling grid, then the controller reads all.
+
+    `attach` puts it on the medium; what it is told at run time, the medium learns.
+    """
 
     def __init__(
         self,
@@ -110,9 +128,11 @@ class ReceiverPort:
         ledger: Ledger,
         on_packet: Callable[[str, Copy], None],
         observer: Observer,
+        steps: Steps,
     ) -> None:
         self.name = f"{robot}.{name}"
         self.receiver = receiver
+        self._steps = steps
         self.latency = Latency()
         self._device = name
         self._scheduler = scheduler
@@ -120,10 +140,40 @@ class ReceiverPort:
         self._on_packet = on_packet
         self._observer = observer
         self._timer: Handle | None = None
+        self._medium: Medium | None = None
+        self._listener: Listener | None = None
+
+    def attach(self, medium: Medium, listener: Listener) -> None:
+        """From now on it hears; `listener` is made for it."""
+        self._medium, self._listener = medium, listener
+        listener.enabled = self.receiver.enabled
+        medium.attach(listener)
+
+    def setChannel(self, channel: int) -> bool:
+        """Listens to another channel, -1 to all, from now on; False when it is not allowed."""
+        accepted = self.receiver.setChannel(channel)
+        asked = self.receiver.take_channel()
+        if asked is not None:
+            self.receiver.adopt_channel(asked)
+            if self._medium is not None:
+                channels = None if asked == BROADCAST else frozenset({asked})
+                self._medium.retune(self.name, channels)
+        return accepted
+
+    def enable(self, period_ms: int) -> bool:
+        """Samples at this period from now on; 0 stops listening, and what is queued stays."""
+        accepted = self.receiver.enable(period_ms, self._steps.last(self._scheduler.now()))
+        if self._listener is not None:
+            self._listener.enabled = self.receiver.enabled
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._arm()
+        return accepted
 
     def deliver(self, copy: Copy) -> None:
         """The medium hands over one copy."""
-        reason = self.receiver.receive(copy, self._scheduler.now())
+        reason = self.receiver.receive(copy, copy.arrived_ns)
         if reason:
             self._count.refuse(reason)
             self._observer.refused(self.name, reason, "not taken by the receiver")
@@ -133,7 +183,8 @@ class ReceiverPort:
         if self._timer is None:
             due = self.receiver.next_sample()
             if due is not None:
-                self._timer = self._scheduler.call_at(due, self._sample)
+                # A nanosecond later: what departs at that very instant is read with the rest.
+                self._timer = self._scheduler.call_at(due + 1, self._sample)
 
     def _sample(self) -> None:
         self._timer = None

@@ -37,6 +37,8 @@ class Pose:
             raise ConfigError(
                 f"rotation {rotation} has no axis", where="rotation", fix="e.g. [0, 0, 1, 0]"
             )
+        if angle == 0.0:
+            return cls((float(position[0]), float(position[1]), float(position[2])))
         s = math.sin(angle / 2) / length
         return cls.from_quaternion(position, (x * s, y * s, z * s, math.cos(angle / 2)))
 

@@ -1,0 +1,25 @@
+"""The step clock: instants at which a step-driven world looks, as a simulator does."""
+
+from __future__ import annotations
+
+
+class Steps:
+    """Step ends at origin_ns + k * step_ns. A step of 0 is no grid: every instant is its own."""
+
+    __slots__ = ("_origin_ns", "step_ns")
+
+    def __init__(self, origin_ns: int, step_ns: int = 0) -> None:
+        self._origin_ns = origin_ns
+        self.step_ns = step_ns
+
+    def end(self, when: int) -> int:
+        """The first step end not before `when`."""
+        if not self.step_ns:
+            return when
+        return self._origin_ns - (self._origin_ns - when) // self.step_ns * self.step_ns
+
+    def last(self, when: int) -> int:
+        """The last step end not after `when`."""
+        if not self.step_ns:
+            return when
+        return self._origin_ns + (when - self._origin_ns) // self.step_ns * self.step_ns
