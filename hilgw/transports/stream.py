@@ -141,7 +141,7 @@ class FdStream:
         chunks = [data]
         size = len(data)
         try:
-            while BULK_BYTES <= len(data) and size < READ_BYTES:
+            while len(data) >= BULK_BYTES and size < READ_BYTES:
                 data = os.read(self._fd, READ_BYTES - size)
                 chunks.append(data)
                 size += len(data)
