@@ -1,0 +1,54 @@
+"""RS-485: the driver is asked for it where it can, and the user is told where it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+import serial
+
+from hilgw.engine.timer import Timer
+from hilgw.errors import PortError
+from hilgw.transports.base import LineSettings
+from hilgw.transports.serial_port import _switch_by_rts, open_serial
+
+
+@pytest.fixture
+def pty() -> Iterator[str]:
+    master, slave = os.openpty()
+    yield os.ttyname(slave)
+    os.close(master)
+    os.close(slave)
+
+
+@pytest.mark.parametrize(("mode", "on"), [("half-duplex", True), ("half-duplex-inverted", False)])
+def test_rts_is_on_while_it_sends_or_off(mode: str, on: bool) -> None:
+    port = SimpleNamespace(port="/dev/ttyS9", rs485_mode=None)
+    _switch_by_rts(port, mode)
+    asked = port.rs485_mode
+    assert (asked.rts_level_for_tx, asked.rts_level_for_rx, asked.loopback) == (on, not on, False)
+
+
+def test_a_driver_that_cannot_is_an_error_with_a_cure(pty: str) -> None:
+    with serial.Serial(pty) as port, pytest.raises(PortError) as error:
+        _switch_by_rts(port, "half-duplex")
+    assert error.value.reason == PortError.UNSUPPORTED
+    assert "leave rs485 out" in error.value.fix
+
+
+def test_a_pseudo_terminal_does_without_and_says_so(pty: str) -> None:
+    async def notices() -> list[str]:
+        timer = Timer(asyncio.get_running_loop())
+        transport = await open_serial(pty, LineSettings(rs485="half-duplex"), timer)
+        try:
+            said: list[str] = transport.notices  # type: ignore[attr-defined]
+            return said
+        finally:
+            transport.close()
+            await transport.wait_closed()
+            timer.close()
+
+    assert "a pseudo terminal has no RTS; rs485 is left out" in asyncio.run(notices())
