@@ -32,12 +32,18 @@ class ModemLinesLeftAlone:
 
 class NeverBlocks:
     """For pyserial-asyncio, which calls these in the loop: no draining, no spinning, no blocking
-    close."""
+    close, and no configuring of a port that is configured."""
 
     fd: int
     is_open: bool
     is_pty = False
+    settled = False  # opened and configured
     close_instead: Callable[[Callable[[], None]], None] | None = None  # given the real close()
+
+    def _reconfigure_port(self, force_update: bool = False) -> None:
+        """Setting a time-out, which is not the kernel's business here, comes this way too."""
+        if not self.settled:
+            super()._reconfigure_port(force_update)  # type: ignore[misc]
 
     def flush(self) -> None:
         """pyserial would wait until a peer that may be stalled has taken everything."""

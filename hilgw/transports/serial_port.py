@@ -69,7 +69,11 @@ async def open_serial(
         return ThreadedStream(await _in_time(port, lambda: opening(port, line)), port)
     device: _Device = await _in_time(port, lambda: _open_device(port, line))
     over = _over_asyncio if path == "asyncio" or os.name != "posix" else _over_descriptor
-    return over(device, port)
+    try:
+        return over(device, port)
+    except BaseException:
+        device.close()
+        raise
 
 
 # --- pyserial opens -----------------------------------------------------------------------------
@@ -119,6 +123,7 @@ def _open_device(name: str, line: LineSettings) -> _Device:
     try:
         port.open()
         _prepare(port, name, line)
+        port.settled = True
     except BaseException as error:
         port.close()
         busy = isinstance(error, Exception) and port_error(error, name).reason == PortError.BUSY

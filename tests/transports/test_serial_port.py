@@ -1,0 +1,787 @@
+"""The traps of serial ports, one test each, on the descriptor path and on pyserial-asyncio's."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import random
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.engine.timer import Timer
+from hilgw.errors import PortError
+from hilgw.transports import serial_port, threads, tty
+from hilgw.transports.asyncio_stream import AsyncioStream
+from hilgw.transports.base import LineSettings, Transport
+from hilgw.transports.faults import Call, Faults
+from hilgw.transports.serial_port import DataPath, open_serial
+from hilgw.transports.serial_stream import SerialStream
+from hilgw.transports.virtual_port import VirtualPort
+from tests.transports.rig import (
+    ALL_VALUES,
+    LINE,
+    Client,
+    Gaps,
+    Pty,
+    call_threads,
+    descriptors,
+    run,
+    turns,
+    until,
+    with_timer,
+)
+
+TIOCGEXCL = 0x80045440  # Linux
+LOOP_GAP_S = 0.05
+
+
+@pytest.fixture(params=["posix", "asyncio"])
+def path(request: pytest.FixtureRequest) -> DataPath:
+    """How the bytes move. Everything here holds for both."""
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture(params=["pty", "real"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A pty as itself, and a pty that is taken for a real port: locked, closed in a thread."""
+    if request.param == "real":
+        as_real(monkeypatch)
+    return str(request.param)
+
+
+def as_real(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tty, "is_pseudo_terminal_path", lambda path: False)
+
+
+async def open_on(port: str, path: DataPath, line: LineSettings = LINE) -> Transport:
+    timer = Timer(asyncio.get_running_loop())
+    try:
+        return await open_serial(port, line, timer, path=path)
+    finally:
+        timer.close()
+
+
+async def refusal(port: str, path: DataPath = "auto", **options: Any) -> PortError:
+    timer = Timer(asyncio.get_running_loop())
+    try:
+        with pytest.raises(PortError) as caught:
+            await open_serial(port, LINE, timer, path=path, **options)
+    finally:
+        timer.close()
+    assert caught.value.where == port
+    return caught.value
+
+
+# --- data ---------------------------------------------------------------------------------------
+
+
+def test_the_path_asked_for_is_taken(path: DataPath) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            transport = await open_on(pty.path, path)
+            kind: type = {"posix": SerialStream, "asyncio": AsyncioStream}[path]
+            assert type(transport) is kind
+            assert transport.name == pty.path
+            transport.close()
+
+    run(scenario)
+
+
+def test_all_values_pass_on_a_fresh_pty_and_again_after_it_was_cooked(
+    path: DataPath, kind: str
+) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            cooked = termios.tcgetattr(pty.slave)
+            for _ in range(3):
+                client = Client(await open_on(pty.path, path))
+                client.transport.write(ALL_VALUES)
+                assert await pty.heard(256) == ALL_VALUES
+                os.write(pty.master, ALL_VALUES)
+                assert await client.heard(256) == ALL_VALUES
+                assert pty.read() == b"", "the tty echoes"
+                await client.close()
+                termios.tcsetattr(pty.slave, termios.TCSANOW, cooked)
+
+    run(scenario)
+
+
+def test_a_break_is_no_signal_and_no_flush(path: DataPath) -> None:
+    """BRKINT, which pyserial leaves as it finds it, would throw away what is in the buffers."""
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            attributes = termios.tcgetattr(pty.slave)
+            attributes[0] |= termios.BRKINT | termios.PARMRK | termios.ISTRIP
+            termios.tcsetattr(pty.slave, termios.TCSANOW, attributes)
+            transport = await open_on(pty.path, path)
+            flags = termios.tcgetattr(pty.slave)[0]
+            assert not flags & (termios.BRKINT | termios.PARMRK | termios.ISTRIP)
+            transport.close()
+
+    run(scenario)
+
+
+def test_what_arrives_before_start_is_not_lost(path: DataPath) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, path), start=False)
+            os.write(pty.master, b"early" * 1000)
+            await turns()
+            client.transport.start(client.data.extend, client.lost.append)
+            assert await client.heard(5000) == b"early" * 1000
+            await client.close()
+
+    run(scenario)
+
+
+def test_paused_the_bytes_stay_in_the_kernel(path: DataPath) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, path))
+            await turns()
+            client.transport.pause_reading()
+            os.write(pty.master, b"later")
+            await turns()
+            assert not client.data
+            client.transport.resume_reading()
+            assert await client.heard(5) == b"later"
+            await client.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("baud_rate", [9600, 115200, 250_000, 74_880])
+def test_the_rate_is_set_odd_ones_too(path: DataPath, baud_rate: int) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            transport = await open_on(pty.path, path, LineSettings(baud_rate, stop_bits=2))
+            assert tty.baud_rate(pty.slave) == baud_rate
+            assert termios.tcgetattr(pty.slave)[2] & termios.CSTOPB
+            transport.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("line", [LineSettings(9600, parity="E"), LineSettings(9600, data_bits=7)])
+def test_what_a_pty_cannot_carry_is_left_out_and_said(path: DataPath, line: LineSettings) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, path, line))
+            notices = client.transport.notices  # type: ignore[attr-defined]
+            assert any("pseudo terminal" in notice for notice in notices)
+            client.transport.write(ALL_VALUES)
+            assert await pty.heard(256) == ALL_VALUES
+            await client.close()
+
+    run(scenario)
+
+
+# --- a peer that does not take, or does strange things ------------------------------------------
+
+
+def test_a_stalled_peer_blocks_nothing_and_the_buffer_is_bounded(path: DataPath) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, path))
+            dice = random.Random(1)
+            accepted = bytearray()
+            cpu = time.process_time()
+            async with Gaps() as gaps:
+                with pytest.raises(PortError) as caught:
+                    while True:
+                        block = dice.randbytes(8192)
+                        client.transport.write(block)
+                        accepted += block
+                        await asyncio.sleep(0)
+                await asyncio.sleep(0.2)
+            assert caught.value.reason == "full"
+            assert 200_000 < client.transport.pending <= 256 * 1024
+            assert gaps.longest_s < LOOP_GAP_S
+            assert time.process_time() - cpu < 0.2, "the loop spins"
+            drained: list[int] = []
+            client.transport.on_drained = lambda: drained.append(client.transport.pending)  # type: ignore[attr-defined]
+            assert await pty.heard(len(accepted)) == accepted
+            await until(lambda: bool(drained))
+            assert drained == [0]
+            await client.close()
+
+    run(scenario)
+
+
+def test_closing_with_a_stalled_peer_is_immediate(
+    path: DataPath, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drains: list[int] = []
+    monkeypatch.setattr(termios, "tcdrain", drains.append)
+
+    async def scenario() -> None:
+        before = descriptors()
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, path))
+            client.transport.write(bytes(200_000))
+            await turns()
+            start = time.monotonic()
+            client.transport.close()
+            client.transport.close()
+            assert time.monotonic() - start < 0.02
+            await client.transport.wait_closed()
+            assert time.monotonic() - start < 0.5
+            await turns()
+            assert not client.lost
+            assert not drains
+            with pytest.raises(PortError) as caught:
+                client.transport.write(b"x")
+            assert caught.value.reason == PortError.LOST
+        assert descriptors() == before
+
+    run(scenario)
+
+
+def test_a_driver_that_is_slow_to_close_does_not_stop_the_loop(
+    path: DataPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_real(monkeypatch)
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, path))
+            device = Path(pty.path).stat().st_rdev
+            real_close, flushed = os.close, threading.Event()
+            real_flush = termios.tcflush
+
+            def slow_close(fd: int) -> None:
+                if fd != pty.slave and os.fstat(fd).st_rdev == device:
+                    threads.pause(0.3)
+                real_close(fd)
+
+            def flush(fd: int, queue: int) -> None:
+                assert queue == termios.TCIOFLUSH
+                flushed.set()
+                real_flush(fd, queue)
+
+            monkeypatch.setattr(os, "close", slow_close)
+            monkeypatch.setattr(termios, "tcflush", flush)
+            async with Gaps() as gaps:
+                client.transport.close()
+                await client.transport.wait_closed()
+            assert gaps.longest_s < LOOP_GAP_S
+            assert flushed.is_set(), "the driver would wait for its last bytes to leave"
+            monkeypatch.undo()
+
+    run(scenario)
+
+
+def test_unplugging_is_seen_at_once_and_told_once(path: DataPath, kind: str) -> None:
+    async def scenario() -> None:
+        before = descriptors()
+        with Pty() as pty:
+            for paused in (False, True):
+                other = Pty()
+                client = Client(await open_on(other.path, path))
+                await turns()
+                client.transport.write(b"x")
+                if paused:
+                    client.transport.pause_reading()
+                await asyncio.sleep(0.03)
+                at = time.monotonic()
+                other.hang_up()
+                await until(lambda: bool(client.lost))  # noqa: B023
+                assert client.lost_at - at < 0.05
+                await client.transport.wait_closed()
+                await turns()
+                assert [error.reason for error in client.lost] == [PortError.LOST]
+                assert client.lost[0].where == other.path
+                with pytest.raises(PortError):
+                    client.transport.write(b"y")
+                await client.close()
+                other.__exit__()
+            assert pty.read() == b""
+        assert descriptors() == before
+
+    run(scenario)
+
+
+def test_unplugging_is_seen_while_a_peer_is_stalled(path: DataPath) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, path))
+            client.transport.write(bytes(200_000))
+            await turns()
+            at = time.monotonic()
+            pty.hang_up()
+            await until(lambda: bool(client.lost))
+            assert client.lost_at - at < 0.05
+            await turns()
+            assert len(client.lost) == 1
+            await client.close()
+
+    run(scenario)
+
+
+def test_one_byte_at_a_time(path: DataPath) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            with Faults(pty.path).shorten("read").shorten("write"):
+                client = Client(await open_on(pty.path, path))
+                client.transport.write(ALL_VALUES)
+                os.write(pty.master, ALL_VALUES)
+                assert await pty.heard(256) == ALL_VALUES
+                assert await client.heard(256) == ALL_VALUES
+            await client.close()
+
+    run(scenario)
+
+
+def test_every_call_may_fail_at_any_time(path: DataPath, kind: str) -> None:
+    """The nth open, read, write or ioctl fails, n = 1, 2, ... until there is no nth: the port
+    works, or is refused, or is lost, with a PortError; and nothing stays open."""
+
+    async def life(pty: Pty, faults: Faults) -> None:
+        """Open, both directions in several pieces, close."""
+        with faults:
+            try:
+                transport = await open_on(pty.path, path)
+            except PortError:
+                return
+            client = Client(transport)
+            try:
+                for number in range(4):
+                    client.transport.write(bytes([number]) * 10)
+                    os.write(pty.master, bytes([number]) * 10)
+                    await client.heard(10 * (number + 1))
+                    await until(lambda: bool(client.transport.pending == 0 or client.lost))
+            except PortError as error:
+                assert error.reason == PortError.LOST
+                await until(lambda: bool(client.lost))
+            assert len(client.lost) <= 1
+            await client.close()
+
+    async def scenario() -> None:
+        calls: tuple[Call, ...] = ("open", "read", "write", "ioctl")
+        for error in (errno.EIO, errno.ENOSPC, errno.EINTR):
+            for call in calls:
+                for nth in range(1, 50):
+                    with Pty() as pty:
+                        before = descriptors()
+                        faults = Faults(pty.path).fail(call, nth, error)
+                        async with asyncio.timeout(5):
+                            await life(pty, faults)
+                        await until(lambda: descriptors() == before)  # noqa: B023
+                    if faults.calls[call] < nth:
+                        break
+                else:
+                    pytest.fail(f"{call} is called without end")
+
+    run(scenario, timeout_s=60)
+
+
+# --- opening ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Opening a tty takes 0.3 s, or until the event is set."""
+    real_open, hurry = os.open, threading.Event()
+
+    def slow(name: Any, *arguments: Any, **more: Any) -> int:
+        if str(name).startswith("/dev/pts/"):
+            hurry.wait(0.3)
+        return real_open(name, *arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", slow)
+        yield hurry
+
+
+def test_a_slow_open_does_not_stop_the_loop(path: DataPath, slow_open: threading.Event) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            async with Gaps() as gaps:
+                transport = await open_on(pty.path, path)
+            assert gaps.longest_s < LOOP_GAP_S
+            transport.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("how", ["deadline", "cancel"])
+def test_an_open_nobody_waits_for_any_more_leaves_nothing_open(
+    path: DataPath, how: str, slow_open: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how == "deadline":
+        monkeypatch.setattr(serial_port, "OPEN_DEADLINE_S", 0.05)
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            before = descriptors()
+            start = time.monotonic()
+            if how == "deadline":
+                error = await refusal(pty.path, path)
+                assert error.reason == PortError.LOST
+            else:
+                task = asyncio.create_task(open_on(pty.path, path))
+                await asyncio.sleep(0.05)
+                task.cancel()
+                await asyncio.wait([task])
+            assert time.monotonic() - start < 0.25
+            slow_open.set()
+            await until(lambda: not call_threads())
+            assert descriptors() == before
+
+    run(scenario)
+
+
+def test_a_second_opener_is_refused_and_told_who_has_it(path: DataPath, kind: str) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            first = await open_on(pty.path, path)
+            error = await refusal(pty.path, path)
+            assert error.reason == PortError.BUSY
+            assert f"pid {os.getpid()}" in error.what
+            first.close()
+            await first.wait_closed()
+            again = await open_on(pty.path, path)
+            again.close()
+            await again.wait_closed()
+
+    run(scenario)
+
+
+OPENER = """
+import sys, serial
+port = serial.Serial(sys.argv[1], exclusive={exclusive})
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("exclusive", [True, None])
+def test_a_port_of_another_program_is_refused_and_it_is_named(
+    exclusive: bool | None, path: DataPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a real port also when that program did not lock it: bytes would be stolen."""
+    if exclusive is None:
+        as_real(monkeypatch)
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            before = descriptors()
+            with subprocess.Popen(
+                [sys.executable, "-c", OPENER.format(exclusive=exclusive), pty.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            ) as other:
+                assert other.stdout is not None
+                assert other.stdout.readline() == b"open\n"
+                error = await refusal(pty.path, path)
+                assert error.reason == PortError.BUSY
+                assert f"pid {other.pid}" in error.what
+                other.communicate(b"")
+            assert descriptors() == before
+
+    run(scenario)
+
+
+def test_who_hosts_a_pty_is_not_its_holder(tmp_path: Path) -> None:
+    async def scenario(timer: Timer) -> None:
+        port = VirtualPort(timer, str(tmp_path / "port"))
+        assert tty.holders(port.path) == []
+        host = tty.host(port.path)
+        assert host is not None
+        assert host.pid == os.getpid()
+        client = await open_serial(port.path, LINE, timer)
+        assert [holder.pid for holder in tty.holders(port.path)] == [os.getpid()]
+        client.close()
+        port.close()
+
+    run(with_timer(scenario))
+
+
+def is_exclusive(fd: int) -> bool:
+    return bool(struct.unpack("i", fcntl.ioctl(fd, TIOCGEXCL, bytes(4)))[0])
+
+
+def test_a_real_port_is_closed_to_every_other_open(path: DataPath, kind: str) -> None:
+    """A pty is not: there the lock would outlive the client."""
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            transport = await open_on(pty.path, path)
+            assert is_exclusive(pty.slave) == (kind == "real")
+            transport.close()
+
+    run(scenario)
+
+
+def test_modem_lines_are_left_alone(
+    path: DataPath, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes: list[tuple[int, int]] = []
+    real_ioctl = fcntl.ioctl
+
+    def ioctl(fd: int, request: int, *arguments: Any) -> Any:
+        if request in (termios.TIOCMBIS, termios.TIOCMBIC, termios.TIOCMSET):
+            changes.append((request, struct.unpack("i", arguments[0])[0]))
+            return 0
+        return real_ioctl(fd, request, *arguments)
+
+    monkeypatch.setattr(fcntl, "ioctl", ioctl)
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            transport = await open_on(pty.path, path)
+            assert not termios.tcgetattr(pty.slave)[2] & termios.HUPCL, "closing drops DTR"
+            transport.close()
+            await transport.wait_closed()
+            assert changes == []
+            asked = LineSettings(9600, dtr=False, rts=True)
+            transport = await open_on(pty.path, path, asked)
+            transport.close()
+            await transport.wait_closed()
+            assert changes == [
+                (termios.TIOCMBIC, termios.TIOCM_DTR),
+                (termios.TIOCMBIS, termios.TIOCM_RTS),
+            ]
+
+    run(scenario)
+
+
+def test_descriptors_that_select_cannot_watch_are_refused(
+    path: DataPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serial_port, "DESCRIPTOR_LIMIT", 3)
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            before = descriptors()
+            assert (await refusal(pty.path, path)).reason == PortError.UNSUPPORTED
+            assert descriptors() == before
+
+    run(scenario)
+
+
+def test_the_limit_is_that_of_select() -> None:
+    assert serial_port.DESCRIPTOR_LIMIT == 1024
+
+
+def test_flow_control_by_bytes_is_never_on(path: DataPath) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            attributes = termios.tcgetattr(pty.slave)
+            attributes[0] |= termios.IXON | termios.IXOFF
+            termios.tcsetattr(pty.slave, termios.TCSANOW, attributes)
+            transport = await open_on(pty.path, path)
+            assert not termios.tcgetattr(pty.slave)[0] & (termios.IXON | termios.IXOFF)
+            transport.close()
+
+    run(scenario)
+
+
+def test_a_hundred_times_unplugged_and_plugged_leaves_nothing(
+    path: DataPath, tmp_path: Path
+) -> None:
+    async def scenario(timer: Timer) -> None:
+        port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=4_000_000)
+        port.start(lambda data, baud: port.write(data))
+        before, tasks = len(descriptors()), len(asyncio.all_tasks())
+        for number in range(100):
+            client = Client(await open_serial(port.path, LINE, timer, path=path))
+            client.transport.write(b"ping")
+            if number % 3 == 0:
+                await client.heard(4)
+            if number % 2:
+                port.unplug()
+                await until(lambda: bool(client.lost))  # noqa: B023
+                port.plug()
+            await client.close()
+        await until(lambda: len(descriptors()) <= before + 1)  # the slave kept for its number
+        assert len(asyncio.all_tasks()) == tasks
+        await until(lambda: not call_threads())
+        assert len(timer) <= 2
+        port.close()
+
+    run(with_timer(scenario), timeout_s=60)
+
+
+# --- which ports, and what is said --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (errno.ENOENT, PortError.ABSENT),
+        (errno.ENODEV, PortError.ABSENT),
+        (errno.ENXIO, PortError.ABSENT),
+        (errno.EIO, PortError.ABSENT),
+        (errno.EACCES, PortError.DENIED),
+        (errno.EPERM, PortError.DENIED),
+        (errno.EBUSY, PortError.BUSY),
+        (errno.EMFILE, PortError.BUSY),
+        (errno.ENOSPC, PortError.LOST),
+    ],
+)
+def test_what_the_kernel_says_to_an_open(number: int, reason: str, path: DataPath) -> None:
+    async def scenario() -> None:
+        with Pty() as pty, Faults(pty.path).fail("open", 1, number):
+            assert (await refusal(pty.path, path)).reason == reason
+
+    run(scenario)
+
+
+def test_the_cure_of_a_denied_port_names_the_group() -> None:
+    async def scenario() -> None:
+        import grp
+
+        with Pty() as pty, Faults(pty.path).fail("open", 1, errno.EACCES):
+            error = await refusal(pty.path)
+            group = grp.getgrgid(Path(pty.path).stat().st_gid).gr_name
+            assert f"usermod -aG {group} " in error.fix
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("call", ["tcgetattr", "tcsetattr"])
+def test_an_error_that_is_no_oserror_is_translated(
+    call: str, path: DataPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise termios.error(errno.EINVAL, "Invalid argument")
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            before = descriptors()
+            monkeypatch.setattr(termios, call, fail)
+            assert (await refusal(pty.path, path)).reason == PortError.UNSUPPORTED
+            assert descriptors() == before
+
+    run(scenario)
+
+
+def test_things_that_are_no_ports(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        before = descriptors()
+        file = tmp_path / "file"
+        file.write_text("text")
+        assert (await refusal(str(file))).reason == PortError.UNSUPPORTED
+        assert (await refusal(str(tmp_path))).reason == PortError.UNSUPPORTED
+        assert (await refusal(str(tmp_path / "none"))).reason == PortError.ABSENT
+        assert (await refusal(str(file / "below"))).reason == PortError.ABSENT
+        assert (await refusal("a\0b")).reason == PortError.UNSUPPORTED
+        assert (await refusal("")).reason in (PortError.ABSENT, PortError.UNSUPPORTED)
+        assert descriptors() == before
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("allow_urls", [False, True])
+def test_urls_pyserial_knows_and_we_do_not(allow_urls: bool, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        target = tmp_path / "written"
+        with Pty() as pty:
+            for url in (
+                f"spy://{pty.path}?file={target}",
+                f"SPY://{pty.path}?file={target}",
+                f"alt://{pty.path}?class=PosixPollSerial",
+                "hwgrep://.*",
+                "cp2110://x",
+                "loop://?logging=debug",
+                "LOOP://",
+                "rfc2217://localhost:1?logging=debug",
+                "rfc2217://user@localhost:1",
+                "rfc2217://localhost",
+                "rfc2217://:1",
+                "socket://localhost:99999",
+                "socket://localhost:1/path",
+                "socket://[::1:1",
+                "://",
+            ):
+                assert (await refusal(url, allow_urls=allow_urls)).reason == PortError.UNSUPPORTED
+        assert not target.exists()
+
+    run(scenario)
+
+
+def test_the_network_is_refused_where_it_is_not_allowed() -> None:
+    async def scenario() -> None:
+        for url in ("socket://127.0.0.1:1", "rfc2217://127.0.0.1:1"):
+            assert (await refusal(url)).reason == PortError.UNSUPPORTED
+
+    run(scenario)
+
+
+# --- latency ------------------------------------------------------------------------------------
+
+
+def ftdi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pty: Pty) -> Path:
+    """A sysfs in which this pty is an FTDI chip."""
+    as_real(monkeypatch)
+    monkeypatch.setattr(tty, "SYSFS_TTY", tmp_path)
+    file = tmp_path / Path(pty.path).name / "device" / "latency_timer"
+    file.parent.mkdir(parents=True)
+    file.write_text("16\n")
+    return file
+
+
+def test_the_latency_timer_of_an_ftdi_chip_is_shortened_and_said(
+    path: DataPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        with Pty() as pty:
+            timer = ftdi(tmp_path, monkeypatch, pty)
+            transport: Any = await open_on(pty.path, path)
+            assert timer.read_text() == "1"
+            assert any("16 ms" in notice for notice in transport.notices)
+            transport.close()
+            await transport.wait_closed()
+
+    run(scenario)
+
+
+def test_a_latency_timer_one_may_not_set_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            ftdi(tmp_path, monkeypatch, pty)
+            monkeypatch.setattr(Path, "write_text", refuse)
+            transport: Any = await open_on(pty.path, "posix")
+            assert any("may not be changed" in notice for notice in transport.notices)
+            transport.close()
+            await transport.wait_closed()
+
+    run(scenario)
+
+
+def test_the_low_latency_mode_of_a_driver_is_set_and_said(
+    path: DataPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_real(monkeypatch)
+    asked: list[bool] = []
+    monkeypatch.setattr(
+        serial_port._Device, "set_low_latency_mode", lambda self, on: asked.append(on)
+    )
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            transport: Any = await open_on(pty.path, path)
+            assert asked == [True]
+            assert any("low-latency" in notice for notice in transport.notices)
+            transport.close()
+            await transport.wait_closed()
+
+    run(scenario)
