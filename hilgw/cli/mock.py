@@ -139,7 +139,12 @@ def _list(args: argparse.Namespace) -> int:
     from hilgw.engine.mocks import find_mock, mock_names
 
     if args.kind is None:
-        entries = {name.replace("_", "-"): find_mock(name).summary for name in mock_names()}
+        entries = {}
+        for name in mock_names():
+            try:
+                entries[name.replace("_", "-")] = find_mock(name).summary
+            except ConfigError as error:  # another distribution's; the others are listed
+                sys.stderr.write(f"hilgw: {error}\n")
     else:
         entries = dict(find_mock(args.kind.replace("-", "_")).parameters)
     if args.json:

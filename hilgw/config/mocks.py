@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from hilgw.config.places import quoted, suggest
-from hilgw.engine.mocks import MockKind, find_mock, mock_names, new_air
+from hilgw.engine.mocks import MockKind, find_mock, has_mock, mock_names, new_air
 from hilgw.errors import ConfigError
 
 Problem = tuple[str, str, str]  # parameter (empty: the mock itself), what, what to do
@@ -17,9 +17,9 @@ def check_mock(
 ) -> Iterator[Problem]:
     """All that is wrong with these parameters. other_keys: names that may be meant as well.
 
-    Raises ConfigError when there is no mock of this name.
+    Raises ConfigError when there is no mock of this name, or it does not load.
     """
-    if name not in mock_names():
+    if not has_mock(name):
         raise ConfigError(f"unknown mock {quoted(name)}", fix=suggest(name, mock_names()))
     kind = find_mock(name)
     left = dict(parameters)

@@ -1,24 +1,24 @@
-"""Finds firmware mocks by name and hosts them: bytes, time and the air they share."""
+"""Makes firmware mocks and hosts them: bytes, time and the air they share."""
 
 from __future__ import annotations
 
-import difflib
 import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
+from hilgw.engine.mock_kinds import PACKAGE, find_mock, has_mock, mock_names
+from hilgw.engine.mock_kinds import MockKind as MockKind
 from hilgw.errors import ConfigError
 from hilgw.transports.base import DeviceSide, Handle, Scheduler
 from hilgw.transports.tcp_device import TcpDevice
 
-PACKAGE = "firmware_mocks"
-SHARED = ("base", "air")  # modules of the package that are no mocks
 STEPS = 10_000  # deadlines run in one go; then the loop gets its turn
 BREATH_NS = 1_000_000
 
 Position = tuple[float, float, float]
+
+__all__ = ["MockHost", "create_mock", "find_mock", "has_mock", "mock_names", "new_air"]
 
 
 class Mock(Protocol):
@@ -73,37 +73,6 @@ class Air(Protocol):
     def next_deadline(self) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class MockKind:
-    """One kind of mock: what it is, its parameters in words, what makes one."""
-
-    name: str
-    summary: str
-    parameters: Mapping[str, str]
-    create: Callable[..., Mock]
-
-
-def mock_names() -> list[str]:
-    """The kinds there are; nothing is imported but the package."""
-    package = importlib.import_module(PACKAGE)
-    return sorted(
-        module.name
-        for module in pkgutil.iter_modules(package.__path__)
-        if module.name not in SHARED and not module.name.startswith("_")
-    )
-
-
-def find_mock(name: str) -> MockKind:
-    """The kind of this name. ConfigError when there is none."""
-    names = mock_names()
-    if name not in names:
-        near = difflib.get_close_matches(name, names, 1)
-        fix = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(names)}"
-        raise ConfigError(f"unknown firmware mock {name!r}", fix=fix)
-    module = importlib.import_module(f"{PACKAGE}.{name}")
-    return MockKind(name, module.SUMMARY, module.PARAMETERS, module.create)
-
-
 def new_air(seed: int = 0, loss: float = 0.0) -> Any:
     """An air for mocks to share. ConfigError when the loss is no share."""
     try:
@@ -122,9 +91,10 @@ def create_mock(
     """A mock of this kind in `air`. ConfigError names the parameter that does not fit."""
     found = find_mock(kind)
     try:
-        return found.create(name, air, dict(parameters), position=position)
+        mock: Mock = found.create(name, air, dict(parameters), position=position)
     except ValueError as error:
         raise ConfigError(f"mock {kind} {name}: {error}") from None
+    return mock
 
 
 @dataclass(slots=True)
@@ -185,6 +155,12 @@ class MockHost:
         self._follow_line(seat)
         if seat.device is not None:
             seat.device.plug()
+        self._run()
+
+    def reset(self, mock: Mock) -> None:
+        """Power cycle with the cable in place: what was on its way out is gone."""
+        mock.reset(self._scheduler.now())
+        self._follow_line(self._seat(mock))
         self._run()
 
     def close(self) -> None:
