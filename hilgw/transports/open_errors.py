@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 from pathlib import Path
 
 from hilgw.errors import PortError
@@ -27,7 +28,10 @@ _UNSUPPORTED = {errno.ENOTTY, errno.EINVAL, errno.EISDIR, errno.EOPNOTSUPP, errn
 
 def port_error(error: BaseException, name: str) -> PortError:
     """The PortError for `error`, raised while `name` was being opened."""
-    number = _errno_of(error)
+    if isinstance(error, socket.gaierror):  # its number is none of the kernel's
+        what = f"cannot find the host: {error.strerror}"
+        return PortError(what, reason=PortError.ABSENT, where=name, fix="check the name")
+    number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else _errno_of(error)
     what = f"cannot open: {os.strerror(number) if number else error}"
     if number in _ABSENT:
         fix = "check the cable and the name"

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from hilgw.errors import PortError
 from hilgw.transports.base import Transport
@@ -102,7 +103,7 @@ class TcpListener:
 
     def _accept(self, listening: socket.socket) -> None:
         try:
-            connection, address = listening.accept()
+            connection, address = accept(listening)
         except (BlockingIOError, InterruptedError, ConnectionError):
             return
         except OSError:
@@ -130,3 +131,7 @@ class TcpListener:
     def _listen_again(self, listening: socket.socket) -> None:
         if listening in self._sockets:
             self._loop.add_reader(listening, self._accept, listening)
+
+
+def accept(listening: socket.socket) -> tuple[socket.socket, Any]:
+    return listening.accept()
