@@ -1,0 +1,295 @@
+"""Ports without a descriptor: loop:// and rfc2217:// ; Debian's ser2net judges the latter."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from hilgw.engine.timer import Timer
+from hilgw.errors import PortError
+from hilgw.transports.base import LineSettings
+from hilgw.transports.serial_port import open_serial
+from hilgw.transports.threaded_stream import ThreadedStream
+from hilgw.transports.virtual_port import VirtualPort
+from tests.conftest import SEARCH
+from tests.transports.rig import (
+    ALL_VALUES,
+    LINE,
+    Client,
+    Gaps,
+    call_threads,
+    descriptors,
+    run,
+    until,
+    with_timer,
+)
+
+BLOCK = os.urandom(20_000)
+
+
+async def loop_client(timer: Timer, *, start: bool = True) -> Client:
+    return Client(await open_serial("loop://", LINE, timer), start=start)
+
+
+async def ended() -> None:
+    await until(lambda: not call_threads())
+
+
+class TestLoop:
+    def test_all_values_come_back(self) -> None:
+        async def scenario(timer: Timer) -> None:
+            client = await loop_client(timer)
+            client.transport.write(ALL_VALUES)
+            assert await client.heard(256) == ALL_VALUES
+            await client.close()
+            await ended()
+
+        run(with_timer(scenario))
+
+    def test_much_comes_back_in_order_and_the_loop_runs_on(self) -> None:
+        async def scenario(timer: Timer) -> None:
+            client = await loop_client(timer)
+            async with Gaps() as gaps:
+                client.transport.write(BLOCK)
+                assert client.transport.pending > 0
+                assert await client.heard(len(BLOCK)) == BLOCK
+            assert gaps.longest_s < 0.05
+            assert client.transport.pending == 0
+            await client.close()
+            await ended()
+
+        run(with_timer(scenario))
+
+    def test_drained_is_told(self) -> None:
+        async def scenario(timer: Timer) -> None:
+            client = await loop_client(timer)
+            drained: list[int] = []
+            client.transport.on_drained = lambda: drained.append(client.transport.pending)  # type: ignore[attr-defined]
+            client.transport.write(b"x")
+            await until(lambda: bool(drained))
+            assert drained == [0]
+            await client.close()
+            await ended()
+
+        run(with_timer(scenario))
+
+    def test_paused_it_is_bounded_both_ways(self) -> None:
+        async def scenario(timer: Timer) -> None:
+            client = await loop_client(timer)
+            client.transport.pause_reading()
+            sent = bytearray()
+            with pytest.raises(PortError) as caught:
+                while True:
+                    client.transport.write(BLOCK)
+                    sent += BLOCK
+                    await asyncio.sleep(0.001)
+            assert caught.value.reason == "full"
+            assert client.transport.pending <= 256 * 1024
+            assert len(client.transport._in) <= 2 * 65536  # type: ignore[attr-defined]
+            assert not client.data
+            client.transport.resume_reading()
+            assert await client.heard(len(sent)) == sent
+            await client.close()
+            await ended()
+
+        run(with_timer(scenario))
+
+    def test_what_arrives_before_start_is_not_lost(self) -> None:
+        async def scenario(timer: Timer) -> None:
+            client = await loop_client(timer, start=False)
+            client.transport.write(b"early")
+            await until(lambda: len(client.transport._in) == 5)  # type: ignore[attr-defined]
+            client.transport.start(client.data.extend, client.lost.append)
+            assert await client.heard(5) == b"early"
+            await client.close()
+
+        run(with_timer(scenario))
+
+    def test_closing_is_immediate_with_bytes_waiting_and_leaves_no_thread(self) -> None:
+        async def scenario(timer: Timer) -> None:
+            before = descriptors()
+            client = await loop_client(timer)
+            client.transport.pause_reading()
+            client.transport.write(bytes(200_000))
+            await asyncio.sleep(0.02)
+            start = time.monotonic()
+            client.transport.close()
+            client.transport.close()
+            assert time.monotonic() - start < 0.02
+            await client.transport.wait_closed()
+            assert time.monotonic() - start < 0.5
+            await ended()
+            assert not client.lost
+            with pytest.raises(PortError) as caught:
+                client.transport.write(b"x")
+            assert caught.value.reason == PortError.LOST
+            assert descriptors() == before
+
+        run(with_timer(scenario))
+
+
+class Failing:
+    """A blocking port whose calls raise what a library may raise."""
+
+    in_waiting = 0
+
+    def __init__(self, call: str, error: Exception) -> None:
+        self._call, self._error = call, error
+        self.closed = False
+
+    def read(self, size: int = 1, /) -> bytes:
+        if self._call == "read":
+            raise self._error
+        time.sleep(0.005)
+        return b""
+
+    def write(self, data: bytes, /) -> int:
+        if self._call == "write":
+            raise self._error
+        return len(data)
+
+    def close(self) -> None:
+        self.closed = True
+        if self._call == "close":
+            raise self._error
+
+
+@pytest.mark.parametrize("call", ["read", "write", "close"])
+@pytest.mark.parametrize("error", [OSError(5, "I/O"), TypeError("None"), ValueError("closed")])
+def test_whatever_the_library_raises_ends_the_stream_once(call: str, error: Exception) -> None:
+    async def scenario() -> None:
+        port = Failing(call, error)
+        client = Client(ThreadedStream(port, "port"))
+        client.transport.write(b"x")
+        if call != "close":
+            await until(lambda: bool(client.lost))
+            assert [each.reason for each in client.lost] == [PortError.LOST]
+        await client.close()
+        await ended()
+        assert port.closed
+        assert len(client.lost) == (call != "close")
+
+    run(scenario)
+
+
+# --- rfc2217, judged by ser2net -----------------------------------------------------------------
+
+SER2NET = """
+connection: &port
+  accepter: telnet(rfc2217),tcp,127.0.0.1,{tcp}
+  connector: serialdev(nouucplock=true),{device},9600n81,local
+  options:
+    kickolduser: true
+"""
+
+
+@asynccontextmanager
+async def ser2net(device: str, folder: Path) -> AsyncIterator[str]:
+    """ser2net in front of a device; gives its URL."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    config = folder / "ser2net.yaml"
+    config.write_text(SER2NET.format(tcp=port, device=device))
+    program = shutil.which("ser2net", path=SEARCH) or "ser2net"
+    process = subprocess.Popen(
+        [program, "-n", "-c", str(config), "-P", str(folder / "pid")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(5):
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except OSError:
+                    await asyncio.sleep(0.01)
+        yield f"rfc2217://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.judge("ser2net")
+class TestRfc2217:
+    def test_bytes_and_settings_reach_the_far_port(self, tmp_path: Path) -> None:
+        async def scenario(timer: Timer) -> None:
+            port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
+            heard = bytearray()
+            bauds: set[int | None] = set()
+
+            def on_data(data: bytes, baud: int | None) -> None:
+                heard.extend(data)
+                bauds.add(baud)
+                port.write(data)
+
+            port.start(on_data)
+            async with ser2net(port.path, tmp_path) as url, Gaps() as gaps:
+                line = LineSettings(57600)
+                client = Client(await open_serial(url, line, timer, allow_urls=True))
+                client.transport.write(ALL_VALUES * 8)  # 255, telnet's own, is among them
+                assert await client.heard(2048) == ALL_VALUES * 8
+                assert heard == ALL_VALUES * 8
+                assert bauds == {57600}
+                await client.close()
+            assert gaps.longest_s < 0.1
+            await ended()
+            port.close()
+
+        run(with_timer(scenario))
+
+    def test_a_server_that_dies_is_seen(self, tmp_path: Path) -> None:
+        async def scenario(timer: Timer) -> None:
+            before = descriptors()
+            port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
+            port.start(lambda data, baud: None)
+            async with ser2net(port.path, tmp_path) as url:
+                client = Client(await open_serial(url, LINE, timer, allow_urls=True))
+            at = time.monotonic()
+            await until(lambda: bool(client.lost))
+            assert client.lost_at - at < 0.5
+            assert client.lost[0].reason == PortError.LOST
+            await client.close()
+            await ended()
+            port.close()
+            assert descriptors() == before
+
+        run(with_timer(scenario))
+
+    def test_paused_the_bytes_stay_in_the_network(self, tmp_path: Path) -> None:
+        async def scenario(timer: Timer) -> None:
+            port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=4_000_000, limit=1 << 20)
+            port.start(lambda data, baud: None)
+            async with ser2net(port.path, tmp_path) as url:
+                client = Client(await open_serial(url, LINE, timer, allow_urls=True))
+                client.transport.pause_reading()
+                port.write(bytes(600_000))
+                await until(lambda: len(port._blocked) > 0 or port.overrun > 0, timeout_s=10)
+                start = time.monotonic()
+                await client.close()
+                assert time.monotonic() - start < 2.5
+            await ended()
+            port.close()
+
+        run(with_timer(scenario), timeout_s=30)
+
+
+def test_rfc2217_where_nobody_listens(tmp_path: Path) -> None:
+    async def scenario(timer: Timer) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        with pytest.raises(PortError) as caught:
+            await open_serial(f"rfc2217://127.0.0.1:{port}", LINE, timer, allow_urls=True)
+        assert caught.value.reason == PortError.ABSENT
+        await ended()
+
+    run(with_timer(scenario))
