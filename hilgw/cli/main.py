@@ -109,10 +109,10 @@ def main(argv: list[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
     leave_at_once_on_signals()
-    if arguments == ["--version"]:
-        print_version()
-        return 0
     try:
+        if arguments == ["--version"]:
+            print_version()  # without the parser: asked for by scripts
+            return 0
         args = _parse(arguments)
         code: int = args.run(args)
         sys.stdout.flush()
