@@ -6,6 +6,11 @@ import os
 import shutil
 
 import pytest
+from hypothesis import settings
+
+# How long one example takes says nothing on a busy machine.
+settings.register_profile("hilgw", deadline=None)
+settings.load_profile("hilgw")
 
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 

@@ -67,6 +67,9 @@ class StationSettings:
     rotation: tuple[float, float, float, float] | None = setting(
         "Webots rotation: axis x, y, z and angle", None, unit="rad"
     )
+    attached_to: str | None = setting(
+        "robot it moves with; position and rotation are on that robot", None, refers="robot"
+    )
     rssi_at_1m_dbm: float = setting("RSSI measured at 1 m", -40.0, unit="dBm")
     sources: dict[str, str] = setting(
         "source address -> robot here that is behind it", default_factory=dict, refers="robot"

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.config import rates, stand_ins
+from hilgw.config import bodies, rates, stand_ins
 from hilgw.config.plugins import ADAPTERS, CONTROLLERS, load
+from hilgw.config.world import mount_of
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis
@@ -27,7 +28,6 @@ from hilgw.medium.ledger import Ledger
 from hilgw.medium.listener import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
-from hilgw.medium.pose import Pose
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial_port import open_serial
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import Adapter
     from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
     from hilgw.engine.observer import Observer
+
+NS_PER_MS = 1_000_000
 
 Open = Callable[[], Awaitable[Transport]]
 
@@ -58,7 +60,7 @@ def build(config: GatewayConfig, loop: asyncio.AbstractEventLoop, observer: Obse
             packet, names, None if names else reason
         ),
     )
-    steps = Steps(timer.now(), 0)
+    steps = Steps(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
     places = Places(medium, timer, upright_axis(config.webots), steps)
     gateway = Gateway(timer, ledger, medium, places, observer)
     assembly = _Assembly(config, gateway, Airs(), steps)
@@ -83,6 +85,8 @@ class _Assembly:
     def add_all(self) -> None:
         for name, robot in self.config.robots.items():
             self.add_robot(name, robot)
+        bodies.add_obstacles(self.gateway, self.config)
+        bodies.add_mocap(self.gateway, self.config)
         mocks = stand_ins.StandIns(self.config, self.gateway)
         for name, adapter in self.config.adapters.items():
             self.add_station(name, adapter, mocks)
@@ -99,7 +103,7 @@ class _Assembly:
             controller = load(CONTROLLERS, config.controller.kind)
             session = controller.session(config.controller.settings)
         robot = Robot(name, session, gateway.timer, gateway.observer)
-        gateway.places.add(name, _pose(config.position, config.rotation))
+        bodies.stand_robot(gateway.places, name, config)
         for device, fields in config.devices.items():
             if isinstance(fields, EmitterFields):
                 robot.emitters[device] = self.emitter(name, device, fields)
@@ -110,7 +114,7 @@ class _Assembly:
 
     def emitter(self, robot: str, name: str, fields: EmitterFields) -> EmitterPort:
         gateway, steps = self.gateway, self.steps
-        full_name, mount = f"{robot}.{name}", _mount(fields)
+        full_name, mount = f"{robot}.{name}", mount_of(fields.translation, fields.rotation)
         emitter = Emitter(fields, lambda text: gateway.observer.notice(full_name, text))
 
         def transmit(packet: Packet) -> None:
@@ -123,7 +127,7 @@ class _Assembly:
         full_name = f"{robot.name}.{name}"
         receiver: Receiver[Copy] = Receiver(
             fields,
-            steps.step_ns // 1_000_000 or None,
+            self.config.medium.step_ms,
             notify=lambda text: gateway.observer.notice(full_name, text),
         )
         receiver.enable(receiver.default_period_ms, steps.last(gateway.timer.now()))
@@ -146,7 +150,7 @@ class _Assembly:
                 owner=robot.name,
                 channels=None if fields.channel == BROADCAST else frozenset({fields.channel}),
                 aperture=fields.aperture,
-                mount=_mount(fields),
+                mount=mount_of(fields.translation, fields.rotation),
                 signal_strength_noise=fields.signalStrengthNoise,
                 direction_noise=fields.directionNoise,
             ),
@@ -161,10 +165,10 @@ class _Assembly:
         line, notice = line_of(common)
         if notice:
             gateway.observer.notice(name, notice)
-        gateway.places.add(name, _pose(common.position, common.rotation))
+        body, mount = bodies.stand_module(gateway.places, name, common)
 
         def transmit(packet: Packet) -> None:
-            gateway.places.transmit(packet, name)
+            gateway.places.transmit(packet, body, mount)
 
         air = stand_ins.air_of(config, adapter, name)
         station = Station(
@@ -191,6 +195,8 @@ class _Assembly:
                 air=air,
                 relay=common.relay,
                 channels=station.session.channels,
+                body=body,
+                mount=mount,
                 fits_explicitly=station.fits,
             )
         )
@@ -226,20 +232,6 @@ class _Assembly:
             place=place,
             jitter=random.Random(station.name),
         )
-
-
-def _pose(
-    position: tuple[float, float, float] | None,
-    rotation: tuple[float, float, float, float] | None,
-) -> Pose | None:
-    if position is None:
-        return None
-    return Pose(position) if rotation is None else Pose.from_axis_angle(position, rotation)
-
-
-def _mount(fields: EmitterFields | ReceiverFields) -> Pose:
-    """The device's place on its robot."""
-    return Pose.from_axis_angle(fields.translation, fields.rotation)
 
 
 def _devices(config: RobotConfig) -> str:

@@ -20,6 +20,7 @@ from hilgw.config.mocks import check_mock
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
 from hilgw.config.places import WARNING, Diagnostic, Path, quoted, spell
 from hilgw.config.references import check_references
+from hilgw.config.world import check_world
 from hilgw.devices.fields import normalise
 from hilgw.errors import ConfigError
 
@@ -29,18 +30,19 @@ SCHEMES = ("loop",)  # of ports; everything without "://" is a path or a COM nam
 def check(document: Document, context: Context) -> list[Diagnostic]:
     """Adds errors to the document's problems; gives the warnings."""
     check_references(document, context)
-    checks = _Checks(document, context)
+    checks = Checks(document, context)
     checks.devices()
     checks.parts()
     checks.adapters()
     checks.ports()
     checks.names()
     checks.nodes()
+    check_world(checks)
     return checks.warnings
 
 
 @dataclass
-class _Checks:
+class Checks:
     """One run over one document."""
 
     document: Document

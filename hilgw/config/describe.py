@@ -113,6 +113,8 @@ def _is_union(hint: Any) -> bool:
 
 
 def _plural(words: str) -> str:
+    if words.startswith("list "):
+        return "lists " + words.removeprefix("list ")
     return words + "s" if words.endswith("number") else words
 
 
@@ -129,11 +131,12 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _written(value: Any) -> str:
-    """Plain data as it would stand in the file, on one line."""
+    """Plain data as it would stand in the file, on one line; what is not set is left out."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_written(item)}" for key, item in value.items()) + "}"
+        given = {key: item for key, item in value.items() if item is not None}
+        return "{" + ", ".join(f"{key}: {_written(item)}" for key, item in given.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_written, value)) + "]"
     if isinstance(value, int | float):

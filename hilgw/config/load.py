@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,6 +18,7 @@ from hilgw.config.model import GatewayConfig
 from hilgw.config.places import ConfigErrors, Diagnostic, Place
 from hilgw.config.shape import file_adapter
 from hilgw.config.text import read_text
+from hilgw.config.world import in_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def load_text(
     warnings = check(document, context)
     if document.problems or config is None:
         raise ConfigErrors(in_order(document.problems), in_order(warnings))
-    return Loaded(config, in_order(warnings), document.data)
+    return Loaded(in_folder(config, FilePath(file).parent), in_order(warnings), document.data)
 
 
 def _validate(document: Document, context: Context) -> GatewayConfig | None:

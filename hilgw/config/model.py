@@ -7,6 +7,8 @@ from typing import Any
 
 from hilgw.adapters.base import StationSettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.medium.motions import Circle, Waypoints
+from hilgw.medium.obstacles import ObstacleSettings
 from hilgw.settings import setting
 
 DeviceFields = EmitterFields | ReceiverFields
@@ -17,10 +19,33 @@ BACKENDS = ("real", "mock", "loop", "replay:FILE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MocapConfig:
+    """Where a motion-capture system says how bodies are placed, a datagram at a time."""
+
+    listen: str = setting(
+        "UDP address and port; port 0: any free one, said at the start",
+        pattern=r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}",
+        example="127.0.0.1:9763",
+    )
+    allow_remote: bool = setting(
+        "listen beyond this machine; whoever reaches the port can then place every body", False
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MediumConfig:
     """The simulated space."""
 
     seed: int = setting("seed of the noise", 1, ge=0, le=2**32 - 1)
+    step_ms: int | None = setting(
+        "basic time step: packets leave, receivers sample and bodies move at step ends only, as "
+        "in Webots; not set: at any instant",
+        None,
+        ge=1,
+        le=60_000,
+        unit="ms",
+    )
+    mocap: MocapConfig | None = setting("poses by motion capture", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +57,26 @@ class PartConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MotionFile:
+    """Through poses at given times, from a file; before and after them it stays."""
+
+    path: str = setting(
+        "the file, seen from the folder of the configuration; lines time_s,name,x,y,z,qx,qy,qz,qw",
+        example="poses.csv",
+    )
+    name: str | None = setting("which body of the file; not set: the robot's own name", None)
+
+
+Motion = Circle | Waypoints | MotionFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RobotConfig:
     """One simulated robot."""
 
     position: Vector | None = setting("where the robot stands; not set: unknown", None, unit="m")
     rotation: Rotation | None = setting("how it stands: axis x, y, z and angle", None, unit="rad")
+    motion: Motion | None = setting("how it moves by itself, instead of position", None)
     devices: dict[str, DeviceFields] = setting(
         "Emitter and Receiver nodes by name", default_factory=dict
     )
@@ -97,5 +137,8 @@ class GatewayConfig:
     )
     medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
     robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)
+    obstacles: dict[str, ObstacleSettings] = setting(
+        "what blocks infra-red signals, by name", default_factory=dict
+    )
     adapters: dict[str, AdapterConfig] = setting("hardware by name", default_factory=dict)
     airs: dict[str, AirConfig] = setting("spaces shared by modules", default_factory=dict)

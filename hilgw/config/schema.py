@@ -18,7 +18,7 @@ from pydantic.functional_validators import WrapValidator
 
 from hilgw.config.context import Context
 from hilgw.config.limits import bounded, refuse, worded
-from hilgw.config.pick import Pick, choose_by_tag, choose_by_type, is_tag
+from hilgw.config.pick import Pick, choose_by_tag, choose_by_type, is_tag, wrong
 from hilgw.errors import HilgwError
 
 PREFIX = "field_"  # of the model's attributes: no setting's name can collide with pydantic's
@@ -97,7 +97,8 @@ class _Builder:
         try:
             made = self._make(*(self._instance(part, checked) for part in self._parts))
         except HilgwError as error:
-            raise refuse(error.what, error.fix) from error
+            refused = refuse(error.what, error.fix)
+            raise wrong(value, error.where, refused) if error.where in value else refused from error
         return context.note(value, made)
 
     def _instance(self, part: type[Any], checked: BaseModel) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, TypeAdapter, WithJsonSchema
@@ -15,16 +15,20 @@ from hilgw.config.model import (
     AdapterConfig,
     AirConfig,
     GatewayConfig,
+    MotionFile,
     NodeConfig,
     PartConfig,
     RobotConfig,
 )
 from hilgw.config.pick import Pick, choose_by_kind
 from hilgw.config.places import quoted
-from hilgw.config.schema import parts_model
+from hilgw.config.schema import annotation, parts_model
 from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.medium.motions import Circle, Waypoints
+from hilgw.medium.obstacles import ObstacleSettings
 
 NODES = {"Emitter": EmitterFields, "Receiver": ReceiverFields}
+MOTIONS = {"circle": Circle, "waypoints": Waypoints, "file": MotionFile}
 RESERVED = frozenset(("all", "none"))
 
 
@@ -34,6 +38,7 @@ def file_adapter() -> TypeAdapter[GatewayConfig]:
     name, device_name = _name(".:/"), _name(":/")
     types = {
         "robots": _named(name, _robot(device_name)),
+        "obstacles": _named(name, annotation(ObstacleSettings)),
         "adapters": _named(name, _by_kind(plugins.ADAPTERS, _adapter)),
         "airs": _named(name, _air(name)),
     }
@@ -83,7 +88,8 @@ def _name(forbidden: str) -> Any:
 
 def _robot(device_name: Any) -> Any:
     types = {
-        "devices": _named(device_name, _device()),
+        "motion": _one_of("kind", MOTIONS) | None,
+        "devices": _named(device_name, _one_of("node", NODES)),
         "controller": _by_kind(plugins.CONTROLLERS, _part) | None,
         "body": _by_kind(plugins.BODIES, _part) | None,
     }
@@ -95,18 +101,18 @@ def _air(name: Any) -> Any:
     return parts_model("air", (AirConfig,), _itself, types={"nodes": _named(name, node)})
 
 
-def _device() -> Any:
+def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> Any:
+    """A mapping whose `tag` says which of these dataclasses it is."""
     models = {
-        name: parts_model(name, (fields,), _itself, tag=("node", name))
-        for name, fields in NODES.items()
+        name: parts_model(name, (part,), _itself, tag=(tag, name)) for name, part in parts.items()
     }
 
     def get(name: str) -> Any:
         if name not in models:
-            raise plugins.unknown("node", name, models)
+            raise plugins.unknown(tag, name, models)
         return models[name]
 
-    choose = choose_by_kind("node", lambda: models, get)
+    choose = choose_by_kind(tag, lambda: models, get)
     return Annotated[Any, Pick(choose, models.values())]
 
 

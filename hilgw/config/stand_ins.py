@@ -6,15 +6,17 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from hilgw.config.plugins import ADAPTERS, load
-from hilgw.engine.mocks import MockHost, create_mock, new_air
+from hilgw.config.world import mount_of
+from hilgw.engine.mocks import Mock, MockHost, create_mock, find_mock, new_air
 from hilgw.engine.ports import port_identity
+from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.pipe import Pipe
 from hilgw.transports.serial_port import open_serial
 from hilgw.transports.virtual_port import VirtualPort
 
 if TYPE_CHECKING:
-    from hilgw.adapters.base import Adapter
+    from hilgw.adapters.base import Adapter, MockSpec, StationSettings
     from hilgw.config.model import AdapterConfig, GatewayConfig
     from hilgw.engine.gateway import Gateway
 
@@ -48,8 +50,7 @@ class StandIns:
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common)
         host = self._host(air_of(config, adapter, name))
-        position = config.common.position or ORIGIN
-        mock = create_mock(spec.name, name, host.air, spec.parameters, position)
+        mock = self._mock(spec, name, config.common, host)
         if backend == "loop":
             pipe = Pipe(timer, line, name=f"loop:{name}")
             host.add(mock, pipe.device)
@@ -65,6 +66,15 @@ class StandIns:
             lambda: port_identity(port.path),
             f"mock {spec.name}",
         )
+
+    def _mock(self, spec: MockSpec, name: str, common: StationSettings, host: MockHost) -> Mock:
+        """The mock, which stays where the module is that it stands in for."""
+        mock = create_mock(spec.name, name, host.air, spec.parameters, common.position or ORIGIN)
+        if "position" in find_mock(spec.name).parameters:
+            robot = common.attached_to
+            mount = mount_of(common.position, common.rotation) if robot else IDENTITY
+            self._gateway.places.follow(robot or name, mount, lambda pose: _put(mock, pose))
+        return mock
 
     def add_nodes(self) -> None:
         """Adds the mocks that share the airs with the stand-ins."""
@@ -95,3 +105,7 @@ class StandIns:
             self._hosts[air] = host
             self._gateway.hosts.append(host)
         return host
+
+
+def _put(mock: Mock, pose: Pose) -> None:
+    mock.set("position", ",".join(map(str, pose.position)))

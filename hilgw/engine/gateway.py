@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hilgw.engine.mocap import Mocap
 from hilgw.engine.observer import Observer, State
 from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.medium.packet import BROADCAST, Copy, Packet
@@ -39,6 +40,7 @@ class Gateway:
     stations: dict[str, Station] = field(default_factory=dict)
     supervisors: dict[str, Supervisor] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
+    mocap: Mocap | None = None
     description: list[str] = field(default_factory=list)
     on_ready: Callable[[], None] | None = None
     _ready_said: bool = False
@@ -49,6 +51,8 @@ class Gateway:
     async def run(self, stop: asyncio.Event, duration_s: float | None = None) -> None:
         """Runs until `stop` is set or the duration is over; raises the first fatal error."""
         self._started_ns = self.timer.now()
+        if self.mocap is not None:
+            await self.mocap.start()
         fatal: list[HilgwError] = []
         tasks = [
             asyncio.create_task(self._supervise(supervisor, fatal, stop))
@@ -91,6 +95,8 @@ class Gateway:
         for station in self.stations.values():
             station.close()
         self.places.close()
+        if self.mocap is not None:
+            self.mocap.close()
         for host in self.hosts:
             host.close()
 
@@ -201,4 +207,5 @@ class Gateway:
                 for name, each in self.supervisors.items()
             },
             "robots": {name: robot.summary() for name, robot in self.robots.items()},
+            **({"mocap": self.mocap.report()} if self.mocap is not None else {}),
         }

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from hilgw.errors import ConfigError
-from hilgw.medium.pose import Pose, Vector
+from hilgw.medium.pose import LARGEST_M, Pose, Vector, check_place
 from hilgw.settings import setting
 
 _NS_PER_S = 1_000_000_000
@@ -33,13 +33,16 @@ class Circle:
     """Round a centre, level, at constant speed; seen from above, against the clock."""
 
     center: tuple[float, float, float] = setting("centre", unit="m", example=[0, 0, 0])
-    radius: float = setting("radius", ge=0, unit="m", example=2)
-    period_s: float = setting("time for one round; below 0: with the clock", 10.0, unit="s")
+    radius: float = setting("radius", ge=0, le=LARGEST_M, unit="m", example=2)
+    period_s: float = setting(
+        "time for one round; below 0: with the clock", 10.0, ge=-1e9, le=1e9, unit="s"
+    )
     phase_rad: float = setting("angle at the start, from the x axis", 0.0, unit="rad")
 
     def __post_init__(self) -> None:
         if self.period_s == 0:
             raise ConfigError("a circle needs time", where="period_s", fix="e.g. 10")
+        check_place(self.center, "center")
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
         """Where the body is this long after the start."""
@@ -60,12 +63,14 @@ class Waypoints:
     points: tuple[tuple[float, float, float], ...] = setting(
         "places in turn, the first is the start", unit="m", example=[[0, 0, 0], [4, 0, 0]]
     )
-    speed: float = setting("speed", 0.5, gt=0, unit="m/s")
+    speed: float = setting("speed", 0.5, gt=0, le=1e6, unit="m/s")
     loop: bool = setting("from the last to the first, and on", True)
 
     def __post_init__(self) -> None:
         if not self.points:
             raise ConfigError("no points", where="points", fix="give at least one")
+        for point in self.points:
+            check_place(point, "points")
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
         """Where the body is this long after the start."""

@@ -37,8 +37,14 @@ class ObstacleSettings:
     rotation: tuple[float, float, float, float] = setting(
         "axis x, y, z and angle", (0.0, 0.0, 1.0, 0.0), unit="rad"
     )
-    owner: str | None = setting("robot it is part of; default: the one it is attached to", None)
-    attached_to: str | None = setting("robot it moves with; position is on that robot", None)
+    owner: str | None = setting(
+        "robot it is part of, whose signals it never blocks; default: the one it is attached to",
+        None,
+        refers="robot",
+    )
+    attached_to: str | None = setting(
+        "robot it moves with; position and rotation are on that robot", None, refers="robot"
+    )
 
 
 @dataclass(slots=True, eq=False)

@@ -11,6 +11,16 @@ Vector = tuple[float, float, float]
 Rows = tuple[Vector, Vector, Vector]
 
 NO_ROTATION: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+LARGEST_M = 1e9
+"""Nothing said from outside to be farther out than this, along any axis, is taken for a place."""
+
+
+def check_place(position: Vector, where: str = "position") -> None:
+    """Raises ConfigError for what is no place: NaN, or too far out to reckon with."""
+    if not all(abs(each) <= LARGEST_M for each in position):
+        raise ConfigError(
+            f"{where} {list(position)} is no place", where=where, fix="metres, below 1e9"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +41,12 @@ class Pose:
     @classmethod
     def from_axis_angle(cls, position: Vector, rotation: tuple[float, float, float, float]) -> Pose:
         """From Webots' rotation: axis x, y, z (any length but 0) and angle in rad."""
+        check_place(position)
         x, y, z, angle = rotation
         length = math.hypot(x, y, z)
         if not (math.isfinite(angle) and math.isfinite(length)) or length == 0.0:
             raise ConfigError(
-                f"rotation {rotation} has no axis", where="rotation", fix="e.g. [0, 0, 1, 0]"
+                f"rotation {list(rotation)} has no axis", where="rotation", fix="e.g. [0, 0, 1, 0]"
             )
         if angle == 0.0:
             return cls((float(position[0]), float(position[1]), float(position[2])))
@@ -47,6 +58,7 @@ class Pose:
         cls, position: Vector, quaternion: tuple[float, float, float, float]
     ) -> Pose:
         """From a quaternion x, y, z, w of any length but 0."""
+        check_place(position)
         length = math.hypot(*quaternion)
         if not math.isfinite(length) or length == 0.0:
             raise ConfigError(f"quaternion {quaternion} is no rotation", where="quaternion")
