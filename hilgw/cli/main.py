@@ -16,6 +16,7 @@ COMMANDS = {
     "check": "check configuration files and say every error with its place",
     "schema": "print the JSON Schema of a configuration file, for editors",
     "example": "print a configuration that runs as it is",
+    "bridge": "a serial port on TCP, for any program",
     "ports": "list the serial ports of this machine",
     "adapters": "list the kinds of hardware, their limits and how Webots' fields map",
     "mock": "run firmware mocks on virtual ports, for any program",

@@ -1,0 +1,157 @@
+"""An asyncio loop that hands descriptors' events to their callbacks without a detour (Linux).
+
+asyncio makes a queue entry, a context switch and a round of its scheduler out of each event,
+which costs about as much as reading and writing a packet. Here the callbacks of `add_reader` and
+`add_writer` are called where the event is found, and the rest of the loop has a turn only when
+there is something for it: a timer, a task, a signal, another thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import select
+import selectors
+import time
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any, Protocol, TypeVarTuple
+
+_READ = select.EPOLLIN
+_WRITE = select.EPOLLOUT
+_Table = dict[int, Callable[[], Any]]
+_Ts = TypeVarTuple("_Ts")
+
+
+class _HasFileno(Protocol):
+    def fileno(self) -> int: ...
+
+
+class DirectSelector(selectors.EpollSelector):
+    """asyncio's selector, which also serves descriptors by itself: those in the two tables.
+
+    wanted: since select() began, something was given to the loop to do.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted = False
+        self.readers: _Table = {}
+        self.writers: _Table = {}
+        self.on_fault: Callable[[Exception, object], None] = lambda error, callback: None
+        self._direct = select.epoll()
+        # asyncio's own descriptors are in an epoll of their own, and that is a descriptor too.
+        self._others = self.fileno()
+        self._direct.register(self._others, _READ)
+
+    def close(self) -> None:
+        self._direct.close()
+        super().close()
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        end = None if timeout is None else time.monotonic() + timeout
+        poll, readers, writers, others = self._direct.poll, self.readers, self.writers, self._others
+        call = self._call
+        self.wanted = False
+        while True:
+            others_ready = False
+            for fd, event in poll(timeout):
+                if fd == others:
+                    others_ready = True
+                    continue
+                # An error or a hang-up is told to both. Either may have been removed by now.
+                if event & ~_WRITE and (callback := readers.get(fd)) is not None:
+                    call(callback)
+                if event & ~_READ and (callback := writers.get(fd)) is not None:
+                    call(callback)
+            if others_ready:
+                return super().select(0)
+            if self.wanted:
+                return []
+            if end is not None:
+                timeout = end - time.monotonic()
+                if timeout <= 0:
+                    return []
+
+    def serve(self, table: _Table, fd: int, callback: Callable[[], Any]) -> None:
+        was = self._mask(fd)
+        table[fd] = callback
+        now = self._mask(fd)
+        if not was:
+            self._direct.register(fd, now)
+        elif now != was:
+            self._direct.modify(fd, now)
+
+    def leave(self, table: _Table, fd: int) -> bool:
+        if table.pop(fd, None) is None:
+            return False
+        mask = self._mask(fd)
+        try:
+            if mask:
+                self._direct.modify(fd, mask)
+            else:
+                self._direct.unregister(fd)
+        except OSError:
+            pass  # it is closed already, and has left with that
+        return True
+
+    def _mask(self, fd: int) -> int:
+        return (_READ if fd in self.readers else 0) | (_WRITE if fd in self.writers else 0)
+
+    def _call(self, callback: Callable[[], Any]) -> None:
+        try:
+            callback()
+        except Exception as error:  # noqa: BLE001 - one descriptor's fault is not the others'
+            self.on_fault(error, callback)
+
+
+class DirectLoop(asyncio.SelectorEventLoop):
+    """See the module. To everybody else it is asyncio's own loop."""
+
+    def __init__(self) -> None:
+        self._serving = DirectSelector()
+        self._serving.on_fault = self._report_fault
+        super().__init__(self._serving)
+
+    def add_reader(
+        self, fd: int | _HasFileno, callback: Callable[[*_Ts], Any], *args: *_Ts
+    ) -> None:
+        self._serving.serve(self._serving.readers, _number(fd), _bound(callback, args))
+
+    def add_writer(
+        self, fd: int | _HasFileno, callback: Callable[[*_Ts], Any], *args: *_Ts
+    ) -> None:
+        self._serving.serve(self._serving.writers, _number(fd), _bound(callback, args))
+
+    def remove_reader(self, fd: int | _HasFileno) -> bool:
+        return self._serving.leave(self._serving.readers, _number(fd))
+
+    def remove_writer(self, fd: int | _HasFileno) -> bool:
+        return self._serving.leave(self._serving.writers, _number(fd))
+
+    def call_soon(
+        self, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        self._serving.wanted = True
+        return super().call_soon(callback, *args, context=context)
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[*_Ts], object],
+        *args: *_Ts,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        self._serving.wanted = True
+        return super().call_at(when, callback, *args, context=context)
+
+    def _report_fault(self, error: Exception, callback: object) -> None:
+        self.call_exception_handler({"message": f"{callback!r} failed", "exception": error})
+
+
+def _number(fd: int | _HasFileno) -> int:
+    return fd if isinstance(fd, int) else fd.fileno()
+
+
+def _bound(callback: Callable[[*_Ts], Any], args: tuple[*_Ts]) -> Callable[[], Any]:
+    return functools.partial(callback, *args)
