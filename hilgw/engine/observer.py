@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
+from hilgw.engine.latency import Latency
 from hilgw.medium.packet import Copy, Packet
 
 
@@ -21,16 +23,49 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
+@dataclass(frozen=True, slots=True)
+class LoopStatus:
+    """What a loop does: last sensor values and motor commands (setting -> value) by device name,
+    rates since the last status, latency from sensor in to motor out of the whole run."""
+
+    sensors: Mapping[str, float]
+    motors: Mapping[str, Mapping[str, float]]
+    values_per_s: float
+    commands_per_s: float
+    latency: Latency
+
+
+Missed = Callable[[], Mapping[str, str]]
+
+
+def nobody() -> Mapping[str, str]:
+    """Nobody missed it."""
+    return {}
+
+
 class Observer:
     """Does nothing; override what is wanted. Called in the loop: must be quick."""
 
     def state(self, station: str, state: State, reason: str) -> None: ...
 
-    def transmitted(self, packet: Packet, listeners: Sequence[str], unheard: str | None) -> None:
-        """A packet passed the medium: to these listeners, or to none for this reason."""
+    def transmitted(
+        self,
+        packet: Packet,
+        listeners: Sequence[str],
+        unheard: str | None,
+        missed: Missed = nobody,
+    ) -> None:
+        """A packet passed the medium: to these listeners, or to none for this reason.
+
+        missed: may be called before this returns; who else is on the channel, and why they did
+        not get it.
+        """
 
     def delivered(self, station: str, copy: Copy) -> None: ...
 
     def refused(self, station: str, reason: str, text: str) -> None: ...
 
     def notice(self, source: str, text: str) -> None: ...
+
+    def loop(self, robot: str, status: LoopStatus) -> None:
+        """Once a second, of each loop."""

@@ -66,6 +66,7 @@ class Supervisor:
         place: str,
         jitter: random.Random,
         stall_s: float | None = STALL_S,
+        retry_s: float | None = None,
     ) -> None:
         self.station = station
         self.place = place
@@ -81,12 +82,18 @@ class Supervisor:
         self._observer = observer
         self._jitter = jitter
         self._stall_s = stall_s
+        self._retry_s = retry_s
         self._backoff_s = BACKOFF_FIRST_S
         self._faults = 0
         self._broken: asyncio.Future[HilgwError] | None = None
         station.on_ready = self._ready
         station.on_not_ready = self._not_ready
         station.on_failed = self._break
+
+    @property
+    def ready(self) -> bool:
+        """It is up."""
+        return self.state is State.UP
 
     async def run(self) -> None:
         try:
@@ -101,7 +108,8 @@ class Supervisor:
 
     async def _live_once(self) -> HilgwError:
         """Open, hand to the station, wait until it breaks; returns why."""
-        self._enter(State.OPENING, self.place)
+        if self._retry_s is None or self.state is not State.WAITING:
+            self._enter(State.OPENING, self.place)
         try:
             transport = await self._open_port()
         except PortError as error:
@@ -175,7 +183,7 @@ class Supervisor:
 
     async def _wait_for_port(self, error: PortError) -> None:
         self._enter(State.WAITING, error.what)
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(LOOK_S if self._retry_s is None else self._retry_s)
         while self._identity() is None:
             await asyncio.sleep(LOOK_S)
 

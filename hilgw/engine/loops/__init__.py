@@ -1,0 +1,1 @@
+"""Loops: a controller and a body of any kind, joined; limits, failsafe, figures."""
