@@ -45,13 +45,13 @@ def test_the_terminal_shows_states_packets_and_a_summary(tmp_path: Path) -> None
 
 
 def test_a_report_on_stdout_stands_alone(tmp_path: Path) -> None:
-    done = run("--config", XBEE, "--duration", "1s", "--report", "-", cwd=tmp_path)
+    done = run("--config", XBEE, "--duration", "2s", "--report", "-", cwd=tmp_path)
     assert json.loads(done.stdout)["ledger"]["adds_up"] is True
     assert "rover.tx" in done.stderr
 
 
 def test_quiet_says_only_the_summary(tmp_path: Path) -> None:
-    done = run("--config", XBEE, "--duration", "1s", "-q", cwd=tmp_path)
+    done = run("--config", XBEE, "--duration", "2s", "-q", cwd=tmp_path)
     assert "ping" not in done.stdout
     assert "summary" in done.stdout
 
@@ -62,9 +62,9 @@ def test_the_loop_back_end_needs_no_pty(tmp_path: Path) -> None:
 
 
 def test_options_may_stand_before_and_after_the_command(tmp_path: Path) -> None:
-    done = run("--config", XBEE, "run", "--duration", "0.3s", cwd=tmp_path)
+    done = run("--config", XBEE, "run", "--duration", "2s", cwd=tmp_path)
     assert done.returncode == 0
-    done = run("--duration", "0.3s", "run", "-c", XBEE, cwd=tmp_path)
+    done = run("--duration", "2s", "run", "-c", XBEE, cwd=tmp_path)
     assert done.returncode == 0
 
 
