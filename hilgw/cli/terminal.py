@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from hilgw.cli.text import Style, escape, use_colour
-from hilgw.engine.observer import Observer, State
+from hilgw.engine.observer import Missed, Observer, State, nobody
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 PACKETS_PER_S = 40
 TROUBLES_PER_S = 5
+NAMES_SHOWN = 8
 
 _GOOD = {State.UP}
 _BAD = {State.FAILED, State.STALLED, State.BACKOFF}
@@ -80,7 +81,13 @@ class Terminal(Observer):
             word = self._style.bad(word)
         self._say(station, f"{word}: {reason}" if reason else word)
 
-    def transmitted(self, packet: Packet, listeners: Sequence[str], unheard: str | None) -> None:
+    def transmitted(
+        self,
+        packet: Packet,
+        listeners: Sequence[str],
+        unheard: str | None,
+        missed: Missed = nobody,
+    ) -> None:
         if self._quiet or not self._admit(self._packets, "packets"):
             return
         channel = "all" if packet.channel == BROADCAST else str(packet.channel)
@@ -90,9 +97,11 @@ class Terminal(Observer):
         if packet.address is not None:
             text += f"  from {packet.address}"
         if unheard is None:
-            text += self._style.dim("  -> ") + ", ".join(listeners)
+            text += self._style.dim("  -> ") + _some(listeners)
         else:
             text += self._style.bad(f"  unheard: {unheard.replace('_', ' ')}")
+        if reasons := _by_reason(missed()):
+            text += self._style.dim(f"; not {reasons}")
         self._say(packet.source, text)
 
     def delivered(self, station: str, copy: Copy) -> None:
@@ -157,6 +166,22 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
     lines.extend(f"    {violation}" for violation in ledger["violations"])
     return lines
+
+
+def _by_reason(missed: Mapping[str, str]) -> str:
+    """Such as "a.rx (obstacle), b.rx, c.rx (range)"."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in missed.items():
+        reasons.setdefault(reason, []).append(name)
+    return ", ".join(
+        f"{_some(names)} ({reason.replace('_', ' ')})" for reason, names in reasons.items()
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names up to a number that can be read."""
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(names[:NAMES_SHOWN]) + more
 
 
 def _reasons(counts: dict[str, int]) -> str:

@@ -56,9 +56,7 @@ def build(config: GatewayConfig, loop: asyncio.AbstractEventLoop, observer: Obse
         config.medium.seed,
         on_fault=lambda name, error: gateway.fault(name, error),
         on_notice=lambda text: observer.notice("medium", text),
-        on_transmit=lambda packet, names, reason: observer.transmitted(
-            packet, names, None if names else reason
-        ),
+        on_transmit=lambda *transmitted: gateway.transmitted(*transmitted),
     )
     steps = Steps(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
     places = Places(medium, timer, upright_axis(config.webots), steps)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
 from hilgw.config.plugins import ADAPTERS, load
-from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
+from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields, line_difference
 
 if TYPE_CHECKING:
     from hilgw.config.model import AdapterConfig, GatewayConfig
@@ -59,13 +59,9 @@ def _differing_emitters(
                 isinstance(emitter, EmitterFields)
                 and emitter.type == receiver.type
                 and _same_channel(emitter.channel, receiver.channel)
-                and UNLIMITED not in (emitter.baudRate, receiver.baudRate)
-                and emitter.baudRate != receiver.baudRate
+                and (difference := line_difference(emitter, receiver))
             ):
-                yield (
-                    f"{name} expects {receiver.baudRate} bit/s, {other}.{device} sends at "
-                    f"{emitter.baudRate}; the Emitter decides"
-                )
+                yield f"{other}.{device} to {name}: {difference}; the Emitter decides"
 
 
 def _meet(fields: EmitterFields | ReceiverFields, adapter: AdapterConfig) -> bool:

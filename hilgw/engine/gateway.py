@@ -6,13 +6,15 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hilgw.engine.heard_by import HeardBy
 from hilgw.engine.mocap import Mocap
-from hilgw.engine.observer import Observer, State
+from hilgw.engine.observer import Missed, Observer, State, nobody
+from hilgw.engine.robot import EmitterPort
 from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hilgw.engine.mocks import MockHost
     from hilgw.engine.places import Places
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from hilgw.engine.timer import Timer
     from hilgw.medium.ledger import Ledger
     from hilgw.medium.medium import Medium
+    from hilgw.medium.pose import Pose
 
 STOP_S = 1.5  # stopping takes no longer, whatever a port does
 COMMAND_SOURCE = "command"  # the emitter `hilgw send` counts under
@@ -41,6 +44,7 @@ class Gateway:
     supervisors: dict[str, Supervisor] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
     mocap: Mocap | None = None
+    heard_by: HeardBy = field(default_factory=HeardBy)
     description: list[str] = field(default_factory=list)
     on_ready: Callable[[], None] | None = None
     _ready_said: bool = False
@@ -160,15 +164,49 @@ class Gateway:
         source = self.ledger.source(COMMAND_SOURCE)
         if packet.channel != BROADCAST and not station.hears(packet.channel):
             source.enter(0, "channel")
-            self.observer.transmitted(packet, (), "channel")
+            self.transmitted(packet, (), "channel")
             return "channel"
         source.enter(1, "")
         arrivals = self.ledger.station(station.name)
         arrivals.accept()
-        self.observer.transmitted(packet, (station.name,), None)
+        self.transmitted(packet, (station.name,), "")
         arrivals.arrive()
         station.deliver(Copy(packet, now))
         return None
+
+    def transmitted(
+        self, packet: Packet, listeners: Sequence[str], reason: str, missed: Missed = nobody
+    ) -> None:
+        """A packet passed the medium; reason: why nobody heard it."""
+        self.heard_by.count(packet.source, listeners)
+        self.observer.transmitted(packet, listeners, None if listeners else reason, missed)
+
+    def place(self, body: str, pose: Pose | None) -> None:
+        """A robot, a module or an obstacle is there from now on; None: nobody knows where.
+
+        Raises HilgwError for a name that is no body.
+        """
+        if self.places.place(body, pose):
+            self.observer.notice(body, "placed from here on, its motion ends")
+
+    def set(
+        self, device: str, channel: int | None = None, range: float | None = None
+    ) -> str | None:
+        """A robot's device changes its channel or range; None when it did, else the reason.
+
+        Raises HilgwError for an unknown name, or a Receiver's range.
+        """
+        robot, _, name = device.partition(".")
+        port = self.robots[robot].device(name) if robot in self.robots else None
+        if port is None:
+            known = [f"{r}.{d}" for r, each in self.robots.items() for d in each.devices()]
+            raise HilgwError(f"no device {device!r} here", fix="devices: " + ", ".join(known))
+        if range is not None:
+            if not isinstance(port, EmitterPort):
+                raise HilgwError("a Receiver has no range", where=device)
+            if not port.setRange(range):
+                return "range"
+        return "channel" if channel is not None and not port.setChannel(channel) else None
 
     def fault(self, name: str, error: Exception) -> None:
         """A listener of the medium raised: a station is restarted, others are only said."""
@@ -193,6 +231,7 @@ class Gateway:
         return {
             "duration_s": round((self.timer.now() - self._started_ns) / 1e9, 3),
             **self.ledger.as_dict(),
+            "heard_by": self.heard_by.as_dict(),
             "ledger": {"adds_up": not violations, "violations": violations},
             "latency": latency,
             "ports": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hilgw.medium.airs import normal
 from hilgw.medium.packet import Packet
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Hearing:
         self._count = count
         self._observer = observer
         self._transmit = transmit
+        self._sources = {normal(address): robot for address, robot in common.sources.items()}
 
     def hear(self, event: Heard, now: int) -> None:
         """One packet came in from the hardware."""
@@ -55,7 +57,7 @@ class Hearing:
                 channel=event.channel,
                 type=self._type,
                 source=name,
-                owner=self._common.sources.get(event.address) if event.address else None,
+                owner=self._sources.get(normal(event.address)) if event.address else None,
                 air=air,
                 rssi_dbm=event.rssi_dbm,
                 rssi_at_1m_dbm=self._common.rssi_at_1m_dbm,

@@ -220,6 +220,14 @@ class Robot:
         self._observer = observer
         self._timer: Handle | None = None
 
+    def devices(self) -> list[str]:
+        """The names of its Emitters and Receivers."""
+        return [*self.emitters, *self.receivers]
+
+    def device(self, name: str) -> EmitterPort | ReceiverPort | None:
+        """The one of this name."""
+        return self.emitters.get(name) or self.receivers.get(name)
+
     def start(self) -> None:
         if self._session is not None:
             self._act(self._session.start(self._scheduler.now()))

@@ -19,6 +19,8 @@ from hilgw.medium.obstacles import Obstacle, Obstacles
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose
 
+Missed = Callable[[], dict[str, str]]
+
 
 class Medium:
     """Where Emitters and Receivers, simulated or real, meet.
@@ -26,7 +28,8 @@ class Medium:
     webots: the version whose cone axis counts. seed: of the noise, drawn per listener.
     on_fault: told (listener, exception) when a listener's `deliver` raised.
     on_notice: told a line for the user, each once.
-    on_transmit: told each packet, the names of those who hear it, and if nobody does, why.
+    on_transmit: told each packet, the names of those who hear it, if nobody does, why, and what
+    to call meanwhile to learn who on the channel missed it.
     """
 
     def __init__(
@@ -36,7 +39,7 @@ class Medium:
         seed: int = 0,
         on_fault: Callable[[str, Exception], None] = lambda name, error: None,
         on_notice: Callable[[str], None] = lambda text: None,
-        on_transmit: Callable[[Packet, list[str], str], None] | None = None,
+        on_transmit: Callable[[Packet, list[str], str, Missed], None] | None = None,
     ) -> None:
         self.ledger = ledger
         self._axis = cone_axis(webots)
@@ -116,7 +119,8 @@ class Medium:
             listener.count.accept()
             self._in_flight.append((listener, Copy(packet, arrived_ns, strength, towards)))
         if self._on_transmit is not None:
-            self._on_transmit(packet, [each.name for each, _ in hearing], reason)
+            names = [each.name for each, _ in hearing]
+            self._on_transmit(packet, names, reason, lambda: self._missed(packet, pose, names))
         if not self._delivering:
             self._deliver_all()
 
@@ -146,6 +150,19 @@ class Medium:
         if near is not None and not hearing:
             reason = self._why_nobody(packet, reason)
         return hearing, reason
+
+    def _missed(self, packet: Packet, pose: Pose | None, heard: list[str]) -> dict[str, str]:
+        """Everybody else on the channel who might have heard the packet, and why they do not.
+
+        Left out: the sender's own robot, and the modules of the air it came from.
+        """
+        missed: dict[str, str] = {}
+        for listener in self._listeners.on_channel(packet):
+            name, air = listener.name, listener.air
+            if name not in heard and (air is None or air != packet.air):
+                why = admitted(packet, listener) or self._reach(packet, pose, listener)[1]
+                missed[name] = why or "other_module"
+        return {name: why for name, why in missed.items() if why != "own_robot"}
 
     def _why_nobody(self, packet: Packet, reason: str) -> str:
         """The nearest reason when those out of range, not looked at before, count too."""

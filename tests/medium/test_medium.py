@@ -450,7 +450,7 @@ def test_a_copy_in_flight_to_one_who_left_is_counted() -> None:
 
 def test_the_observer_hears_of_each_packet_before_anybody_gets_it() -> None:
     seen: list[tuple[bytes, list[str], str]] = []
-    bench = Bench(on_transmit=lambda sent, names, why: seen.append((sent.data, names, why)))
+    bench = Bench(on_transmit=lambda sent, names, why, missed: seen.append((sent.data, names, why)))
     assert bench.why(packet(data=b"1")) == "nobody"
     bench.listener("rx", channels=ONE)
     bench.send(packet(data=b"2"))

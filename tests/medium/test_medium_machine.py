@@ -20,7 +20,8 @@ from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listener import Listener
-from hilgw.medium.medium import Medium
+from hilgw.medium.matching import nearer
+from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
 
@@ -250,10 +251,16 @@ class Machine(RuleBasedStateMachine):
 
     # --- what must hold ---------------------------------------------------------------------
 
-    def transmitted(self, packet: Packet, names: list[str], reason: str) -> None:
+    def transmitted(self, packet: Packet, names: list[str], reason: str, missed: Missed) -> None:
         assert self.current is not None
         assert packet is self.current[0]
         assert names == self.hearing(*self.current)
+        others = missed()
+        assert not others.keys() & names
+        assert packet.owner not in {name.partition(".")[0] for name in others}
+        if not names and reason not in ("nobody", "own_robot", "channel", "air"):
+            assert reason in others.values()
+            assert all(nearer(reason, each) == reason for each in others.values())
         self.check()
 
     def hearing(self, packet: Packet, place: float | None) -> list[str]:
