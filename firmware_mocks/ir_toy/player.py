@@ -1,0 +1,160 @@
+"""The transmitting half of the firmware: blocks from USB to light.
+
+One block is being played while the next waits in the USB buffer; each is answered with one byte
+when the firmware turns to it. A value waits in front of the timer while the one before it is
+played. FFFF is played too, as 0.1 s after the last mark, and so long the toy hears nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from firmware_mocks.base import MS, Timers
+from firmware_mocks.ir_toy.sampler import ticks_ns
+
+PACKET = 64
+ROOM = 62  # what the answer says
+BLOCKS = 2  # in the USB buffers
+TOGETHER_NS = 2 * MS  # bytes that come closer than this are one block
+END, LAST_COUNT = 0xFFFF, 0x1400
+
+
+class Player:
+    """send: bytes to USB. shine: the LED. done: all is said, commands are read again; gets what
+    came meanwhile. deaf: false once the receiver may listen again."""
+
+    def __init__(
+        self,
+        timers: Timers,
+        send: Callable[[bytes, int], None],
+        shine: Callable[[bool, int], None],
+        done: Callable[[bytes, int], None],
+        deaf: Callable[[bool], None],
+    ) -> None:
+        self._timers = timers
+        self._send = send
+        self._shine = shine
+        self._done = done
+        self._deaf = deaf
+        self.underruns = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Sample mode was entered: reports are off."""
+        for name in ("usb", "light"):
+            self._timers.stop(name)
+        self.counting = self.completing = self.handshaking = False
+        self.active = False  # all that comes is data
+        self.count = 0
+        self.prescaler = 7
+        self._packet = bytearray()
+        self._packets: deque[bytes] = deque()
+        self._values: deque[int] = deque()
+        self._waiting: int | None = None  # in front of the timer
+        self._running = self._ended = self._failed = self._on = False
+        self._origin = self._ticks = 0
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._packets) < BLOCKS
+
+    def begin(self, now: int) -> None:
+        self.active = True
+        self.count = 0
+        self._values.clear()
+        self._waiting = None
+        self._ended = self._failed = self._running = False
+        self._timers.stop("light")
+        self._turn(False, now)
+        self._deaf(True)
+        self._ask(now)
+
+    def feed(self, data: bytes, now: int) -> None:
+        """Bytes from USB."""
+        for byte in data:
+            self._packet.append(byte)
+            if len(self._packet) == PACKET:
+                self._finish_packet(now)
+        if self._packet:
+            self._timers.start("usb", now + TOGETHER_NS, self._finish_packet)
+
+    def _finish_packet(self, now: int) -> None:
+        self._timers.stop("usb")
+        odd = self._packet[len(self._packet) & ~1 :]
+        self._packets.append(bytes(self._packet[: len(self._packet) & ~1]))
+        self._packet = bytearray(odd)
+        self._work(now)
+
+    def _ask(self, now: int) -> None:
+        if self.handshaking:
+            self._send(bytes((ROOM,)), now)
+
+    def _work(self, now: int) -> None:
+        """Move values on as far as they go."""
+        while self.active and not self._ended and self._waiting is None:
+            if not self._values:
+                if not self._packets:
+                    return
+                packet = self._packets.popleft()
+                pairs = zip(packet[::2], packet[1::2], strict=True)
+                self._values.extend(high << 8 | low for high, low in pairs)
+                self._ask(now)
+                continue
+            value = self._values.popleft()
+            self.count += 2
+            if value == END:
+                value, self._ended = LAST_COUNT, True
+                self._values.clear()
+                if self.counting:
+                    self._send(b"t" + (self.count & 0xFFFF).to_bytes(2, "big"), now)
+            if self._running:
+                self._waiting = value
+            else:
+                self._start(value, now)
+
+    def _start(self, value: int, now: int) -> None:
+        """The first value, or the first after the light ran dry: a mark."""
+        self._running = True
+        self._origin, self._ticks = now, 0
+        self._turn(True, now)
+        self._play(value)
+        if self._ended:
+            self._report(now)
+
+    def _play(self, value: int) -> None:
+        self._ticks += max(1, value)
+        end = self._origin + ticks_ns(self._ticks, self.prescaler)
+        self._timers.start("light", end, self._over)
+
+    def _over(self, now: int) -> None:
+        """A value is over."""
+        if self._waiting is None:
+            self._running = False
+            self._turn(False, now)
+            if not self._ended:
+                self._failed = True
+                self.underruns += 1
+            self._deaf(False)
+            return
+        value, self._waiting = self._waiting, None
+        self._turn(not self._on, now)
+        self._play(value)
+        if self._ended:
+            self._report(now)
+        else:
+            self._work(now)
+
+    def _turn(self, on: bool, now: int) -> None:
+        self._on = on
+        self._shine(on, now)
+
+    def _report(self, now: int) -> None:
+        if self.completing:
+            self._send(b"F" if self._failed else b"C", now)
+        self.active = False
+        rest = b"".join(self._packets) + bytes(self._packet)
+        self._packets.clear()
+        self._packet.clear()
+        self._timers.stop("usb")
+        self._done(rest, now)

@@ -1,0 +1,90 @@
+"""The receiving half of the firmware in sample mode: edges of light to counts, and when they are
+handed to USB."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from firmware_mocks.base import Timers
+
+# The timer counts 12 MHz through a divider by 2, 4, ... 256; 256 is the default: 21 1/3 us.
+DEFAULT_PRESCALER = 7
+LONGEST = 0xFFFF
+PACKET = 64
+FLUSH_NS = 5_461_333  # another timer: 65536 cycles of 12 MHz without an edge
+US = 1_000
+
+
+def ticks_ns(ticks: int, prescaler: int) -> int:
+    """How long so many counts last."""
+    return (ticks << prescaler) * 500 // 3
+
+
+def ticks_at(ns: int, prescaler: int) -> int:
+    """What the free-running counter shows at this instant."""
+    return ns * 3 // (500 << prescaler)
+
+
+class Sampler:
+    """send: hands bytes to USB. stretch, jitter: what the receiver module does to marks (longer)
+    and to every edge (at random, up to so much to both sides), in nanoseconds."""
+
+    def __init__(self, timers: Timers, send: Callable[[bytes, int], None], seed: str) -> None:
+        self._timers = timers
+        self._send = send
+        self._random = random.Random(seed)
+        self.stretch_ns = self.jitter_ns = 0
+        self.prescaler = DEFAULT_PRESCALER
+        self.enabled = False
+        self._running = False
+        self._last_ns = self._last_count = 0
+        self._buffer = bytearray()
+
+    def enable(self) -> None:
+        """Wait for the next mark."""
+        self.enabled, self._running = True, False
+
+    def disable(self) -> None:
+        """Hear nothing. What is not handed over yet waits for the next flush."""
+        self.enabled = self._running = False
+        self._timers.stop("flush")
+        self._timers.stop("silence")
+
+    def restart(self) -> None:
+        self.disable()
+        self._buffer.clear()
+        self.prescaler = DEFAULT_PRESCALER
+
+    def change(self, light: bool, now: int) -> None:
+        """An edge."""
+        if not self.enabled or not (light or self._running):
+            return
+        at = now if light else now + self.stretch_ns
+        if self.jitter_ns:
+            at += self._random.randint(-self.jitter_ns, self.jitter_ns)
+        at = max(at, self._last_ns + ticks_ns(1, self.prescaler))
+        count = ticks_at(at, self.prescaler)
+        if self._running:
+            self._put(min(count - self._last_count, LONGEST - 1), now)
+        self._running = True
+        self._last_ns, self._last_count = at, count
+        self._timers.start("flush", now + FLUSH_NS, self._flush)
+        self._timers.start("silence", now + ticks_ns(LONGEST, self.prescaler), self._end)
+
+    def _put(self, count: int, now: int) -> None:
+        self._buffer += max(1, count).to_bytes(2, "big")
+        if len(self._buffer) >= PACKET:
+            self._flush(now)
+
+    def _end(self, now: int) -> None:
+        """The counter ran over: there is no more, even if there is light."""
+        self._running = False
+        self._buffer += b"\xff\xff"
+        self._flush(now)
+
+    def _flush(self, now: int) -> None:
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        if data:
+            self._send(data, now)

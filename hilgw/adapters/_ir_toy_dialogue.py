@@ -1,0 +1,251 @@
+"""The conversation with a USB IR Toy: reset, version, sample mode, and playing a burst.
+
+Sources: the sampling mode and firmware pages of its makers; the firmware itself.
+
+24h asks for a byte count in sample mode and starts the bootloader in the default mode. So it is
+sent only right behind a confirmed S01: every burst begins by leaving sample mode and entering it
+again. That also clears a toy that is in the middle of a reception, which may hang otherwise, and
+ends the 0.1 s of deafness that follow a burst.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from hilgw.adapters._ir_toy_samples import END_BYTES
+from hilgw.adapters.base import Event, Failed, Write
+from hilgw.errors import HilgwError, MismatchError, PeerError
+
+MS = 1_000_000
+# FFFF ends a transmission that somebody left behind, five zeros leave every mode.
+RESET = END_BYTES + bytes(5)
+LEAVE, ENTER, VERSION = b"\x00", b"s", b"v"
+REPORTS_AND_START = b"\x24\x25\x26\x03"  # count, completion, handshake; transmit
+LEAST_FIRMWARE = 20  # the first with these reports
+BLOCK = 62  # bytes the toy takes at once
+COUNTED, GOOD, UNDERRUN = ord("t"), ord("C"), ord("F")
+
+QUIET_NS, NEVER_QUIET_NS = 20 * MS, 500 * MS
+APART_NS = 5 * MS  # what comes with a zero in one USB packet is lost
+ANSWER_NS = 500 * MS
+PLAY_NS = 1_000 * MS  # beyond the time the light itself takes
+TRIES = 3
+LONGEST_TEXT = 64
+
+_FIX_PORT = "is it an IR Toy? reconnect it; close other programs that use it"
+
+
+class Phase(Enum):
+    CLOSED = "closed"
+    RESETTING = "resetting"
+    ASKING = "asking"
+    LEAVING = "leaving"
+    ENTERING = "entering"
+    LISTENING = "listening"
+    STARTING = "starting"
+    PLAYING = "playing"
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    """Sample mode is confirmed. first: since the last reset."""
+
+    first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Bytes of samples."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The toy begins to shine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A burst is over. reason: empty when all of it was seen, else a word for the ledger."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The toy does not follow any more; a reset is under way."""
+
+    reason: str
+
+
+Said = Event | Up | Samples | Started | Played | Lost
+
+
+class Dialogue:
+    """One toy. Every method that may say something returns it in order."""
+
+    def __init__(self) -> None:
+        self.phase = Phase.CLOSED
+        self.deadline: int | None = None
+        self.hardware = self.firmware = 0
+        self._text = bytearray()
+        self._tries = 0
+        self._give_up_at = 0
+        self._burst: bytes | None = None  # to be played once sample mode is confirmed
+        self._carrier = b""
+        self._sent = self._air_ns = 0
+        self._result = bytearray()
+        self._first = True
+
+    def open(self, now: int) -> list[Said]:
+        self._tries = 0
+        return self._reset(now)
+
+    def close(self) -> None:
+        self._enter(Phase.CLOSED, None)
+        self._burst = None
+
+    def begin(self, burst: bytes, carrier_hz: int, air_ns: int, now: int) -> bytes:
+        """Play a burst, which lasts air_ns; the bytes to send now. Only while LISTENING."""
+        self._burst, self._air_ns = burst, air_ns
+        self._carrier = bytes((6, period_of(carrier_hz), 0))
+        self._enter(Phase.LEAVING, now + APART_NS)
+        return LEAVE
+
+    # --- from the toy ----------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: int) -> list[Said]:
+        said: list[Said] = []
+        while data:
+            match self.phase:
+                case Phase.LISTENING:
+                    return [*said, Samples(data)]
+                case Phase.CLOSED | Phase.LEAVING:
+                    return said
+                case Phase.RESETTING:
+                    self.deadline = min(now + QUIET_NS, self._give_up_at)
+                    return said
+                case Phase.ASKING | Phase.ENTERING:
+                    answers, data = self._read_text(data, now)
+                case Phase.STARTING | Phase.PLAYING:
+                    answers, data = self._read_report(data[0], now), data[1:]
+            said += answers
+        return said
+
+    def _read_text(self, data: bytes, now: int) -> tuple[list[Said], bytes]:
+        """Look for the answer among whatever else comes."""
+        self._text += data
+        text = bytes(self._text)
+        answer = rb"V(\d)(\d\d)" if self.phase is Phase.ASKING else rb"S(\d\d)"
+        found = re.search(answer, text)
+        if found is None:
+            del self._text[:-LONGEST_TEXT]
+            return [], b""
+        rest = text[found.end() :]
+        if self.phase is Phase.ENTERING:
+            return self._entered(found[1], now), rest
+        self.hardware, self.firmware = int(found[1]), int(found[2])
+        if self.firmware < LEAST_FIRMWARE:
+            what = f"the IR Toy has firmware {self.firmware}, which reports nothing it transmits"
+            return self._fail(MismatchError(what, fix="update it to firmware 20 or newer")), b""
+        self._enter(Phase.ENTERING, now + ANSWER_NS)
+        return [Write(ENTER)], b""
+
+    def _entered(self, protocol: bytes, now: int) -> list[Said]:
+        if protocol != b"01":
+            what = f"the IR Toy speaks sample protocol S{protocol.decode()}, not S01"
+            return self._fail(MismatchError(what))
+        first, self._first, self._tries = self._first, False, 0
+        if self._burst is None:
+            self._enter(Phase.LISTENING, None)
+            return [Up(first)]
+        self._enter(Phase.STARTING, now + ANSWER_NS)
+        self._sent = 0
+        self._result.clear()
+        return [Write(self._carrier + REPORTS_AND_START)]
+
+    def _read_report(self, byte: int, now: int) -> list[Said]:
+        """One byte while playing: room for a block, or a byte of the result."""
+        assert self._burst is not None
+        self.deadline = now + self._air_ns + PLAY_NS
+        if self._result or byte == COUNTED:
+            self._result.append(byte)
+            return self._finish(now) if len(self._result) == 4 else []
+        if not 2 <= byte <= 64:
+            return self._lose("an answer that is none while it transmits", now)
+        said: list[Said] = [Started()] if self.phase is Phase.STARTING else []
+        self._enter(Phase.PLAYING, self.deadline)
+        block = self._burst[self._sent :][: min(byte, BLOCK) & ~1]
+        self._sent += len(block)
+        return [*said, Write(block)] if block else said
+
+    def _finish(self, now: int) -> list[Said]:
+        """The result is complete: t, a count, C or F."""
+        assert self._burst is not None
+        count, verdict = int.from_bytes(self._result[1:3], "big"), self._result[3]
+        size = len(self._burst)
+        whole = self._sent == size
+        self._burst = None
+        if verdict not in (GOOD, UNDERRUN) or not whole:
+            reason = "underrun" if verdict == UNDERRUN else "protocol"
+            return [Played(reason), *self._lose("it ended a transmission early", now)]
+        good = "" if count == size else "count"
+        reason = "underrun" if verdict == UNDERRUN else good
+        self._enter(Phase.LEAVING, now + APART_NS)
+        return [Played(reason), Write(LEAVE)]
+
+    # --- time ------------------------------------------------------------------------------------
+
+    def expire(self, now: int) -> list[Said]:
+        if self.deadline is None or now < self.deadline:
+            return []
+        match self.phase:
+            case Phase.RESETTING:
+                self._enter(Phase.ASKING, now + ANSWER_NS)
+                return [Write(VERSION)]
+            case Phase.LEAVING:
+                self._enter(Phase.ENTERING, now + ANSWER_NS)
+                return [Write(ENTER)]
+            case Phase.ASKING | Phase.ENTERING if self._first:
+                return self._try_again(now)
+        return self._lose("it stopped answering", now)
+
+    def _try_again(self, now: int) -> list[Said]:
+        if self._tries < TRIES:
+            return self._reset(now)
+        return self._fail(PeerError("no IR Toy answers", fix=_FIX_PORT))
+
+    def lose(self, reason: str, now: int) -> list[Said]:
+        """What it sends makes no sense: begin anew."""
+        return self._lose(reason, now)
+
+    def _lose(self, reason: str, now: int) -> list[Said]:
+        said: list[Said] = [Lost(reason)]
+        if self._burst is not None:
+            self._burst = None
+            said.insert(0, Played("no_status"))
+        self._tries = 0
+        return said + self._reset(now)
+
+    def _reset(self, now: int) -> list[Said]:
+        self._first = True
+        self._tries += 1
+        self._give_up_at = now + NEVER_QUIET_NS
+        self._enter(Phase.RESETTING, now + QUIET_NS)
+        return [Write(RESET)]
+
+    def _fail(self, error: HilgwError) -> list[Said]:
+        self.close()
+        return [Failed(error)]
+
+    def _enter(self, phase: Phase, deadline: int | None) -> None:
+        self.phase, self.deadline = phase, deadline
+        self._text.clear()
+
+
+def period_of(carrier_hz: int) -> int:
+    """The toy's register for a carrier: 3 MHz divided by one more than this."""
+    return min(max(round(3_000_000 / carrier_hz) - 1, 1), 255)

@@ -1,0 +1,98 @@
+"""What a toy hears: bytes of samples to key presses, or to bare frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hilgw.adapters import _ir_toy_samples as samples
+from hilgw.adapters.base import Dropped
+from hilgw.protocols.ir import Codec
+from hilgw.protocols.ir.frames import Heard, Splitter
+from hilgw.protocols.ir.keys import Keys, Said
+
+MS = 1_000_000
+# The toy hands over 32 counts at a time, or fewer after 5 ms of dark: within a frame it may say
+# nothing for 72 ms (32 marks and spaces of NEC's longest bit).
+QUIET_NS = 100 * MS
+HALF_NS = 100 * MS  # the two bytes of a count come together
+ZEROS = 2  # counts of nothing in a row: no light has them
+LONGEST_CODE, LONGEST_RAW = 128, 256  # durations
+
+_HALF = Dropped("bad_sample", "half a count: a byte was lost")
+_OVERLONG = Dropped("overlong", "light without a pause, longer than any code")
+_OVERFLOW = Dropped("overflow", "the toy lost samples")
+_CUT = Dropped("interrupted", "a code that our own transmission cut short")
+
+Sound = Said | tuple[int, ...] | Dropped
+
+
+class Ear:
+    """codec None: bare frames, ended by gap_us of dark."""
+
+    def __init__(self, codec: Codec | None, gap_us: int) -> None:
+        if codec is None:
+            self._splitter = Splitter(gap_us, limit=LONGEST_RAW)
+        else:
+            gap_us = codec.traits.gap_us
+            self._splitter = Splitter(gap_us, codec.is_whole, limit=LONGEST_CODE)
+        self._keys = Keys(codec) if codec else None
+        self._counts = samples.Samples()
+        self._last_ns = 0
+        self._ends = self._zeros = self._overlong = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a frame is under way."""
+        return self._splitter.pending
+
+    @property
+    def deaf(self) -> bool:
+        """Whether what came last cannot be samples: the toy is in another mode."""
+        return self._zeros >= ZEROS
+
+    def feed(self, data: bytes, now: int) -> list[Sound]:
+        self._last_ns = now
+        sounds: list[Sound] = []
+        for count in self._counts.feed(data):
+            sounds += self._hear(count)
+        return sounds
+
+    def _hear(self, count: int) -> Iterator[Sound]:
+        if count == samples.END:
+            self._ends += 1
+            if self._ends == 2:  # a burst has one
+                yield _OVERFLOW
+            yield from self._tell(self._splitter.end(samples.SILENCE_US))
+            return
+        self._ends = 0
+        self._zeros = self._zeros + 1 if count == 0 else 0
+        yield from self._tell(self._splitter.feed(samples.to_us(count)))
+        if self._splitter.overlong != self._overlong:
+            self._overlong = self._splitter.overlong
+            yield _OVERLONG
+
+    def _tell(self, heard: Heard | None) -> Iterator[Sound]:
+        if heard is not None:
+            yield heard.durations if self._keys is None else self._keys.read(heard)
+
+    def next_deadline(self) -> int | None:
+        if self._counts.half:
+            return self._last_ns + HALF_NS
+        return self._last_ns + QUIET_NS if self._splitter.pending else None
+
+    def expire(self, now: int) -> list[Sound]:
+        due = self.next_deadline()
+        if due is None or now < due:
+            return []
+        sounds: list[Sound] = []
+        if self._counts.reset():
+            sounds.append(_HALF)
+        if now >= self._last_ns + QUIET_NS:
+            sounds += self._tell(self._splitter.quiet())
+        return sounds
+
+    def cut(self) -> list[Sound]:
+        """The toy leaves sample mode: what it was hearing is lost."""
+        self._counts.reset()
+        self._ends = self._zeros = 0
+        return [_CUT] if self._splitter.cut() else []

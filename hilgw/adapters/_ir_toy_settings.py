@@ -1,0 +1,213 @@
+"""Settings of a USB IR Toy, and the checks that take more than one field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from hilgw import framing as framings
+from hilgw.adapters.base import Problem, StationSettings
+from hilgw.errors import ConfigError
+from hilgw.framing.cobs import CobsSettings
+from hilgw.framing.gap import GapSettings
+from hilgw.framing.hdlc import HdlcSettings
+from hilgw.framing.length import LengthSettings
+from hilgw.framing.lines import LinesSettings
+from hilgw.framing.slip import SlipSettings
+from hilgw.protocols.ir import CODECS, Traits
+from hilgw.protocols.ir.octets import codes_per_byte
+from hilgw.settings import setting
+
+FramingSettings = (
+    CobsSettings | GapSettings | HdlcSettings | LengthSettings | LinesSettings | SlipSettings
+)
+
+RAW = "raw"
+RAW_CARRIER_HZ = 38_000
+NO_FRAMING = "none"
+SLOWEST_BAUD = 57_600
+LOWEST_HZ, HIGHEST_HZ = 15_000, 500_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneChannel:
+    """The toy stands for one Webots channel, `channel`. A packet is a whole code: its address,
+    then its command. With `framing` a packet is bytes, and `channel` is the address."""
+
+    by: Literal["channel"] = "channel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What one Webots channel is in infra-red."""
+
+    address: int = setting("address of the codes", ge=0, example=4)
+    carrier_hz: int | None = setting(
+        "carrier they are sent on; not set: that of the adapter",
+        None,
+        ge=LOWEST_HZ,
+        le=HIGHEST_HZ,
+        unit="Hz",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByAddress:
+    """Each Webots channel is an address, so a packet is the command alone (with `framing`:
+    bytes). Codes of other addresses are not for us."""
+
+    by: Literal["address"] = "address"
+    table: dict[int, Target] = setting(
+        "Webots channel -> address and carrier; empty: the channel is the address",
+        default_factory=dict,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IrToySettings:
+    """What an IR Toy needs beside what every station has."""
+
+    code: str = setting(
+        "which code carries the packets; raw: bare timings", "nec", choices=(*CODECS, RAW)
+    )
+    mapping: OneChannel | ByAddress = setting(
+        "how a Webots channel maps to infra-red", OneChannel()
+    )
+    framing: str | FramingSettings = setting(
+        "none: a packet is one code; else packets are bytes in the commands of codes that follow "
+        "one another, and this says where they begin and end (docs/framing.md)",
+        NO_FRAMING,
+        example="cobs-crc16",
+    )
+    carrier_hz: int | None = setting(
+        "carrier; not set: that of the code (raw: 38000)",
+        None,
+        ge=LOWEST_HZ,
+        le=HIGHEST_HZ,
+        unit="Hz",
+    )
+    sends: int | None = setting(
+        "frames sent for each code, as a held key does; not set: what remote controls of this "
+        "code send at least (SIRC 3, others 1)",
+        None,
+        ge=1,
+        le=10,
+    )
+    held_keys: str = setting(
+        "a key held on a remote control is one packet (the rest is counted), or a packet for "
+        "every frame",
+        "once",
+        choices=("once", "every"),
+    )
+    raw_gap_ms: float = setting(
+        "dark for so long ends a packet of code raw", 8.0, ge=1, le=1000, unit="ms"
+    )
+    mock: dict[str, Any] = setting(
+        "parameters of the toy that stands in with backend mock (`hilgw mock ir_toy --list`)",
+        default_factory=dict,
+    )
+
+
+def is_framed(settings: IrToySettings) -> bool:
+    return settings.framing != NO_FRAMING
+
+
+def traits_of(settings: IrToySettings) -> Traits | None:
+    """The code's traits; None for raw."""
+    return None if settings.code == RAW else CODECS[settings.code].traits
+
+
+def carrier_of(settings: IrToySettings) -> int:
+    traits = traits_of(settings)
+    return settings.carrier_hz or (traits.carrier_hz if traits else RAW_CARRIER_HZ)
+
+
+def byte_ms(settings: IrToySettings, traits: Traits) -> float:
+    """How long one byte takes in this code."""
+    sends = settings.sends or traits.sends
+    return codes_per_byte(traits.command_bits) * sends * traits.period_us / 1000
+
+
+def framing_settings(settings: IrToySettings, traits: Traits) -> Any:
+    """The framing's settings; a length framing named by its short name is given time enough.
+    ConfigError when there is no such framing."""
+    spec = settings.framing
+    if not isinstance(spec, str):
+        return spec
+    found = framings.parse(spec)
+    if isinstance(found, LengthSettings):
+        return replace(found, timeout_ms=max(found.timeout_ms, 3 * byte_ms(settings, traits)))
+    return found
+
+
+def check(settings: IrToySettings, common: StationSettings) -> list[Problem]:
+    """What is wrong between fields, each with its place and its cure."""
+    problems: list[Problem] = []
+    if common.baudRate < SLOWEST_BAUD:
+        what = (
+            f"{common.baudRate} is slower than the light: an IR Toy is on USB, where any rate "
+            "does, but the gateway reckons with this one"
+        )
+        problems.append(("baudRate", what, "write 115200"))
+    traits = traits_of(settings)
+    if traits is None:
+        return problems + _check_raw(settings)
+    if is_framed(settings):
+        problems += _check_framing(settings, traits)
+        if isinstance(settings.mapping, OneChannel):
+            problems += _fits("channel", common.channel, traits)
+    if isinstance(settings.mapping, ByAddress):
+        problems += _check_table(settings.mapping, traits)
+    return problems
+
+
+def _check_raw(settings: IrToySettings) -> list[Problem]:
+    problems: list[Problem] = []
+    if is_framed(settings):
+        what = "raw timings carry no bytes"
+        problems.append(("framing", what, "write none, or another code"))
+    if isinstance(settings.mapping, ByAddress):
+        what = "raw timings have no address"
+        problems.append(("mapping", what, "write {by: channel}, or another code"))
+    return problems
+
+
+def _check_framing(settings: IrToySettings, traits: Traits) -> list[Problem]:
+    try:
+        found = framing_settings(settings, traits)
+        framing = framings.create(found)
+    except ConfigError as error:
+        is_crc = not isinstance(settings.framing, str) and "CRC" in error.what
+        return [("framing.crc" if is_crc else "framing", error.what, error.fix)]
+    byte, least = byte_ms(settings, traits), 2 * byte_ms(settings, traits)
+    if 0 < framing.pause_ns < least * 1e6:
+        what = f"a gap of {framing.pause_ns / 1e6:g} ms ends a packet between two of its bytes"
+    elif isinstance(found, LengthSettings) and found.timeout_ms < least:
+        what = f"after {found.timeout_ms:g} ms a packet is given up between two of its bytes"
+    else:
+        return []
+    what += f": a byte takes {byte:g} ms in {traits.title}"
+    return [("framing", what, f"give {least:g} ms or more")]
+
+
+def _check_table(mapping: ByAddress, traits: Traits) -> list[Problem]:
+    problems: list[Problem] = []
+    seen: dict[int, int] = {}
+    for channel, target in mapping.table.items():
+        path = f"mapping.table.{channel}"
+        if channel < 0:
+            problems.append((path, f"{channel} is no channel", "use 0 or more"))
+        problems += _fits(f"{path}.address", target.address, traits)
+        if target.address in seen:
+            what = f"channel {seen[target.address]} has address {target.address} too"
+            problems.append((f"{path}.address", what, "an address is one channel's"))
+        seen.setdefault(target.address, channel)
+    return problems
+
+
+def _fits(path: str, address: int, traits: Traits) -> list[Problem]:
+    last = (1 << traits.address_bits) - 1
+    if 0 <= address <= last:
+        return []
+    what = f"{address} is no address of {traits.title}"
+    return [(path, what, f"use 0 to {last}")]

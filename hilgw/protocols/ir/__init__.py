@@ -1,0 +1,25 @@
+"""Infra-red remote control codes by name: NEC and its relatives, RC5, RC6, SIRC."""
+
+from __future__ import annotations
+
+from hilgw.errors import ConfigError
+from hilgw.protocols.ir.base import AGAIN, Again, Code, Codec, Frame, Traits
+from hilgw.protocols.ir.manchester import RC5, RC6, RC6A
+from hilgw.protocols.ir.nec import NEC, NEC2, NEC_EXT, ONKYO
+from hilgw.protocols.ir.sirc import SIRC, SIRC15, SIRC20
+
+__all__ = ["AGAIN", "CODECS", "Again", "Code", "Codec", "Frame", "Traits", "codec"]
+
+CODECS: dict[str, Codec] = {
+    each.traits.name: each
+    for each in (NEC, NEC2, NEC_EXT, ONKYO, RC5, RC6, RC6A, SIRC, SIRC15, SIRC20)
+}
+
+
+def codec(name: str) -> Codec:
+    """The codec of this name; ConfigError when there is none."""
+    try:
+        return CODECS[name]
+    except KeyError:
+        known = ", ".join(CODECS)
+        raise ConfigError(f"unknown infra-red code '{name}'", fix=f"known are {known}") from None
