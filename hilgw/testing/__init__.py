@@ -1,0 +1,25 @@
+"""For tests: the conformance class every adapter passes, and fixtures for tests of your own.
+
+Nothing is imported before it is asked for: the pytest plugin is loaded in each run of pytest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hilgw.testing.conformance import AdapterConformance
+    from hilgw.testing.rules import BrokenRule
+    from hilgw.testing.subject import Vector
+
+__all__ = ["AdapterConformance", "BrokenRule", "Vector"]
+
+_HOMES = {"AdapterConformance": "conformance", "BrokenRule": "rules", "Vector": "subject"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
