@@ -79,6 +79,10 @@ class XBeeAdapter:
             "AP": settings.api_mode,
             "BD": RATES.index(rate) if rate in RATES else rate,
         }
+        if common.parity != "none":
+            parameters["NB"] = ("none", "even", "odd").index(common.parity)
+        if common.stop_bits != 1:
+            parameters["SB"] = common.stop_bits - 1
         if settings.module:
             parameters["SH"] = int(settings.module[:8], 16)
             parameters["SL"] = int(settings.module[8:], 16)
