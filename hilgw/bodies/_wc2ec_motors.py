@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hilgw.devices.kinds import (
@@ -59,6 +59,10 @@ class Motors:
         assert device.value is not None
         shown = list(KINDS[device.kind].quantity).index(device.value.name)
         self._motors[device.index] = _Motor(device, number, start, shown, slew)
+
+    def lacks(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that no motor has."""
+        return sorted(set(names) - {motor.device.name for motor in self._motors.values()})
 
     def command(
         self, device: Device, name: str, value: float, position: float | None, now: int

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hilgw.bodies import _wc2ec_requests as requests
 from hilgw.bodies._wc2ec_motors import ORIGINAL_PEER, Motors
+from hilgw.bodies._wc2ec_roster import Roster
 from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, NO_LIMITS, Device, Devices, Refusal
 from hilgw.devices.loop import (
     Connected,
@@ -53,6 +54,7 @@ class Wc2ecBodySession:
         self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
+        self._roster = Roster(on_line=framing is not None)
         self._armed = False
         self._all_registered = False
         self._wrote_ns = 0
@@ -68,11 +70,12 @@ class Wc2ecBodySession:
         self._motors.clear()
         self._armed = self._all_registered = False
         self._link.open(now)
+        self._roster.open(now)
         self._wrote_ns = now
         return [] if self._link.framed else [Connected("WC2EC robot")]
 
     def close(self) -> list[Event]:
-        """Gone: nothing can be written any more; the robot stops its motors itself."""
+        """Gone: nothing can be written; the robot stops its motors itself."""
         was_there = self._link.alive
         self._link.close()
         self._armed = False
@@ -118,10 +121,9 @@ class Wc2ecBodySession:
     def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
         """One setting of a motor. setValue where that is what it sets, else setSensor with the
         other settings as they were last told."""
-        place = self.positions.get(index)
 
         def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
-            return self._motors.command(device, field, value, place, now)
+            return self._motors.command(device, field, value, self.positions.get(index), now)
 
         return self._ask(index, make, now, moves=True)
 
@@ -181,8 +183,8 @@ class Wc2ecBodySession:
     ) -> list[Event]:
         """Write what `make` makes of the device and its type byte, or refuse and count it."""
         device = self.devices.by_index(index)
-        if not self._link.alive:
-            return self._refuse(index, "down", "the robot is not connected")
+        if not (self._link.alive and self._roster.is_complete(now)):
+            return self._refuse(index, "down", "the robot is not there, or still registers")
         if device is None:
             return self._refuse(index, "unknown_device", f"the robot registered no device {index}")
         if extension and not self._settings.extensions:
@@ -214,6 +216,8 @@ class Wc2ecBodySession:
                 self.counts["faults"] += 1
                 return [DeviceFault(index)]
             case wc2ec.Rejected(_, _, index, reason, text):
+                if reason == wc2ec.UNKNOWN_DEVICE:
+                    self._roster.unknown(index)
                 return self._refuse(index, reason, text)
             case wc2ec.Failure(error, _, tail):
                 return self._fail(error, tail, now)
@@ -244,6 +248,7 @@ class Wc2ecBodySession:
         )
         self.devices.add(device)
         self._types[index] = message.type
+        self._roster.registered(index)
         if device.role == MOTOR:
             self._motors.add(device, message.type)
         return [Registered(device)]
@@ -251,9 +256,8 @@ class Wc2ecBodySession:
     def _notices(self) -> list[Event]:
         """Once registered: motors the settings name and the robot does not have."""
         self._all_registered = True
-        missing = {*self._settings.limits, *self._settings.default_position}
-        missing -= {device.name for device in self.devices.of_role(MOTOR)}
-        return [Notice(f"the robot has no motor '{name}'") for name in sorted(missing)]
+        named = {*self._settings.limits, *self._settings.default_position}
+        return [Notice(f"the robot has no motor '{name}'") for name in self._motors.lacks(named)]
 
     def _fail(self, error: PeerError, tail: bytes, now: int) -> list[Event]:
         self.counts["failures"] += 1
@@ -282,7 +286,7 @@ class Wc2ecBodySession:
     def _keepalive_due(self) -> int | None:
         if not (self._link.framed and self._link.is_open and len(self.devices)):
             return None
-        return self._wrote_ns + self._silence_ns // 3
+        return max(self._wrote_ns + self._silence_ns // 3, self._roster.due())
 
     def _write(self, messages: Sequence[wc2ec.Sent], now: int) -> list[Event]:
         if not messages:

@@ -7,7 +7,7 @@
 `Link` adds the framing and the silence of a serial line. The wire stands in docs/wc2ec.md.
 """
 
-from hilgw.protocols.wc2ec.decode import Decoder
+from hilgw.protocols.wc2ec.decode import UNKNOWN_DEVICE, Decoder
 from hilgw.protocols.wc2ec.describe import describe, in_words, readable
 from hilgw.protocols.wc2ec.encode import encode
 from hilgw.protocols.wc2ec.layout import LONGEST_PACKET, MOST_DEVICES, Layouts, Numbers
@@ -38,6 +38,7 @@ from hilgw.protocols.wc2ec.signal import written as written_signal
 __all__ = [
     "LONGEST_PACKET",
     "MOST_DEVICES",
+    "UNKNOWN_DEVICE",
     "Command",
     "Decoder",
     "DisableSensor",
