@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.devices.kinds import Device, Devices
 from hilgw.devices.loop import Event, PacketIn
@@ -108,6 +108,7 @@ class PeerSession(Protocol):
         """Bytes in words, for people; never raises."""
 
 
+@runtime_checkable
 class PeerController(Protocol):
     """What `hilgw.controllers.NAME` exports as `CONTROLLER` when a peer decides.
 

@@ -20,12 +20,13 @@ class Radios:
     """Those the configuration lists. A device of the body with the same name and kind gives them
     its index; the others follow after the body's devices, in the order of the file."""
 
-    def __init__(self, robot: Robot) -> None:
-        self._kinds = dict.fromkeys(robot.emitters, EMITTER) | dict.fromkeys(
-            robot.receivers, RECEIVER
+    def __init__(self, robot: Robot | None) -> None:
+        """robot: None when somebody else uses them."""
+        self._emitters = {} if robot is None else robot.emitters
+        self._receivers = {} if robot is None else robot.receivers
+        self._kinds = dict.fromkeys(self._emitters, EMITTER) | dict.fromkeys(
+            self._receivers, RECEIVER
         )
-        self._emitters = robot.emitters
-        self._receivers = robot.receivers
         self._index: dict[str, int] = {}
         self._name: dict[int, str] = {}
 

@@ -93,7 +93,6 @@ class Side(Generic[S]):
         """No longer connected."""
         now = self._scheduler.now()
         self.transport = None
-        self.identity = ""
         self._cancel()
         self.call(self.session.close, now)
         self.gone(now)
@@ -153,7 +152,6 @@ class Side(Generic[S]):
 
     def not_ready(self, reason: str) -> None:
         """The peer is not there any more, though the connection is."""
-        self.identity = ""
         if self.on_not_ready is not None and self.transport is not None:
             self.on_not_ready(reason)
 
