@@ -21,6 +21,8 @@ COMMANDS = {
     "adapters": "list the kinds of hardware, their limits and how Webots' fields map",
     "mock": "run firmware mocks on virtual ports, for any program",
     "send": "send one packet through a running gateway",
+    "place": "put a robot, a module or an obstacle somewhere in a running gateway",
+    "set": "change channel or range of a device in a running gateway",
 }
 
 EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from typing import Any
 
 from hilgw.errors import HilgwError, UsageError
 
@@ -51,18 +52,23 @@ def _payload(args: argparse.Namespace) -> bytes:
         ) from None
 
 
-def run(args: argparse.Namespace) -> int:
-    """0 when the packet was queued; 1 when it was refused, with the reason."""
-    data = _payload(args)
+def tell_gateway(control: str | None, request: dict[str, Any], where: str) -> None:
+    """One request to a running gateway. Raises HilgwError with what it answered, if not yes."""
     from hilgw.engine.control import ask, find_gateway
 
-    request = {"do": "send", "station": args.station, "data": data.hex(), "channel": args.channel}
-    answer = asyncio.run(ask(find_gateway(args.control), request))
+    answer = asyncio.run(ask(find_gateway(control), request))
     if "error" in answer:
         error = HilgwError(answer["error"])
         error.exit_code = answer.get("exit_code", 1)
         raise error
     if "refused" in answer:
-        raise HilgwError(f"refused: {answer['refused']}", where=args.station)
+        raise HilgwError(f"refused: {answer['refused']}", where=where)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when the packet was queued; 1 when it was refused, with the reason."""
+    data = _payload(args)
+    request = {"do": "send", "station": args.station, "data": data.hex(), "channel": args.channel}
+    tell_gateway(args.control, request, args.station)
     print(f"{args.station}: {len(data)} B queued")
     return 0

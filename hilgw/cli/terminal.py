@@ -149,6 +149,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
             + (f", unheard {unheard}" if unheard else "")
             + (f", queued {count['queued']}" if count["queued"] else "")
             + (f", expired {count['expired']}" if count["expired"] else "")
+            + _heard_by(report, name)
         )
     for name, count in report["stations"].items():
         latency = report["latency"].get(name, {})
@@ -158,6 +159,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
             + (f", queued {count['queued']}" if count["queued"] else "")
             + (f", expired {count['expired']}" if count["expired"] else "")
             + (f"; {_latency(latency)}" if latency.get("count") else "")
+            + _heard_by(report, name)
         )
     for name, text in report["robots"].items():
         if text:
@@ -168,12 +170,18 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _heard_by(report: dict[str, Any], source: str) -> str:
+    """Who heard this emitter or station, and how often."""
+    counts = report["heard_by"].get(source, {})
+    return f"; heard by {_some([f'{name} {n}' for name, n in counts.items()])}" if counts else ""
+
+
 def _by_reason(missed: Mapping[str, str]) -> str:
-    """Such as "a.rx (obstacle), b.rx, c.rx (range)"."""
+    """Such as "a.rx (obstacle); b.rx, c.rx (range)"."""
     reasons: dict[str, list[str]] = {}
     for name, reason in missed.items():
         reasons.setdefault(reason, []).append(name)
-    return ", ".join(
+    return "; ".join(
         f"{_some(names)} ({reason.replace('_', ' ')})" for reason, names in reasons.items()
     )
 

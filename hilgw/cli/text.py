@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 from typing import TextIO
@@ -27,6 +28,17 @@ def duration(text: str) -> float:
     if match is None or match[2] not in _UNITS:
         raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 10s, 500ms, 2min or 1h")
     return float(match[1]) * _UNITS[match[2]]
+
+
+def finite(text: str) -> float:
+    """A number with an end; an argparse type."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; write e.g. 2.5")
+    return number
 
 
 def use_colour(stream: TextIO) -> bool:

@@ -1,4 +1,4 @@
-"""The local control socket of a running gateway: what `hilgw send` talks to.
+"""The local control socket of a running gateway: what `hilgw send`, `place` and `set` talk to.
 
 A Unix stream socket, mode 0600 in a folder of mode 0700; one JSON object a line each way. No
 network, so no authentication beyond the file system's.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import HilgwError, PeerError, UsageError
+from hilgw.medium.pose import Pose
 
 if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
@@ -106,6 +107,17 @@ class ControlServer:
                         return {"error": "channel must be a whole number from -1", "exit_code": 2}
                     reason = self._gateway.send(station, bytes.fromhex(text), channel)
                     return {"refused": reason} if reason else {"ok": True}
+                case {"do": "place", "body": str(body), "position": position}:
+                    self._gateway.place(body, _pose(position, request.get("rotation")))
+                    return {"ok": True}
+                case {"do": "set", "device": str(device)}:
+                    channel, range_m = request.get("channel"), request.get("range")
+                    if not (channel is None or type(channel) is int) or not (
+                        range_m is None or type(range_m) in (int, float)
+                    ):
+                        return {"error": "channel and range must be numbers", "exit_code": 2}
+                    reason = self._gateway.set(device, channel, range_m)
+                    return {"refused": reason} if reason else {"ok": True}
                 case {"do": "report"}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:
@@ -113,6 +125,24 @@ class ControlServer:
         except (ValueError, RecursionError) as error:
             return {"error": f"not a request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
+
+
+def _pose(position: object, rotation: object) -> Pose | None:
+    """null is unknown. Raises ConfigError, a HilgwError, for what is no pose."""
+    if position is None:
+        return None
+    x, y, z = _numbers("position", position, 3)
+    ax, ay, az, angle = _numbers("rotation", rotation or [0, 0, 1, 0], 4)
+    return Pose.from_axis_angle((x, y, z), (ax, ay, az, angle))
+
+
+def _numbers(what: str, given: object, count: int) -> list[float]:
+    if not isinstance(given, list) or [type(n) in (int, float) for n in given] != [True] * count:
+        raise UsageError(f"{what} must be {count} numbers")
+    try:
+        return [float(number) for number in given]
+    except OverflowError:
+        raise UsageError(f"{what} is out of all bounds") from None
 
 
 async def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:
