@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.config import bodies, rates, stand_ins
-from hilgw.config.plugins import ADAPTERS, CONTROLLERS, load
+from hilgw.config import bodies, loops, rates, stand_ins
+from hilgw.config.plugins import ADAPTERS, load
 from hilgw.config.world import mount_of
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -89,6 +89,9 @@ class _Assembly:
         for name, adapter in self.config.adapters.items():
             self.add_station(name, adapter, mocks)
         mocks.add_nodes()
+        assembly = loops.Loops(self.config, self.gateway)
+        for name, robot in self.config.robots.items():
+            assembly.add(name, robot)
         for notice in rates.notices(self.config):
             self.say(f"  {notice}")
 
@@ -96,10 +99,7 @@ class _Assembly:
 
     def add_robot(self, name: str, config: RobotConfig) -> None:
         gateway = self.gateway
-        session = None
-        if config.controller is not None:
-            controller = load(CONTROLLERS, config.controller.kind)
-            session = controller.session(config.controller.settings)
+        session = loops.own_session(config.controller)
         robot = Robot(name, session, gateway.timer, gateway.observer)
         bodies.stand_robot(gateway.places, name, config)
         for device, fields in config.devices.items():
@@ -238,6 +238,6 @@ def _devices(config: RobotConfig) -> str:
         node = "Emitter" if isinstance(fields, EmitterFields) else "Receiver"
         channel = "all" if fields.channel == BROADCAST else str(fields.channel)
         words.append(f"{name} ({node}, {fields.type}, channel {channel})")
-    if config.controller is not None:
+    if config.controller is not None and loops.own_session(config.controller) is not None:
         words.append(f"controller {config.controller.kind}")
     return ", ".join(words) or "no devices"

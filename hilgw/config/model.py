@@ -7,6 +7,7 @@ from typing import Any
 
 from hilgw.adapters.base import StationSettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.engine.loops.failsafe import FailsafeSettings
 from hilgw.medium.motions import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
 from hilgw.settings import setting
@@ -82,6 +83,9 @@ class RobotConfig:
     )
     controller: PartConfig | None = setting("what decides", None)
     body: PartConfig | None = setting("what has the sensors and motors", None)
+    failsafe: FailsafeSettings = setting(
+        "when the motors stop by themselves", default_factory=FailsafeSettings
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.heard_by import HeardBy
+from hilgw.engine.loops.group import LoopGroup
 from hilgw.engine.mocap import Mocap
-from hilgw.engine.observer import Missed, Observer, State, nobody
+from hilgw.engine.observer import Missed, Observer, nobody
 from hilgw.engine.robot import EmitterPort
-from hilgw.errors import HilgwError, PeerError, PortError
+from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hilgw.engine.loops.door import Door
     from hilgw.engine.mocks import MockHost
     from hilgw.engine.places import Places
     from hilgw.engine.robot import Robot
@@ -41,14 +43,18 @@ class Gateway:
     observer: Observer
     robots: dict[str, Robot] = field(default_factory=dict)
     stations: dict[str, Station] = field(default_factory=dict)
-    supervisors: dict[str, Supervisor] = field(default_factory=dict)
+    supervisors: dict[str, Supervisor | Door] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
     mocap: Mocap | None = None
     heard_by: HeardBy = field(default_factory=HeardBy)
     description: list[str] = field(default_factory=list)
     on_ready: Callable[[], None] | None = None
+    loops: LoopGroup = field(init=False)
     _ready_said: bool = False
     _started_ns: int = 0
+
+    def __post_init__(self) -> None:
+        self.loops = LoopGroup(self.timer)
 
     # --- life --------------------------------------------------------------------------------
 
@@ -67,6 +73,7 @@ class Gateway:
                 supervisor.on_up = self.check_ready
             for robot in self.robots.values():
                 robot.start()
+            self.loops.start()
             self.check_ready()
             try:
                 await asyncio.wait_for(stop.wait(), duration_s)
@@ -76,11 +83,12 @@ class Gateway:
             await self._stop(tasks)
         if fatal:
             raise fatal[0]
+        self.loops.demand_none_latched()
         if duration_s is not None and not stop.is_set():
             self._demand_all_up()
 
     async def _supervise(
-        self, supervisor: Supervisor, fatal: list[HilgwError], stop: asyncio.Event
+        self, supervisor: Supervisor | Door, fatal: list[HilgwError], stop: asyncio.Event
     ) -> None:
         """One supervisor; what ends it ends the gateway, and no other one is delayed by it."""
         try:
@@ -88,12 +96,17 @@ class Gateway:
         except HilgwError as error:
             fatal.append(error)
             stop.set()
+        except Exception as error:  # noqa: BLE001 - no task dies in silence
+            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.station.name))
+            stop.set()
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
+        await self.loops.stop_motors()
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=STOP_S)
+        self.loops.close()
         for robot in self.robots.values():
             robot.close()
         for station in self.stations.values():
@@ -114,9 +127,7 @@ class Gateway:
 
     def check_ready(self) -> None:
         """Tells `on_ready`, once, when every station is up."""
-        if not self._ready_said and all(
-            each.state is State.UP for each in self.supervisors.values()
-        ):
+        if not self._ready_said and all(each.ready for each in self.supervisors.values()):
             self._ready_said = True
             if self.on_ready is not None:
                 self.on_ready()
@@ -246,5 +257,6 @@ class Gateway:
                 for name, each in self.supervisors.items()
             },
             "robots": {name: robot.summary() for name, robot in self.robots.items()},
+            "loops": self.loops.report(),
             **({"mocap": self.mocap.report()} if self.mocap is not None else {}),
         }

@@ -207,7 +207,8 @@ class ReceiverPort:
 
 
 class Robot:
-    """The devices of one robot and the controller that uses them."""
+    """The devices of one robot and the controller that uses them; on_packet: the loop that does,
+    where a peer is the controller."""
 
     def __init__(
         self, name: str, session: Session | None, scheduler: Scheduler, observer: Observer
@@ -215,6 +216,7 @@ class Robot:
         self.name = name
         self.emitters: dict[str, EmitterPort] = {}
         self.receivers: dict[str, ReceiverPort] = {}
+        self.on_packet: Callable[[str, Copy], None] | None = None
         self._session = session
         self._scheduler = scheduler
         self._observer = observer
@@ -236,6 +238,8 @@ class Robot:
         """A packet was read by the receiver of this name."""
         if self._session is not None:
             self._act(self._session.packet(receiver, copy, self._scheduler.now()))
+        elif self.on_packet is not None:
+            self.on_packet(receiver, copy)
 
     def summary(self) -> str:
         return self._session.summary() if self._session is not None else ""
