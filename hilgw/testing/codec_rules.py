@@ -198,8 +198,9 @@ class CodecRules(Subject):
             session, now = self._session_in(state)
             for data, pause_ns, packets in steps:
                 session.receive(data, now)
-                for payload in list(self._numbered(packets)):
-                    session.send(self._packet(Vector(data=payload)), now)
+                for payload in self._numbered(packets):
+                    if len(session.tokens) < session.window:
+                        session.send(self._packet(Vector(data=payload)), now)
                 now = silence(session, now, pause_ns / SECOND_NS)[1]
             silence(session, now, SETTLED_S)
             require(

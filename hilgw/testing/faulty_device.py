@@ -22,6 +22,7 @@ class FaultyDevice:
         self, device: DeviceSide, *, seed: int, noise: float = 0.0, loss: float = 0.0
     ) -> None:
         self.path = device.path
+        self.plugged = device.plugged
         self.noise = noise
         self.loss = loss
         self._device = device
@@ -38,20 +39,19 @@ class FaultyDevice:
         if data := self._spoil(data):
             self._device.write(data)
 
-    @property
-    def plugged(self) -> bool:
-        return self._device.plugged
-
     def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
         self._device.set_line(baud_rate, bits_per_byte)
 
     def unplug(self) -> None:
+        self.plugged = False
         self._device.unplug()
 
     def plug(self) -> None:
         self._device.plug()
+        self.plugged = self._device.plugged
 
     def close(self) -> None:
+        self.plugged = False
         self._device.close()
 
     def __getattr__(self, name: str) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from hilgw.adapters.base import line_of
 from hilgw.engine.mocks import MockHost, new_air
-from hilgw.engine.observer import Missed, Observer, State, nobody
+from hilgw.engine.observer import Observer, State
 from hilgw.engine.ports import port_identity
 from hilgw.engine.supervisor import Supervisor
 from hilgw.engine.timer import Timer
@@ -82,15 +82,6 @@ class LiveSide(Observer):
         self._changed.set()
 
     def state(self, station: str, state: State, reason: str) -> None:
-        self._changed.set()
-
-    def transmitted(
-        self,
-        packet: Packet,
-        listeners: Sequence[str],
-        unheard: str | None,
-        missed: Missed = nobody,
-    ) -> None:
         self._changed.set()
 
 

@@ -70,7 +70,10 @@ class LiveRules(PayloadRules):
         world.faults.noise, world.faults.loss = NOISE, LOSS
         for data in early:
             near.send(data)
-        await world.until(lambda: near.station.queued == 0, min(NOISY_S, self.live_s))
+            if far is not near:
+                far.send(data)
+        at_rest = lambda: near.station.queued == far.station.queued == 0  # noqa: E731
+        await world.until(at_rest, min(NOISY_S, self.live_s))
         world.faults.noise = world.faults.loss = 0.0
 
         ups = near.supervisor.ups
@@ -91,6 +94,6 @@ class LiveRules(PayloadRules):
                 break
         else:
             require(False, rule, "no packet arrives once all is well", "packets pass again")
-        strange = [each.data for each in far.heard if each.data not in packets]
+        strange = [each.data for each in near.heard + far.heard if each.data not in packets]
         if self.check_bits >= 16:
             require(not strange, rule, f"heard {shown(strange)}", "only packets that were sent")

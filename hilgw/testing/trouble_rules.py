@@ -140,7 +140,7 @@ class TroubleRules(CodecRules, PayloadRules):
             session.events.clear()
             if data:
                 session.receive(data, now)
-            else:
+            elif len(session.tokens) < session.window:
                 session.send(packets[number % len(packets)], now)
             now = silence(session, now, GAP_NS / SECOND_NS)[1]
             if number == SETTLED_FRAMES:

@@ -1,0 +1,491 @@
+"""Each rule finds the defect it is there for, and says so; a sound adapter passes them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from firmware_mocks.air import Air
+from hilgw.adapters.base import (
+    CannotSend,
+    Delivered,
+    Dropped,
+    Event,
+    Heard,
+    Limits,
+    Mapped,
+    MockSpec,
+    Ready,
+    Transmission,
+)
+from hilgw.medium.packet import Packet
+from hilgw.testing import AdapterConformance, BrokenRule, Vector
+from tests.testing.beep import (
+    MAPPING,
+    PAYLOAD,
+    RATES,
+    WINDOW,
+    BeepAdapter,
+    BeepMock,
+    BeepSession,
+    Decoder,
+    frame,
+)
+
+VECTORS = (
+    Vector(data=b"ping", channel=7, hears=frame(b"R", b"\x28\x07ping"), rssi_dbm=-40),
+    Vector(data=b"ping", channel=7, sends=frame(b"T", b"\x01\x07ping")),
+    Vector(data=bytes((0xA5, 0, 0x28)), hears=frame(b"R", b"\x50\x07\xa5\x00\x28")),
+)
+
+
+class OnBeep(AdapterConformance):
+    """What the test of a third party looks like."""
+
+    adapter = BeepAdapter()
+    common = {"baudRate": 38400, "channel": 7}
+    vectors = VECTORS
+    channels = (8,)
+    examples = 25
+
+    def make_mock(self, spec: MockSpec, name: str, air: Air, position: Any) -> Any:
+        assert spec.name == "beep"
+        return BeepMock(name, air, spec.parameters, position)
+
+
+class TestBeep(OnBeep):
+    """The sound one: every rule, as pytest finds them."""
+
+
+RULES = sorted(name for name in dir(OnBeep) if name.startswith("test_"))
+
+
+# --- defects of the session -----------------------------------------------------------------------
+
+
+class RssiStaysInThePacket(BeepSession):
+    def hear(self, body: bytes) -> list[Event]:
+        return [Heard(body[:1] + body[2:], 7, -body[0])]
+
+
+class WrongChannelByte(BeepSession):
+    def channel_byte(self, packet: Packet) -> int:
+        return 8
+
+
+class DecoderOf(BeepSession):
+    decoder_class: type[Decoder]
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.decoder = self.decoder_class()
+
+
+class ForgetsShortRests(Decoder):
+    def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
+        found = super().feed(data)
+        self.rest = self.rest if len(self.rest) > 3 else b""
+        return found
+
+
+class ChunksAreFrames(DecoderOf):
+    decoder_class = ForgetsShortRests
+
+
+class Impatient(BeepSession):
+    def silence_after(self, now: int) -> int | None:
+        return now + 100_000
+
+
+class SkipsWholeFrame(Decoder):
+    def after_false_start(self, at: int, end: int) -> int:
+        return end
+
+
+class NoSecondLook(DecoderOf):
+    decoder_class = SkipsWholeFrame
+
+
+class Patient(BeepSession):
+    def silence_after(self, now: int) -> int | None:
+        return None
+
+
+class CountsNothing(BeepSession):
+    def count_bad(self, more: int = 0) -> list[Event]:
+        return []
+
+
+class NoCrc(Decoder):
+    def holds(self, inner: bytes, crc: bytes) -> bool:
+        return inner[:1] == b"R" or super().holds(inner, crc)
+
+
+class BelievesAnything(DecoderOf):
+    decoder_class = NoCrc
+
+
+class Trusting(BeepSession):
+    def handle(self, kind: bytes, body: bytes, now: int) -> list[Event]:
+        return super().handle(kind, body[: body[0] + 99], now)  # an empty body has no first byte
+
+
+class HearsNothingAsPacket(BeepSession):
+    def hear(self, body: bytes) -> list[Event]:
+        return [Heard(body[2:2], 7)]
+
+
+class NotAList(BeepSession):
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        return super().receive(data, now) or None  # type: ignore[return-value]
+
+
+class LosesCount(BeepSession):
+    def hear(self, body: bytes) -> list[Event]:
+        return [*super().hear(body), Dropped("Bad Frame!", "")]
+
+
+class DescribesText(BeepSession):
+    def describe(self, data: bytes) -> str:
+        return "frame " + repr(data.decode())
+
+
+class DescribesRaw(BeepSession):
+    def describe(self, data: bytes) -> str:
+        return f"frame {data.decode('latin-1')}"
+
+
+class DescribesWithItsOwnDecoder(BeepSession):
+    def describe(self, data: bytes) -> str:
+        return f"{len(self.decoder.feed(data))} frames"
+
+
+class Cuts(BeepSession):
+    def refusal(self, packet: Packet) -> CannotSend | None:
+        return super().refusal(packet) if len(packet.data) <= PAYLOAD else None
+
+    def payload(self, packet: Packet) -> bytes:
+        return packet.data[:PAYLOAD]
+
+
+class SendsNothing(BeepSession):
+    def refusal(self, packet: Packet) -> CannotSend | None:
+        return super().refusal(packet) if packet.data else None
+
+
+class EatsXon(BeepSession):
+    def payload(self, packet: Packet) -> bytes:
+        return packet.data.replace(b"\x11", b"")
+
+
+class Repeats(BeepSession):
+    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[Event]:
+        return super().take(frames + frames[-1:] if self.frame_id > 1 else frames, now)
+
+
+class Backwards(BeepSession):
+    """Keeps every other packet back until the next one has come."""
+
+    kept: list[Event] | None = None
+
+    def hear(self, body: bytes) -> list[Event]:
+        heard = super().hear(body)
+        if self.frame_id == 0 and self.kept is None:
+            self.kept = heard
+            return []
+        kept, self.kept = self.kept or [], None
+        return heard + kept
+
+
+class NeverGivesUp(BeepSession):
+    def next_deadline(self) -> int | None:
+        waits = (self.ask_at, self.silent_at)
+        return min((when for when in waits if when is not None), default=None)
+
+
+class SettlesTwice(BeepSession):
+    def settle(self, frame_id: int, status: int) -> list[Event]:
+        return super().settle(frame_id, status) * 2
+
+
+class LeavesTokens(BeepSession):
+    def lose(self, reason: str) -> list[Event]:
+        self.outstanding.clear()
+        return []
+
+
+class SendsTooEarly(BeepSession):
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        return super().send(packet, now) or Transmission(b"x")
+
+
+class StuckDeadline(BeepSession):
+    def expire(self, now: int) -> list[Event]:
+        due = self.silent_at
+        events = super().expire(now)
+        self.silent_at = due
+        return events
+
+
+class AsksOnce(BeepSession):
+    """Believes, when the port is opened again, that all is as it was."""
+
+    def open(self, now: int) -> list[Event]:
+        if self.tries:
+            self.is_open = self.is_ready = True
+            return [Ready("as before")]
+        return super().open(now)
+
+    def close(self) -> list[Event]:
+        tries, events = self.tries, super().close()
+        self.tries = tries
+        return events
+
+    def booted(self, now: int) -> list[Event]:
+        return []
+
+
+class KeepsALog(BeepSession):
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.log: list[object] = []
+
+    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[Event]:
+        self.log += frames
+        return super().take(frames, now)
+
+
+class KeepsNoise(BeepSession):
+    def count_bad(self, more: int = 0) -> list[Event]:
+        events = super().count_bad(more)
+        self.log: list[object] = [*getattr(self, "log", []), *events]
+        return events
+
+
+class RangeIsSent(BeepSession):
+    def payload(self, packet: Packet) -> bytes:
+        return packet.data if packet.range < 0 else packet.data[::-1]
+
+
+class OneChannelForAll(BeepSession):
+    def channel_byte(self, packet: Packet) -> int:
+        return 7
+
+
+class Shy(BeepSession):
+    """Refuses what waited for it to be ready."""
+
+    ready_at = 0
+
+    def take(self, frames: list[tuple[bytes, bytes]], now: int) -> list[Event]:
+        events = super().take(frames, now)
+        if any(isinstance(event, Ready) for event in events):
+            self.ready_at = now
+        return events
+
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        if now < self.ready_at + 1_000_000:
+            return CannotSend("too_early", "give it time")
+        return super().send(packet, now)
+
+
+class TakesForeignChannels(BeepSession):
+    def refusal(self, packet: Packet) -> CannotSend | None:
+        return None
+
+
+class SlowToBegin(BeepSession):
+    def handle(self, kind: bytes, body: bytes, now: int) -> list[Event]:
+        if kind == b"I" and self.tries < 4:
+            return []  # takes the fourth answer, after 0.9 s
+        return super().handle(kind, body, now)
+
+
+class Unfinished(BeepSession):
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        raise NotImplementedError("hilgw/adapters/beep.py: turn the bytes into events")
+
+
+class Strange(BeepSession):
+    def hear(self, body: bytes) -> list[Event]:
+        return [Ready(""), Delivered(99)]
+
+
+@dataclass(frozen=True)
+class Defect:
+    """What is broken, which test finds it, which rule it names, and a word it says."""
+
+    session: type[BeepSession]
+    test: str
+    rule: str
+    word: str = ""
+
+    def __str__(self) -> str:
+        return self.session.__name__
+
+
+SESSIONS = [
+    Defect(RssiStaysInThePacket, "vectors_are_heard", "vectors are heard", "(ping"),
+    Defect(WrongChannelByte, "vectors_are_sent", "vectors are sent", "01 08 70"),
+    Defect(ChunksAreFrames, "any_chunking_gives_the_same_events", "any chunking", "pieces:"),
+    Defect(Impatient, "byte_by_byte_equals_whole", "byte by byte equals whole", "packets:"),
+    Defect(NoSecondLook, "garbage_costs_no_good_frame", "garbage costs no good frame", "lost:"),
+    Defect(BelievesAnything, "garbage_costs_no_good_frame", "garbage costs", "bytes:"),
+    Defect(Patient, "truncated_frame_is_given_up", "a truncated frame is given up", "lost:"),
+    Defect(CountsNothing, "truncated_frame_is_given_up", "a truncated frame", "nothing Dropped"),
+    Defect(Trusting, "random_bytes_raise_nothing", "raises", "IndexError"),
+    Defect(HearsNothingAsPacket, "vectors_are_heard", "contract", "at least one byte"),
+    Defect(NotAList, "vectors_are_heard", "contract", "a list of events"),
+    Defect(LosesCount, "vectors_are_heard", "contract", "a reason in one word"),
+    Defect(Strange, "vectors_are_heard", "contract", "who it is"),
+    Defect(DescribesText, "describe_never_raises", "describe", "UnicodeDecodeError"),
+    Defect(DescribesRaw, "describe_never_raises", "describe", "printable"),
+    Defect(DescribesWithItsOwnDecoder, "describe_never_raises", "describe", "mid-frame"),
+    Defect(Cuts, "payload_sizes", "payload sizes", "CannotSend"),
+    Defect(SendsNothing, "payload_sizes", "payload sizes", "CannotSend"),
+    Defect(EatsXon, "all_byte_values", "all byte values", "unchanged"),
+    Defect(Repeats, "packets_keep_their_order", "packets keep their order"),
+    Defect(Backwards, "packets_keep_their_order", "packets keep their order"),
+    Defect(NeverGivesUp, "random_bytes_raise_nothing", "tokens", "are open after"),
+    Defect(SettlesTwice, "packets_keep_their_order", "tokens", "each token once"),
+    Defect(LeavesTokens, "port_lost_in_mid_frame", "tokens", "close() left"),
+    Defect(Shy, "buffer_size_mapping", "mapping of bufferSize", "heard"),
+    Defect(SendsTooEarly, "random_bytes_raise_nothing", "contract", "until the session is Ready"),
+    Defect(StuckDeadline, "truncated_frame_is_given_up", "deadlines", "busy for ever"),
+    Defect(AsksOnce, "reset_in_mid_frame", "reset in mid-frame", "after:"),
+    Defect(KeepsALog, "buffers_are_bounded", "buffers are bounded", "good frames"),
+    Defect(KeepsNoise, "buffers_are_bounded", "buffers are bounded", "cut"),
+    Defect(RangeIsSent, "range_mapping", "mapping of range", "cannot"),
+    Defect(OneChannelForAll, "channel_mapping", "mapping of channel", "heard on 7"),
+    Defect(TakesForeignChannels, "channel_mapping", "mapping of channel", "CannotSend"),
+    Defect(BelievesAnything, "round_trip_on_a_virtual_port_with_faults", "round trip on a", ""),
+    Defect(SlowToBegin, "round_trip_on_a_pipe", "round trip on a pipe", "not Ready within"),
+    Defect(SlowToBegin, "round_trip_on_a_virtual_port", "round trip on a virtual port", "Ready"),
+    Defect(Unfinished, "vectors_are_heard", "filled in", "turn the bytes into events"),
+]
+
+
+def verdict_on(subject: OnBeep, test: str) -> BrokenRule:
+    with pytest.raises(BrokenRule) as caught:
+        getattr(subject, f"test_{test}")()
+    return caught.value
+
+
+@pytest.mark.parametrize("defect", SESSIONS, ids=lambda defect: f"{defect}-{defect.test}")
+def test_a_defect_of_the_session_is_found(defect: Defect) -> None:
+    class Broken(BeepAdapter):
+        Session = defect.session
+
+    class OnBroken(OnBeep):
+        adapter = Broken()
+        live_s = 0.5 if defect.session is SlowToBegin else 5.0
+
+    found = verdict_on(OnBroken(), defect.test)
+    assert found.rule.startswith(defect.rule), found
+    assert defect.word in str(found)
+    assert "came:" in str(found)
+    assert "wanted:" in str(found)
+
+
+# --- defects of the rest --------------------------------------------------------------------------
+
+
+class Boastful(BeepAdapter):
+    summary = "The best radio module there is."
+
+
+class Undocumented(BeepAdapter):
+    limits = Limits(
+        PAYLOAD, WINDOW, "all", RATES, tuple(m for m in MAPPING if m.field != "range, maxRange")
+    )
+
+
+class Vague(BeepAdapter):
+    limits = Limits(PAYLOAD, WINDOW, "all", RATES, (*MAPPING, Mapped("aperture", "maybe", "?")))
+
+
+class UnorderedRates(BeepAdapter):
+    limits = Limits(PAYLOAD, WINDOW, "all", (9600, 1200), MAPPING)
+
+
+class OneRate(BeepAdapter):
+    def mock(self, settings: Any, common: Any) -> MockSpec:
+        return MockSpec("beep", {**super().mock(settings, common).parameters, "baudRate": 38400})
+
+
+class OneLine(BeepAdapter):
+    def mock(self, settings: Any, common: Any) -> MockSpec:
+        return MockSpec("beep", {"baudRate": common.baudRate})
+
+
+class FindsFault(BeepAdapter):
+    def check(self, settings: Any, common: Any) -> list[tuple[str, str, str]]:
+        return [("power_dbm", "never right", "give up")]
+
+
+class MutableSettings(BeepAdapter):
+    @dataclass
+    class Settings:
+        """Anybody may change them."""
+
+
+ADAPTERS: list[tuple[type[BeepAdapter], str, str, str]] = [
+    (Boastful, "adapter_describes_itself", "the adapter describes itself", "no full stop"),
+    (MutableSettings, "adapter_describes_itself", "the adapter describes itself", "frozen"),
+    (FindsFault, "adapter_describes_itself", "the adapter describes itself", "never right"),
+    (UnorderedRates, "adapter_describes_itself", "the adapter describes itself", "in order"),
+    (Undocumented, "mapping_is_documented", "mapping of range", 'Mapped("range"'),
+    (Vague, "mapping_is_documented", "mapping of aperture", "maybe"),
+    (OneRate, "baud_rate_mapping", "mapping of baudRate", "the mock runs at 38400"),
+    (OneLine, "byte_size_mapping", "mapping of byteSize", "11 bits"),
+]
+
+
+@pytest.mark.parametrize(("broken", "test", "rule", "word"), ADAPTERS)
+def test_a_defect_of_the_adapter_is_found(
+    broken: Callable[[], BeepAdapter], test: str, rule: str, word: str
+) -> None:
+    class OnBroken(OnBeep):
+        adapter = broken()
+
+    found = verdict_on(OnBroken(), test)
+    assert found.rule == rule
+    assert word in str(found)
+
+
+def test_a_mock_that_does_not_exist_is_said() -> None:
+    class OnNothing(OnBeep):
+        make_mock = AdapterConformance.make_mock  # by its name, which no package has
+
+    found = verdict_on(OnNothing(), "payload_sizes")
+    assert found.rule == "mock"
+    assert "beep" in found.came
+
+
+def test_a_mock_that_never_answers_is_said() -> None:
+    class OnSilence(OnBeep):
+        ready_s = 3.0
+        mock = {"boot_ms": 3_600_000}
+
+    found = verdict_on(OnSilence(), "vectors_are_heard")
+    assert found.rule == "handshake"
+    assert "Write" in found.came or "Failed" in found.came
+
+
+@pytest.mark.parametrize("side", ["hears", "sends"])
+def test_vectors_must_be_named(side: str) -> None:
+    class OnHalf(OnBeep):
+        vectors = tuple(v for v in VECTORS if getattr(v, side) is None)
+
+    test = {"hears": "vectors_are_heard", "sends": "vectors_are_sent"}[side]
+    found = verdict_on(OnHalf(), test)
+    assert found.rule == "vectors"
+    assert side in found.wanted
+
+
+def test_every_rule_has_its_defect() -> None:
+    tried = {defect.test for defect in SESSIONS} | {test for _, test, _, _ in ADAPTERS}
+    assert {f"test_{name}" for name in tried} == set(RULES)
