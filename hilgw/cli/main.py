@@ -23,6 +23,7 @@ COMMANDS = {
     "send": "send one packet through a running gateway",
     "place": "put a robot, a module or an obstacle somewhere in a running gateway",
     "set": "change channel or range of a device in a running gateway",
+    "arm": "let a robot's motors move again after a latched failsafe",
 }
 
 EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
-from hilgw.errors import HilgwError, UsageError
+from hilgw.errors import FailsafeError, HilgwError, UsageError
 
 if TYPE_CHECKING:
     from hilgw.cli.terminal import Terminal
@@ -106,10 +106,12 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         fatal = error
     finally:
         gateway.close()
-    code = stopped_by[0] if stopped_by else fatal.exit_code if fatal else 0
-    _finish(gateway, args, terminal, code)
-    if fatal is not None and not stopped_by:
+    # A failsafe that is latched is what matters, however the run was ended.
+    if fatal is not None and (not stopped_by or isinstance(fatal, FailsafeError)):
+        _finish(gateway, args, terminal, fatal.exit_code)
         raise fatal
+    code = stopped_by[0] if stopped_by else 0
+    _finish(gateway, args, terminal, code)
     return code
 
 

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
+from hilgw.cli import loop_lines
 from hilgw.cli.text import Style, escape, use_colour
-from hilgw.engine.observer import Missed, Observer, State, nobody
+from hilgw.engine.observer import LoopStatus, Missed, Observer, State, nobody
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 PACKETS_PER_S = 40
@@ -93,7 +94,8 @@ class Terminal(Observer):
         channel = "all" if packet.channel == BROADCAST else str(packet.channel)
         text = f"ch {channel:<3} {escape(packet.data)} {len(packet.data)} B"
         if packet.rssi_dbm is not None:
-            text += f"  {packet.rssi_dbm:.0f} dBm"
+            about = "~" if packet.rssi_uncertain else ""
+            text += f"  {about}{packet.rssi_dbm:.0f} dBm"
         if packet.address is not None:
             text += f"  from {packet.address}"
         if unheard is None:
@@ -118,6 +120,10 @@ class Terminal(Observer):
     def notice(self, source: str, text: str) -> None:
         if self._admit(self._troubles, "notices"):
             self._say(source, text)
+
+    def loop(self, robot: str, status: LoopStatus) -> None:
+        if not self._quiet:
+            self._say(robot, loop_lines.status_line(status))
 
     def summary(self, report: dict[str, Any]) -> None:
         """The end of a run: who sent, who got, what was lost and why."""
@@ -164,6 +170,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     for name, text in report["robots"].items():
         if text:
             lines.append(f"  {name:<14} {text}")
+    lines.extend(loop_lines.summary_lines(report["loops"]))
     ledger = report["ledger"]
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
     lines.extend(f"    {violation}" for violation in ledger["violations"])

@@ -118,6 +118,9 @@ class ControlServer:
                         return {"error": "channel and range must be numbers", "exit_code": 2}
                     reason = self._gateway.set(device, channel, range_m)
                     return {"refused": reason} if reason else {"ok": True}
+                case {"do": "arm", "robot": str(robot)}:
+                    self._gateway.loops.arm(robot)
+                    return {"ok": True}
                 case {"do": "report"}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:

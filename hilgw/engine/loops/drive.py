@@ -24,7 +24,7 @@ COMMAND_TIMEOUT = "command_timeout"
 LATE = "late"
 BODY = "body"
 FAULT = "fault"
-ENDED = "ended"
+ENDED = "gateway_ended"
 IN_WORDS = {
     "disconnected": "the controller is gone",
     "silence": "the controller is silent",
@@ -79,7 +79,7 @@ class Drive:
         """Reason and text, when no motor may move."""
         name, latched = self._parts.name, self.failsafe.latched
         if self._ending:
-            return "ended", "the gateway ends"
+            return ENDED, "the gateway ends"
         if latched:
             words = IN_WORDS.get(latched, latched)
             return "latched", f"stopped, as {words}; `hilgw arm {name}` lets the motors move again"
