@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Iterator
 from itertools import cycle
 
+from hilgw.adapters.base import Delivered, Event, Refused, Transmission
 from hilgw.testing.codec_rules import CodecRules
-from hilgw.testing.exploring import SECOND_NS, silence
 from hilgw.testing.memory import size_of
 from hilgw.testing.payload_rules import PayloadRules
 from hilgw.testing.rules import require, shown
@@ -132,20 +132,26 @@ class TroubleRules(CodecRules, PayloadRules):
             self._stays_small(name, stream)
 
     def _stays_small(self, name: str, stream: Iterator[bytes]) -> None:
-        session, now = self._ready_session()
+        watched, now = self._ready_session()
+        session = watched.inner  # the watch would cost more than what it watches
         packets = [self._packet(Vector(data=data)) for data in self._numbered(16)]
-        settled = 0
+        settled = under_way = 0
         for number in range(FRAMES):
+            events: list[Event] = []
             data = next(stream)
-            session.events.clear()
             if data:
-                session.receive(data, now)
-            elif len(session.tokens) < session.window:
-                session.send(packets[number % len(packets)], now)
-            now = silence(session, now, GAP_NS / SECOND_NS)[1]
+                events += session.receive(data, now)
+            elif under_way < watched.window:
+                answer = session.send(packets[number % len(packets)], now)
+                under_way += isinstance(answer, Transmission) and answer.token is not None
+            now += GAP_NS
+            due = session.next_deadline()
+            if due is not None and due <= now:
+                events += session.expire(now)
+            under_way -= sum(isinstance(event, Delivered | Refused) for event in events)
             if number == SETTLED_FRAMES:
-                settled = size_of(session.inner)
-        grown = size_of(session.inner) - settled
+                settled = size_of(session)
+        grown = size_of(session) - settled
         require(
             grown <= SLACK,
             "buffers are bounded",

@@ -1,0 +1,88 @@
+"""The rules of every adapter on a UART, with each kind of framing; bytes as in docs/framing.md."""
+
+from __future__ import annotations
+
+from hilgw.adapters._uart_settings import ByHeader
+from hilgw.adapters.uart import ADAPTER
+from hilgw.framing.cobs import CobsSettings
+from hilgw.testing import AdapterConformance, Vector
+
+NASTY = bytes.fromhex("48 00 7E C0")
+DIGITS = b"123456789"  # with the check values of the CRC catalogues
+
+
+class OnUart(AdapterConformance):
+    adapter = ADAPTER
+    common = {"baudRate": 115200, "channel": 5}
+    largest = 4096
+    examples = 20
+
+
+class TestCobs(OnUart):
+    settings = {"framing": "cobs-crc16"}
+    noise_costs = 1  # the frame it runs into; see TestCobsWithLead
+    vectors = (
+        Vector(data=NASTY, wire=bytes.fromhex("02 48 05 7E C0 9D 85 00")),
+        Vector(data=DIGITS, wire=b"\x0c" + DIGITS + bytes.fromhex("29 B1 00")),
+    )
+
+
+class TestCobsWithLead(OnUart):
+    settings = {"framing": CobsSettings(leading_delimiter=True, max_payload=100)}
+    largest = 100
+    vectors = tuple(
+        Vector(data=each.data, wire=b"\0" + (each.wire or b"")) for each in TestCobs.vectors
+    )
+
+
+class TestSlip(OnUart):
+    settings = {"framing": "slip-crc16"}
+    vectors = (
+        Vector(data=NASTY, wire=bytes.fromhex("C0 48 00 7E DB DC 9D 85 C0")),
+        Vector(data=DIGITS, wire=b"\xc0" + DIGITS + bytes.fromhex("29 B1 C0")),
+    )
+
+
+class TestHdlc(OnUart):
+    settings = {"framing": "hdlc"}
+    vectors = (
+        Vector(data=NASTY, wire=bytes.fromhex("7E 48 00 7D 5E C0 69 A3 7E")),
+        Vector(data=DIGITS, wire=b"\x7e" + DIGITS + bytes.fromhex("6E 90 7E")),
+    )
+
+
+class TestLength(OnUart):
+    settings = {"framing": "length"}
+    largest = 1024
+    vectors = (
+        Vector(data=NASTY, wire=bytes.fromhex("AA 55 00 04 48 00 7E C0 9E 53")),
+        Vector(data=DIGITS, wire=bytes.fromhex("AA 55 00 09") + DIGITS + bytes.fromhex("C0 C2")),
+    )
+
+
+class TestChannelHeader(OnUart):
+    settings = {"framing": "length", "mapping": ByHeader()}
+    largest = 1023
+    channels = (0, 254)
+    vectors = (
+        Vector(
+            data=DIGITS[1:],
+            channel=DIGITS[0],
+            wire=bytes.fromhex("AA 55 00 09") + DIGITS + bytes.fromhex("C0 C2"),
+        ),
+    )
+
+
+class TestLines(OnUart):
+    settings = {"framing": "lines"}
+    check_bits = 0  # noise is delivered as a part of its line
+    noise_costs = 1
+    values = sorted(set(range(256)) - {0x0A})
+    vectors = (Vector(data=NASTY, wire=NASTY + b"\n"), Vector(data=DIGITS, wire=DIGITS + b"\n"))
+
+
+class TestGap(OnUart):
+    settings = {"framing": "gap:20ms"}
+    check_bits = 0
+    pause_s = 0.021
+    vectors = (Vector(data=NASTY, wire=NASTY), Vector(data=DIGITS, wire=DIGITS))
