@@ -11,7 +11,12 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from hilgw.engine.bridge_clients import MAX_CLIENTS, Clients, WriterRule
+from hilgw.engine.bridge_clients import (
+    MAX_CLIENTS,
+    SEND_BUFFER_BYTES,
+    Clients,
+    WriterRule,
+)
 from hilgw.engine.bridge_flow import Flow, Reframer
 from hilgw.engine.bridge_port import BridgePort, FlowTransport
 from hilgw.engine.observer import Observer, State
@@ -102,6 +107,7 @@ class Bridge(Observer):
             # One more: it is the clients that know whom to let go for a new one.
             max_clients=MAX_CLIENTS + 1,
             max_per_address=MAX_CLIENTS + 1,
+            send_buffer_bytes=SEND_BUFFER_BYTES,
         )
         self.supervisor = Supervisor(
             self._port,

@@ -18,9 +18,13 @@ WriterRule = Literal["first", "last", "all"]
 WRITER_RULES: tuple[WriterRule, ...] = ("first", "last", "all")
 MAX_CLIENTS = 64
 # A client that cannot keep up holds the port back for so long, then it is disconnected. Alone it
-# may be as slow as it likes while it takes something.
+# may be as slow as it likes while it takes something within the longer time.
 PATIENCE_NS = 1_000_000_000
+PATIENCE_ALONE_NS = 10_000_000_000
 LOOK_NS = 100_000_000
+# What the kernel holds for one client. With its own choice of megabytes it would take long to
+# tell a slow client from one that takes nothing.
+SEND_BUFFER_BYTES = 65536
 # TCP does not tell a client that has only finished sending from one that is gone, until
 # something is sent to it; so one that has finished, and gets nothing for this long, is let go.
 HALF_CLOSED_NS = 10_000_000_000
@@ -135,7 +139,8 @@ class Clients:
             client.reframer.reset()
         self._stop_waiting(client)
         self._elect()
-        self._say(f"client {client.peer} left: {why}")
+        if not client.finished:
+            self._say(f"client {client.peer} left: {why}")
 
     def _elect(self) -> None:
         """Who writes: among those that still send, the first, the last, or all."""
@@ -146,6 +151,7 @@ class Clients:
 
     def _finish(self, client: Client) -> None:
         """It has ended its direction; it may still want the answer."""
+        self._say(f"client {client.peer} finished")
         client.finished = True
         if client.reframer is not None:
             client.reframer.reset()
@@ -207,8 +213,11 @@ class Clients:
             pending = client.stream.pending
             if pending < waiting.pending:
                 waiting.pending, waiting.progress = pending, now
-            alone = len(self._clients) == 1
-            if now - (waiting.progress if alone else waiting.since) >= PATIENCE_NS:
+            if len(self._clients) == 1:
+                impatient = now - waiting.progress >= PATIENCE_ALONE_NS
+            else:
+                impatient = now - waiting.since >= PATIENCE_NS
+            if impatient:
                 self._disconnect_slow(client, 0)
         if self._waiting:
             self._look = self._scheduler.call_at(now + LOOK_NS, self._look_at_waiting)

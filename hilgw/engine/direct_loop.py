@@ -124,10 +124,13 @@ class DirectLoop(asyncio.SelectorEventLoop):
         self._serving.serve(self._serving.writers, _number(fd), _bound(callback, args))
 
     def remove_reader(self, fd: int | _HasFileno) -> bool:
-        return self._serving.leave(self._serving.readers, _number(fd))
+        # asyncio itself adds by other ways, but removes by this one.
+        ours = self._serving.leave(self._serving.readers, _number(fd))
+        return ours or super().remove_reader(fd)
 
     def remove_writer(self, fd: int | _HasFileno) -> bool:
-        return self._serving.leave(self._serving.writers, _number(fd))
+        ours = self._serving.leave(self._serving.writers, _number(fd))
+        return ours or super().remove_writer(fd)
 
     def call_soon(
         self, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None

@@ -28,7 +28,8 @@ class TcpListener:
 
     loopback_only: any other address is refused, because who can connect can move motors.
     Connections over the limits are closed at once and counted in `refused`. Port 0: any free
-    one, the same for all addresses; `port` tells it after start().
+    one, the same for all addresses; `port` tells it after start(). send_buffer_bytes: how much
+    the kernel holds for a client that does not read; None: up to megabytes, by its own rules.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class TcpListener:
         max_clients: int = MAX_CLIENTS,
         max_per_address: int = MAX_PER_ADDRESS,
         limit: int = WRITE_LIMIT_BYTES,
+        send_buffer_bytes: int | None = None,
     ) -> None:
         self.host = host
         self.port = port
@@ -50,6 +52,7 @@ class TcpListener:
         self._max_clients = max_clients
         self._max_per_address = max_per_address
         self._limit = limit
+        self._send_buffer_bytes = send_buffer_bytes
         self._loop = asyncio.get_running_loop()
         self._sockets: list[socket.socket] = []
         self._clients: Counter[str] = Counter()
@@ -96,6 +99,8 @@ class TcpListener:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if self._send_buffer_bytes is not None:  # what is accepted inherits it
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
         listening.bind((address, self.port))
         self.port = listening.getsockname()[1]
         listening.listen(BACKLOG)
