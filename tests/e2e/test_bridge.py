@@ -1,0 +1,379 @@
+"""`hilgw bridge` as a user runs it: its words, its codes, and socat as the other side."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.framing import create
+from tests.e2e.running import Gateway, environment, run, wait_until
+from tests.engine.bridging import ALL_VALUES, Device
+
+BULK = ALL_VALUES * 1024
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Iterator[Device]:
+    device = Device(tmp_path / "tty")
+    yield device
+    device.close()
+
+
+class Bridge(Gateway):
+    """A bridge in the background, ready, on a port it chose itself."""
+
+    def __init__(
+        self, device: Device, *more: str, listen: str = "127.0.0.1:0", ready: bool = True
+    ) -> None:
+        arguments = ["bridge", str(device.link), "--listen", listen, *more]
+        super().__init__(device.link.parent, arguments, ready=ready)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        wait_until(lambda: "listening on" in self.text(), 10, "listening")
+        match = re.search(r"listening on \[?([\d.:a-f]+?)\]?:(\d+)\n", self.text())
+        assert match is not None, self.text()
+        return match[1], int(match[2])
+
+    def connect(self) -> socket.socket:
+        connection = socket.create_connection(self.address, 5)
+        host, port = connection.getsockname()[:2]
+        peer = f"{host}:{port}"
+        wait_until(lambda: f"client {peer} connected" in self.text().replace("[::1]", "::1"))
+        return connection
+
+
+def heard(device: Device, size: int) -> bytes:
+    data = bytearray()
+
+    def enough() -> bool:
+        data.extend(device.read())
+        return len(data) >= size
+
+    wait_until(enough)
+    return bytes(data)
+
+
+def received(connection: socket.socket, size: int) -> bytes:
+    connection.settimeout(10)
+    data = b""
+    while len(data) < size and (more := connection.recv(65536)):
+        data += more
+    return data
+
+
+def report_of(tmp_path: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((tmp_path / "report.json").read_text())
+    return report
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:0", "localhost:0"])
+def test_all_values_both_ways_and_a_report(listen: str, device: Device, tmp_path: Path) -> None:
+    report = str(tmp_path / "report.json")
+    with Bridge(device, "--report", report, "--parity", "even", listen=listen) as bridge:
+        if listen.startswith("localhost"):
+            port = int(re.findall(r"listening on localhost:(\d+)", bridge.text())[0])
+            client = socket.create_connection(("localhost", port), 5)
+        else:
+            assert bridge.address[0] == listen.rpartition(":")[0].strip("[]")
+            client = bridge.connect()
+        with client:
+            client.sendall(ALL_VALUES)
+            assert heard(device, 256) == ALL_VALUES
+            device.write(ALL_VALUES)
+            assert received(client, 256) == ALL_VALUES
+        assert bridge.stop(signal.SIGINT) == 130
+    said = report_of(tmp_path)
+    assert said["exit_code"] == 130
+    assert said["port"]["line"] == "115200 8E1"
+    assert said["clients"] == {"accepted": 1, "refused": 0, "too_slow": 0}
+    assert said["to_serial"]["received_bytes"] == said["to_serial"]["sent_bytes"] == 256
+    assert said["to_tcp"]["received_bytes"] == said["to_tcp"]["sent_bytes"] == 256
+    assert "up: 115200 8E1" in bridge.text()
+
+
+def test_the_line_is_set_as_asked(device: Device) -> None:
+    import termios
+
+    with Bridge(device, "--baud", "57600", "--stopbits", "2"):
+        settings = termios.tcgetattr(device.slave)
+        assert settings[5] == termios.B57600
+        assert settings[2] & termios.CSTOPB
+        assert not settings[3] & termios.ECHO
+
+
+def test_bad_frames_are_dropped_and_counted(device: Device, tmp_path: Path) -> None:
+    framing = create("cobs-crc16")
+    good = framing.encode(b"good")
+    bad = good[:2] + bytes([good[2] ^ 1]) + good[3:]
+    report = str(tmp_path / "report.json")
+    with Bridge(device, "--frame", "cobs-crc16", "--report", report) as bridge:
+        with bridge.connect() as client:
+            client.sendall(bad + good)
+            device.write(good + bad + good)
+            assert heard(device, len(good)) == good
+            assert received(client, 2 * len(good)) == good * 2
+        assert bridge.stop(signal.SIGTERM) == 143
+    said = report_of(tmp_path)
+    assert said["to_serial"]["frames"] == 1
+    assert said["to_serial"]["dropped"] == {"bad_crc": 1}
+    assert said["to_tcp"]["frames"] == 2
+    assert said["to_tcp"]["dropped"] == {"bad_crc": 1}
+    assert "dropped 1 bad crc" in bridge.text()
+
+
+def test_the_last_client_writes_when_asked(device: Device) -> None:
+    with Bridge(device, "--writer", "last") as bridge:
+        with bridge.connect() as first, bridge.connect() as second:
+            first.sendall(b"dropped")
+            second.sendall(b"passed")
+            assert heard(device, 6) == b"passed"
+            device.write(b"both")
+            assert received(first, 4) == received(second, 4) == b"both"
+
+
+def test_unplugged_and_plugged_in_again_with_a_client_connected(device: Device) -> None:
+    with Bridge(device) as bridge, bridge.connect() as client:
+        for round_ in range(3):
+            device.unplug()
+            wait_until(lambda count=round_ + 1: bridge.text().count("waiting") >= count)
+            client.sendall(b"into the void")
+            device.plug()
+            wait_until(lambda count=round_ + 2: bridge.text().count("up: ") == count)
+            client.sendall(b"alive")
+            assert heard(device, 5) == b"alive"
+            device.write(b"yes")
+            assert received(client, 3) == b"yes"
+
+
+def test_pacing_takes_the_time_of_the_line(device: Device) -> None:
+    """1152 B at 115200 8N1 are 100 ms, and no byte may come before its time."""
+    with Bridge(device, "--pace") as bridge, bridge.connect() as client:
+        start = time.monotonic()
+        client.sendall(bytes(1152))
+        arrived: list[tuple[float, int]] = []
+        wait_until(lambda: record(device, arrived) >= 1152)
+        for when, count in arrived:
+            assert when - start >= count * 10 / 115200
+
+
+def record(device: Device, arrived: list[tuple[float, int]]) -> int:
+    """Reads, and notes how much is there by now; the time is taken after the reading."""
+    size = len(device.read()) + (arrived[-1][1] if arrived else 0)
+    arrived.append((time.monotonic(), size))
+    return size
+
+
+# --- how it ends ----------------------------------------------------------------------------------
+
+
+def test_a_duration_ends_it_with_success(device: Device, tmp_path: Path) -> None:
+    done = run(
+        *("bridge", str(device.link), "--listen", "127.0.0.1:0", "--duration", "300ms"),
+        *("--report", "-"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["listen"] in done.stderr
+    assert 0.3 <= report["duration_s"] < 3
+
+
+def test_a_port_that_never_came_is_exit_code_4(tmp_path: Path) -> None:
+    done = run(
+        *("bridge", "./absent", "--listen", "127.0.0.1:0", "--duration", "300ms"),
+        *("--ready-file", "ready"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 4
+    assert "listening on 127.0.0.1:" in done.stdout
+    assert "./absent" in done.stderr
+    assert "waiting" in done.stdout
+    assert not (tmp_path / "ready").exists()
+
+
+def test_a_taken_tcp_port_is_exit_code_4(device: Device, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = run("bridge", str(device.link), "--listen", where, cwd=tmp_path)
+    assert done.returncode == 4
+    assert where in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_is_no_port_is_exit_code_4(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("bridge", "file", "--listen", "127.0.0.1:0", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "file" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("listen", "words"),
+    [
+        ("0.0.0.0:0", "not a loopback address"),
+        ("[::]:0", "not a loopback address"),
+        ("192.0.2.1:5000", "not a loopback address"),
+        ("5000", "no HOST:PORT"),
+        (":5000", "no HOST:PORT"),
+        ("::1:5000", "no HOST:PORT"),
+        ("127.0.0.1:", "no HOST:PORT"),
+        ("127.0.0.1:65536", "no HOST:PORT"),
+        ("127.0.0.1:x", "no HOST:PORT"),
+        ("no such host:5000", "no such address"),
+        ("[127.0.0.1:5000", "no such address"),
+        ("a" * 300 + ":5000", "no such address"),
+    ],
+)
+def test_addresses_that_are_refused(listen: str, words: str, tmp_path: Path) -> None:
+    done = run("bridge", "tty", "--listen", listen, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "--listen"),
+        (("--listen", "127.0.0.1:0", "--baud", "0"), "--baud 0"),
+        (("--listen", "127.0.0.1:0", "--baud", "fast"), "--baud"),
+        (("--listen", "127.0.0.1:0", "--parity", "M"), "--parity"),
+        (("--listen", "127.0.0.1:0", "--stopbits", "3"), "--stopbits"),
+        (("--listen", "127.0.0.1:0", "--frame", "cobs-crc17"), "crc17"),
+        (("--listen", "127.0.0.1:0", "--frame", "cops-crc16"), "did you mean 'cobs-crc16'?"),
+        (("--listen", "127.0.0.1:0", "--frame", "gap:20ms"), "TCP does not keep pauses"),
+        (("--listen", "127.0.0.1:0", "--writer", "middle"), "--writer"),
+        (("--listen", "127.0.0.1:0", "--duration", "long"), "no duration"),
+    ],
+)
+def test_options_that_are_refused(options: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    done = run("bridge", "tty", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_quiet_says_only_troubles(device: Device) -> None:
+    with Bridge(device, "-q") as bridge:
+        assert bridge.stop(signal.SIGTERM) == 143
+        assert bridge.text() == ""
+
+
+def test_a_signal_while_the_port_is_absent_ends_it_at_once(device: Device) -> None:
+    device.unplug()
+    bridge = Bridge(device, ready=False)
+    assert bridge.address
+    start = time.monotonic()
+    assert bridge.stop(signal.SIGINT) == 130
+    assert time.monotonic() - start < 2
+    device.plug()
+
+
+def test_it_starts_without_the_libraries_of_the_configuration(device: Device) -> None:
+    code = (
+        "import sys\n"
+        "from hilgw.cli.main import main\n"
+        "code = main(sys.argv[1:])\n"
+        "print(code, *sorted({'pydantic', 'yaml', 'crcmod'} & set(sys.modules)))\n"
+    )
+    tmp_path = device.link.parent
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", code, "bridge", str(device.link)),
+            *("--listen", "127.0.0.1:0", "--duration", "50ms", "-q"),
+        ],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert done.stdout == "0\n"
+
+
+# --- socat at the other side ----------------------------------------------------------------------
+
+
+@pytest.mark.judge("socat")
+def test_socat_carries_much_both_ways(device: Device, tmp_path: Path) -> None:
+    """socat's terminal on one side of the bridge, the device on the other."""
+    (tmp_path / "in").write_bytes(BULK)
+    with Bridge(device) as bridge:
+        host, port = bridge.address
+        with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as sink:
+            socat = subprocess.Popen(
+                ["socat", "-t", "10", "-", f"TCP:{host}:{port}"], stdin=source, stdout=sink
+            )
+        data, sent = bytearray(), 0
+
+        def all_done() -> bool:
+            nonlocal sent
+            data.extend(device.read())
+            sent += device.write(BULK[sent : sent + 4096])
+            return len(data) == len(BULK) == sent == (tmp_path / "out").stat().st_size
+
+        wait_until(lambda: " connected" in bridge.text())
+        wait_until(all_done, 20)
+        socat.terminate()
+        socat.wait()
+        assert data == BULK
+        assert (tmp_path / "out").read_bytes() == BULK
+
+
+@pytest.mark.judge("socat")
+def test_socat_ends_its_direction_and_still_gets_the_answer(device: Device) -> None:
+    with Bridge(device) as bridge:
+        host, port = bridge.address
+        socat = subprocess.Popen(
+            ["socat", "-t", "5", "-", f"TCP:{host}:{port}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert socat.stdin is not None
+        assert socat.stdout is not None
+        socat.stdin.write(b"question")
+        socat.stdin.close()
+        assert heard(device, 8) == b"question"
+        wait_until(lambda: "finished" in bridge.text())
+        device.write(b"answer")
+        assert socat.stdout.read(6) == b"answer"
+        socat.stdout.close()
+        socat.terminate()
+        socat.wait()
+
+
+@pytest.mark.judge("socat")
+def test_two_bridges_and_socat_make_one_serial_line(tmp_path: Path) -> None:
+    """Framed both ways: device, bridge, socat, bridge, device."""
+    framing = create("cobs-crc16")
+    frames = b"".join(framing.encode(bytes([n]) * (n + 1)) for n in range(200))
+    ends = []
+    for name in ("left", "right"):
+        (tmp_path / name).mkdir()
+        ends.append(Device(tmp_path / name / "tty"))
+    with Bridge(ends[0], "--frame", "cobs-crc16") as left:
+        with Bridge(ends[1], "--frame", "cobs-crc16") as right:
+            addresses = [f"TCP:{b.address[0]}:{b.address[1]}" for b in (left, right)]
+            socat = subprocess.Popen(["socat", *addresses])
+            wait_until(lambda: " connected" in left.text() and " connected" in right.text())
+            ends[0].write(frames[:4000])
+            ends[1].write(frames[:3000])
+            whole = [frames[: frames.rindex(b"\0", 0, size) + 1] for size in (4000, 3000)]
+            assert heard(ends[1], len(whole[0])) == whole[0]
+            assert heard(ends[0], len(whole[1])) == whole[1]
+            socat.terminate()
+            socat.wait()
+    for end in ends:
+        end.close()
