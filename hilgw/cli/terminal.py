@@ -10,11 +10,14 @@ from typing import Any, TextIO
 from hilgw.cli import loop_lines
 from hilgw.cli.text import Style, escape, use_colour
 from hilgw.engine.observer import LoopStatus, Missed, Observer, State, nobody
+from hilgw.medium.matching import nearness
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 PACKETS_PER_S = 40
 TROUBLES_PER_S = 5
 NAMES_SHOWN = 8
+MISSED_SHOWN = 3  # for each reason
+MANY = 64  # when verbose
 
 _GOOD = {State.UP}
 _BAD = {State.FAILED, State.STALLED, State.BACKOFF}
@@ -99,10 +102,12 @@ class Terminal(Observer):
         if packet.address is not None:
             text += f"  from {packet.address}"
         if unheard is None:
-            text += self._style.dim("  -> ") + _some(listeners)
+            text += self._style.dim("  -> ") + _some(
+                listeners, MANY if self._verbose else NAMES_SHOWN
+            )
         else:
             text += self._style.bad(f"  unheard: {unheard.replace('_', ' ')}")
-        if reasons := _by_reason(missed()):
+        if reasons := _by_reason(missed(), MANY if self._verbose else MISSED_SHOWN):
             text += self._style.dim(f"; not {reasons}")
         self._say(packet.source, text)
 
@@ -167,6 +172,12 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
             + (f"; {_latency(latency)}" if latency.get("count") else "")
             + _heard_by(report, name)
         )
+    if mocap := report.get("mocap"):
+        counts = {word: mocap[word] for word in ("malformed", "unknown") if mocap[word]}
+        lines.append(
+            f"  {'mocap':<14} {mocap['datagrams']} datagrams, {mocap['poses']} poses taken"
+            + (f", {_reasons(counts)}" if counts else "")
+        )
     for name, text in report["robots"].items():
         if text:
             lines.append(f"  {name:<14} {text}")
@@ -183,20 +194,21 @@ def _heard_by(report: dict[str, Any], source: str) -> str:
     return f"; heard by {_some([f'{name} {n}' for name, n in counts.items()])}" if counts else ""
 
 
-def _by_reason(missed: Mapping[str, str]) -> str:
-    """Such as "a.rx (obstacle); b.rx, c.rx (range)"."""
+def _by_reason(missed: Mapping[str, str], shown: int) -> str:
+    """Such as "a.rx (obstacle); b.rx, c.rx (range)": who nearly got it comes first."""
     reasons: dict[str, list[str]] = {}
     for name, reason in missed.items():
         reasons.setdefault(reason, []).append(name)
     return "; ".join(
-        f"{_some(names)} ({reason.replace('_', ' ')})" for reason, names in reasons.items()
+        f"{_some(reasons[reason], shown)} ({reason.replace('_', ' ')})"
+        for reason in sorted(reasons, key=nearness, reverse=True)
     )
 
 
-def _some(names: Sequence[str]) -> str:
+def _some(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
     """Names up to a number that can be read."""
-    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    return ", ".join(names[:NAMES_SHOWN]) + more
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
 
 
 def _reasons(counts: dict[str, int]) -> str:

@@ -15,6 +15,11 @@ _RANK = {reason: rank for rank, reason in enumerate(REASONS)}
 _EDGE_RAD = 1e-9  # what rounding may add to an angle: the cone's edge belongs to it
 
 
+def nearness(reason: str) -> int:
+    """How near to success a reason is; any other than those above is nearest."""
+    return _RANK.get(reason, len(_RANK))
+
+
 def nearer(reason: str, other: str) -> str:
     """The one of two reasons that is nearer to success."""
     return reason if _RANK[reason] >= _RANK[other] else other

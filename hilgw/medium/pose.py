@@ -71,6 +71,22 @@ class Pose:
         x, y, z = position
         return cls((float(x), float(y), float(z)), rows)
 
+    def quaternion(self) -> tuple[float, float, float, float]:
+        """The rotation as x, y, z, w with w >= 0."""
+        (a, b, c), (d, e, f), (g, h, i) = self.rows
+        # The largest of the four is found first: the others are divided by it.
+        squares = (1 + a - e - i, 1 - a + e - i, 1 - a - e + i, 1 + a + e + i)
+        largest = squares.index(max(squares))
+        r = math.sqrt(squares[largest])
+        s = 0.5 / r
+        x, y, z, w = (
+            (r / 2, (b + d) * s, (c + g) * s, (h - f) * s),
+            ((b + d) * s, r / 2, (f + h) * s, (c - g) * s),
+            ((c + g) * s, (f + h) * s, r / 2, (d - b) * s),
+            ((h - f) * s, (c - g) * s, (d - b) * s, r / 2),
+        )[largest]
+        return (x, y, z, w) if w >= 0 else (-x, -y, -z, -w)
+
     def axis(self, index: int) -> Vector:
         """One of the frame's axes (0: x, 1: y, 2: z) in the world."""
         a, b, c = self.rows
