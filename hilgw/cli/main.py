@@ -17,6 +17,7 @@ COMMANDS = {
     "schema": "print the JSON Schema of a configuration file, for editors",
     "example": "print a configuration that runs as it is",
     "bridge": "a serial port on TCP, for any program",
+    "doctor": "find what stands between you and a serial port, with the cure",
     "ports": "list the serial ports of this machine",
     "adapters": "list the kinds of hardware, their limits and how Webots' fields map",
     "mock": "run firmware mocks on virtual ports, for any program",

@@ -32,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
         usb = f"{port['vid']:04x}:{port['pid']:04x}" if port["vid"] is not None else ""
         words = [port["path"], usb, port["description"], port["serial"]]
         print("  ".join(word for word in words if word))
+        if port["probably"]:
+            print(f"    probably: {port['probably']}")
         if port["by_id"]:
             print(f"    {port['by_id']}")
         for holder in port["holders"]:
@@ -42,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
 def describe_ports() -> list[dict[str, Any]]:
     """Path, by-id name, USB ids, serial number, description and holders of each port."""
     from hilgw.engine.ports import by_id_name
+    from hilgw.engine.usb_ids import probably
     from hilgw.transports import tty
     from hilgw.transports.serial_port import list_ports
 
@@ -53,6 +56,7 @@ def describe_ports() -> list[dict[str, Any]]:
             "pid": info.pid,
             "serial": info.serial,
             "description": info.description,
+            "probably": probably(info.vid, info.pid),
             "holders": [str(holder) for holder in tty.holders(info.path)],
         }
         for info in list_ports()

@@ -19,7 +19,9 @@ def test_a_port_in_words(
 ) -> None:
     monkeypatch.setattr(serial_port, "list_ports", lambda: [INFO])
     assert main(["ports"]) == 0
-    assert capsys.readouterr().out == "/dev/ttyUSB0  0403:6015  FT230X Basic UART  A1B2\n"
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "/dev/ttyUSB0  0403:6015  FT230X Basic UART  A1B2"
+    assert "probably: FTDI FT230X" in second
 
 
 def test_for_machines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
