@@ -1,0 +1,25 @@
+"""REYAX RYLR998 and RYLR498 LoRa modules, from their AT command guide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from firmware_mocks.air import Air
+from firmware_mocks.rylr998.module import Module
+from firmware_mocks.rylr998.registers import PARAMETERS
+
+SUMMARY = "REYAX RYLR998 LoRa modules: AT commands, addresses, air time"
+
+__all__ = ["PARAMETERS", "SUMMARY", "create"]
+
+
+def create(
+    name: str,
+    air: Air,
+    parameters: Mapping[str, Any],
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> Module:
+    """A module in `air`, as from the factory but for the parameters. ValueError says what is
+    wrong with one."""
+    return Module(name, air, parameters, position)
