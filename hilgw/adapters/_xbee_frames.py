@@ -33,7 +33,7 @@ class Endpoints(NamedTuple):
     profile: int = 0xC105
 
 
-def _pack(endpoints: Endpoints | None) -> bytes:
+def pack_ends(endpoints: Endpoints | None) -> bytes:
     return b"" if endpoints is None else _EXPLICIT.pack(*endpoints)
 
 
@@ -95,7 +95,7 @@ class TransmitRequest(NamedTuple):
     def pack(self) -> bytes:
         kind = TX if self.endpoints is None else TX_EXPLICIT
         head = bytes((kind, self.frame_id)) + bytes.fromhex(self.destination + self.network)
-        return head + _pack(self.endpoints) + bytes((self.radius, self.options)) + self.data
+        return head + pack_ends(self.endpoints) + bytes((self.radius, self.options)) + self.data
 
 
 class TransmitStatus(NamedTuple):
@@ -147,7 +147,7 @@ class ReceivedPacket(NamedTuple):
     def pack(self) -> bytes:
         kind = RX if self.endpoints is None else RX_EXPLICIT
         head = bytes((kind,)) + bytes.fromhex(self.source + self.network)
-        return head + _pack(self.endpoints) + bytes((self.options,)) + self.data
+        return head + pack_ends(self.endpoints) + bytes((self.options,)) + self.data
 
 
 class ModemStatus(NamedTuple):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from hilgw.adapters import _xbee_words as words
+from hilgw.adapters._xbee_dialects import dialect_for
 from hilgw.adapters._xbee_frames import AtCommand, AtResponse, Frame, ModemStatus
 from hilgw.adapters._xbee_modules import Module
-from hilgw.adapters._xbee_script import Answer, Ask, Conversation, Silence, Type
+from hilgw.adapters._xbee_script import Conversation
 from hilgw.adapters._xbee_settings import XBeeSettings
+from hilgw.adapters._xbee_steps import Answer, Ask, AwaitNetwork, Silence, Step, Type
 from hilgw.adapters.base import Event, Failed, Notice, StationSettings, Write
 from hilgw.errors import HilgwError, PeerError
 from hilgw.framing.xbee_api import encode
@@ -22,21 +24,23 @@ MAX_LINE = 64
 class Handshake:
     """One run from the open port to a `module`, or to Failed.
 
-    `deadline`: when `expire` wants to be called. A module that restarts in the middle begins
-    anew, a few times.
+    `deadline`: when `expire` wants to be called. `rest`: bytes behind the last line of command
+    mode. A module that restarts in the middle begins anew, a few times.
     """
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
-        self._conversation = Conversation(settings, common)
+        self._dialect = dialect_for(settings, common)
+        self._conversation = Conversation(settings, common, self._dialect)
         self._escaped = settings.api_mode == 2
         self._starts = self._frame_id = 0
         self.module: Module | None = None
         self.deadline: int | None = None
+        self.rest = b""
         self._begin()
 
     def _begin(self) -> None:
         self._script = self._conversation.converse()
-        self._step: Ask | Type | Silence | None = None
+        self._step: Step | None = None
         self._asked: set[int] = set()
         self._tries = 0
         self._line = b""
@@ -53,33 +57,38 @@ class Handshake:
 
     def take_packet(self) -> None:
         """A good frame came in that is no answer."""
-        self._conversation.heard_frames = True
+        self._dialect.heard_frames = True
 
     def take_frame(self, frame: Frame, now: int) -> list[Event]:
         """A good frame came in that may be one."""
-        self._conversation.heard_frames = True
+        self._dialect.heard_frames = True
         step = self._step
         if isinstance(frame, ModemStatus):
-            return self.start(now) if frame.status in words.RESETS else []
+            if frame.status in words.RESETS:
+                return self.start(now)
+            joined = isinstance(step, AwaitNetwork) and frame.status in words.JOINED
+            return self._advance(None, now) if joined else []
         if isinstance(frame, AtResponse):
             if isinstance(step, Ask):
                 if frame.name == step.name and frame.frame_id in self._asked:
                     return self._advance(frame, now)
-            elif step is not None:
+            elif isinstance(step, Type | Silence):
                 return self.start(now)  # a slow answer: it does speak API
         return []
 
     def take_text(self, data: bytes, now: int) -> list[Event]:
         """Bytes as they came in: in command mode they are lines."""
-        self._conversation.heard_bytes = True
+        self._dialect.heard_bytes = True
         if not isinstance(self._step, Type):
             return []
         *lines, rest = (self._line + data).split(b"\r")
-        self._line = rest[-MAX_LINE:]
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             found = re.search(self._step.answer + rb"\Z", line[-MAX_LINE:])
             if found:
-                return self._advance(found.group(), now)
+                events = self._advance(found.group(), now)
+                self.rest = b"\r".join([*lines[number:], rest])
+                return events
+        self._line = rest[-MAX_LINE:]
         return []
 
     def expire(self, now: int) -> list[Event]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hilgw.adapters import _xbee_frames as frames
 from hilgw.adapters import _xbee_words as words
 from hilgw.adapters._xbee_handshake import SECOND_NS, Handshake
-from hilgw.adapters._xbee_modules import Module
+from hilgw.adapters._xbee_inward import BAD_FRAME, PAYLOAD_AT, Inward
+from hilgw.adapters._xbee_modules import RAW_802, ZIGBEE, Module
+from hilgw.adapters._xbee_network import Network
+from hilgw.adapters._xbee_outward import Outward, endpoints_of, outward_for
 from hilgw.adapters._xbee_routes import route_for
+from hilgw.adapters._xbee_rssi import LastHop
 from hilgw.adapters._xbee_settings import FACTORY_MY, XBeeSettings
+from hilgw.adapters._xbee_window import Window
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -22,6 +29,8 @@ from hilgw.adapters.base import (
     Refused,
     StationSettings,
     Transmission,
+    Write,
+    line_of,
 )
 from hilgw.errors import FrameError
 from hilgw.framing.xbee_api import FROM_MODULE, Decoder, encode
@@ -30,18 +39,14 @@ from hilgw.medium.packet import Packet
 # What the smallest UART buffer (174 bytes, S2C) takes before CTS falls, 17 bytes from full:
 # several frames go ahead only while they fit, so nothing overruns without flow control.
 UART_ROOM = 157
-FRAME_OVERHEAD = 15  # start, length, checksum, and the 11 bytes before the data of a 64-bit one
 GAP_NS = 300_000_000  # a frame that pauses for longer is cut short
 
-_PAYLOAD_AT = {frames.RX_64: 11, frames.RX_16: 5, frames.RX: 12, frames.RX_EXPLICIT: 18}
-_UNKNOWN_64 = b"\xff" * 8
-_BAD_FRAME = Dropped("bad_frame", "a frame with a wrong checksum or length, or cut short")
-_EMPTY = Dropped("empty", "a received frame without data")
 _EARLY = Dropped("not_ready", "received while the module was being set up")
+_TO_ALL = (frames.BROADCAST_16, frames.BROADCAST_64)
 
 
 class XBeeSession:
-    """The session of `hilgw.adapters.base` for 802.15.4 modules in API mode 1 or 2.
+    """The session of `hilgw.adapters.base` for modules in API mode 1 or 2.
 
     unknown_statuses: transmit statuses that answer no outstanding frame.
     """
@@ -50,7 +55,6 @@ class XBeeSession:
         self._settings = settings
         self._common = common
         self._escaped = settings.api_mode == 2
-        self._timeout_ns = int(settings.status_timeout_s * SECOND_NS)
         self._route = route_for(settings, common)
         self.channels = self._route.channels
         self.unknown_statuses = 0
@@ -59,11 +63,17 @@ class XBeeSession:
         self._gap_deadline: int | None = None
         self._handshake: Handshake | None = None
         self._module: Module | None = None
+        self._outward: Outward | None = None
         self._frame_id = 0
-        self._token = 0
-        # frame id -> token, deadline, bytes on the wire; the oldest comes first
-        self._outstanding: dict[int, tuple[int, int, int]] = {}
-        self._bytes_ahead = 0
+        room = None if common.rtscts else UART_ROOM
+        self._window = Window(settings.window, room, int(settings.status_timeout_s * SECOND_NS))
+        raw = settings.firmware == RAW_802
+        self._network = Network(raw)
+        self._rssi: LastHop | None = None
+        if settings.rssi_from_db or (settings.rssi_from_db is None and not raw):
+            byte_ns = line_of(common)[0].byteSize * SECOND_NS // common.baudRate
+            self._rssi = LastHop(byte_ns)
+        self._inward = Inward(self._route, None if raw else endpoints_of(settings))
 
     # --- open and close -----------------------------------------------------------------------
 
@@ -72,7 +82,7 @@ class XBeeSession:
         return events + self._shake_hands(now)
 
     def close(self) -> list[Event]:
-        events = self._lose_outstanding("down")
+        events = self._break_off("down")
         self._decoder.reset()
         self._gap_deadline = None
         self._handshake = self._module = None
@@ -91,17 +101,18 @@ class XBeeSession:
                 self._handshake = None
             return events
         self._handshake, self._module = None, module
+        self._outward = outward_for(self._settings, module)
         addresses = [module.serial]
         unique = module.my < 0xFFFE and f"{module.my:04X}" != FACTORY_MY
         if unique:
             addresses.append(f"{module.my:04X}")
         return [*events, Ready(module.identity, tuple(addresses))]
 
-    def _lose_outstanding(self, reason: str) -> list[Event]:
-        lost: list[Event] = [Refused(entry[0], reason) for entry in self._outstanding.values()]
-        self._outstanding.clear()
-        self._bytes_ahead = 0
-        return lost
+    def _break_off(self, reason: str) -> list[Event]:
+        """The session breaks: what waits for an answer gets none."""
+        events = self._rssi.release() if self._rssi is not None else []
+        events += [Refused(token, reason) for token in self._window.clear()]
+        return events + self._network.give_up(reason)
 
     # --- from the module ----------------------------------------------------------------------
 
@@ -117,39 +128,22 @@ class XBeeSession:
 
     def _take(self, found: list[bytes], events: list[Event], now: int) -> list[Event]:
         for frame in found:
-            offset = _PAYLOAD_AT.get(frame[0])
+            offset = PAYLOAD_AT.get(frame[0])
             if offset is None:
                 events += self._control(frame, now)
             elif self._module is not None:
-                events.append(self._hear(frame, offset))
+                heard = self._inward.hear(frame, offset)
+                if self._rssi is not None and isinstance(heard, Heard):
+                    events += self._rssi.hear(heard, now, self._ask)
+                else:
+                    events.append(heard)
             elif self._handshake is not None:
                 self._handshake.take_packet()
                 events.append(_EARLY)
         if self._decoder.bad_frames != self._bad_frames:
-            events += [_BAD_FRAME] * (self._decoder.bad_frames - self._bad_frames)
+            events += [BAD_FRAME] * (self._decoder.bad_frames - self._bad_frames)
             self._bad_frames = self._decoder.bad_frames
         return events
-
-    def _hear(self, frame: bytes, offset: int) -> Heard | Dropped:
-        """A packet. The address that names nobody, 0000, is left out."""
-        payload = frame[offset:]
-        if not payload:
-            return _EMPTY if len(frame) == offset else _BAD_FRAME
-        network = ""
-        if offset == 5:
-            address = frame[1:3].hex().upper()
-        elif frame[1:9] != _UNKNOWN_64:
-            address = frame[1:9].hex().upper()
-            if offset > 11:
-                network = frame[9:11].hex().upper()
-        else:
-            address = frame[9:11].hex().upper()
-        taken = self._route.inward(payload, address, network)
-        if isinstance(taken, Dropped):
-            return taken
-        channel, payload = taken
-        rssi_dbm = -frame[offset - 2] if offset <= 11 else None
-        return Heard(payload, channel, rssi_dbm, None if address == FACTORY_MY else address)
 
     def _control(self, frame: bytes, now: int) -> list[Event]:
         """Any frame that is no packet."""
@@ -164,23 +158,32 @@ class XBeeSession:
         if isinstance(record, frames.TransmitStatus | frames.ExtendedStatus):
             return self._settle(record.frame_id, record.status)
         if isinstance(record, frames.ModemStatus):
-            text = words.modem_text(record.status)
-            if record.status not in words.RESETS:
-                return [Notice(f"module: {text}")]
-            lost = self._lose_outstanding("reset")
-            return [*lost, NotReady(f"the module restarted: {text}"), *self._shake_hands(now)]
+            return self._take_modem_status(record.status, now)
         if isinstance(record, frames.NodeIdentification):
             return [Notice(words.describe(frame))]
+        if isinstance(record, frames.AtResponse | frames.RemoteAtResponse):
+            freed: list[Event] = []
+            if self._rssi is not None and isinstance(record, frames.AtResponse):
+                freed = self._rssi.take(record)
+            return freed + self._network.take(record)
         return []
+
+    def _take_modem_status(self, status: int, now: int) -> list[Event]:
+        text = words.modem_text(status)
+        if status in words.RESETS:
+            lost, why = self._break_off("reset"), f"the module restarted: {text}"
+        elif status == words.LEFT and self._module and self._module.protocol == ZIGBEE:
+            lost, why = self._break_off("not_joined"), f"the module {text}"
+        else:
+            return [Notice(f"module: {text}")]
+        return [*lost, NotReady(why), *self._shake_hands(now)]
 
     def _settle(self, frame_id: int, status: int) -> list[Event]:
         """The module says how a frame ended."""
-        entry = self._outstanding.pop(frame_id, None)
-        if entry is None:
+        token = self._window.settle(frame_id)
+        if token is None:
             self.unknown_statuses += 1
             return [Notice("a transmit status answers no frame that is outstanding; ignored")]
-        token, _, size = entry
-        self._bytes_ahead -= size
         if status == 0:
             return [Delivered(token)]
         return [Refused(token, words.delivery_reason(status))]
@@ -188,40 +191,68 @@ class XBeeSession:
     # --- to the module ------------------------------------------------------------------------
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        module = self._module
-        if module is None:
+        module, outward = self._module, self._outward
+        if module is None or outward is None:
             return NOT_YET
         taken = self._route.outward(packet)
         if isinstance(taken, CannotSend):
             return taken
         destination, payload = taken
-        if len(payload) > module.payload:
-            text = f"{len(payload)} bytes for the radio, the module takes {module.payload}"
+        limit = module.broadcast if destination in _TO_ALL else module.payload
+        if len(payload) > limit:
+            text = f"{len(payload)} bytes for the radio, the module takes {limit}"
             return CannotSend("too_long", text)
-        outstanding = self._outstanding
-        if len(outstanding) >= self._settings.window:
+        if not self._window.admits(len(payload) + outward.overhead):
             return NOT_YET
-        if outstanding and self._bytes_ahead + len(payload) + FRAME_OVERHEAD > UART_ROOM:
-            return NOT_YET
+        frame_id = self._next_id()
+        wire = encode(outward.pack(frame_id, destination, payload), self._escaped)
+        return Transmission(wire, self._window.put(frame_id, len(wire), now))
+
+    def _next_id(self) -> int:
+        """A frame id that no frame is waiting under."""
         frame_id = self._frame_id % 255 + 1
-        while frame_id in outstanding:
+        while frame_id in self._window:
             frame_id = frame_id % 255 + 1
         self._frame_id = frame_id
-        wire = encode(frames.Transmit(frame_id, destination, payload).pack(), self._escaped)
-        self._token += 1
-        outstanding[frame_id] = (self._token, now + self._timeout_ns, len(wire))
-        self._bytes_ahead += len(wire)
-        return Transmission(wire, self._token)
+        return frame_id
+
+    def _ask(self, name: str) -> tuple[int, Write]:
+        return self._put(lambda number: frames.AtCommand(number, name).pack())
+
+    def _put(self, data: Callable[[int], bytes]) -> tuple[int, Write]:
+        """A question on its way: its frame id, and the bytes."""
+        frame_id = self._next_id()
+        return frame_id, Write(encode(data(frame_id), self._escaped))
+
+    # --- the network --------------------------------------------------------------------------
+
+    def discover(self, now: int) -> list[Event]:
+        """Search for the modules of the network: a Node for each that answers, then SearchEnded.
+
+        Nothing, when the session is not ready or a search is on its way.
+        """
+        return [] if self._module is None else self._network.discover(now, self._put)
+
+    def command(self, address: str, name: str, value: bytes, now: int) -> list[Event]:
+        """An AT command for the module at this address (16 or 4 hex digits), applied at once: a
+        RemoteAnswer will come. Without a value it reads. Nothing, when the session is not ready.
+        """
+        if self._module is None:
+            return []
+        return self._network.command(address.upper(), name, value, now, self._put)
 
     # --- time ---------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
         due = self._gap_deadline
-        if self._outstanding:
-            oldest = next(iter(self._outstanding.values()))[1]
-            due = oldest if due is None else min(due, oldest)
-        if self._handshake is not None and self._handshake.deadline is not None:
-            due = self._handshake.deadline if due is None else min(due, self._handshake.deadline)
+        for other in (
+            self._window.deadline,
+            self._network.deadline,
+            None if self._rssi is None else self._rssi.deadline,
+            None if self._handshake is None else self._handshake.deadline,
+        ):
+            if other is not None and (due is None or other < due):
+                due = other
         return due
 
     def expire(self, now: int) -> list[Event]:
@@ -229,13 +260,10 @@ class XBeeSession:
         if self._gap_deadline is not None and now >= self._gap_deadline:
             self._gap_deadline = None
             self._take(self._decoder.flush(), events, now)
-        while self._outstanding:
-            frame_id, (token, deadline, size) = next(iter(self._outstanding.items()))
-            if now < deadline:
-                break
-            del self._outstanding[frame_id]
-            self._bytes_ahead -= size
-            events.append(Refused(token, "no_status"))
+        events += [Refused(token, "no_status") for token in self._window.expire(now)]
+        if self._rssi is not None:
+            events += self._rssi.expire(now)
+        events += self._network.expire(now)
         if self._handshake is not None:
             events += self._after_handshake(self._handshake.expire(now))
         return events

@@ -1,12 +1,11 @@
-"""Settings of an XBee, and the checks that take more than one field."""
+"""Settings of an XBee."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from hilgw.adapters.base import StationSettings
+from hilgw.adapters._uart_settings import FramingSettings
 from hilgw.settings import setting
 
 FIRST_CHANNEL, LAST_CHANNEL = 0x0B, 0x1A  # CH of IEEE 802.15.4 at 2.4 GHz
@@ -49,9 +48,26 @@ Mapping = ModuleChannel | ByDestination | ByHeader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointSettings:
+    """Where inside the modules packets come from and go to, in frames 11 and 91. As they stand:
+    Digi's data endpoints, those of frames 10 and 90."""
+
+    source: int = setting("source endpoint", 0xE8, ge=0, le=0xFF)
+    destination: int = setting("destination endpoint", 0xE8, ge=0, le=0xFF)
+    cluster: int = setting("cluster", 0x0011, ge=0, le=0xFFFF)
+    profile: int = setting("profile", 0xC105, ge=0, le=0xFFFF)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class XBeeSettings:
     """What an XBee needs beside what every station has."""
 
+    firmware: str = setting(
+        "what the module's firmware speaks; digimesh stands for the point-to-multipoint firmware "
+        "of 868 and 900 MHz modules as well",
+        "802.15.4",
+        choices=("802.15.4", "digimesh", "zigbee"),
+    )
     mapping: Mapping = setting("how a Webots channel maps to the radio", ModuleChannel())
     destination: str = setting(
         "who gets the packets: broadcast, a 64-bit address (16 hex digits) or a 16-bit one",
@@ -60,9 +76,23 @@ class XBeeSettings:
         example="0013A20040A1B2C3",
     )
     pan_id: int | None = setting(
-        "network (ID); not set: left as it is", None, ge=0, le=0xFFFF, example=0x3332
+        "network (ID); up to FFFF, DigiMesh 7FFF, Zigbee 64 bits; not set: left as it is",
+        None,
+        ge=0,
+        le=0xFFFF_FFFF_FFFF_FFFF,
+        example=0x3332,
     )
-    api_mode: int = setting("API mode the module works in (AP): 1 or 2", 1, choices=(1, 2))
+    api_mode: int = setting(
+        "API mode the module works in (AP): 1 or 2; 0: transparent mode, set up in command mode, "
+        "a stream that needs `framing`",
+        1,
+        choices=(0, 1, 2),
+    )
+    framing: str | FramingSettings = setting(
+        "api_mode 0 only: where packets begin and end (docs/framing.md)",
+        "cobs-crc16",
+        example="cobs-crc16",
+    )
     my_address: int | None = setting(
         "16-bit source address (MY), 0xFFFF: use the 64-bit one; not set: left as it is",
         None,
@@ -79,6 +109,21 @@ class XBeeSettings:
     status_timeout_s: float = setting(
         "how long to wait for a transmit status", 4.0, gt=0, le=60, unit="s"
     )
+    endpoints: EndpointSettings | None = setting(
+        "digimesh, zigbee: send in frames 11 with these endpoints, and hear only what comes to "
+        "them from such ones; sets AO = 1 where it is 0. Not set: frames 10, or 11 to the data "
+        "endpoint where AO is not 0",
+        None,
+    )
+    rssi_from_db: bool | None = setting(
+        "ask for DB behind each frame 90 or 91, which has no RSSI, and hold the packet until the "
+        "answer; it may be another packet's. Not set: with digimesh and zigbee",
+        None,
+    )
+    mock: dict[str, Any] = setting(
+        "parameters of the module that stands in with backend mock (`hilgw mock xbee --list`)",
+        default_factory=dict,
+    )
 
 
 def normal_address(text: str) -> str:
@@ -86,51 +131,3 @@ def normal_address(text: str) -> str:
     if text == "broadcast":
         return "FFFF"
     return text.upper() if len(text) == 16 else text.upper().zfill(4)
-
-
-def check(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
-    """What is wrong between fields, each with its place and its cure."""
-    problems: list[Problem] = []
-    mapping = settings.mapping
-    if isinstance(mapping, ModuleChannel) and not FIRST_CHANNEL <= common.channel <= LAST_CHANNEL:
-        problems.append(
-            (
-                "channel",
-                f"{common.channel} is no XBee channel: with mapping module_channel it is CH itself",
-                "use 11 to 26 (CH 0B to 1A), or mapping: {by: header}",
-            )
-        )
-    if isinstance(mapping, ByDestination):
-        problems += _check_table(mapping)
-    for address in common.sources:
-        if re.fullmatch(ADDRESS, address) and normal_address(address) == FACTORY_MY:
-            problems.append(
-                (
-                    f"sources.{address}",
-                    "0000 is the 16-bit address of every factory-fresh module",
-                    "give that module a MY of its own, or name its 64-bit address",
-                )
-            )
-    return problems
-
-
-def _check_table(mapping: ByDestination) -> list[Problem]:
-    problems: list[Problem] = []
-    if not mapping.table:
-        problems.append(
-            (
-                "mapping.table",
-                "no destination",
-                'name at least one, such as {12: "0013A20040A1B2C3"}',
-            )
-        )
-    for channel, address in mapping.table.items():
-        path = f"mapping.table.{channel}"
-        if channel < 0:
-            problems.append(
-                (path, f"{channel} is no channel", "use 0 or more; -1 always goes to all")
-            )
-        if not re.fullmatch(rf"broadcast|{ADDRESS}", address):
-            cure = "use 16 hex digits (64-bit), 1 to 4 (16-bit), or broadcast"
-            problems.append((path, f"{address!r} is no XBee address", cure))
-    return problems

@@ -14,8 +14,9 @@ SHOWN = 64  # bytes of payload a description shows at most
 DELIVERY: dict[int, tuple[str, str]] = {
     0x00: ("ok", "delivered"),
     0x01: ("no_ack", "nobody acknowledged it"),
-    0x02: ("cca", "the air was never free (CCA)"),
+    0x02: ("cca", "the air was never free (CCA); at 868 MHz also: the duty cycle is used up"),
     0x03: ("purged", "purged: never fetched from the module"),
+    0x04: ("duty_cycle", "the band's duty cycle is used up, or the transmitter failed"),
     0x15: ("bad_endpoint", "bad destination endpoint"),
     0x21: ("no_network_ack", "no network acknowledgement"),
     0x22: ("not_joined", "the module has not joined a network"),
@@ -63,6 +64,8 @@ MODEM: dict[int, str] = {
     0x45: "network security key changed",
 }
 RESETS = frozenset((0x00, 0x01))
+JOINED = frozenset((0x02, 0x06))
+LEFT = 0x03
 
 AT_STATUS: dict[int, str] = {
     0: "OK",
@@ -74,6 +77,32 @@ AT_STATUS: dict[int, str] = {
     0xC: "encryption error",
     0xD: "sent insecurely",
 }
+
+
+# AI: how far the module is on its way into a network.
+ASSOCIATION: dict[int, str] = {
+    0x00: "joined",
+    0x01: "the scan timed out",
+    0x02: "no network found",
+    0x03: "the network lets nobody in",
+    0x21: "no network found",
+    0x22: "no network with this ID on the channels of SC",
+    0x23: "the network lets nobody in",
+    0x24: "no network that is heard lets anybody in",
+    0x27: "joining failed; do the security settings (EE, KY) match?",
+    0x2A: "the coordinator could not start its network",
+    0x2B: "looking for a coordinator",
+    0x2C: "could not leave the old network",
+    0xAB: "the network's device did not respond",
+    0xAC: "the network key came unsecured",
+    0xAD: "no network key came",
+    0xAF: "the link key is not the right one",
+    0xFF: "scanning",
+}
+
+
+def association_text(status: int) -> str:
+    return ASSOCIATION.get(status, f"status {status:02X}")
 
 
 def delivery_reason(status: int) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from hilgw.adapters._survey import Found
 from hilgw.errors import ConfigError, HilgwError
 from hilgw.medium.packet import Packet
 from hilgw.settings import MockSpec as MockSpec
@@ -151,12 +152,14 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One packet came in from the hardware."""
+    """One packet came in from the hardware. rssi_uncertain: its RSSI was asked for afterwards,
+    so it is of the last hop, and possibly of another packet."""
 
     data: bytes
     channel: int
     rssi_dbm: float | None = None
     address: str | None = None
+    rssi_uncertain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +197,7 @@ class Notice:
     once: bool = True
 
 
-Event = Write | Ready | NotReady | Failed | Heard | Dropped | Delivered | Refused | Notice
+Event = Write | Ready | NotReady | Failed | Heard | Dropped | Delivered | Refused | Notice | Found
 
 # --- answers to send() --------------------------------------------------------------------------
 
@@ -241,6 +244,16 @@ class Limits:
     mapping: tuple[Mapped, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """How `hilgw scan` looks for this hardware: settings with which a handshake only reads, and
+    the rates worth trying, likeliest first. usb: (vid, pid) pairs it can be behind; (): any."""
+
+    settings: Any
+    rates: tuple[int, ...]
+    usb: tuple[tuple[int, int], ...] = ()
+
+
 class Session(Protocol):
     """One adapter's protocol. `channels`: the medium channels it listens to, None = all."""
 
@@ -273,7 +286,11 @@ SettingsClass = type[Any]
 
 
 class Adapter(Protocol):
-    """What `hilgw.adapters.NAME` exports as `ADAPTER`."""
+    """What `hilgw.adapters.NAME` exports as `ADAPTER`.
+
+    Hardware that can be found without being changed has `probes: ClassVar[tuple[Probe, ...]]`
+    too.
+    """
 
     kind: ClassVar[str]
     type: ClassVar[str]  # Webots' Emitter.type this hardware is

@@ -63,6 +63,7 @@ class Hearing:
                 rssi_at_1m_dbm=self._common.rssi_at_1m_dbm,
                 address=event.address,
                 sent_ns=now,
+                rssi_uncertain=event.rssi_uncertain,
             )
         )
 

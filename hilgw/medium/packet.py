@@ -16,7 +16,7 @@ class Packet:
     source: the station that sent it, "robot.device" or the adapter's name. owner: the robot it
     counts as sent by, None when it belongs to nobody here. air: the air it came from, None for a
     simulated emitter. address: source address as the hardware gave it. rssi_at_1m_dbm: what the
-    hardware that measured rssi_dbm shows at 1 m.
+    hardware that measured rssi_dbm shows at 1 m. rssi_uncertain: rssi_dbm may be another frame's.
     """
 
     data: bytes
@@ -31,6 +31,7 @@ class Packet:
     address: str | None = None
     sent_ns: int = 0
     rssi_at_1m_dbm: float = -40.0
+    rssi_uncertain: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

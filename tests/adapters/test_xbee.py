@@ -325,8 +325,8 @@ def test_ten_thousand_frames_leave_nothing_behind() -> None:
         )
         if index % 10 == 0:
             bench.session.receive(rng.randbytes(5) + bytes(600), bench.now)
-    assert bench.session._outstanding == {}
-    assert bench.session._bytes_ahead == 0
+    assert bench.session._window.deadline is None
+    assert bench.session._window._bytes == 0
     assert bench.session._decoder.pending == 0
 
 

@@ -297,8 +297,8 @@ WRONG = [  # replace this, by this: path, what is said
     ),
     (
         "api_mode: 1",
-        "api_mode: 0",
-        "adapters.xbee0.api_mode: 0 is not one of the choices; allowed: 1, 2",
+        "api_mode: 3",
+        "adapters.xbee0.api_mode: 3 is not one of the choices; allowed: 0, 1, 2",
     ),
     (
         "rssi_at_1m_dbm: -40",
