@@ -8,7 +8,7 @@ from hilgw.adapters import _ir_toy_settings
 from hilgw.adapters._ir_toy_packets import LONGEST_RAW
 from hilgw.adapters._ir_toy_session import IrToySession
 from hilgw.adapters._ir_toy_settings import IrToySettings
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 
 LIMITS = Limits(
     payload=2 * LONGEST_RAW,
@@ -76,6 +76,7 @@ class IrToyAdapter:
     summary: ClassVar[str] = "USB IR Toy: remote control codes NEC, RC5, RC6, SIRC, and raw timings"
     Settings: ClassVar[_SettingsClass] = IrToySettings
     limits: ClassVar[Limits] = LIMITS
+    probes: ClassVar[tuple[Probe, ...]] = (Probe(IrToySettings(), (115200,), ((0x04D8, 0xFD08),)),)
 
     def check(self, settings: IrToySettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, what to do."""

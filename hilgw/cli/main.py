@@ -19,6 +19,7 @@ COMMANDS = {
     "bridge": "a serial port on TCP, for any program",
     "doctor": "find what stands between you and a serial port, with the cure",
     "ports": "list the serial ports of this machine",
+    "scan": "find known modules on serial ports, and an XBee's network",
     "adapters": "list the kinds of hardware, their limits and how Webots' fields map",
     "mock": "run firmware mocks on virtual ports, for any program",
     "send": "send one packet through a running gateway",

@@ -1,0 +1,44 @@
+"""`hilgw scan` on the mocks: what it is, at which rate, who else is in its network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.e2e.running import Gateway, run
+
+
+def test_an_xbee_and_its_network_are_found_and_nothing_is_changed(tmp_path: Path) -> None:
+    mock = ["mock", "xbee", "--link", "./a", "--link", "./b", "--set", "NT=5"]
+    with Gateway(tmp_path, [*mock, "--set", "1.ni=kitchen"]):
+        for _ in range(2):  # the second scan finds the module as the first one left it
+            done = run("scan", "./a", "--json", cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+            (found,) = json.loads(done.stdout)
+            assert (found["kind"], found["baudRate"], found["problem"]) == ("xbee", 9600, "")
+            assert found["identity"].startswith("XBee 3 802.15.4 0013A200")
+            assert [node["name"] for node in found["nodes"]] == ["kitchen"]
+
+
+def test_a_module_at_another_rate_and_in_another_mode(tmp_path: Path) -> None:
+    mock = ["mock", "xbee", "--link", "./a", "--set", "baudRate=115200", "--set", "AP=2"]
+    with Gateway(tmp_path, mock):
+        done = run("scan", "./a", "--rate", "115200", "--no-network", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "./a: xbee at 115200" in done.stdout
+    assert "./a: xbee at 115200?" in done.stderr  # progress
+
+
+def test_nothing_there_is_5_and_no_port_is_4(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["mock", "uart_node", "--link", "./u"]):
+        done = run("scan", "./u", "--rate", "9600", cwd=tmp_path)
+    assert done.returncode == 5, done.stdout + done.stderr
+    done = run("scan", "./nothing", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "./nothing" in done.stderr
+
+
+def test_an_unknown_kind_is_a_usage_error(tmp_path: Path) -> None:
+    done = run("scan", "./a", "--kind", "xbe", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "xbee" in done.stderr
