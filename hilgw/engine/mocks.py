@@ -126,6 +126,10 @@ class MockHost:
     def mocks(self) -> list[Mock]:
         return [seat.mock for seat in self._seats]
 
+    def device_of(self, mock: Mock) -> DeviceSide | None:
+        """Where its client is; None: it has none."""
+        return self._seat(mock).device
+
     def add(self, mock: Mock, device: DeviceSide | None = None) -> None:
         """Power `mock` up behind `device`; without one it has no client and acts by itself."""
         seat = _Seat(mock, device)
