@@ -45,9 +45,11 @@ class Motors:
     def __init__(self, *, original_peer: bool) -> None:
         self._original_peer = original_peer
         self._motors: dict[int, _Motor] = {}
+        self._slews: list[Slew] = []
 
     def clear(self) -> None:
         self._motors.clear()
+        self._slews.clear()
 
     def add(self, device: Device, number: int) -> None:
         """number: the type byte the robot registered the motor with; it gets it back."""
@@ -56,6 +58,7 @@ class Motors:
         slew = None
         if device.limits.rate is not None:
             slew = Slew(device.limits.rate, 0.0, brakes=not linear)
+            self._slews.append(slew)
         assert device.value is not None
         shown = list(KINDS[device.kind].quantity).index(device.value.name)
         self._motors[device.index] = _Motor(device, number, start, shown, slew)
@@ -125,7 +128,9 @@ class Motors:
         return [motor.last for motor in self._motors.values() if motor.last is not None]
 
     def next_deadline(self) -> int | None:
-        dues = (motor.slew.next_deadline() for motor in self._motors.values() if motor.slew)
+        if not self._slews:
+            return None
+        dues = (slew.next_deadline() for slew in self._slews)
         return min((due for due in dues if due is not None), default=None)
 
     def expire(self, now: int) -> list[Sent]:

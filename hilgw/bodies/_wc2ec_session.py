@@ -55,8 +55,7 @@ class Wc2ecBodySession:
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
         self._roster = Roster(on_line=framing is not None)
-        self._armed = False
-        self._all_registered = False
+        self._armed = self._all_registered = False
         self._wrote_ns = 0
 
     # --- the connection -----------------------------------------------------------------------
@@ -97,8 +96,8 @@ class Wc2ecBodySession:
         return events
 
     def next_deadline(self) -> int | None:
-        if not self._link.is_open:
-            return None
+        if not (self._link.is_open and self._link.framed):
+            return self._motors.next_deadline() if self._link.is_open else None
         dues = (self._motors.next_deadline(), self._link.next_deadline(), self._keepalive_due())
         return min((due for due in dues if due is not None), default=None)
 
@@ -113,8 +112,8 @@ class Wc2ecBodySession:
         return events
 
     def describe(self, data: bytes, *, received: bool) -> str:
-        side = wc2ec.Side.WEBOTS if received else wc2ec.Side.EXTERNAL
-        return wc2ec.describe(data, side, self._link.layouts)
+        sent_by = wc2ec.Side.WEBOTS if received else wc2ec.Side.EXTERNAL
+        return wc2ec.describe(data, sent_by, self._link.layouts)
 
     # --- from the loop ------------------------------------------------------------------------
 

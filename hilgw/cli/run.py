@@ -76,7 +76,13 @@ def run(args: argparse.Namespace) -> int:
         Path(ready_file).unlink(missing_ok=True)
     for warning in loaded.warnings:
         sys.stderr.write(f"{warning}\n")
-    return asyncio.run(_run(args, loaded.config, out))
+    new_loop = None
+    if sys.platform == "linux":
+        from hilgw.engine.direct_loop import DirectLoop
+
+        new_loop = DirectLoop
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_run(args, loaded.config, out))
 
 
 async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:

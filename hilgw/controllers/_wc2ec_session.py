@@ -12,13 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hilgw.controllers._wc2ec_sampling import Sampling
-from hilgw.devices.kinds import (
-    Device,
-    Devices,
-    Refusal,
-    check_command,
-    check_settings,
-)
+from hilgw.devices.kinds import Device, Devices, Refusal, check_command, check_settings
 from hilgw.devices.loop import (
     Connected,
     Disconnected,
@@ -50,7 +44,6 @@ from hilgw.protocols.wc2ec import (
     RegisterSensor,
     Rejected,
     SendPacket,
-    SensorData,
     SetEmitter,
     SetMotor,
     SetPeriod,
@@ -120,8 +113,10 @@ class Wc2ecControllerSession:
 
     def next_deadline(self) -> int | None:
         """When `expire` wants to be called, or None."""
-        dues = (self._link.next_deadline(), self._register_ns)
-        return min((due for due in dues if due is not None), default=None)
+        silence, register = self._link.next_deadline(), self._register_ns
+        if silence is None or register is None:
+            return register if silence is None else silence
+        return min(silence, register)
 
     def expire(self, now: int) -> list[Event]:
         """The deadline has come (calls before it are harmless)."""
@@ -169,16 +164,17 @@ class Wc2ecControllerSession:
         at its period, is left out; a value that is not finite is refused."""
         events: list[Event] = []
         data = []
+        numbers, is_open, is_due = self._numbers, self._link.is_open, self._sampling.is_due
         for index, value in values:
-            number = self._numbers.get(index)
+            number = numbers.get(index)
             if number is None:
                 text = f"no device {index} in this loop"
                 events.append(self._count(Refused(index, "unknown_device", text)))
             elif not math.isfinite(value):
                 text = f"device {index} shows {value}"
                 events.append(self._count(Refused(index, "not_finite", text)))
-            elif self._link.is_open and self._sampling.is_due(index, now):
-                data.append(self._link.wrap(SensorData(number, index, value)))
+            elif is_open and is_due(index, now):
+                data.append(self._link.wrap_value(number, index, value))
         if data:
             self.counts["values"] += len(data)
             events.append(Write(b"".join(data)))

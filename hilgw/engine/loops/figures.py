@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hilgw.devices.loop import MotorCommand, MotorSettings, default_actuation
@@ -36,11 +36,12 @@ class Figures:
     def add(self, device: Device) -> None:
         self._names[device.index] = device.name
 
-    def saw(self, values: Iterable[tuple[int, float]], now: int) -> None:
+    def saw(self, values: Sequence[tuple[int, float]], now: int) -> None:
         """Values came from the body."""
+        sensors, names = self.sensors, self._names
         for index, value in values:
-            self.counts["values_in"] += 1
-            self.sensors[self.name_of(index)] = value
+            sensors[names.get(index) or str(index)] = value
+        self.counts["values_in"] += len(values)
         self._values_ns = now
 
     def commanded(self, order: MotorCommand | MotorSettings, now: int) -> None:

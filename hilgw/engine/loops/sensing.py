@@ -134,21 +134,22 @@ class Sensing:
     def _show(self, values: list[tuple[int, float]], now: int) -> None:
         if self._settle is not None:
             self._settled(now)
-        figures, controller = self._parts.figures, self._parts.controller
-        figures.saw(values, now)
+        controller = self._parts.controller
         if controller is None or controller.transport is None:
-            return
-        if controller.congested(now):
+            pass
+        elif controller.congested(now):
             before = len(self._held)
             self._held.update(values)
-            figures.counts["values_superseded"] += before + len(values) - len(self._held)
-            return
-        try:
-            events = controller.session.report(values, now)
-        except Exception as error:  # noqa: BLE001 - as in Side.call, without its allocation
-            controller.fault(error)
+            superseded = before + len(values) - len(self._held)
+            self._parts.figures.counts["values_superseded"] += superseded
         else:
-            controller.run(events, now)
+            try:
+                events = controller.session.report(values, now)
+            except Exception as error:  # noqa: BLE001 - as in Side.call, without its allocation
+                controller.fault(error)
+            else:
+                controller.run(events, now)
+        self._parts.figures.saw(values, now)  # counting can wait, the controller cannot
 
     def show_held(self, now: int) -> None:
         """The controller can read again."""

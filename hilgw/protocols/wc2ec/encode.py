@@ -41,6 +41,11 @@ def encode(message: Sent) -> bytes:
         raise FrameError(f"{message!r:.120} does not fit the wire: {error}") from None
 
 
+def encode_value(number: int, index: int, value: float) -> bytes:
+    """SensorData of a finite value, without the message: of many values a step, each counts."""
+    return _VALUE.pack(Command.SENSOR_DATA, number, index, value)
+
+
 def _encode(message: Sent) -> bytes:
     head = (message.type, message.index)
     match message:

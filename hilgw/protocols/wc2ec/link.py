@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hilgw.framing.base import Framing
 from hilgw.protocols.wc2ec.decode import Decoder
-from hilgw.protocols.wc2ec.encode import encode
+from hilgw.protocols.wc2ec.encode import encode, encode_value
 from hilgw.protocols.wc2ec.layout import Layouts
 from hilgw.protocols.wc2ec.messages import Message, Rejected, Sent, Side
 
@@ -89,6 +89,11 @@ class Link:
         if not self.framed or not self.alive:
             return None
         return self._heard_ns + self._silence_ns
+
+    def wrap_value(self, number: int, index: int, value: float) -> bytes:
+        """SensorData of a finite value, as `wrap` makes it."""
+        data = encode_value(number, index, value)
+        return data if self._framing is None else self._framing.encode(data)
 
     def wrap(self, message: Sent) -> bytes:
         """The message for the wire; on a line each is a frame of its own. Raises FrameError."""
