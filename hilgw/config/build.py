@@ -43,12 +43,19 @@ NS_PER_MS = 1_000_000
 Open = Callable[[], Awaitable[Transport]]
 
 
-def build(config: GatewayConfig, loop: asyncio.AbstractEventLoop, observer: Observer) -> Gateway:
+def build(
+    config: GatewayConfig,
+    loop: asyncio.AbstractEventLoop,
+    observer: Observer,
+    timer: Timer | None = None,
+) -> Gateway:
     """Everything a configuration describes, ready to run. Call it in a running loop.
 
-    Raises HilgwError when a mock or a virtual port cannot be made.
+    timer: whose time it runs on, by default the loop's own. Raises HilgwError when a mock or a
+    virtual port cannot be made.
     """
-    timer = Timer(loop)
+    if timer is None:
+        timer = Timer(loop)
     ledger = Ledger()
     medium = Medium(
         ledger,

@@ -76,9 +76,14 @@ class EmitterPort:
     def _depart(self, now: int) -> None:
         """Hands over what has left. It was sent when the line was done with it, or at the end of
         that step; a timer that is late changes neither that nor who is where at that instant."""
-        fields, steps = self.emitter.fields, self._steps
+        emitter, fields, steps = self.emitter, self.emitter.fields, self._steps
         looks_at = steps.last(now)
-        while (leaving := self.emitter.depart(looks_at)) is not None:
+        # Asked first: what has left since the last step end waits for the next.
+        while (
+            (due := emitter.next_departure()) is not None
+            and due <= looks_at
+            and (leaving := emitter.depart(looks_at)) is not None
+        ):
             self._count.depart()
             self.latency.add(now - leaving.offered_ns)
             self._transmit(
@@ -93,7 +98,6 @@ class EmitterPort:
                     sent_ns=steps.end(leaving.departed_ns),
                 )
             )
-        due = self.emitter.next_departure()
         if due is not None:
             due = steps.end(due)
         if due != self._due:

@@ -1,0 +1,163 @@
+"""Motion capture over a real socket: poses taken, nonsense counted, nothing raised."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import socket
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hilgw.engine.mocap import SAID_LIMIT, Mocap
+from hilgw.engine.observer import Observer
+from hilgw.engine.places import Places
+from hilgw.engine.steps import Steps
+from hilgw.errors import PortError
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.medium import Medium
+from hilgw.medium.mocap import encode
+from hilgw.medium.motions import Circle
+from hilgw.medium.pose import Pose
+from tests.engine.fakes import FakeScheduler
+
+
+class Notes(Observer):
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        self.refusals: list[str] = []
+
+    def notice(self, source: str, text: str) -> None:
+        self.notices.append(text)
+
+    def refused(self, station: str, reason: str, text: str) -> None:
+        self.refusals.append(reason)
+
+
+class Bench:
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        scheduler = FakeScheduler()
+        medium = Medium(Ledger())
+        self.notes = Notes()
+        self.places = Places(medium, scheduler, 2, Steps(0))
+        self.places.add("rover", None)
+        self.places.add("driver", Circle(center=(0, 0, 0), radius=1))
+        self.mocap = Mocap((host, 0), self.places, self.notes)
+
+    def count(self, *words: str) -> tuple[int, ...]:
+        return tuple(self.mocap.report()[word] for word in words)
+
+
+Scenario = Callable[[Bench, Callable[[bytes], None]], Awaitable[None]]
+
+
+def run(scenario: Scenario, host: str = "127.0.0.1") -> None:
+    async def main() -> None:
+        bench = Bench(host)
+        await bench.mocap.start()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as sender:
+                sender.connect(bench.mocap.address)
+                async with asyncio.timeout(10):
+                    await scenario(bench, lambda data: void(sender.send(data)))
+        finally:
+            bench.mocap.close()
+
+    asyncio.run(main())
+
+
+def void(value: object) -> None:
+    return None
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_body_is_where_the_datagram_says(host: str) -> None:
+    async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
+        send(
+            encode({"rover": (1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 0.0), "driver": (4, 5, 6, 0, 0, 0, 1)})
+        )
+        await until(lambda: bench.count("poses") == (2,))
+        rover = bench.places.pose_of("rover")
+        assert rover == Pose.from_quaternion((1, 2, 3), (0, 0, 1, 0))
+        assert bench.places.pose_of("driver") == Pose((4.0, 5.0, 6.0))
+        assert bench.notes.notices[1:] == ["driver is placed from here on, its motion ends"]
+        send(encode({"rover": None}))
+        await until(lambda: bench.count("poses") == (3,))
+        assert bench.places.pose_of("rover") is None
+
+    run(scenario, host)
+
+
+def refused(bench: Bench, count: int) -> bool:
+    return bench.count("malformed") == (count,)
+
+
+def test_what_is_no_datagram_is_counted_and_changes_nothing() -> None:
+    bad = [
+        b"",
+        b"hello",
+        b"\xff\xfe\x00",
+        b"[1, 2, 3]",
+        b'{"rover": [1, 2, 3]}',
+        b'{"rover": [1, 2, 3, 0, 0, 0, 0]}',
+        b'{"rover": [NaN, 2, 3, 0, 0, 0, 1]}',
+        b'{"rover": [1e12, 2, 3, 0, 0, 0, 1]}',
+        b'{"rover": [true, 2, 3, 0, 0, 0, 1]}',
+        b'{"rover": [9, 9, 9, 0, 0, 0, 1], "driver": 7}',
+        b'{"rover": ' + b"[" * 60_000,
+    ]
+
+    async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
+        for number, datagram in enumerate(bad, 1):
+            send(datagram)
+            await until(functools.partial(refused, bench, number))
+        assert bench.places.pose_of("rover") is None
+        assert bench.notes.refusals == ["malformed"] * len(bad)
+        send(encode({"rover": (1, 1, 1, 0, 0, 0, 1)}))
+        await until(lambda: bench.count("datagrams", "poses") == (len(bad) + 1, 1))
+
+    run(scenario)
+
+
+def test_strangers_are_passed_over_and_said_once() -> None:
+    async def scenario(bench: Bench, send: Callable[[bytes], None]) -> None:
+        for _ in range(3):
+            send(encode({"hat": (0, 0, 0, 0, 0, 0, 1), "rover": (1, 0, 0, 0, 0, 0, 1)}))
+        await until(lambda: bench.count("unknown", "poses") == (3, 3))
+        assert bench.notes.notices[1:] == ["no body 'hat' here, passed over"]
+        send(encode({f"stranger{n}": (0, 0, 0, 0, 0, 0, 1) for n in range(500)}))
+        await until(lambda: bench.count("unknown") == (503,))
+        assert len(bench.notes.notices) == 1 + SAID_LIMIT
+
+    run(scenario)
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=200))
+def test_no_datagram_raises(data: bytes) -> None:
+    bench = Bench()
+    bench.mocap.datagram_received(data, ("127.0.0.1", 1))
+    assert bench.count("datagrams", "malformed") in ((1, 1), (1, 0))
+
+
+def test_an_address_that_is_taken_is_a_port_error() -> None:
+    async def main() -> None:
+        first = Bench()
+        await first.mocap.start()
+        second = Mocap(first.mocap.address, first.places, first.notes)
+        try:
+            with pytest.raises(PortError, match=r"mocap 127\.0\.0\.1:\d+: cannot listen"):
+                await second.start()
+        finally:
+            first.mocap.close()
+            second.close()
+
+    asyncio.run(main())
