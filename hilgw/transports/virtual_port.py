@@ -78,8 +78,13 @@ class VirtualPort:
         self._to_client.set_line(baud_rate, bits_per_byte)
         self._set_client_pace()
 
+    @property
+    def pending(self) -> int:
+        """The device's bytes that the client has not been given yet."""
+        return len(self._to_client) + len(self._blocked)
+
     def write(self, data: bytes) -> None:
-        room = self._limit - len(self._to_client) - len(self._blocked) if self.plugged else 0
+        room = self._limit - self.pending if self.plugged else 0
         room = max(0, room)
         self.overrun += max(0, len(data) - room)
         self._to_client.put(data[:room])

@@ -1,0 +1,88 @@
+"""The short form of tools/soak; and that what it counts can be wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.e2e.running import ROOT, environment
+
+BENCH = ROOT / "tools" / "bench"
+
+
+def test_full_lines_lose_nothing(tmp_path: Path) -> None:
+    options = ("--seconds", "3", "--ports", "4", "--report", "soak.json")
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "soak.py"), *options],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "soak.json").read_text())
+    assert report["overrun_bytes"] == 0
+    for direction in ("to_devices", "to_gateway"):
+        counts = report[direction]
+        assert counts["full"] > 0.95
+        # 94 B a frame on average, in 3 s of 11,520 B/s on 4 lines.
+        assert counts["received"] == counts["sent"] > 1300
+        wrong = ("lost", "doubled", "reordered", "altered", "bad_frames")
+        assert {key: counts[key] for key in wrong} == dict.fromkeys(wrong, 0)
+    assert report["gateway_cpu_percent"] < 60
+
+
+@pytest.fixture(scope="module")
+def numbered() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("numbered", BENCH / "numbered.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["numbered"] = module  # its dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("order", "lost", "doubled", "reordered"),
+    [
+        ([0, 1, 2, 3], 0, 0, 0),
+        ([0, 1, 3], 1, 0, 0),
+        ([0, 1, 2], 1, 0, 0),
+        ([1, 2, 3], 1, 0, 0),
+        ([], 4, 0, 0),
+        ([0, 1, 1, 2, 3], 0, 1, 0),
+        ([0, 2, 1, 3], 0, 0, 1),
+        ([0, 2, 1, 1, 3], 0, 1, 1),
+        ([3, 2, 1, 0], 0, 0, 3),
+    ],
+)
+def test_the_checker_finds_what_is_wrong(
+    order: list[int], lost: int, doubled: int, reordered: int, numbered: ModuleType
+) -> None:
+    checker = numbered.Checker(7)
+    for number in order:
+        checker.check(numbered.payload(number, 7))
+    checker.finish(4)
+    found = checker.as_dict()
+    assert (found["lost"], found["doubled"], found["reordered"]) == (lost, doubled, reordered)
+    assert found["altered"] == 0
+
+
+def test_the_checker_finds_altered_and_misdirected_packets(numbered: ModuleType) -> None:
+    checker = numbered.Checker(7)
+    packet = numbered.payload(0, 7)
+    checker.check(packet[:-1] + bytes([packet[-1] ^ 1]))
+    checker.check(packet + b"more")
+    checker.check(numbered.payload(0, 8))
+    checker.check(b"")
+    assert checker.as_dict()["altered"] == 4
+    assert checker.received == 0
