@@ -6,7 +6,6 @@ from hilgw.adapters._rylr_settings import Modulation
 from hilgw.adapters.rylr998 import ADAPTER
 from hilgw.testing import AdapterConformance, Vector
 
-
 FAST = Modulation(spreading_factor=7, bandwidth_khz=500)
 
 
