@@ -1,0 +1,74 @@
+"""The pytest plugin: fixtures for tests of firmware and of robots, without hardware.
+
+virtual_port    a serial port whose other end is the test
+firmware_mock   a module behind such a port: firmware_mock("xbee", channel=12).port
+air             the space that radio mocks share
+gateway         a running gateway: gateway("my.yaml").wait_for(b"pong")
+
+What a test asked for is taken down behind it. When a test fails, the last frames of each port are
+in its report. docs/testing.md has the rest; nothing is imported until a fixture is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from hilgw.testing.bench import Bench
+    from hilgw.testing.gateways import Gateways
+    from hilgw.testing.mocks import AirOfTest, FirmwareMocks
+    from hilgw.testing.ports import VirtualPorts
+
+_BENCH = pytest.StashKey["Bench"]()
+
+
+@pytest.fixture
+def hilgw_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """What the other fixtures share: one loop in a thread of its own."""
+    from hilgw.testing.bench import Bench
+
+    bench = Bench()
+    request.node.stash[_BENCH] = bench
+    try:
+        yield bench
+    finally:
+        bench.close()
+
+
+@pytest.fixture
+def virtual_port(hilgw_bench: Bench) -> VirtualPorts:
+    """Makes serial ports for the program under test: `port = virtual_port(baudRate=9600)`, then
+    `port.path`, `port.read(4)`, `port.write(b"..")`; `virtual_port.pair()` makes two, joined."""
+    return hilgw_bench.virtual_ports
+
+
+@pytest.fixture
+def firmware_mock(hilgw_bench: Bench) -> FirmwareMocks:
+    """Makes modules behind ports: `firmware_mock("xbee", channel=12).port`."""
+    return hilgw_bench.firmware_mocks
+
+
+@pytest.fixture
+def air(hilgw_bench: Bench) -> AirOfTest:
+    """The space radio mocks share unless told otherwise; `air(seed=3, loss=0.1)` is another."""
+    return hilgw_bench.air
+
+
+@pytest.fixture
+def gateway(hilgw_bench: Bench) -> Gateways:
+    """Runs gateways: `gateway("my.yaml")`, ready when it returns."""
+    return hilgw_bench.gateways
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed and report.when != "teardown" and _BENCH in item.stash:
+        for title, text in item.stash[_BENCH].transcript():
+            report.sections.append((title, text))
+    return report

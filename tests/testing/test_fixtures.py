@@ -1,0 +1,317 @@
+"""The fixtures, as a user's tests have them."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import serial
+
+from hilgw.errors import ConfigError, HilgwError, PeerError, UsageError
+from hilgw.testing.gateways import Gateways
+from hilgw.testing.mocks import AirOfTest, FirmwareMocks
+from hilgw.testing.ports import VirtualPorts
+from tests.e2e.running import wait_until
+
+ROOT = Path(__file__).parents[2]
+XBEE = ROOT / "configs" / "xbee.yaml"
+ASK_AP = bytes.fromhex("7E 00 04 08 01 41 50 65")
+AP_IS_1 = bytes.fromhex("7E 00 06 88 01 41 50 00 01 E4")
+POWER_UP = bytes.fromhex("7E 00 02 8A 00 75")
+
+UART = """\
+version: 1
+backend: real
+robots:
+  rover:
+    devices:
+      tx: {node: Emitter, type: serial, channel: 5, baudRate: 115200, byteSize: 10}
+      rx: {node: Receiver, type: serial, channel: 5}
+adapters:
+  uart0: {kind: uart, port: /dev/ttyUSB7, baudRate: 115200, channel: 5}
+"""
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., serial.Serial]]:
+    """opened(path, rate): a port as the program under test has it."""
+    ports: list[serial.Serial] = []
+
+    def open_port(path: str, rate: int = 115200) -> serial.Serial:
+        ports.append(serial.Serial(path, rate, timeout=5))
+        return ports[-1]
+
+    yield open_port
+    for port in ports:
+        port.close()
+
+
+Opened = Callable[..., serial.Serial]
+
+# --- virtual_port ---------------------------------------------------------------------------------
+
+
+def test_the_test_is_the_device(virtual_port: VirtualPorts, opened: Opened) -> None:
+    port = virtual_port(baudRate=9600)
+    program = opened(port.path, 9600)
+    program.write(bytes(range(256)))
+    assert port.read(256) == bytes(range(256))
+    assert port.host_baud == 9600
+    port.write(b"\x00answer\xff")
+    assert program.read(8) == b"\x00answer\xff"
+    program.write(b"AT\rATI\r")
+    assert port.read_until(b"\r") == b"AT\r"
+    assert port.read_until(b"\r") == b"ATI\r"
+    assert port.read_all() == b""
+
+
+def test_what_does_not_come_is_said_with_what_came(
+    virtual_port: VirtualPorts, opened: Opened
+) -> None:
+    port = virtual_port()
+    opened(port.path).write(b"AT")
+    assert port.read(1) == b"A"
+    with pytest.raises(PeerError, match=r"b'\\r' did not come within 0.2 s; came b'T'"):
+        port.read_until(b"\r", timeout_s=0.2)
+
+
+def test_a_cable_can_be_pulled_and_put_back(
+    virtual_port: VirtualPorts, opened: Opened, tmp_path: Path
+) -> None:
+    port = virtual_port(link=str(tmp_path / "gps"))
+    assert port.path == str(tmp_path / "gps")
+    program = opened(port.path)
+    port.unplug()
+    assert not Path(port.path).exists()
+    with pytest.raises(serial.SerialException):
+        while True:
+            program.read(1)
+    port.plug()
+    opened(port.path).write(b"again")
+    assert port.read(5) == b"again"
+
+
+def test_a_stalled_port_takes_nothing(virtual_port: VirtualPorts, opened: Opened) -> None:
+    port = virtual_port()
+    program = opened(port.path)
+    port.stall()
+    program.write(b"later")
+    with pytest.raises(PeerError, match="came b''"):
+        port.read(1, timeout_s=0.2)
+    port.unstall()
+    assert port.read(5) == b"later"
+
+
+def test_noise_and_loss_are_repeatable(virtual_port: VirtualPorts, opened: Opened) -> None:
+    def spoilt(seed: int) -> bytes:
+        port = virtual_port(seed=seed, loss=0.3, noise=0.5)
+        program = opened(port.path)
+        for value in range(40):
+            port.write(bytes((value,)) * 10)
+        port.spoil()
+        port.write(b"end")
+        return bytes(program.read_until(b"end"))
+
+    first = spoilt(7)
+    assert first == spoilt(7)
+    assert first != spoilt(8)
+    assert len(first) < 40 * 10 * 0.9 + 200
+
+
+def test_a_pair_is_a_cable(virtual_port: VirtualPorts, opened: Opened) -> None:
+    left, right = virtual_port.pair()
+    one, two = opened(left.path), opened(right.path)
+    one.write(bytes(range(256)))
+    assert two.read(256) == bytes(range(256))
+    two.write(b"back")
+    assert one.read(4) == b"back"
+
+
+# --- firmware_mock and air ------------------------------------------------------------------------
+
+
+def test_a_module_answers_as_the_real_one(firmware_mock: FirmwareMocks, opened: Opened) -> None:
+    module = firmware_mock("xbee", channel=12, baudRate=115200)
+    program = opened(module.port)
+    program.write(ASK_AP)
+    assert program.read(len(AP_IS_1)) == AP_IS_1
+    assert "XBee 3" in module.describe()
+    module.reset()
+    assert program.read(len(POWER_UP)) == POWER_UP
+
+
+def test_a_module_without_its_cable_boots_when_it_is_back(
+    firmware_mock: FirmwareMocks, opened: Opened
+) -> None:
+    module = firmware_mock("uart_node", banner="hello\\n", boot_ms=1)
+    module.unplug()
+    assert not Path(module.port).exists()
+    module.plug()
+    assert Path(module.port).exists()
+    assert module.wait_for(lambda node: node.boots) == 1
+    module.set("mode", "silent")
+    with pytest.raises(ValueError, match="one of echo"):
+        module.set("mode", "loud")
+    with pytest.raises(PeerError, match="not within"):
+        module.wait_for(lambda node: node.boots > 1, timeout_s=0.05)
+
+
+def test_modules_hear_each_other(
+    firmware_mock: FirmwareMocks, air: AirOfTest, opened: Opened
+) -> None:
+    near = firmware_mock("xbee", channel=12, baudRate=115200)
+    far = firmware_mock("xbee", channel=12, baudRate=115200, replies={"ping": "pong"})
+    assert air.mocks == [near.mock, far.mock]
+    assert far.air.seed == air.seed == 0
+    program = opened(near.port)
+    body = bytes.fromhex("01 01 FF FF 00") + b"ping 1"
+    program.write(b"\x7e\x00" + bytes((len(body),)) + body + bytes((255 - sum(body) % 256,)))
+    assert b"pong 1" in program.read_until(b"pong 1")
+
+
+def test_other_airs_are_silent(firmware_mock: FirmwareMocks, air: AirOfTest) -> None:
+    lossy = air(seed=3, loss=0.5)
+    assert lossy.seed == 3
+    one = firmware_mock("xbee", air=lossy)
+    assert one.air is lossy
+    assert lossy.mocks == [one.mock]
+    assert air.mocks == []
+    assert firmware_mock("xbee", seed=9).air.seed == 9
+
+
+def test_what_no_mock_knows_is_said(firmware_mock: FirmwareMocks) -> None:
+    with pytest.raises(ConfigError, match="unknown firmware mock 'xbe'"):
+        firmware_mock("xbe")
+    with pytest.raises(ConfigError, match="channel: 99 is not allowed"):
+        firmware_mock("xbee", channel=99)
+    with pytest.raises(UsageError, match="connect"):
+        firmware_mock("xbee", connect="127.0.0.1:1")
+
+
+def test_a_mock_on_the_network(firmware_mock: FirmwareMocks) -> None:
+    robot = firmware_mock("wc2ec-robot")
+    host, _, port = robot.port.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=5) as client:
+        assert client.getpeername()[1] == int(port)
+    controller = firmware_mock("wc2ec-controller", connect=robot.port)
+    assert controller.name == "wc2ec_controller1"
+
+
+# --- gateway --------------------------------------------------------------------------------------
+
+
+def test_a_shipped_configuration_runs(gateway: Gateways) -> None:
+    running = gateway(XBEE, seed=5)
+    assert running.config.medium.seed == running.config.airs["lab"].seed == 5
+    first = running.wait_for(b"pong 1", listener="rover.rx")
+    assert (first.source, first.channel) == ("xbee0", 12)
+    assert first.rssi_dbm < 0
+    assert running.send("rover.tx", b"ping by hand") is None
+    running.wait_for(re.compile(b"^pong by hand"), source="xbee0", channel=12)
+    report = running.report()
+    assert report["ledger"] == {"adds_up": True, "violations": []}
+    last = running.stop()
+    assert last["ports"]["xbee0"]["state"] == "closed"
+    assert running.report() == last
+
+
+def test_each_packet_is_found_once(gateway: Gateways) -> None:
+    running = gateway(UART)
+    for _ in range(2):
+        running.send("rover.tx", b"same")
+    running.wait_for(b"same", source="rover.tx")
+    running.wait_for(b"same", source="rover.tx")
+    with pytest.raises(PeerError, match=r"not within 0.2 s: packet b'same', source rover.tx"):
+        running.wait_for(b"same", source="rover.tx", timeout_s=0.2)
+    assert running.wait_for(lambda: running.report()["stations"]["uart0"]["delivered"] == 2)
+
+
+def test_a_configuration_as_data(gateway: Gateways) -> None:
+    place = [0, 0, 0]
+    device = {"type": "serial", "channel": 5, "baudRate": 115200, "byteSize": 10}
+    config: dict[str, Any] = {
+        "robots": {
+            "rover": {
+                "position": place,
+                "devices": {
+                    "tx": {"node": "Emitter", **device},
+                    "rx": {"node": "Receiver", "type": "serial", "channel": 5},
+                },
+            }
+        },
+        "adapters": {
+            "uart0": {
+                "kind": "uart",
+                "port": "/dev/ttyUSB7",
+                "baudRate": 115200,
+                "channel": 5,
+                "position": place,
+                "mock": {"replies": {"ping": "pong"}},
+            }
+        },
+    }
+    running = gateway(config, seed=3)
+    assert running.config.airs["uart0"].seed == 3  # an air that the file does not name
+    running.send("rover.tx", b"ping")
+    running.wait_for(b"pong", listener="rover.rx")
+
+
+def test_a_bad_configuration_is_said_with_its_places(gateway: Gateways) -> None:
+    with pytest.raises(ConfigError, match=r"config:9:43: .*buadRate: unknown key"):
+        gateway(UART.replace("baudRate: 115200, channel: 5}\n", "buadRate: 1, channel: 5}\n"))
+    with pytest.raises(ConfigError, match="no-such-file"):
+        gateway("no-such-file.yaml")
+
+
+def test_the_mock_behind_an_adapter_can_be_troubled(gateway: Gateways) -> None:
+    running = gateway(XBEE)
+    module = running.mock("xbee0")
+    module.unplug()
+    running.wait_for(lambda: running.state("xbee0") == "waiting")
+    module.plug()
+    running.wait_for(lambda: running.state("xbee0") == "up")
+    running.wait_for(re.compile(b"^pong"))
+    with pytest.raises(UsageError, match=r"mocks: .*xbee0"):
+        running.mock("xbee9")
+    with pytest.raises(UsageError, match="cannot be spoilt"):
+        module.spoil(noise=1)
+
+
+def test_firmware_in_the_air_of_a_gateway(
+    gateway: Gateways, firmware_mock: FirmwareMocks, opened: Opened
+) -> None:
+    running = gateway(XBEE)
+    radio = firmware_mock(
+        "xbee", air=running.air("xbee0"), channel=12, pan_id=0x3332, baudRate=115200
+    )
+    program = opened(radio.port)
+    assert b"ping" in program.read_until(b"ping")
+
+
+def test_a_gateway_on_a_real_path(
+    gateway: Gateways, firmware_mock: FirmwareMocks, tmp_path: Path
+) -> None:
+    node = firmware_mock("uart_node", link=str(tmp_path / "mcu"), replies="ping:pong")
+    running = gateway(UART, backend=None, overrides=[f"adapters.uart0.port={node.port}"])
+    running.send("rover.tx", b"ping")
+    running.wait_for(b"pong", source="uart0")
+    node.stall()
+    node.unstall()
+    node.unplug()
+    running.wait_for(lambda: running.state("uart0") == "waiting")
+
+
+def test_a_gateway_that_cannot_start_says_why(gateway: Gateways, tmp_path: Path) -> None:
+    missing = f"adapters.uart0.port={tmp_path / 'nothing'}"
+    with pytest.raises(PeerError, match="ports: uart0 waiting"):
+        gateway(UART, backend=None, overrides=[missing], timeout_s=0.3)
+    running = gateway(UART, backend=None, overrides=[missing], ready=False)
+    assert running.send("uart0", b"kept") is None
+    with pytest.raises(HilgwError, match="no station 'uart9'"):
+        running.send("uart9", b"x")
+    wait_until(lambda: running.state("uart0") == "waiting")
+    assert running.report()["stations"]["uart0"]["queued"] == 1

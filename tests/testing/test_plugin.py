@@ -1,0 +1,163 @@
+"""The pytest plugin in runs of its own: what it costs, what it leaves, what it reports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.e2e.running import ROOT, environment
+
+FAILING = f"""
+import serial
+
+def test_of_a_port(virtual_port):
+    port = virtual_port()
+    with serial.Serial(port.path, 115200) as program:
+        program.write(b"AT+ID")
+        assert port.read(5) == b"AT"
+
+def test_of_a_module(firmware_mock):
+    module = firmware_mock("xbee", baudRate=115200)
+    with serial.Serial(module.port, 115200, timeout=5) as program:
+        program.write(bytes.fromhex("7E 00 04 08 01 41 50 65"))
+        assert program.read(10) == b""
+
+def test_of_a_node_with_another_framing(firmware_mock):
+    module = firmware_mock("uart_node", framing="slip")
+    with serial.Serial(module.port, 115200, timeout=5) as program:
+        for number in range(60):
+            program.write(b"\\xc0%d\\xc0" % number)
+            program.read(2 + len(str(number)))
+        assert not number
+
+def test_of_a_gateway(gateway):
+    running = gateway({str(ROOT / "configs" / "xbee.yaml")!r})
+    running.wait_for(b"pong 1")
+    running.wait_for(b"never", timeout_s=0.1)
+
+def test_that_cannot_be_set_up(broken):
+    pass
+
+import pytest
+
+@pytest.fixture
+def broken(firmware_mock):
+    firmware_mock("uart_node", mode="flood", count=1)
+    raise RuntimeError("on purpose")
+"""
+
+LEAVING = f"""
+import gc, os, threading
+import pytest, serial
+
+def left():
+    gc.collect()
+    return [t.name for t in threading.enumerate()], len(os.listdir("/proc/self/fd"))
+
+@pytest.fixture(scope="module")
+def before():
+    return left()
+
+def use(virtual_port, firmware_mock, gateway):
+    firmware_mock("xbee")
+    with serial.Serial(virtual_port().path, 9600):
+        gateway({str(ROOT / "configs" / "xbee.yaml")!r}).wait_for(b"pong 1")
+
+def test_first(virtual_port, firmware_mock, gateway):
+    use(virtual_port, firmware_mock, gateway)
+
+def test_nothing_is_left(before):
+    pass
+
+@pytest.mark.parametrize("again", range(2))
+def test_more(before, again, virtual_port, firmware_mock, gateway):
+    use(virtual_port, firmware_mock, gateway)
+
+def test_nothing_is_left_by_these(before):
+    assert left() == before
+    assert before[0] == ["MainThread"]
+"""
+
+
+def pytest_run(tmp_path: Path, text: str, *more: str) -> tuple[int, str]:
+    """A run of pytest on one file, warnings are errors; exit code and output."""
+    (tmp_path / "test_it.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", *more],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def section(output: str, title: str) -> list[str]:
+    """The lines of a section of a failure's report."""
+    lines = output.splitlines()
+    start = next(at for at, line in enumerate(lines) if title in line and line.startswith("-"))
+    end = next(at for at, line in enumerate(lines) if at > start and line[:2] in ("--", "__", "=="))
+    return lines[start + 1 : end]
+
+
+def test_a_failure_shows_the_last_frames_of_each_port(tmp_path: Path) -> None:
+    code, output = pytest_run(tmp_path, FAILING)
+    assert code == 1
+    assert "4 failed, 1 error" in output
+    setup, failures = output.split("= FAILURES =")
+    (line,) = section(failures, "last frames of virtual port 1")
+    assert "-> 41 54 2b 49 44" in line
+    lines = section(failures, "last frames of xbee0, mock xbee")
+    assert any("7e 00 04 08 01 41 50 65  | AT AP? [id 1]" in line for line in lines)
+    assert any("<- 7e 00 06 88 01 41 50 00 01 e4  | AT AP = 01: OK" in line for line in lines)
+    lines = section(failures, "last frames of uart_node0, mock uart_node")
+    assert len(lines) == 50
+    assert "| slip: packet of 2 B: b'59'" in lines[-1]
+    assert "| slip: packet of 2 B: b'35'" in lines[0]
+    lines = section(failures, "last frames of gateway, xbee0, /dev/serial/by-id/")
+    assert any("send 6 B 'ping 1' to all" in line for line in lines)
+    assert any("received 6 B 'pong 1'" in line for line in lines)
+    lines = section(failures, "what gateway said last")
+    assert any("xbee0: up: XBee 3" in line for line in lines)
+    assert "b'never'" in failures
+    (line,) = section(setup, "last frames of uart_node0, mock uart_node")
+    assert "packet of 16 B" in line
+
+
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    code, output = pytest_run(tmp_path, LEAVING)
+    assert code == 0, output
+
+
+def test_a_run_without_fixtures_imports_nothing(tmp_path: Path) -> None:
+    text = """
+import sys
+
+def test_of_something_else():
+    ours = sorted(name for name in sys.modules if name.partition(".")[0] == "hilgw")
+    assert ours == ["hilgw", "hilgw.testing", "hilgw.testing.plugin"]
+    assert not {"asyncio", "serial", "yaml", "pydantic", "hypothesis.core"} & set(sys.modules)
+"""
+    code, output = pytest_run(tmp_path, text, "-p", "no:hypothesispytest", "-p", "no:xdist")
+    assert code == 0, output
+
+
+def test_what_fails_in_the_background_fails_the_test(tmp_path: Path) -> None:
+    text = """
+import serial
+
+def test_of_a_broken_mock(firmware_mock):
+    module = firmware_mock("uart_node")
+    seen = []
+    module.mock.receive = lambda data, now: seen.append(data) or 1 / 0
+    with serial.Serial(module.port, 115200) as program:
+        program.write(b"x")
+        module.wait_for(lambda mock: seen)
+"""
+    code, output = pytest_run(tmp_path, text)
+    assert code == 1
+    assert "1 passed, 1 error" in output
+    assert "failed in the background: ZeroDivisionError" in output
