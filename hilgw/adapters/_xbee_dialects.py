@@ -138,18 +138,14 @@ class TextDialect(_Ear):
         mode = int.from_bytes(answer.value, "big")
         if mode:
             yield from self.leave()
-            raise self._wrong_mode(mode)
+            raise _frames_instead(mode) if mode in (1, 2) else self._wrong_mode(mode)
 
     def _probe_frames(self) -> Script[None]:
-        """No answer to +++: is it a module in API mode, which knows no command mode?"""
+        """No answer to +++: is it a module in API mode that knows no command mode?"""
         answer = yield Ask("AP", timeout_s=FIND_TIMEOUT_S)
         if not isinstance(answer, AtResponse):
             raise self._no_answer()
-        mode = int.from_bytes(answer.value, "big")
-        raise MismatchError(
-            f"the module works in API mode {mode}, the settings say transparent mode (0)",
-            fix=f"set api_mode: {mode} here, or AP = 0 in the module with XCTU",
-        )
+        raise _frames_instead(int.from_bytes(answer.value, "big"))
 
     def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
         shown = f"{int.from_bytes(value, 'big'):X}" if value else ""
@@ -165,3 +161,10 @@ class TextDialect(_Ear):
 
     def leave(self) -> Script[None]:
         yield Type(b"ATCN\r", rb"OK")
+
+
+def _frames_instead(mode: int) -> MismatchError:
+    return MismatchError(
+        f"the module works in API mode {mode}, the settings say transparent mode (0)",
+        fix=f"set api_mode: {mode} here, or AP = 0 in the module with XCTU",
+    )

@@ -52,6 +52,7 @@ class World:
     def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
         side = Side(self.air, f"m{len(self.sides)}", mock or {}, **settings)
         self.sides.append(side)
+        side.module.advance(self.now)  # power up
         side.take(side.session.open(self.now), self.now)
         return side
 
