@@ -14,13 +14,13 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from hilgw.adapters._ir_toy_samples import END_BYTES
 from hilgw.adapters.base import Event, Failed, Write
 from hilgw.errors import HilgwError, MismatchError, PeerError
 
 MS = 1_000_000
-# FFFF ends a transmission that somebody left behind, five zeros leave every mode.
-RESET = END_BYTES + bytes(5)
+# FFFF ends a transmission that somebody left behind, even between the bytes of a count; five zeros
+# leave every mode.
+RESET = b"\xff\xff\xff" + bytes(5)
 LEAVE, ENTER, VERSION = b"\x00", b"s", b"v"
 REPORTS_AND_START = b"\x24\x25\x26\x03"  # count, completion, handshake; transmit
 LEAST_FIRMWARE = 20  # the first with these reports

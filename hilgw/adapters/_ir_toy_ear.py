@@ -15,10 +15,11 @@ MS = 1_000_000
 # nothing for 72 ms (32 marks and spaces of NEC's longest bit).
 QUIET_NS = 100 * MS
 HALF_NS = 100 * MS  # the two bytes of a count come together
-ZEROS = 2  # counts of nothing in a row: no light has them
+# In its default mode the toy says two bytes and four zeros for each RC5 key. No light lasts 0 us.
+IRMAN_COUNTS = 3
 LONGEST_CODE, LONGEST_RAW = 128, 256  # durations
 
-_HALF = Dropped("bad_sample", "half a count: a byte was lost")
+_BAD_SAMPLE = Dropped("bad_sample", "half a count: a byte was lost")
 _OVERLONG = Dropped("overlong", "light without a pause, longer than any code")
 _OVERFLOW = Dropped("overflow", "the toy lost samples")
 _CUT = Dropped("interrupted", "a code that our own transmission cut short")
@@ -38,26 +39,30 @@ class Ear:
         self._keys = Keys(codec) if codec else None
         self._counts = samples.Samples()
         self._last_ns = 0
-        self._ends = self._zeros = self._overlong = 0
+        self._ends = self._overlong = 0
+        self._recent: list[int] = []  # the first few counts since the last silence
+        self.deaf = False  # what came was no sample: the toy is in another mode
 
     @property
     def busy(self) -> bool:
         """Whether a frame is under way."""
         return self._splitter.pending
 
-    @property
-    def deaf(self) -> bool:
-        """Whether what came last cannot be samples: the toy is in another mode."""
-        return self._zeros >= ZEROS
-
     def feed(self, data: bytes, now: int) -> list[Sound]:
+        if now >= self._last_ns + QUIET_NS:
+            self._recent.clear()
         self._last_ns = now
         sounds: list[Sound] = []
         for count in self._counts.feed(data):
+            if len(self._recent) <= IRMAN_COUNTS:
+                self._recent.append(count)
             sounds += self._hear(count)
         return sounds
 
     def _hear(self, count: int) -> Iterator[Sound]:
+        if count == samples.SLIP:
+            yield _BAD_SAMPLE
+            return
         if count == samples.END:
             self._ends += 1
             if self._ends == 2:  # a burst has one
@@ -65,7 +70,6 @@ class Ear:
             yield from self._tell(self._splitter.end(samples.SILENCE_US))
             return
         self._ends = 0
-        self._zeros = self._zeros + 1 if count == 0 else 0
         yield from self._tell(self._splitter.feed(samples.to_us(count)))
         if self._splitter.overlong != self._overlong:
             self._overlong = self._splitter.overlong
@@ -86,13 +90,16 @@ class Ear:
             return []
         sounds: list[Sound] = []
         if self._counts.reset():
-            sounds.append(_HALF)
+            sounds.append(_BAD_SAMPLE)
         if now >= self._last_ns + QUIET_NS:
+            self.deaf = self._recent[1:] == [0, 0]
+            self._recent.clear()
             sounds += self._tell(self._splitter.quiet())
         return sounds
 
     def cut(self) -> list[Sound]:
         """The toy leaves sample mode: what it was hearing is lost."""
         self._counts.reset()
-        self._ends = self._zeros = 0
+        self._recent.clear()
+        self._ends, self.deaf = 0, False
         return [_CUT] if self._splitter.cut() else []

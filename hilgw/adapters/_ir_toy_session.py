@@ -106,9 +106,6 @@ class IrToySession:
             match each:
                 case Samples(data):
                     events += self._hear(self._ear.feed(data, now), now)
-                    if self._ear.deaf:
-                        lost = self._dialogue.lose("it left sample mode", now)
-                        return events + self._take(lost, now)
                 case Up(first):
                     events += self._hear(self._ear.cut(), now)
                     events += self._up() if first else []
@@ -263,6 +260,8 @@ class IrToySession:
         if self._wait_until is not None and now >= self._wait_until:
             self._wait_until = None
         events = self._hear(self._ear.expire(now), now)
+        if self._ear.deaf:
+            events += self._take(self._dialogue.lose("it left sample mode", now), now)
         events += self._packets.expire(now)
         events += self._take(self._dialogue.expire(now), now)
         return events + self._go_on(now)

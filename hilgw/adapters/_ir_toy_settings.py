@@ -15,6 +15,7 @@ from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
 from hilgw.protocols.ir import CODECS, Traits
+from hilgw.protocols.ir.base import WHOLE_FRAME
 from hilgw.protocols.ir.octets import codes_per_byte
 from hilgw.settings import setting
 
@@ -123,9 +124,12 @@ def carrier_of(settings: IrToySettings) -> int:
 
 
 def byte_ms(settings: IrToySettings, traits: Traits) -> float:
-    """How long one byte takes in this code."""
-    sends = settings.sends or traits.sends
-    return codes_per_byte(traits.command_bits) * sends * traits.period_us / 1000
+    """How long one byte takes in this code; the same byte again, where that takes longer."""
+    codes = codes_per_byte(traits.command_bits)
+    code_us = (settings.sends or traits.sends) * traits.period_us
+    if codes == 1 and traits.held == WHOLE_FRAME:
+        code_us += traits.again_us
+    return codes * code_us / 1000
 
 
 def framing_settings(settings: IrToySettings, traits: Traits) -> Any:

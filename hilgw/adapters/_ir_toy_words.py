@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hilgw.adapters._ir_toy_samples import END, END_BYTES, Samples, to_us
+from hilgw.adapters._ir_toy_samples import END, END_BYTES, SLIP, Samples, to_us
 from hilgw.protocols.ir import Again, Code, Codec
 from hilgw.protocols.ir.frames import Heard, Splitter
 
@@ -12,7 +12,7 @@ MOST = 8  # durations shown
 
 _WORDS = {
     b"\x00": "leave sample mode",
-    b"\xff\xff\x00\x00\x00\x00\x00": "reset",
+    b"\xff\xff\xff\x00\x00\x00\x00\x00": "reset",
     b"v": "version?",
     b"s": "enter sample mode",
     b"S01": "sample mode, protocol 01",
@@ -39,7 +39,7 @@ def describe(data: bytes, codec: Codec | None) -> str:
 def _describe_samples(data: bytes, codec: Codec | None) -> str:
     if len(data) < 2:
         return f"IR Toy: {len(data)} B"
-    counts = Samples().feed(data)
+    counts = [count for count in Samples().feed(data) if count != SLIP]
     splitter = Splitter(codec.traits.gap_us if codec else END, limit=len(counts))
     found = [splitter.end(0) if count == END else splitter.feed(to_us(count)) for count in counts]
     frames = [heard for heard in (*found, splitter.end(0)) if heard is not None]

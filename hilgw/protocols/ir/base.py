@@ -18,8 +18,9 @@ Frame = Sequence[int]
 # again with the same toggle bit, which a new press would have turned.
 SHORT_FRAME, WHOLE_FRAME, TOGGLE = "short frame", "whole frame", "toggle"
 
-# Receivers stretch marks and shorten spaces by 50 to 100 us, whatever their length.
-STRETCH_US = 120
+# Receivers stretch marks and shorten spaces by 50 to 100 us, whatever their length; noise and the
+# receiver's own clock add to that.
+STRETCH_US = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,9 @@ class Codec(Protocol):
         """Whether nothing can follow in this frame, so that nobody need wait for the gap."""
 
 
-def near(us: int, nominal: int) -> bool:
+def near(us: int, nominal: int, stretch_us: int = STRETCH_US) -> bool:
     """Whether a duration passes for the nominal one: within a quarter, or a receiver's stretch."""
-    return abs(us - nominal) <= max(nominal // 4, STRETCH_US)
+    return abs(us - nominal) <= max(nominal // 4, stretch_us)
 
 
 def bits_of(value: int, count: int) -> list[int]:

@@ -13,6 +13,7 @@ from hilgw.protocols.ir.base import TOGGLE, Again, Code, Frame, Traits, bits_of,
 
 Levels = list[bool]
 
+STRETCH_US = 200  # RC6 is so fast that a stretch is nearly half of its half bits
 RC5_HALF = 889
 RC6_HALF = 444
 RC6_HEADER = [True] * 6 + [False] * 2  # 2666 us of light, 889 of dark
@@ -38,7 +39,7 @@ def levels_of(frame: Frame, half_us: int, allowed: Sequence[int]) -> Levels | No
     levels: Levels = []
     for place, us in enumerate(frame):
         length = halves(us, half_us)
-        if length not in allowed or not near(us, length * half_us):
+        if length not in allowed or not near(us, length * half_us, STRETCH_US):
             return None
         levels += [place % 2 == 0] * length
     return levels

@@ -1,0 +1,255 @@
+"""Infra-red codes both ways: published frames, round trips with jitter, anything at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hilgw.errors import ConfigError, FrameError
+from hilgw.protocols.ir import AGAIN, CODECS, Code, Codec, codec
+from hilgw.protocols.ir.base import TOGGLE
+from hilgw.protocols.ir.nec import SHORT_REPEAT
+
+NAMES = sorted(CODECS)
+SIZES = {
+    "nec": (8, 8),
+    "nec2": (8, 8),
+    "nec_ext": (16, 8),
+    "onkyo": (16, 16),
+    "rc5": (5, 7),
+    "rc6": (8, 8),
+    "rc6a": (22, 8),
+    "sirc": (5, 7),
+    "sirc15": (8, 7),
+    "sirc20": (13, 7),
+}
+# The shortest unit of time in a code, microseconds.
+UNITS = {"rc5": 889, "rc6": 444, "rc6a": 444}
+
+
+@st.composite
+def coded(draw: st.DrawFn) -> tuple[Codec, Code]:
+    """A kind of code, and a code of that kind."""
+    one = codec(draw(st.sampled_from(NAMES)))
+    traits = one.traits
+    address = draw(st.integers(0, (1 << traits.address_bits) - 1))
+    command = draw(st.integers(0, (1 << traits.command_bits) - 1))
+    toggle = draw(st.integers(0, 1)) if traits.held == TOGGLE else 0
+    return one, Code(address, command, toggle)
+
+
+def light(name: str, text: str) -> list[int]:
+    """Durations written as multiples of a unit."""
+    return [int(number) * UNITS[name] for number in text.split()]
+
+
+# --- published frames -----------------------------------------------------------------------------
+
+
+def test_rc5_as_the_makers_of_the_ir_toy_print_it() -> None:
+    """The example of their page on the sampling mode: counts of 21.3333 us."""
+    counts = "2B 28 2A 27 2B 28 2A 27 2B 27 2A 28 54 51 2B 28 54 51 54 51 2A"
+    frame = [round(int(count, 16) * 64 / 3) for count in counts.split()]
+    assert codec("rc5").decode(frame) == Code(30, 53, 1)  # 1 1 1 11110 110101
+
+
+def test_nec_bit_by_bit() -> None:
+    """Address 04h and command 08h, each lowest bit first and followed by its inverse."""
+    bits = "00100000110111110001000011101111"
+    frame = [9000, 4500]
+    for bit in bits:
+        frame += [562, 562 if bit == "0" else 1687]
+    frame.append(562)
+    assert codec("nec").encode(Code(4, 8)) == tuple(frame)
+    assert codec("nec").decode(frame) == Code(4, 8)
+    assert sum(frame) == pytest.approx(68_000, abs=100)  # every frame with inverses is so long
+    assert codec("nec_ext").decode(frame) == Code(0xFB04, 8)
+    assert codec("onkyo").decode(frame) == Code(0xFB04, 0xF708)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "durations"),
+    [
+        # Start 1, field 1, toggle 0, address 00000, command 000000: 1 is dark, then light.
+        ("rc5", Code(0, 0), "1 1 2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"),
+        # Start 1, field 0 (command 64 and more), toggle 1, address 00101, command 000001.
+        ("rc5", Code(5, 65, 1), "2 2 2 1 1 2 2 2 2 1 1 1 1 1 1 1 1 2 1"),
+        # Header, start 1, mode 000, toggle 0 twice as long, all else 0: 1 is light, then dark.
+        ("rc6", Code(0, 0), "6 2 1 2 1 1 1 1 1 2 2" + 16 * " 1 1"),
+        # Toggle 1: light joins light, and dark dark.
+        ("rc6", Code(0, 0, 1), "6 2 1 2 1 1 1 1 3 3 1" + 15 * " 1 1"),
+        # Mode 110, toggle 0, the bit that is always 1, address 0, command 0.
+        ("rc6a", Code(0, 0), "6 2 1 1 1 1 1 2 1 2 3 2 1" + 29 * " 1 1"),
+    ],
+)
+def test_manchester_half_by_half(name: str, code: Code, durations: str) -> None:
+    frame = light(name, durations)
+    wanted = [2666, 889, *frame[2:]] if name.startswith("rc6") else frame
+    assert codec(name).encode(code) == pytest.approx(wanted, abs=3)
+    assert codec(name).decode(wanted) == code
+
+
+def test_sirc_bit_by_bit() -> None:
+    """Command 21 (0010101), address 1 (00001), lowest bit first: power of a television."""
+    bits = "101010010000"
+    frame = [2400]
+    for bit in bits:
+        frame += [600, 600 if bit == "0" else 1200]
+    assert codec("sirc").encode(Code(1, 21)) == tuple(frame)
+    assert codec("sirc").decode(frame) == Code(1, 21)
+    assert codec("sirc15").decode(frame) is None
+    assert codec("sirc20").decode(frame) is None
+
+
+def test_the_frame_of_a_held_key() -> None:
+    assert SHORT_REPEAT == (9000, 2250, 562)
+    for name in ("nec", "nec2", "nec_ext", "onkyo"):
+        assert codec(name).decode(SHORT_REPEAT) is AGAIN
+    for name in ("rc5", "rc6", "sirc"):
+        assert codec(name).decode(SHORT_REPEAT) is None
+
+
+# --- traits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_carriers_periods(name: str) -> None:
+    traits = codec(name).traits
+    assert traits.name == name
+    assert (traits.address_bits, traits.command_bits) == SIZES[name]
+    family = name[:3]
+    assert traits.carrier_hz == {"nec": 38_000, "onk": 38_000, "sir": 40_000}.get(family, 36_000)
+    period = {"nec": 108_000, "onk": 108_000, "sir": 45_000, "rc5": 113_800, "rc6": 107_000}
+    assert traits.period_us == period[family]
+    assert traits.sends == (3 if family == "sir" else 1)
+
+
+def test_an_unknown_code_is_said_with_those_there_are() -> None:
+    with pytest.raises(ConfigError, match="known are nec, nec2, nec_ext"):
+        codec("nex")
+
+
+@given(coded(), st.booleans())
+def test_values_that_do_not_fit_are_refused(pair: tuple[Codec, Code], in_address: bool) -> None:
+    one, code = pair
+    traits = one.traits
+    if in_address:
+        bad = [Code(1 << traits.address_bits, code.command), Code(-1, code.command)]
+    else:
+        bad = [Code(code.address, 1 << traits.command_bits), Code(code.address, -1)]
+    for each in bad:
+        with pytest.raises(FrameError, match="does not fit"):
+            one.encode(each)
+
+
+# --- round trips ----------------------------------------------------------------------------------
+
+
+@given(coded())
+def test_what_is_sent_is_heard(pair: tuple[Codec, Code]) -> None:
+    one, code = pair
+    frame = one.encode(code)
+    assert len(frame) % 2 == 1
+    assert min(frame) >= 400
+    assert sum(frame) < one.traits.period_us - one.traits.gap_us
+    assert max(frame[1::2]) < one.traits.gap_us
+    assert one.decode(frame) == code
+
+
+@given(coded(), st.data())
+@settings(max_examples=200)
+def test_jitter_within_the_tolerance_changes_nothing(
+    pair: tuple[Codec, Code], data: st.DataObject
+) -> None:
+    """Each duration off by up to a quarter, in RC6 by up to half a unit, whatever the others do."""
+    one, code = pair
+    frame = one.encode(code)
+    unit = UNITS.get(one.traits.name)
+    jittered = []
+    for us in frame:
+        most = us // 4 if unit is None else min(us // 4, unit // 2 - 1)
+        jittered.append(us + data.draw(st.integers(-most, most)))
+    assert one.decode(jittered) == code
+
+
+@given(coded(), st.integers(0, 100))
+def test_a_receiver_s_stretch_changes_nothing(pair: tuple[Codec, Code], us: int) -> None:
+    """Marks longer, spaces shorter, as demodulators make them."""
+    one, code = pair
+    frame = [each - us if place % 2 else each + us for place, each in enumerate(one.encode(code))]
+    assert one.decode(frame) == code
+
+
+@given(coded(), st.integers(1, 200), st.booleans())
+def test_a_frame_is_whole_at_its_end_and_not_before(
+    pair: tuple[Codec, Code], cut: int, cut_it: bool
+) -> None:
+    one, code = pair
+    frame = one.encode(code)
+    has_length = not one.traits.name.startswith("sirc")
+    assert one.is_whole(frame) == has_length
+    for end in range(1, len(frame) - 1, 2):
+        assert not one.is_whole(frame[:end])
+    if cut_it and cut < len(frame):
+        assert one.decode(frame[:-cut]) is None
+
+
+@given(coded(), st.integers(0, 200), st.sampled_from((0.5, 1.9)))
+def test_one_wrong_duration_is_no_other_code(
+    pair: tuple[Codec, Code], place: int, factor: float
+) -> None:
+    """Between two lengths, or beyond them: then the frame is none, or what it was."""
+    one, code = pair
+    frame = list(one.encode(code))
+    place %= len(frame)
+    frame[place] = round(frame[place] * factor)
+    said = one.decode(frame)
+    if one.traits.name in ("nec", "nec2"):  # each bit is there twice
+        assert said in (None, code)
+    assert said is None or isinstance(said, Code)
+
+
+# --- anything at all ------------------------------------------------------------------------------
+
+DURATIONS = st.one_of(
+    st.integers(0, 100_000),
+    st.sampled_from((444, 562, 600, 889, 1200, 1333, 1687, 1778, 2250, 2400, 2666, 4500, 9000)),
+)
+
+
+@given(st.sampled_from(NAMES), st.lists(DURATIONS, max_size=80))
+@settings(max_examples=300)
+def test_no_timings_raise(name: str, frame: list[int]) -> None:
+    one = codec(name)
+    said = one.decode(frame)
+    one.is_whole(frame)
+    if isinstance(said, Code):
+        again = one.encode(said)
+        assert len(again) == len(frame)
+    else:
+        assert said is None or said is AGAIN
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_lengths_of_frames(name: str) -> None:
+    one = codec(name)
+    frame = one.encode(Code(1, 1))
+    for wrong in ((), frame[:1], frame[1:], (*frame, 600, 600), frame[:-2], frame * 3):
+        assert one.decode(wrong) is None
+        one.is_whole(wrong)
+
+
+def test_a_wrong_inverse_is_no_nec() -> None:
+    """Extended NEC sent with an address of its own is none of plain NEC."""
+    frame = codec("nec_ext").encode(Code(0x1234, 0x56))
+    assert codec("nec").decode(frame) is None
+    assert codec("nec_ext").decode(frame) == Code(0x1234, 0x56)
+    wrong = codec("onkyo").encode(Code(0x1234, 0x5656))
+    assert codec("nec_ext").decode(wrong) is None
+    assert codec("onkyo").decode(wrong) == Code(0x1234, 0x5656)
+
+
+def test_rc6_modes_are_told_apart() -> None:
+    assert codec("rc6a").decode(codec("rc6").encode(Code(1, 2))) is None
+    assert codec("rc6").decode(codec("rc6a").encode(Code(1, 2))) is None

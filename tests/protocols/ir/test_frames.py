@@ -1,0 +1,229 @@
+"""Durations to frames, frames to key presses, commands to bytes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.protocols.ir import CODECS, Code, codec
+from hilgw.protocols.ir.base import TOGGLE, WHOLE_FRAME
+from hilgw.protocols.ir.frames import LONGEST_MARK_US, Heard, Splitter
+from hilgw.protocols.ir.keys import STRANGE, Held, Keys, Pressed, Said
+from hilgw.protocols.ir.nec import SHORT_REPEAT
+from hilgw.protocols.ir.octets import Octets, codes_per_byte, to_commands
+
+GAP = 8_000
+FRAME = (900, 500, 400)
+
+
+def split(splitter: Splitter, *durations: int) -> list[tuple[int, ...]]:
+    found = [splitter.feed(us) for us in durations]
+    return [heard.durations for heard in found if heard]
+
+
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def test_a_gap_ends_a_frame() -> None:
+    splitter = Splitter(GAP)
+    assert split(splitter, *FRAME, 7_999) == []
+    assert split(splitter, 300, 8_000) == [(*FRAME, 7_999, 300)]
+    assert split(splitter, *FRAME, 40_000, *FRAME) == [FRAME]
+    assert splitter.pending
+    ended = splitter.end(1_400_000)
+    assert ended is not None
+    assert ended.durations == FRAME
+    assert not splitter.pending
+
+
+def test_frames_say_when_they_began() -> None:
+    splitter = Splitter(GAP)
+    for us in (*FRAME, 10_000):
+        splitter.feed(us)
+    for us in FRAME:
+        splitter.feed(us)
+    assert splitter.end(1_400_000) == Heard(FRAME, sum(FRAME) + 10_000)
+    splitter.feed(300)
+    assert splitter.quiet() == Heard((300,), 2 * sum(FRAME) + 10_000 + 1_400_000)
+
+
+def test_silence_ends_a_frame_and_its_gap_may_follow() -> None:
+    splitter = Splitter(GAP)
+    split(splitter, *FRAME)
+    heard = splitter.quiet()
+    assert heard is not None
+    assert heard.durations == FRAME
+    assert splitter.quiet() is None
+    assert split(splitter, 200_000, *FRAME, 9_000) == [FRAME]
+
+
+def test_a_whole_frame_needs_no_gap() -> None:
+    splitter = Splitter(GAP, lambda frame: len(frame) == 3)
+    assert split(splitter, *FRAME) == [FRAME]
+    assert not splitter.pending
+    assert split(splitter, 9_000, *FRAME) == [FRAME]
+    assert split(splitter, 600, 300, 9_000) == [(300,)]  # it went on: the rest is strange
+
+
+def test_a_mark_too_long_for_any_is_a_space() -> None:
+    """So a lost duration costs one frame, not all that follow."""
+    splitter = Splitter(GAP)
+    split(splitter, *FRAME)
+    assert split(splitter, 700, 200, 100_000) == [(*FRAME, 700, 200)]
+    assert split(splitter, *FRAME[1:], 100_000) == [FRAME[1:2]]  # out of step: 400 is a space
+    assert split(splitter, *FRAME, 100_000) == [FRAME]
+
+
+def test_light_without_a_pause_is_skipped_and_counted() -> None:
+    splitter = Splitter(GAP, limit=5)
+    assert split(splitter, *[500] * 1000) == []
+    assert splitter.overlong == 1
+    assert not splitter.pending
+    assert split(splitter, 500, 9_000, *FRAME, 9_000) == [FRAME]
+    assert split(splitter, *[500] * 7) == []
+    assert splitter.overlong == 2
+    assert splitter.end(1) is None
+    assert split(splitter, *FRAME, 9_000) == [FRAME]
+
+
+def test_a_receiver_that_was_stopped_begins_with_a_mark() -> None:
+    splitter = Splitter(GAP)
+    assert not splitter.cut()
+    split(splitter, 900, 500)
+    assert splitter.cut()
+    assert split(splitter, *FRAME, 9_000) == [FRAME]
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 7_999), min_size=1, max_size=20), min_size=1, max_size=5),
+    st.integers(GAP, 1_000_000),
+)
+def test_frames_come_out_as_they_went_in(frames: list[list[int]], gap: int) -> None:
+    odd = [tuple(frame[: len(frame) - 1 + len(frame) % 2]) for frame in frames]
+    odd = [frame for frame in odd if frame]
+    splitter = Splitter(GAP)
+    assert split(splitter, *(us for frame in odd for us in (*frame, gap))) == odd
+
+
+@given(st.lists(st.integers(0, 2_000_000)), st.lists(st.sampled_from("eqc")))
+def test_anything_at_all_is_bounded(durations: list[int], calls: list[str]) -> None:
+    splitter = Splitter(GAP, limit=8)
+    for place, us in enumerate(durations):
+        heard = splitter.feed(us)
+        for call in calls[place : place + 1]:
+            if call == "c":
+                splitter.cut()
+            else:
+                heard = heard or (splitter.end(5) if call == "e" else splitter.quiet())
+        if heard:
+            assert len(heard.durations) % 2 == 1
+            assert len(heard.durations) <= 8
+            assert max(heard.durations[::2]) < LONGEST_MARK_US
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+def read(name: str, *frames: tuple[int, tuple[int, ...]]) -> list[Said]:
+    """What frames at these times (milliseconds) say."""
+    keys = Keys(codec(name))
+    return [keys.read(Heard(frame, start_ms * 1000)) for start_ms, frame in frames]
+
+
+def test_a_held_nec_key_is_one_press() -> None:
+    code = Code(4, 8)
+    frame = codec("nec").encode(code)
+    said = read("nec", (0, frame), (108, SHORT_REPEAT), (216, SHORT_REPEAT), (432, SHORT_REPEAT))
+    assert said == [Pressed(code), Held(code), Held(code), Held(code)]
+    assert read("nec", (0, frame), (108, frame)) == [Pressed(code)] * 2
+    assert read("nec", (0, SHORT_REPEAT), (108, SHORT_REPEAT)) == [Held(None)] * 2
+    assert read("nec", (0, frame), (5_000, SHORT_REPEAT)) == [Pressed(code), Held(None)]
+
+
+def test_nec2_repeats_its_frame() -> None:
+    code, other = Code(4, 8), Code(4, 9)
+    frame, second = (codec("nec2").encode(each) for each in (code, other))
+    said = read("nec2", (0, frame), (108, frame), (324, frame), (432, second), (1_000, second))
+    assert said == [Pressed(code), Held(code), Held(code), Pressed(other), Pressed(other)]
+
+
+@pytest.mark.parametrize("name", ["rc5", "rc6", "rc6a"])
+def test_the_toggle_bit_tells_presses_apart(name: str) -> None:
+    frames = [codec(name).encode(Code(1, 2, toggle)) for toggle in (0, 1)]
+    first, second = Code(1, 2, 0), Code(1, 2, 1)
+    said = read(name, (0, frames[0]), (110, frames[0]), (220, frames[1]), (330, frames[1]))
+    assert said == [Pressed(first), Held(first), Pressed(second), Held(second)]
+    assert read(name, (0, frames[0]), (1_000, frames[0])) == [Pressed(first)] * 2
+
+
+def test_sirc_sends_thrice_and_it_is_one_press() -> None:
+    code = Code(1, 21)
+    frame = codec("sirc").encode(code)
+    assert read("sirc", (0, frame), (45, frame), (90, frame)) == [Pressed(code)] + [Held(code)] * 2
+    # The middle one is lost; the key is pressed again later.
+    assert read("sirc", (0, frame), (90, frame), (300, frame)) == [
+        Pressed(code),
+        Held(code),
+        Pressed(code),
+    ]
+
+
+def test_other_light_is_strange_and_forgets_nothing() -> None:
+    code = Code(4, 8)
+    frame = codec("nec").encode(code)
+    said = read("nec", (0, frame), (100, (500, 500, 500)), (110, SHORT_REPEAT))
+    assert said == [Pressed(code), STRANGE, Held(code)]
+
+
+@given(
+    st.sampled_from(sorted(CODECS)),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=8),
+)
+def test_presses_far_enough_apart_are_all_told(name: str, codes: list[tuple[int, int]]) -> None:
+    one = codec(name)
+    traits = one.traits
+    pause = traits.again_us + 1 if traits.held == WHOLE_FRAME else traits.period_us
+    toggles = [place % 2 if traits.held == TOGGLE else 0 for place in range(len(codes))]
+    sent = [Code(*pair, toggle) for pair, toggle in zip(codes, toggles, strict=True)]
+    keys = Keys(one)
+    said = [keys.read(Heard(one.encode(code), place * pause)) for place, code in enumerate(sent)]
+    assert said == [Pressed(code) for code in sent]
+
+
+# --- bytes ----------------------------------------------------------------------------------------
+
+
+@given(st.binary(max_size=40), st.sampled_from((7, 8, 16)))
+def test_bytes_in_commands(data: bytes, bits: int) -> None:
+    commands = to_commands(data, bits)
+    assert len(commands) == len(data) * codes_per_byte(bits)
+    assert all(0 <= command < 1 << bits for command in commands)
+    if bits < 8:
+        assert all(one != other for one, other in pairwise(commands))
+    octets = Octets(bits)
+    assert b"".join(map(octets.feed, commands)) == data
+    assert octets.lost == 0
+
+
+@given(st.binary(min_size=2, max_size=20), st.integers(0, 39))
+def test_a_lost_half_costs_one_byte(data: bytes, place: int) -> None:
+    commands = to_commands(data, 7)
+    del commands[place % len(commands)]
+    octets = Octets(7)
+    came = b"".join(map(octets.feed, commands))
+    octets.reset()
+    lost = place % (2 * len(data)) // 2
+    assert came == data[:lost] + data[lost + 1 :]
+    assert octets.lost == 1
+
+
+@given(st.lists(st.integers(0, 0xFFFF)), st.sampled_from((7, 8, 16)))
+def test_commands_that_carry_no_byte(commands: list[int], bits: int) -> None:
+    octets = Octets(bits)
+    came = b"".join(map(octets.feed, commands))
+    assert len(came) + octets.lost <= len(commands)
+    if bits >= 8:
+        assert len(came) + octets.lost == len(commands)
