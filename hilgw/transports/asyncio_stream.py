@@ -15,8 +15,9 @@ class AsyncioStream(asyncio.Protocol):
     """The protocol behind pyserial-asyncio or asyncio TCP, as a
     `hilgw.transports.base.Transport`. The same contract as `FdStream`.
 
-    fd: asked for hang-ups while reading is paused; None where that cannot be done. closes_later:
-    the descriptor is still open after connection_lost(); closed() tells when it is not.
+    fd: of a tty, asked for hang-ups while reading is paused; None on other systems. closes_later:
+    the descriptor is still open after connection_lost(); closed() tells when it is not. on_made:
+    called with this stream when it is connected.
     """
 
     def __init__(
@@ -27,14 +28,17 @@ class AsyncioStream(asyncio.Protocol):
         fd: int | None = None,
         closes_later: bool = False,
         end: str = "the device hung up",
+        on_made: Callable[[AsyncioStream], None] | None = None,
     ) -> None:
         self.name = name
         self.notices: list[str] = []
         self.on_drained: Callable[[], None] | None = None
         self.on_half_close: Callable[[], None] | None = None
+        self.on_closed: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
         self._limit = limit
         self._end = end
+        self._on_made = on_made
         self._transport: Any = None
         self._on_data: ReadHandler | None = None
         self._on_lost: LostHandler | None = None
@@ -88,8 +92,13 @@ class AsyncioStream(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
+        connection = transport.get_extra_info("socket")
+        if connection is not None:
+            self._hang_up = HangUpWatch(self._loop, self._hung_up, connection.fileno())
         # pause_writing() at the first byte that waits, resume_writing() after the last.
         self._transport.set_write_buffer_limits(high=0)
+        if self._on_made is not None:
+            self._on_made(self)
 
     def data_received(self, data: bytes) -> None:
         if self._closed:
@@ -124,6 +133,8 @@ class AsyncioStream(asyncio.Protocol):
         """The descriptor is closed."""
         if not self._gone.done():
             self._gone.set_result(None)
+            if self.on_closed is not None:
+                self.on_closed()
 
     # --- states -----------------------------------------------------------------------------------
 
@@ -136,6 +147,15 @@ class AsyncioStream(asyncio.Protocol):
             self._report()
         elif not self._paused and not self._ended:
             self._transport.resume_reading()
+
+    def extra(self, name: str) -> Any:
+        """What asyncio knows of this connection."""
+        return self._transport.get_extra_info(name)
+
+    def write_end(self) -> None:
+        """Send nothing more after what waits; the peer may still send. TCP only."""
+        if not self._ended:
+            self._transport.write_eof()
 
     def _hung_up(self) -> None:
         self._abort()

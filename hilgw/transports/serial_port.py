@@ -243,12 +243,6 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
         def _fatal_error(self, exc: Exception, message: str = "") -> None:
             self._abort(exc)
 
-        def _read_ready(self) -> None:
-            try:
-                super()._read_ready()
-            except OSError as error:
-                self._abort(error)
-
         def _write_ready(self) -> None:
             try:
                 super()._write_ready()

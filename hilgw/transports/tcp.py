@@ -24,6 +24,8 @@ KEEPALIVE_IDLE_S = 1
 KEEPALIVE_INTERVAL_S = 1
 KEEPALIVE_PROBES = 3
 USER_TIMEOUT_MS = 2000
+# Where os.write cannot send to a socket (Windows), the bytes move over asyncio's transports.
+OVER_ASYNCIO = os.name != "posix"
 PEER_CLOSED = "the peer closed the connection"
 
 
@@ -72,11 +74,10 @@ class TcpStream(FdStream):
 async def wrap(
     connection: socket.socket, name: str, *, limit: int = WRITE_LIMIT_BYTES
 ) -> Transport:
-    """A stream on a connected socket: over its descriptor, or over asyncio where os.write cannot
-    send to a socket (Windows)."""
+    """A stream on a connected socket."""
     connection.setblocking(False)
     tune(connection)
-    if os.name == "posix":
+    if not OVER_ASYNCIO:
         return TcpStream(connection, name, limit=limit)
     stream = AsyncioStream(name, limit=limit, end=PEER_CLOSED)
     await asyncio.get_running_loop().create_connection(lambda: stream, sock=connection)

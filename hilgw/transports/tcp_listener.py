@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from hilgw.errors import PortError
+from hilgw.transports import tcp
+from hilgw.transports.asyncio_stream import AsyncioStream
 from hilgw.transports.base import Transport
 from hilgw.transports.open_errors import port_error
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
-from hilgw.transports.tcp import TcpStream, format_address, is_loopback, tune
+from hilgw.transports.tcp import PEER_CLOSED, TcpStream, format_address, is_loopback, tune
 
 MAX_CLIENTS = 64
 MAX_PER_ADDRESS = 8
@@ -55,6 +57,7 @@ class TcpListener:
         self._send_buffer_bytes = send_buffer_bytes
         self._loop = asyncio.get_running_loop()
         self._sockets: list[socket.socket] = []
+        self._servers: list[asyncio.Server] = []
         self._clients: Counter[str] = Counter()
 
     @property
@@ -80,19 +83,23 @@ class TcpListener:
                 )
         try:
             for family, address in addresses:
-                self._listen(family, address)
+                await self._listen(family, address)
         except OSError as error:
             self.close()
             raise port_error(error, self.where) from error
 
     def close(self) -> None:
         """Stop listening. Connections that were accepted stay."""
+        for server in self._servers:
+            server.close()
         for listening in self._sockets:
-            self._loop.remove_reader(listening)
+            if not self._servers:
+                self._loop.remove_reader(listening)
             listening.close()
+        self._servers.clear()
         self._sockets.clear()
 
-    def _listen(self, family: socket.AddressFamily, address: str) -> None:
+    async def _listen(self, family: socket.AddressFamily, address: str) -> None:
         listening = socket.socket(family, socket.SOCK_STREAM)
         self._sockets.append(listening)
         listening.setblocking(False)
@@ -104,7 +111,12 @@ class TcpListener:
         listening.bind((address, self.port))
         self.port = listening.getsockname()[1]
         listening.listen(BACKLOG)
-        self._loop.add_reader(listening, self._accept, listening)
+        if tcp.OVER_ASYNCIO:
+            self._servers.append(await self._loop.create_server(self._expect, sock=listening))
+        else:
+            self._loop.add_reader(listening, self._accept, listening)
+
+    # --- with descriptors -------------------------------------------------------------------------
 
     def _accept(self, listening: socket.socket) -> None:
         try:
@@ -115,27 +127,46 @@ class TcpListener:
             self._loop.remove_reader(listening)
             self._loop.call_later(ACCEPT_PAUSE_S, self._listen_again, listening)
             return
-        host = str(address[0])
-        full = self._clients.total() >= self._max_clients
-        if full or self._clients[host] >= self._max_per_address:
-            self.refused += 1
-            connection.close()
-            return
         try:
             connection.setblocking(False)
             tune(connection)
         except OSError:  # gone again already
             connection.close()
             return
-        peer = format_address(host, int(address[1]))
-        stream = TcpStream(connection, peer, limit=self._limit)
-        self._clients[host] += 1
-        stream.on_closed = lambda: self._clients.subtract({host: 1})
-        self._on_client(stream, peer)
+        host, number = str(address[0]), int(address[1])
+        stream = TcpStream(connection, format_address(host, number), limit=self._limit)
+        self._admit(stream, host)
 
     def _listen_again(self, listening: socket.socket) -> None:
         if listening in self._sockets:
             self._loop.add_reader(listening, self._accept, listening)
+
+    # --- with asyncio, which accepts by itself ----------------------------------------------------
+
+    def _expect(self) -> AsyncioStream:
+        return AsyncioStream("", limit=self._limit, end=PEER_CLOSED, on_made=self._made)
+
+    def _made(self, stream: AsyncioStream) -> None:
+        try:
+            tune(stream.extra("socket"))
+        except OSError:  # gone again already
+            stream.close()
+            return
+        host, number = stream.extra("peername")[:2]
+        stream.name = format_address(host, number)
+        self._admit(stream, host)
+
+    # --- either way -------------------------------------------------------------------------------
+
+    def _admit(self, stream: TcpStream | AsyncioStream, host: str) -> None:
+        full = self._clients.total() >= self._max_clients
+        if full or self._clients[host] >= self._max_per_address:
+            self.refused += 1
+            stream.close()
+            return
+        self._clients[host] += 1
+        stream.on_closed = lambda: self._clients.subtract({host: 1})
+        self._on_client(stream, stream.name)
 
 
 def accept(listening: socket.socket) -> tuple[socket.socket, Any]:

@@ -114,24 +114,28 @@ class Gaps:
     """The longest time the loop did not come round while this was entered."""
 
     longest_s = 0.0
+    _last = 0.0
 
     async def __aenter__(self) -> Gaps:
+        self._last = time.monotonic()
         self._task = asyncio.create_task(self._watch())
         await asyncio.sleep(0)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.sleep(0)
+        self._look()
         self._task.cancel()
         await asyncio.wait([self._task])
 
     async def _watch(self) -> None:
-        last = time.monotonic()
         while True:
             await asyncio.sleep(0.001)
-            now = time.monotonic()
-            self.longest_s = max(self.longest_s, now - last)
-            last = now
+            self._look()
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        self.longest_s = max(self.longest_s, now - self._last)
+        self._last = now
 
 
 def descriptors() -> dict[str, str]:

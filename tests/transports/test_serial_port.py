@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import serial
 
 from hilgw.engine.timer import Timer
 from hilgw.errors import PortError
@@ -117,7 +118,7 @@ def test_all_values_pass_on_a_fresh_pty_and_again_after_it_was_cooked(
     run(scenario)
 
 
-def test_a_break_is_no_signal_and_no_flush(path: DataPath) -> None:
+def test_a_break_is_no_signal_and_no_flush(path: DataPath, kind: str) -> None:
     """BRKINT, which pyserial leaves as it finds it, would throw away what is in the buffers."""
 
     async def scenario() -> None:
@@ -387,6 +388,24 @@ def test_every_call_may_fail_at_any_time(path: DataPath, kind: str) -> None:
     run(scenario, timeout_s=60)
 
 
+def test_a_library_that_reports_a_loss_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As pyserial does on other systems: no complaint to the loop, one loss."""
+
+    def write(self: object, data: bytes) -> int:
+        raise serial.SerialException("WriteFile failed (PermissionError(13))")
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, "asyncio"))
+            monkeypatch.setattr(serial_port._Device, "write", write)
+            client.transport.write(b"x")
+            await until(lambda: bool(client.lost))
+            await client.close()
+            assert len(client.lost) == 1
+
+    run(scenario)
+
+
 # --- opening ------------------------------------------------------------------------------------
 
 
@@ -541,6 +560,9 @@ def test_modem_lines_are_left_alone(
 
     async def scenario() -> None:
         with Pty() as pty:
+            attributes = termios.tcgetattr(pty.slave)
+            attributes[2] |= termios.HUPCL
+            termios.tcsetattr(pty.slave, termios.TCSANOW, attributes)
             transport = await open_on(pty.path, path)
             assert not termios.tcgetattr(pty.slave)[2] & termios.HUPCL, "closing drops DTR"
             transport.close()
@@ -695,6 +717,7 @@ def test_urls_pyserial_knows_and_we_do_not(allow_urls: bool, tmp_path: Path) -> 
                 f"SPY://{pty.path}?file={target}",
                 f"alt://{pty.path}?class=PosixPollSerial",
                 "hwgrep://.*",
+                "spy://localhost:1",
                 "cp2110://x",
                 "loop://?logging=debug",
                 "LOOP://",

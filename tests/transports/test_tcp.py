@@ -12,11 +12,12 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from hilgw.errors import PortError
-from hilgw.transports import tcp_listener
+from hilgw.transports import tcp, tcp_listener
 from hilgw.transports.base import Transport
 from hilgw.transports.serial_port import open_serial
 from hilgw.transports.tcp import TcpStream, connect_tcp
@@ -66,13 +67,21 @@ async def serving(host: str = "127.0.0.1", **options: int) -> AsyncIterator[Serv
             await client.close()
 
 
-def option(stream: Transport, level: int, name: int) -> int:
-    assert isinstance(stream, TcpStream)
-    return stream._connection.getsockopt(level, name)
+@pytest.fixture(params=["descriptor", "asyncio"])
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How the bytes move, here and where os.write cannot send to a socket."""
+    monkeypatch.setattr(tcp, "OVER_ASYNCIO", request.param == "asyncio")
+    return str(request.param)
+
+
+def option(stream: Any, level: int, name: int) -> int:
+    connection = stream._connection if isinstance(stream, TcpStream) else stream.extra("socket")
+    value: int = connection.getsockopt(level, name)
+    return value
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_both_ends_talk(host: str) -> None:
+def test_both_ends_talk(host: str, path: str) -> None:
     async def scenario() -> None:
         before = descriptors()
         async with serving(host) as server:
@@ -93,7 +102,7 @@ def test_both_ends_talk(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_no_delay_and_a_dead_peer_is_noticed_in_time(host: str) -> None:
+def test_no_delay_and_a_dead_peer_is_noticed_in_time(host: str, path: str) -> None:
     async def scenario() -> None:
         async with serving(host) as server:
             ours = await connect_tcp(host, server.listener.port)
@@ -116,7 +125,7 @@ def reset(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("end", [socket.socket.close, reset])
-def test_a_peer_that_goes_is_seen_at_once(end: Callable[[socket.socket], None]) -> None:
+def test_a_peer_that_goes_is_seen_at_once(end: Callable[[socket.socket], None], path: str) -> None:
     async def scenario() -> None:
         async with serving() as server:
             peer = socket.create_connection(("127.0.0.1", server.listener.port))
@@ -130,7 +139,7 @@ def test_a_peer_that_goes_is_seen_at_once(end: Callable[[socket.socket], None]) 
     run(scenario)
 
 
-def test_half_closed_by_the_peer_the_answer_still_gets_through() -> None:
+def test_half_closed_by_the_peer_the_answer_still_gets_through(path: str) -> None:
     async def scenario() -> None:
         async with serving() as server:
             with socket.create_connection(("127.0.0.1", server.listener.port)) as peer:
@@ -155,7 +164,20 @@ def test_half_closed_by_the_peer_the_answer_still_gets_through() -> None:
     run(scenario)
 
 
-def test_a_peer_that_does_not_read_blocks_nothing_and_its_buffer_is_bounded() -> None:
+def test_a_peer_that_goes_while_nobody_reads_is_seen(path: str) -> None:
+    async def scenario() -> None:
+        async with serving() as server:
+            peer = socket.create_connection(("127.0.0.1", server.listener.port))
+            await until(lambda: bool(server.clients))
+            client = server.clients[0]
+            client.transport.pause_reading()
+            reset(peer)
+            await until(lambda: bool(client.lost), timeout_s=0.5)
+
+    run(scenario)
+
+
+def test_a_peer_that_does_not_read_blocks_nothing_and_its_buffer_is_bounded(path: str) -> None:
     async def scenario() -> None:
         async with serving() as server:
             with socket.create_connection(("127.0.0.1", server.listener.port)):
@@ -271,7 +293,7 @@ class TestListening:
 
         run(scenario)
 
-    def test_a_port_in_use(self) -> None:
+    def test_a_port_in_use(self, path: str) -> None:
         async def scenario() -> None:
             async with serving() as server:
                 before = descriptors()
@@ -283,7 +305,7 @@ class TestListening:
 
         run(scenario)
 
-    def test_no_more_clients_than_allowed(self) -> None:
+    def test_no_more_clients_than_allowed(self, path: str) -> None:
         async def scenario() -> None:
             async with serving(max_clients=3) as server:
                 peers = []
@@ -301,7 +323,7 @@ class TestListening:
 
         run(scenario)
 
-    def test_one_address_does_not_take_all_places(self) -> None:
+    def test_one_address_does_not_take_all_places(self, path: str) -> None:
         async def scenario() -> None:
             async with serving(max_clients=10, max_per_address=2) as server:
                 where = ("127.0.0.1", server.listener.port)
@@ -320,25 +342,23 @@ class TestListening:
         async def scenario() -> None:
             async with serving() as server:
                 tries = 0
-                real = tcp_listener.accept
+                real, better_at = tcp_listener.accept, time.monotonic() + 0.15
 
                 def accept(listening: socket.socket) -> object:
                     nonlocal tries
                     tries += 1
-                    if tries <= 2:
+                    if time.monotonic() < better_at:
                         raise OSError(errno.EMFILE, "Too many open files")
                     return real(listening)
 
                 monkeypatch.setattr(tcp_listener, "accept", accept)
                 with socket.create_connection(("127.0.0.1", server.listener.port)):
-                    start = time.process_time()
                     await until(lambda: bool(server.clients))
-                    assert time.process_time() - start < 0.15, "accept() is tried without a pause"
-                assert tries == 3
+                assert 1 < tries < 6
 
         run(scenario)
 
-    def test_closed_it_takes_nobody_and_keeps_those_it_has(self) -> None:
+    def test_closed_it_takes_nobody_and_keeps_those_it_has(self, path: str) -> None:
         async def scenario() -> None:
             async with serving() as server:
                 port = server.listener.port
@@ -352,7 +372,7 @@ class TestListening:
 
         run(scenario)
 
-    def test_a_thousand_connects_leave_nothing(self) -> None:
+    def test_a_thousand_connects_leave_nothing(self, path: str) -> None:
         async def scenario() -> None:
             async with serving() as server:
                 before = descriptors()

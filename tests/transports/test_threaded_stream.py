@@ -267,13 +267,15 @@ class TestRfc2217:
 
     def test_paused_the_bytes_stay_in_the_network(self, tmp_path: Path) -> None:
         async def scenario(timer: Timer) -> None:
-            port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=4_000_000, limit=1 << 20)
+            port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=100_000_000, limit=1 << 24)
             port.start(lambda data, baud: None)
             async with ser2net(port.path, tmp_path) as url:
                 client = Client(await open_serial(url, LINE, timer, allow_urls=True))
                 client.transport.pause_reading()
-                port.write(bytes(600_000))
-                await until(lambda: len(port._blocked) > 0 or port.overrun > 0, timeout_s=10)
+                port.write(bytes(1 << 24))
+                # Full from here to there: our queues, pyserial's, TCP's, ser2net's, the pty.
+                await until(lambda: port.overrun > 0, timeout_s=20)
+                assert len(client.transport._in) <= 2 * 65536  # type: ignore[attr-defined]
                 start = time.monotonic()
                 await client.close()
                 assert time.monotonic() - start < 2.5

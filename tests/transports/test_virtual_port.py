@@ -168,6 +168,20 @@ def test_a_stalled_device_stalls_its_client(tmp_path: Path) -> None:
     run(with_timer(scenario))
 
 
+def test_what_the_line_has_not_carried_stays_with_the_client(tmp_path: Path) -> None:
+    async def scenario(timer: Timer) -> None:
+        port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=9600)
+        Device(port)
+        client = Client(await open_serial(port.path, LineSettings(9600), timer))
+        client.transport.write(bytes(100_000))
+        await asyncio.sleep(0.05)
+        assert client.transport.pending > 75_000  # the rest is in the kernel
+        await client.close()
+        port.close()
+
+    run(with_timer(scenario))
+
+
 def test_the_newest_bytes_of_the_device_are_dropped_and_counted(tmp_path: Path) -> None:
     async def scenario(timer: Timer) -> None:
         port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=1_000_000, limit=1000)
