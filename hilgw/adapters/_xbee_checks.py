@@ -19,7 +19,7 @@ from hilgw.adapters.base import StationSettings
 from hilgw.errors import ConfigError
 from hilgw.framing import create
 
-LAST_ID = {"802.15.4": 0xFFFF, "digimesh": 0x7FFF, "zigbee": 0xFFFF_FFFF_FFFF_FFFF}
+LAST_ID_OF_DIGIMESH = 0x7FFF
 
 
 def check(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
@@ -78,10 +78,16 @@ def _check_table(mapping: ByDestination) -> list[Problem]:
 def _check_firmware(settings: XBeeSettings) -> list[Problem]:
     """What this firmware does not have."""
     problems: list[Problem] = []
-    firmware, last = settings.firmware, LAST_ID[settings.firmware]
-    if settings.pan_id is not None and settings.pan_id > last:
-        what = f"{settings.pan_id} is out of range; allowed: 0 to {last}"
-        problems.append(("pan_id", what, f"{firmware} has IDs up to {last:X} in hex"))
+    firmware = settings.firmware
+    pan_id, last = settings.pan_id, LAST_ID_OF_DIGIMESH
+    if firmware == "zigbee" and pan_id is not None:
+        problems.append(("pan_id", "zigbee has IDs of 64 bits", "write it as extended_pan_id"))
+    elif firmware == "digimesh" and pan_id is not None and pan_id > last:
+        what = f"{pan_id} is out of range; allowed: 0 to {last}"
+        problems.append(("pan_id", what, f"digimesh has IDs up to {last:X} in hex"))
+    if firmware != "zigbee" and settings.extended_pan_id is not None:
+        what = f"{firmware} has no IDs of 64 bits"
+        problems.append(("extended_pan_id", what, "write it as pan_id"))
     if firmware == "802.15.4":
         if settings.endpoints is not None:
             cure = "leave it out, or set firmware: digimesh or zigbee"

@@ -32,6 +32,8 @@ class Network:
 
     @property
     def deadline(self) -> int | None:
+        if not self._remote:  # asked for at every event
+            return None if self._search is None else self._search[1]
         dues = [entry[0] for entry in self._remote.values()]
         if self._search is not None:
             dues.append(self._search[1])

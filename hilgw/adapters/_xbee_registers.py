@@ -36,7 +36,9 @@ def wanted_registers(settings: XBeeSettings, common: StationSettings) -> Wanted:
     found = _of_firmware(settings, common)
     wanted = found.wanted
     if settings.pan_id is not None:
-        wanted["ID"] = Value(settings.pan_id, 8 if settings.firmware == "zigbee" else 2)
+        wanted["ID"] = Value(settings.pan_id, 2)
+    if settings.extended_pan_id is not None:
+        wanted["ID"] = Value(settings.extended_pan_id, 8)
     if settings.my_address is not None:
         wanted["MY"] = Value(settings.my_address, 2)
     if settings.endpoints is not None:

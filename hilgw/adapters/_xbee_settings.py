@@ -76,11 +76,17 @@ class XBeeSettings:
         example="0013A20040A1B2C3",
     )
     pan_id: int | None = setting(
-        "network (ID); up to FFFF, DigiMesh 7FFF, Zigbee 64 bits; not set: left as it is",
+        "network (ID), with digimesh up to 7FFF; not set: left as it is",
+        None,
+        ge=0,
+        le=0xFFFF,
+        example=0x3332,
+    )
+    extended_pan_id: int | None = setting(
+        "zigbee: network (ID), which has 64 bits there, 0: any; not set: left as it is",
         None,
         ge=0,
         le=0xFFFF_FFFF_FFFF_FFFF,
-        example=0x3332,
     )
     api_mode: int = setting(
         "API mode the module works in (AP): 1 or 2; 0: transparent mode, set up in command mode, "

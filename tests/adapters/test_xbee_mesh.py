@@ -164,12 +164,14 @@ def test_with_module_channel_the_networks_channel_is_checked() -> None:
     assert isinstance(Bench(zigbee(), channel=15, firmware="zigbee").open()[-1], Ready)
     bench = Bench(zigbee(), channel=12, firmware="zigbee")
     (failed,) = [event for event in bench.open() if isinstance(event, Failed)]
-    assert "CH 0F, which is channel 15" in str(failed.error)  # type: ignore[attr-defined]
+    assert "CH 0F, which is channel 15" in str(failed.error)
     assert all(data[2:4] != b"CH" or len(data) == 4 for data in bench.module.log)
 
 
 def test_the_zigbee_id_has_64_bits() -> None:
-    bench = Bench(zigbee(), firmware="zigbee", mapping=ByHeader(), pan_id=0x1122334455667788)
+    bench = Bench(
+        zigbee(), firmware="zigbee", mapping=ByHeader(), extended_pan_id=0x1122334455667788
+    )
     bench.open()
     assert bench.module.registers["ID"] == bytes.fromhex("1122334455667788")
 
@@ -291,7 +293,7 @@ def packet(source: str = REMOTE) -> str:
     return f"90 {source} FFFE C1 {PING}"
 
 
-def rssi(events: list[Any]) -> list[tuple[int | None, bool]]:
+def rssi(events: list[Any]) -> list[tuple[float | None, bool]]:
     return [(e.rssi_dbm, e.rssi_uncertain) for e in events if isinstance(e, Heard)]
 
 
@@ -378,7 +380,9 @@ def test_it_can_be_switched_off_and_on() -> None:
 @pytest.mark.parametrize(
     ("settings", "path"),
     [
-        ({"pan_id": 0x10000}, "pan_id"),
+        ({"firmware": "zigbee", "pan_id": 1}, "pan_id"),
+        ({"extended_pan_id": 1}, "extended_pan_id"),
+        ({"firmware": "digimesh", "extended_pan_id": 1}, "extended_pan_id"),
         ({"firmware": "digimesh", "pan_id": 0x8000}, "pan_id"),
         ({"endpoints": EndpointSettings()}, "endpoints"),
         ({"firmware": "digimesh", "my_address": 1}, "my_address"),
@@ -403,7 +407,7 @@ def test_what_a_firmware_does_not_have_is_a_problem(settings: dict[str, Any], pa
 @pytest.mark.parametrize(
     "settings",
     [
-        {"firmware": "zigbee", "pan_id": 2**64 - 1, "destination": "12"},
+        {"firmware": "zigbee", "extended_pan_id": 2**64 - 1, "destination": "12"},
         {"firmware": "digimesh", "pan_id": 0x7FFF, "destination": "FFFF"},
         {"api_mode": 0, "mapping": ByHeader(), "framing": "gap:50ms"},
     ],

@@ -177,8 +177,7 @@ def test_an_s1_has_no_np() -> None:
 def test_packets_have_no_token_and_no_rssi() -> None:
     bench = opened(framing="slip")
     sent = bench.send(b"\xc0hi")
-    assert isinstance(sent, Transmission)
-    assert sent.token is None
+    assert sent == Transmission(b"\xc0\xdb\xdchi\xc0", token=None)
     assert bench.hear(sent.data) == [Heard(b"\xc0hi", 12)]
 
 

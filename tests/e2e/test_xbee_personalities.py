@@ -11,7 +11,7 @@ import pytest
 from digi.xbee import devices
 from digi.xbee.models.address import XBee64BitAddress
 
-from tests.e2e.running import Gateway, run, wait_until
+from tests.e2e.running import XBEE, Gateway, report_of, run, wait_until
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 OURS, SPARE = "0013A20040A1B2C0", "0013A20040A1B2C3"
@@ -135,3 +135,34 @@ def test_a_module_without_a_network_is_not_ready_and_says_why(tmp_path: Path) ->
         finally:
             spare.close()
     assert " up: XBee 3 Zigbee " in gateway.text()
+
+
+def test_digi_xbee_hears_a_module_in_transparent_mode(tmp_path: Path) -> None:
+    config = (CONFIGS / "xbee-transparent.yaml").read_text()
+    config = config.replace("framing: lines ", "framing: gap:60ms ")
+    config = "".join(line for line in config.splitlines(True) if "kind: beacon" not in line)
+    path = tmp_path / "gap.yaml"
+    path.write_text(config)
+    with Gateway(tmp_path, ["--config", str(path), "-v"]) as gateway:
+        assert "gap" in gateway.text()
+        heard: list[bytes] = []
+        spare = devices.Raw802Device(str(tmp_path / "xbee-spare"), 9600)
+        spare.open()
+        try:
+            spare.add_data_received_callback(lambda message: heard.append(bytes(message.data)))
+            done = run("send", "rover.tx", "--hex", PAYLOAD.hex(" "), cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+            wait_until(lambda: heard, what="the robot's packet")
+            assert heard == [PAYLOAD]
+            spare.send_data_broadcast(b"to all \x7e")
+            wait_until(lambda: 'delivered "to all ~"' in gateway.text(), what="the broadcast")
+        finally:
+            spare.close()
+
+
+def test_packets_pass_with_flow_control(tmp_path: Path) -> None:
+    report = report_of(
+        tmp_path, "--config", XBEE, "--set", "adapters.xbee0.rtscts=true", "--duration", "2.2s"
+    )
+    assert report["stations"]["xbee0"]["delivered"] >= 3
+    assert report["stations"]["rover.rx"]["delivered"] >= 2
