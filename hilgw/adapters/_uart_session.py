@@ -57,9 +57,9 @@ class UartSession:
     """
 
     def __init__(self, settings: UartSettings, common: StationSettings) -> None:
-        self._framing = create(settings.framing)
-        self._line = line_of(common)[0]
         self._spec: str | FramingSettings = settings.framing
+        self._framing = self._new_framing()
+        self._line = line_of(common)[0]
         self._channel = common.channel
         self._has_header = isinstance(settings.mapping, ByHeader)
         self.channels = None if self._has_header else frozenset({common.channel})
@@ -71,6 +71,12 @@ class UartSession:
         self._echoes: deque[tuple[bytes, int]] | None = None
         if settings.local_echo:
             self._echoes = deque(maxlen=ECHOES)
+
+    def _new_framing(self) -> framings.Framing:
+        return create(self._spec)
+
+    def _name(self) -> str:
+        return name_of(self._spec)
 
     # --- the port --------------------------------------------------------------------------------
 
@@ -85,7 +91,7 @@ class UartSession:
     def _words(self) -> str:
         line = self._line
         flow = ", RTS/CTS" if line.rtscts else ""
-        return f"{name_of(self._spec)}, {line.baudRate} 8{line.parity}{line.stop_bits}{flow}"
+        return f"{self._name()}, {line.baudRate} 8{line.parity}{line.stop_bits}{flow}"
 
     def close(self) -> list[Event]:
         self._framing.reset()
@@ -216,7 +222,7 @@ class UartSession:
     # --- for people ------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        framing = create(self._spec)
+        framing = self._new_framing()
         payloads = framing.feed(frame)
         deadline = framing.next_deadline()
         if deadline is not None:
@@ -227,4 +233,4 @@ class UartSession:
             f"{count} x {_WORDS.get(reason, reason.replace('_', ' '))}"
             for reason, count in framing.dropped.items()
         ]
-        return f"{name_of(self._spec)}: " + (", ".join(parts) or f"{len(frame)} B, no packet")
+        return f"{self._name()}: " + (", ".join(parts) or f"{len(frame)} B, no packet")

@@ -1,0 +1,226 @@
+"""An IrDA SIR transceiver on a UART, and devices that speak through one.
+
+Light goes out as the bytes come, and every transceiver in reach at the same rate reads them; so
+does the sender itself, unless its receiver is off while it sends. A device with `replies` has no
+client: it takes frames for its address and answers after the turnaround time. Independent
+reading of IrDA's Serial Infrared Physical Layer and Link Access Protocol: 8N1, 2400 to 115200
+bit/s, about 1 m in a cone of 30 degrees; XBOF FF, BOF C0, EOF C1, escape 7D with bit 5 inverted,
+FCS of X.25, low byte first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from firmware_mocks.air import Air, Radio, Signal
+from firmware_mocks.base import MS, Mock
+
+SUMMARY = "IrDA SIR transceivers on a UART, half duplex, hearing themselves"
+PARAMETERS: dict[str, str] = {
+    "baudRate": "UART and light rate: 2400, 9600 (default), 19200, 38400, 57600, 115200",
+    "echo": "whether it hears its own light: true (default) or false",
+    "address": "device address a node with replies listens to, 0 to 126 (default 0)",
+    "replies": "{ping: pong}: a frame whose data begins with the key is answered with the value",
+    "turnaround_ms": "pause before an answer (default 10)",
+    "position": "x, y, z in metres",
+}
+RATES = (2400, 9600, 19200, 38400, 57600, 115200)
+REACH_DBM = -60.0  # loudness at the end of its reach: 1 m and a little more
+POWER_DBM = -59.0
+LONGEST = 4200
+
+
+def create(
+    name: str,
+    air: Air,
+    parameters: Mapping[str, Any],
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> Transceiver:
+    """A transceiver in `air`. ValueError says what is wrong with a parameter."""
+    return Transceiver(name, air, dict(parameters), position)
+
+
+class Transceiver(Mock):
+    """The part and, with `replies`, a device behind it."""
+
+    sensitivity_dbm = REACH_DBM
+
+    def __init__(
+        self,
+        name: str,
+        air: Air,
+        values: dict[str, Any],
+        position: tuple[float, float, float],
+    ) -> None:
+        super().__init__(name, air.seed)
+        self.position = position
+        self._air = air
+        self._echo = True
+        self._address = 0
+        self._turnaround_ms = 10.0
+        self._replies: dict[bytes, bytes] = {}
+        self._input = bytearray()
+        for key, value in values.items():
+            self._assign(key, value)
+        air.join(self)
+
+    @property
+    def band(self) -> Hashable:
+        return ("light", self.uart.baud_rate)
+
+    # --- the UART's side ------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: int) -> None:
+        data = self.uart.distort(data)
+        if self._echo:
+            self.uart.write(data, now)
+        self._shine(data, now)
+
+    def _shine(self, data: bytes, now: int) -> None:
+        signal = Signal(self, self.band, data, POWER_DBM, len(data) * self.uart.byte_ns)
+        self._air.transmit(signal, _nobody_answers, now)
+
+    # --- the light's side -----------------------------------------------------------------------
+
+    def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
+        data = signal.frame
+        assert isinstance(data, bytes)
+        if self._replies:
+            self._take(data, now)
+        else:
+            self.uart.write(data, now)
+        return False
+
+    def _take(self, data: bytes, now: int) -> None:
+        """A device's own reading of frames, byte by byte."""
+        for byte in data:
+            if byte == 0xC0:
+                self._input.clear()
+            elif byte == 0xC1:
+                self._answer(bytes(self._input), now)
+                self._input.clear()
+            elif len(self._input) < LONGEST:
+                self._input.append(byte)
+
+    def _answer(self, escaped: bytes, now: int) -> None:
+        frame = unstuff(escaped)
+        if len(frame) < 5 or fcs(frame) != 0x0F47:
+            return
+        address, control, data = frame[0] >> 1, frame[1], frame[2:-2]
+        if control != 0x03 or address not in (self._address, 127):
+            return
+        for key, value in self._replies.items():
+            if data.startswith(key):
+                answer = bytes((self._address << 1, 0x03)) + value + data[len(key) :]
+                self._shine_later(wrap(answer), now + round(self._turnaround_ms * MS))
+                return
+
+    def _shine_later(self, data: bytes, when: int) -> None:
+        self._air.call_at(when, lambda due: self._shine(data, due))
+
+    # --- parameters -----------------------------------------------------------------------------
+
+    def set(self, name: str, value: str) -> None:
+        self._assign(name, value)
+
+    def reset(self, now: int) -> None:
+        self.uart.clear()
+        self._input.clear()
+
+    def describe(self) -> str:
+        role = "device" if self._replies else "transceiver"
+        return f"IrDA SIR {role}, {self.uart.baud_rate} bit/s"
+
+    def _assign(self, name: str, value: Any) -> None:
+        match name:
+            case "baudRate":
+                if not str(value).isdigit() or int(value) not in RATES:
+                    raise ValueError(f"baudRate: {value!r}; one of {', '.join(map(str, RATES))}")
+                self.uart.baud_rate = int(value)
+            case "echo":
+                if str(value).lower() not in ("true", "false"):
+                    raise ValueError(f"echo: {value!r}; true or false")
+                self._echo = str(value).lower() == "true"
+            case "address":
+                if not str(value).isdigit() or int(value) > 126:
+                    raise ValueError(f"address: {value!r}; 0 to 126")
+                self._address = int(value)
+            case "turnaround_ms":
+                self._turnaround_ms = _number(name, value)
+            case "replies":
+                self._replies = _replies(value)
+            case "position":
+                self.position = _position(value)
+            case _:
+                raise ValueError(f"{name}: no such parameter; there is {', '.join(PARAMETERS)}")
+
+
+def _nobody_answers(acknowledged: list[Radio], now: int) -> None:
+    """Light is not acknowledged."""
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if not 0 <= number <= 10_000:
+        raise ValueError(f"{name}: {value!r}; a number from 0 to 10000")
+    return number
+
+
+def _replies(value: Any) -> dict[bytes, bytes]:
+    if isinstance(value, str):
+        key, separator, answer = value.partition(":")
+        value = {key: answer} if separator else json.loads(value or "{}")
+    if not isinstance(value, Mapping):
+        raise ValueError(f"replies: {value!r}; write ping:pong")
+    return {str(key).encode(): str(answer).encode() for key, answer in value.items()}
+
+
+def _position(value: Any) -> tuple[float, float, float]:
+    parts = value.split(",") if isinstance(value, str) else list(value)
+    try:
+        x, y, z = (float(part) for part in parts)
+    except (TypeError, ValueError):
+        raise ValueError(f"position: {value!r}; three numbers x,y,z") from None
+    return (x, y, z)
+
+
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def fcs(data: bytes) -> int:
+    """CRC-16/X-25 bit by bit; over data and its own FCS it is 0x0F47."""
+    crc = 0xFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ 0x8408 if crc & 1 else crc >> 1
+    return crc ^ 0xFFFF
+
+
+def wrap(frame: bytes) -> bytes:
+    """XBOFs, BOF, the frame with its FCS, escaped, EOF."""
+    out = bytearray(b"\xff" * 10 + b"\xc0")
+    for byte in frame + fcs(frame).to_bytes(2, "little"):
+        if byte in (0xC0, 0xC1, 0x7D):
+            out += bytes((0x7D, byte ^ 0x20))
+        else:
+            out.append(byte)
+    return bytes(out) + b"\xc1"
+
+
+def unstuff(escaped: bytes) -> bytes:
+    """The bytes between BOF and EOF without their escapes."""
+    out = bytearray()
+    flip = 0
+    for byte in escaped:
+        if byte == 0x7D and not flip:
+            flip = 0x20
+        else:
+            out.append(byte ^ flip)
+            flip = 0
+    return bytes(out)

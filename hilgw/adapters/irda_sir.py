@@ -1,0 +1,100 @@
+"""IrDA SIR transceivers on a UART: infra-red frames, half duplex, at arm's length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hilgw.adapters._irda_session import IrdaSession
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.errors import ConfigError
+from hilgw.settings import setting
+
+RATES = (2400, 9600, 19200, 38400, 57600, 115200)
+LAST_ADDRESS = 126
+LARGEST = 2048  # IrLAP's largest data size
+
+LIMITS = Limits(
+    payload=LARGEST,
+    window=1,
+    channels="0 to 126, the connection address of each frame; -1 is address 127, to all",
+    rates=RATES,
+    mapping=(
+        Mapped("type", "exact", "infra-red"),
+        Mapped("channel", "exact", "the 7-bit address of the frame; this station hears `channel`"),
+        Mapped("channel -1", "exact", "address 127: every station takes it"),
+        Mapped("allowedChannels", "approximate", "kept by the simulated device alone"),
+        Mapped(
+            "range, maxRange", "cannot", "the diodes reach about 1 m; the medium filters by pose"
+        ),
+        Mapped("aperture", "cannot", "the diodes' cone is 30 degrees; the medium filters by pose"),
+        Mapped("baudRate", "exact", "rate of the UART and of the light pulses"),
+        Mapped("byteSize", "exact", "10: SIR is 8N1"),
+        Mapped("bufferSize", "exact", "the gateway's queue; one packet is one frame"),
+        Mapped("signalStrength", "cannot", "1/distance^2 when both poses are known, else NaN"),
+        Mapped("direction", "cannot", "only from poses, when both are known"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IrdaSettings:
+    """What a SIR transceiver needs beside what every station has."""
+
+    turnaround_ms: float = setting(
+        "pause after the other side's last byte before this one sends (IrLAP: at most 10)",
+        10.0,
+        ge=0,
+        le=500,
+        unit="ms",
+    )
+    extra_bofs: int = setting("XBOF bytes before each frame", 10, ge=0, le=48)
+    max_payload: int = setting("longest packet", LARGEST, ge=1, le=LARGEST, unit="byte")
+    echo: bool = setting("the transceiver hears its own light, as most do", True)
+
+
+_SettingsClass = type[IrdaSettings]
+
+
+class IrdaAdapter:
+    """See `hilgw.adapters.base.Adapter`."""
+
+    kind: ClassVar[str] = "irda_sir"
+    type: ClassVar[str] = "infra-red"
+    summary: ClassVar[str] = "IrDA SIR transceivers on a UART: infra-red frames, half duplex"
+    Settings: ClassVar[_SettingsClass] = IrdaSettings
+    limits: ClassVar[Limits] = LIMITS
+
+    def check(self, settings: IrdaSettings, common: StationSettings) -> list[Problem]:
+        """What SIR allows of the line and of channels."""
+        problems: list[Problem] = []
+        if common.baudRate not in RATES:
+            rates = ", ".join(map(str, RATES))
+            problems.append(("baudRate", f"{common.baudRate} is no SIR rate", f"use {rates}"))
+        if common.channel > LAST_ADDRESS:
+            what = f"{common.channel} is no SIR address"
+            problems.append(("channel", what, f"use 0 to {LAST_ADDRESS}"))
+        try:
+            line = line_of(common)[0]
+        except ConfigError:
+            return problems  # said elsewhere
+        if line.byteSize != 10:
+            problems.append(("parity", "SIR is 8N1", "leave parity and stop_bits out"))
+        return problems
+
+    def session(self, settings: IrdaSettings, common: StationSettings) -> IrdaSession:
+        return IrdaSession(
+            common,
+            turnaround_ns=round(settings.turnaround_ms * 1e6),
+            extra_bofs=settings.extra_bofs,
+            max_payload=settings.max_payload,
+            echo=settings.echo,
+        )
+
+    def mock(self, settings: IrdaSettings, common: StationSettings) -> MockSpec:
+        """A transceiver at this rate, which hears itself as `echo` says."""
+        parameters: dict[str, Any] = {"baudRate": common.baudRate, "echo": settings.echo}
+        return MockSpec("irda_sir", parameters)
+
+
+ADAPTER = IrdaAdapter()

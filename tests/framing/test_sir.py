@@ -1,0 +1,100 @@
+"""SIR wrapping: the known check value, any chunking, noise, and what IrLAP says of odd frames."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_mocks import irda_sir as other_reading
+from hilgw.errors import FrameError
+from hilgw.framing.sir import Sir, SirSettings
+
+SPICE = st.lists(st.sampled_from(b"\xc0\xc1\x7d\xff\x5d\xe0\xe1\x20a"), max_size=40).map(bytes)
+PAYLOAD = (SPICE | st.binary(max_size=60)).filter(bool)
+
+
+def test_the_check_value_of_x25_low_byte_first() -> None:
+    wire = Sir(SirSettings(extra_bofs=2)).encode(b"123456789")
+    assert wire == b"\xff\xff\xc0123456789\x6e\x90\xc1"
+
+
+def test_escapes_inside_the_fcs_too() -> None:
+    payload = next(
+        bytes((value,))
+        for value in range(256)
+        if 0xC1 in other_reading.fcs(bytes((value,))).to_bytes(2, "little")
+    )
+    assert b"\x7d\xe1" in Sir().encode(payload)
+    assert Sir().feed(Sir().encode(payload)) == [payload]
+
+
+@given(PAYLOAD)
+def test_the_mock_reads_the_same_bytes(payload: bytes) -> None:
+    wire = Sir().encode(payload)
+    assert wire == other_reading.wrap(payload)
+    frame = other_reading.unstuff(wire[11:-1])
+    assert frame[:-2] == payload
+    assert other_reading.fcs(frame) == 0x0F47
+
+
+@given(st.lists(PAYLOAD, min_size=1, max_size=4), st.lists(st.integers(1, 30), max_size=40))
+def test_any_chunking_gives_the_same(payloads: list[bytes], cuts: list[int]) -> None:
+    sir = Sir()
+    stream = b"".join(map(sir.encode, payloads))
+    received: list[bytes] = []
+    for size in cuts:
+        received += sir.feed(stream[:size])
+        stream = stream[size:]
+    received += sir.feed(stream)
+    assert received == payloads
+    assert sir.held == 0
+
+
+@given(st.binary(max_size=200), PAYLOAD)
+def test_after_noise_the_next_frame_comes(noise: bytes, payload: bytes) -> None:
+    sir = Sir()
+    received = sir.feed(noise + sir.encode(payload) + sir.encode(payload))
+    assert received[-2:] == [payload, payload]
+
+
+def test_a_frame_begun_anew_gives_the_second_one_alone() -> None:
+    sir = Sir()
+    good = sir.encode(b"good")
+    assert sir.feed(good[:14] + good) == [b"good"]
+    assert sir.dropped == {"aborted": 1}
+
+
+def test_old_devices_begin_with_c0_instead_of_ff() -> None:
+    sir = Sir()
+    assert sir.feed(b"\xc0" * 11 + sir.encode(b"old")[11:]) == [b"old"]
+    assert sir.dropped == {}
+
+
+@pytest.mark.parametrize(
+    ("wire", "reason"),
+    [
+        (b"\xc0abc\x7d\xc1", "aborted"),
+        (b"\xc0abcd\xc1", "bad_crc"),
+        (b"\xc0a\xc1", "too_short"),
+        (b"\xc0a\x7d\x7da\xc1", "bad_escape"),
+        (b"\xc0" + b"x" * 5000, "too_long"),
+    ],
+)
+def test_what_is_wrong_is_counted(wire: bytes, reason: str) -> None:
+    sir = Sir(SirSettings(max_payload=100))
+    assert sir.feed(wire) == []
+    assert sir.dropped == {reason: 1}
+    assert sir.held <= 400
+
+
+def test_garbage_is_counted_in_bytes() -> None:
+    sir = Sir()
+    assert sir.feed(b"hello\xc1") == []
+    assert sir.dropped == {"garbage_bytes": 5}
+
+
+@pytest.mark.parametrize("size", [0, 101])
+def test_what_it_cannot_carry_it_refuses(size: int) -> None:
+    with pytest.raises(FrameError):
+        Sir(SirSettings(max_payload=100)).encode(b"x" * size)
