@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -105,6 +106,8 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         out, quiet=getattr(args, "quiet", False), verbose=getattr(args, "verbose", False)
     )
     gateway = build(config, loop, terminal)
+    gc.collect()
+    gc.freeze()  # what is loaded by now stays: searching it for garbage would only delay packets
     fatal: HilgwError | None = None
     try:
         await _serve(gateway, args, terminal, stop)
