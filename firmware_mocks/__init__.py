@@ -10,5 +10,7 @@ A mock is an object with this shape (duck-typed; `firmware_mocks.base.Mock` is t
 * `next_deadline() -> int | None`: when `advance` wants to be called next.
 * `set(name: str, value: str)`: a parameter by name, text as typed; ValueError says what is allowed.
 * `reset(now)`: power cycle. `switch_off()`: no power until then.
+* `set_modem_line(name, on, now)`, where the hardware has a pin on them: the client switched its
+  "dtr" or "rts".
 * `clear_to_send`: bool, where the firmware has flow control: whether the client may send now.
 """

@@ -273,7 +273,11 @@ class TextModule(Mock):
         answer = values.reply_to(self.replies, packet.data)
         if answer is not None:
             back = Packet(self.address, packet.sender, answer)
-            self.timers.start("reply", now + self._reply_ns, lambda at: self._radiate(back, "", at))
+            self.timers.start(
+                f"reply {now} {packet!r}",
+                now + self._reply_ns,
+                lambda at: self._radiate(back, "", at),
+            )
         return False
 
     def _filled(self, packet: Packet, rssi_dbm: int) -> bytes:

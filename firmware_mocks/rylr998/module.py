@@ -253,7 +253,9 @@ class Module(Mock):
         self._report(packet, rssi_dbm, now)
         answer = values.reply_to(self.replies, packet.data)
         if answer is not None:
-            self.timers.start("reply", now + 5 * MS, lambda at: self._reply(packet, answer, at))
+            self.timers.start(
+                f"reply {now} {packet!r}", now + 5 * MS, lambda at: self._reply(packet, answer, at)
+            )
 
     def _report(self, packet: Packet, rssi_dbm: float, now: int) -> None:
         snr = round(max(-20.0, min(12.0, rssi_dbm - self.radio.noise_dbm)))

@@ -123,6 +123,14 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class SetLine:
+    """Switch a modem line of the port now: "dtr" or "rts", on or off."""
+
+    name: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
     """The hardware is found, checked and set: packets may pass. `identity` is said to the user.
 
@@ -197,7 +205,7 @@ class Notice:
     once: bool = True
 
 
-Event = Write | Ready | NotReady | Failed | Heard | Dropped | Delivered | Refused | Notice | Found
+Event = Write | SetLine | Ready | NotReady | Failed | Heard | Dropped | Delivered | Refused | Notice | Found
 
 # --- answers to send() --------------------------------------------------------------------------
 

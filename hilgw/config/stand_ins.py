@@ -13,6 +13,7 @@ from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.pipe import Pipe
 from hilgw.transports.serial_port import open_serial
+from hilgw.transports.serial_stream import SerialStream
 from hilgw.transports.virtual_port import VirtualPort
 
 if TYPE_CHECKING:
@@ -61,8 +62,15 @@ class StandIns:
             )
         port = VirtualPort(timer, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
         host.add(mock, port)
+
+        async def open_port() -> Transport:
+            transport = await open_serial(port.path, line, timer)
+            if isinstance(transport, SerialStream):
+                transport.modem_lines = port.set_modem_line
+            return transport
+
         return (
-            lambda: open_serial(port.path, line, timer),
+            open_port,
             lambda: port_identity(port.path),
             f"mock {spec.name}",
         )

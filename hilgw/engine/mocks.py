@@ -137,6 +137,9 @@ class MockHost:
         self._follow_line(seat)
         if device is not None:
             device.start(lambda data, host_baud: self._receive(seat, data, host_baud))
+        switch = getattr(mock, "set_modem_line", None)
+        if device is not None and switch is not None and hasattr(device, "on_modem_line"):
+            device.on_modem_line = lambda name, on: self._tell(lambda now: switch(name, on, now))
         if isinstance(device, TcpDevice):
             peer = cast("NetworkMock", mock)
             device.on_open = lambda: self._tell(peer.connect)

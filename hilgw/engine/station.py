@@ -20,6 +20,7 @@ from hilgw.adapters.base import (
     Ready,
     Refused,
     Session,
+    SetLine,
     StationSettings,
     Transmission,
     Write,
@@ -30,6 +31,7 @@ from hilgw.engine.line import Line
 from hilgw.engine.outbox import Outbox
 from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.medium.packet import Copy, Packet
+from hilgw.transports.base import ModemLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,6 +192,8 @@ class Station:
                     self._lose(token, reason)
                 case Write(data):
                     self._write(data, now)
+                case SetLine(name, on):
+                    self._set_line(name, on)
                 case Dropped(reason, text, count):
                     self._hearing.drop(reason, text, count)
                 case Notice(text, once):
@@ -282,6 +286,18 @@ class Station:
     def _write(self, data: bytes, now: int) -> None:
         if self._put(data):
             self._line.occupy(len(data), now)
+
+    def _set_line(self, name: str, on: bool) -> None:
+        transport = self._transport
+        if transport is None:
+            return
+        try:
+            if not isinstance(transport, ModemLines):
+                what = f"this port has no {name.upper()}"
+                raise PortError(what, reason=PortError.UNSUPPORTED, where=transport.name)
+            transport.set_modem_line(name, on)
+        except PortError as error:
+            self._fail(error)
 
     def _put(self, data: bytes) -> bool:
         transport = self._transport

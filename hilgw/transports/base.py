@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hilgw.errors import PortError
 
@@ -74,6 +74,14 @@ class Transport(Protocol):
     def close(self) -> None: ...
 
     async def wait_closed(self) -> None: ...
+
+
+@runtime_checkable
+class ModemLines(Protocol):
+    """What a transport has whose port has modem lines."""
+
+    def set_modem_line(self, name: str, on: bool) -> None:
+        """Switches "dtr" or "rts". PortError: unsupported, or lost."""
 
 
 class DeviceSide(Protocol):

@@ -36,6 +36,7 @@ class PipeDevice:
         self._limit = limit
         self._client: PipeTransport | None = None
         self._on_data: DeviceHandler | None = None
+        self.on_modem_line: Callable[[str, bool], None] | None = None
         self._closed = False
         self._stalled = False
         self._to_client = PacedLine(
@@ -136,6 +137,12 @@ class PipeTransport:
         if len(self._to_device) + len(data) > self._limit:
             raise PortError("the write buffer is full", reason="full", where=self.name)
         self._to_device.put(data)
+
+    def set_modem_line(self, name: str, on: bool) -> None:
+        """See `hilgw.transports.base.ModemLines`."""
+        device = self._device
+        if device.on_modem_line is not None and device.plugged and not self._closed:
+            device.on_modem_line(name, on)
 
     def pause_reading(self) -> None:
         self._paused = True

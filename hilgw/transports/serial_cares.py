@@ -29,6 +29,14 @@ class ModemLinesLeftAlone:
         if self.asked.rts is not None:
             super()._update_rts_state()  # type: ignore[misc]
 
+    def switch(self, line: str, on: bool) -> None:
+        """Switch "dtr" or "rts" of the open port. OSError."""
+        if line == "dtr":
+            self.asked = replace(self.asked, dtr=on)
+        else:
+            self.asked = replace(self.asked, rts=on)
+        setattr(self, line, on)
+
 
 class NeverBlocks:
     """For pyserial-asyncio, which calls these in the loop: no draining, no spinning, no blocking

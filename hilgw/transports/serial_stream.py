@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from hilgw.errors import PortError
 from hilgw.transports import threads
 from hilgw.transports.stream import FdStream
 
@@ -17,6 +18,8 @@ class OpenPort(Protocol):
 
     def close(self) -> None: ...
 
+    def switch(self, line: str, on: bool) -> None: ...
+
 
 class SerialStream(FdStream):
     """A tty. Closing a real one can block in the driver, so it happens in a thread."""
@@ -24,8 +27,24 @@ class SerialStream(FdStream):
     def __init__(self, port: OpenPort, name: str, notices: list[str], *, is_pty: bool) -> None:
         super().__init__(asyncio.get_running_loop(), port.fileno(), name)
         self.notices = notices
+        self.modem_lines: Callable[[str, bool], None] | None = None
+        """Where modem lines go instead: a pty has none."""
         self._port = port
         self._is_pty = is_pty
+
+    def set_modem_line(self, name: str, on: bool) -> None:
+        """See `hilgw.transports.base.ModemLines`. An ioctl that does not wait."""
+        if self.modem_lines is not None:
+            self.modem_lines(name, on)
+            return
+        if self._is_pty:
+            what = f"a pseudo terminal has no {name.upper()}"
+            raise PortError(what, reason=PortError.UNSUPPORTED, where=self.name)
+        try:
+            self._port.switch(name, on)
+        except OSError as error:
+            what = f"{name.upper()} cannot be switched: {error}"
+            raise PortError(what, reason=PortError.LOST, where=self.name) from error
 
     def _close_descriptor(self, fd: int) -> None:
         close_without_waiting(self._loop, fd, self._is_pty, self._closed_now, self._port.close)

@@ -44,6 +44,7 @@ class VirtualPort:
         self._baud_rate = baud_rate
         self._bits_per_byte = bits_per_byte
         self._on_data: DeviceHandler | None = None
+        self.on_modem_line: Callable[[str, bool], None] | None = None
         self._from_client = PacedLine(
             scheduler,
             self._arrived,
@@ -88,6 +89,11 @@ class VirtualPort:
         room = max(0, room)
         self.overrun += max(0, len(data) - room)
         self._to_client.put(data[:room])
+
+    def set_modem_line(self, name: str, on: bool) -> None:
+        """The client's "dtr" or "rts": a pty carries none, so whoever opened it tells it here."""
+        if self.on_modem_line is not None and self.plugged:
+            self.on_modem_line(name, on)
 
     def stall(self) -> None:
         """Stop listening, as firmware that hangs: the client's bytes pile up at its end."""

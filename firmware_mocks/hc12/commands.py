@@ -1,0 +1,96 @@
+"""Command mode: what is asked and what is answered. Commands have no end of line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from firmware_mocks.hc12.settings import RATES, Settings
+
+LONGEST = 32
+_LINE = re.compile(r"([5-8])([NOE])([123])")
+
+
+@dataclass(slots=True)
+class Style:
+    """How this firmware speaks."""
+
+    long: bool = False
+    says_error: bool = False
+    version: str = "HC-12_V2.4"
+
+
+class Commands:
+    """Answers commands on the settings. sleeps, updates: from when SET rises."""
+
+    def __init__(self, settings: Settings, style: Style) -> None:
+        self.settings = settings
+        self.style = style
+        self.sleeps = self.updates = False
+
+    def answer(self, text: str) -> list[str]:
+        """The lines that answer one command."""
+        if text == "AT":
+            return ["OK"]
+        if not text.startswith("AT+"):
+            return self._unknown()
+        word = text[3:]
+        fixed = {
+            "DEFAULT": self._default, "SLEEP": self._sleep, "UPDATE": self._update,
+            "V": self._version, "RX": self._read_all,
+        }.get(word)  # fmt: skip
+        if fixed is not None:
+            return fixed()
+        if len(word) == 2 and word[0] == "R" and word[1] in "BCFP":
+            return [self._read(word[1])]
+        return [f"OK+{word}"] if self._change(word) else self._unknown()
+
+    def _unknown(self) -> list[str]:
+        return ["ERROR"] if self.style.says_error else []
+
+    def _default(self) -> list[str]:
+        self.settings.set_default()
+        return ["OK+DEFAULT"]
+
+    def _sleep(self) -> list[str]:
+        self.sleeps = True
+        return ["OK+SLEEP"]
+
+    def _update(self) -> list[str]:
+        self.updates = True
+        return []
+
+    def _version(self) -> list[str]:
+        return [f"OK+{self.style.version}" if self.style.long else self.style.version]
+
+    def _read_all(self) -> list[str]:
+        return [self._read(letter, plain=True) for letter in "FBCP"]
+
+    def _read(self, letter: str, plain: bool = False) -> str:
+        held = self.settings
+        r = "R" if self.style.long and not plain else ""
+        return {
+            "B": f"OK+{r}B{held.baud_rate}",
+            "C": f"OK+{r}C{held.channel:03}",
+            "F": f"OK+{r}FU{held.mode}",
+            "P": f"OK+RP:{held.power_dbm:+}dBm",
+        }[letter]
+
+    def _change(self, word: str) -> bool:
+        held = self.settings
+        if (found := re.fullmatch(r"B([0-9]{4,6})", word)) and int(found[1]) in RATES:
+            held.baud_rate = int(found[1])
+            held.enter_mode(held.mode)
+        elif (found := re.fullmatch(r"C([0-9]{3})", word)) and 1 <= int(found[1]) <= 127:
+            held.channel = int(found[1])
+        elif found := re.fullmatch(r"FU([1-4])", word):
+            held.enter_mode(int(found[1]))
+        elif found := re.fullmatch(r"P([1-8])", word):
+            held.power = int(found[1])
+        elif word.startswith("U") and (found := _LINE.fullmatch(word[1:])):
+            held.line = word[1:]
+            stop = 2 if found[3] == "2" else 1
+            held.bits_per_byte = 1 + int(found[1]) + (found[2] != "N") + stop
+        else:
+            return False
+        return True

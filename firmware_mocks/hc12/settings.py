@@ -1,0 +1,72 @@
+"""What the module remembers, its ranges, and what follows from it on the air."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firmware_mocks.base import MS
+
+PARAMETERS: dict[str, str] = {
+    "B": "rate of its UART: 1200 2400 4800 9600 19200 38400 57600 115200 (default 9600)",
+    "C": "channel, 1 to 127 (default 1)",
+    "FU": "mode, 1 to 4 (default 3)",
+    "P": "power, 1 to 8: -1 to 20 dBm (default 8)",
+    "byteSize": "bits on the UART per byte, 10 is 8N1 (default 10)",
+    "command_rate": "rate of its commands: current or 9600 (default current)",
+    "spelling": "of its replies: plain (OK+C001) or long (OK+RC001) (default plain)",
+    "unknown": "what it answers a command it does not know: silence or ERROR (default silence)",
+    "version": "what AT+V answers (default HC-12_V2.4)",
+    "set_by": "the client's line on its SET pin: dtr, rts or none (default none)",
+    "set_low": "the state of that line that pulls SET low: on or off (default on)",
+    "set": "the SET pin by hand: high or low (default high)",
+    "framing": "of the packets it answers by itself (default cobs-crc16)",
+    "replies": "a packet that begins with KEY is answered with VALUE in its place, as ping:pong",
+    "rssi_at_1m_dbm": "how loud another module hears it 1 m away at full power (default -40)",
+    "position": "x,y,z in metres",
+}
+RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
+POWERS_DBM = (-1, 2, 5, 8, 11, 14, 17, 20)
+# By the pairs of RATES, in FU3: bit/s on the air, and the delay of a byte.
+FU3_AIR = ((5_000, 80), (15_000, 30), (58_000, 12), (236_000, 4))
+SENSITIVITY_DBM = {500: -124, 5_000: -116, 15_000: -111, 58_000: -106, 236_000: -100, 250_000: -100}
+
+
+@dataclass(slots=True)
+class Settings:
+    """As AT+DEFAULT leaves them; power stays as it is."""
+
+    baud_rate: int = 9600
+    channel: int = 1
+    mode: int = 3
+    power: int = 8
+    bits_per_byte: int = 10
+    line: str = "8N1"
+
+    def set_default(self) -> None:
+        self.baud_rate, self.channel, self.mode = 9600, 1, 3
+        self.bits_per_byte, self.line = 10, "8N1"
+
+    def enter_mode(self, mode: int) -> None:
+        """FU2 lowers the UART's rate to 4800, FU4 to 1200."""
+        self.mode = mode
+        self.baud_rate = min(self.baud_rate, {2: 4800, 4: 1200}.get(mode, 115_200))
+
+    @property
+    def _pair(self) -> int:
+        return RATES.index(self.baud_rate) // 2
+
+    @property
+    def air_bps(self) -> int:
+        if self.mode == 3:
+            return FU3_AIR[self._pair][0]
+        return 500 if self.mode == 4 else 250_000
+
+    @property
+    def delay_ns(self) -> int:
+        """From a byte at one UART to the same byte at the other's."""
+        ms = FU3_AIR[self._pair][1] if self.mode == 3 else {1: 20, 2: 500, 4: 1000}[self.mode]
+        return ms * MS
+
+    @property
+    def power_dbm(self) -> int:
+        return POWERS_DBM[self.power - 1]

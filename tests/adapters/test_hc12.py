@@ -1,0 +1,183 @@
+"""The hc12 adapter: conformance as a stream, and command mode against the mock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from firmware_mocks import hc12
+from firmware_mocks.air import Air
+from hilgw.adapters.base import Event, Failed, Heard, Notice, Ready, SetLine, StationSettings, Write
+from hilgw.adapters.hc12 import ADAPTER
+from hilgw.errors import MismatchError, PeerError
+from hilgw.medium.packet import Packet
+from hilgw.testing import AdapterConformance, Vector
+
+SECOND = 1_000_000_000
+
+
+class TestHc12(AdapterConformance):
+    adapter = ADAPTER
+    settings = {"set_line": "manual", "framing": "slip-crc16"}
+    common = {"baudRate": 9600, "channel": 12}
+    arrival_s = 20.0
+    vectors = (Vector(data=b"123456789", wire=b"\xc0123456789\x29\xb1\xc0"),)
+
+
+class Bench:
+    """A session and a mock at both ends of a wire without delay, and time that is told."""
+
+    def __init__(self, mock: dict[str, Any], **settings: Any) -> None:
+        common: dict[str, Any] = {"baudRate": 9600, "channel": 12}
+        common |= {key: settings.pop(key) for key in ("baudRate", "channel") if key in settings}
+        self.common = StationSettings(port="x", **common)
+        self.settings = ADAPTER.Settings(**{"set_line": "dtr", **settings})
+        self.session = ADAPTER.session(self.settings, self.common)
+        spec = ADAPTER.mock(self.settings, self.common)
+        self.air = Air()
+        self.module = hc12.create("m", self.air, spec.parameters | mock)
+        self.now = SECOND
+        self.events: list[Event] = []
+        self.module.advance(self.now)
+        self.take(self.session.open(self.now))
+
+    def take(self, events: list[Event]) -> None:
+        self.events += events
+        for event in events:
+            if isinstance(event, SetLine):
+                self.module.set_modem_line(event.name, event.on, self.now)
+            elif isinstance(event, Write):
+                self.module.receive(event.data, self.now)
+
+    def run(self, seconds: float) -> Bench:
+        end = self.now + round(seconds * SECOND)
+        while True:
+            ends = (self.session, self.module, self.air)
+            dues = [due for part in ends if (due := part.next_deadline()) is not None]
+            if not dues or min(dues) > end:
+                self.now = end
+                return self
+            self.now = max(self.now, min(dues))
+            self.air.advance(self.now)
+            self.module.advance(self.now)
+            if data := self.module.take(self.now):
+                self.take(self.session.receive(data, self.now))
+            self.take(self.session.expire(self.now))
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def written(self) -> list[bytes]:
+        return [event.data for event in self.of(Write)]
+
+
+@pytest.mark.parametrize("spelling", ["plain", "long"])
+def test_what_differs_is_set_and_read_back(spelling: str) -> None:
+    bench = Bench({"spelling": spelling}, mode="FU1", power_dbm=8).run(5)
+    (ready,) = bench.of(Ready)
+    assert "channel 012 (437.8 MHz), FU1, 9600 baud, +8 dBm" in ready.identity
+    assert [text for text in bench.written if text[3:4] in (b"C", b"P", b"F")] == [
+        b"AT+C012",
+        b"AT+P4",
+    ]
+    assert [event.on for event in bench.of(SetLine)] == [False, True, False]
+    assert (bench.module.settings.channel, bench.module.settings.power) == (12, 4)
+
+
+def test_a_module_that_is_right_is_not_written_to() -> None:
+    bench = Bench({"C": 12}).run(5)
+    assert bench.of(Ready)
+    assert bench.written == [b"AT", b"AT+V", b"AT+RB", b"AT+RC", b"AT+RF", b"AT+RP"]
+
+
+def test_range_becomes_the_least_power_that_reaches_it() -> None:
+    near, far = Bench({}, range_m=300.0).run(5), Bench({}, range_m=3000.0).run(5)
+    assert near.module.settings.power == 1
+    assert far.module.settings.power == 8
+    too_far = ADAPTER.check(ADAPTER.Settings(range_m=1e5), near.common)
+    assert [problem[0] for problem in too_far] == ["range_m"]
+
+
+def test_without_command_mode_nothing_is_sent_and_it_says_so() -> None:
+    bench = Bench({}, set_line="manual").run(2)
+    assert bench.of(Ready)
+    assert not bench.written
+    (notice,) = bench.of(Notice)
+    assert "nothing can be verified" in notice.text
+    assert "AT+B9600, AT+C012, AT+FU3" in notice.text
+
+
+def test_held_by_hand_it_only_verifies() -> None:
+    bench = Bench({"set": "low", "C": 12}, set_line="held").run(3)
+    assert not bench.of(Ready)
+    assert "let go of SET" in bench.of(Notice)[-1].text
+    assert not [text for text in bench.written if text[3:4] not in (b"", b"R", b"V")]
+    bench.module.set("set", "high")
+    bench.module.reset(bench.now)
+    bench.run(4)
+    assert bench.of(Ready)
+    wrong = Bench({"set": "low", "C": 13}, set_line="held").run(3)
+    (failed,) = wrong.of(Failed)
+    assert isinstance(failed.error, MismatchError)
+    assert "AT+C012" in str(failed.error)
+
+
+def test_a_module_that_does_not_answer_is_said() -> None:
+    bench = Bench({"set_by": "rts"}).run(10)
+    (failed,) = bench.of(Failed)
+    assert isinstance(failed.error, PeerError)
+    assert "DTR pulls SET low" in str(failed.error)
+
+
+def test_packets_pass_after_command_mode() -> None:
+    bench = Bench({}).run(5)
+    other = hc12.create("o", bench.air, {"C": 12, "replies": "ping:pong"}, (10.0, 0, 0))
+    other.advance(bench.now)
+    sent = bench.session.send(Packet(b"ping 1", 12, "radio", "t"), bench.now)
+    bench.module.receive(sent.data, bench.now)  # type: ignore[union-attr]
+    for _ in range(100):
+        bench.run(0.01)
+        other.advance(bench.now)
+        other.take(bench.now)
+    assert bench.of(Heard) == [Heard(b"pong 1", 12)]
+
+
+def test_fu4_sends_little_and_seldom() -> None:
+    bench = Bench({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200).run(8)
+    assert bench.of(Ready), bench.events
+    assert bench.session.send(Packet(bytes(51), 12, "radio", "t"), bench.now).reason == "too_long"  # type: ignore[union-attr]
+    packet = Packet(bytes(50), 12, "radio", "t")
+    assert bench.session.send(packet, bench.now)
+    assert bench.session.send(packet, bench.now + SECOND) is None
+    due = bench.session.next_deadline()
+    assert due is not None
+    assert 2 * SECOND < due - bench.now < 3 * SECOND
+    bench.session.expire(due)
+    assert bench.session.send(packet, due)
+
+
+@pytest.mark.parametrize(
+    ("settings", "common", "place"),
+    [
+        ({}, {"channel": 0}, "channel"),
+        ({}, {"channel": 128}, "channel"),
+        ({}, {"channel": 1, "baudRate": 14400}, "baudRate"),
+        ({"mode": "FU2"}, {"channel": 1}, "baudRate"),
+        ({"mode": "FU4"}, {"channel": 1, "baudRate": 2400}, "baudRate"),
+        (
+            {"command_rate": "9600", "set_line": "dtr"},
+            {"channel": 1, "baudRate": 19200},
+            "command_rate",
+        ),
+        ({"power_dbm": 8, "range_m": 10.0}, {"channel": 1}, "range_m"),
+        ({"set_line": "rts"}, {"channel": 1, "rtscts": True}, "rtscts"),
+        ({"framing": "nonsense"}, {"channel": 1}, "framing"),
+    ],
+)
+def test_mistakes_are_said_at_their_place(
+    settings: dict[str, Any], common: dict[str, Any], place: str
+) -> None:
+    problems = ADAPTER.check(ADAPTER.Settings(**settings), StationSettings(port="x", **common))
+    assert [problem[0] for problem in problems] == [place]
