@@ -1,0 +1,650 @@
+"""The IR Toy's stand-in: modes, samples, transmissions, and light between toys, in mock time."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firmware_mocks import ir_toy
+from firmware_mocks.air import Air
+from firmware_mocks.ir_toy.codes import key_of, keys_of
+from firmware_mocks.ir_toy.light import Place
+from firmware_mocks.ir_toy.toy import Mode, Toy
+
+MS = 1_000_000
+TICK_US = 64 / 3
+NEC_4_8 = key_of("nec:0x04:0x08").first
+
+
+class Bench:
+    """Toys in one air, driven by deadlines as a host does it."""
+
+    def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
+        self.air = Air(seed=seed, loss=loss)
+        self.now = 1_000 * MS
+        self.toys: list[Toy] = []
+        self.output: dict[Toy, bytearray] = {}
+        self.log: list[tuple[float, Toy, bytes]] = []  # milliseconds, toy, bytes that left together
+
+    def add(self, position: tuple[float, float, float] = (0, 0, 0), **parameters: Any) -> Toy:
+        toy = ir_toy.create(f"toy{len(self.toys)}", self.air, parameters, position)
+        self.toys.append(toy)
+        self.output[toy] = bytearray()
+        toy.advance(self.now)
+        return toy
+
+    def sampling(self, **parameters: Any) -> Toy:
+        toy = self.add(**parameters)
+        assert self.ask(toy, b"s") == b"S01"
+        return toy
+
+    def run(self, ms: float) -> None:
+        end = self.now + round(ms * MS)
+        while True:
+            dues = [self.air.next_deadline(), *(toy.next_deadline() for toy in self.toys)]
+            due = min((each for each in dues if each is not None), default=None)
+            if due is None or due > end:
+                break
+            self.now = max(self.now, due)
+            self.air.advance(self.now)
+            for toy in self.toys:
+                toy.advance(self.now)
+            self.collect()
+        self.now = end
+
+    def collect(self) -> None:
+        for toy in self.toys:
+            if data := toy.take(self.now):
+                self.output[toy] += data
+                self.log.append((self.now / MS, toy, data))
+
+    def put(self, toy: Toy, data: bytes) -> None:
+        toy.receive(data, self.now)
+        self.collect()
+
+    def ask(self, toy: Toy, data: bytes, ms: float = 1) -> bytes:
+        self.put(toy, data)
+        self.run(ms)
+        return self.taken(toy)
+
+    def taken(self, toy: Toy) -> bytes:
+        data = bytes(self.output[toy])
+        self.output[toy].clear()
+        return data
+
+    def play(self, toy: Toy, values: list[int]) -> bytes:
+        """A transmission with all reports, block by block; what the toy said but for the room."""
+        wire = b"".join(value.to_bytes(2, "big") for value in (*values, 0xFFFF))
+        self.taken(toy)
+        assert self.ask(toy, b"\x24\x25\x26\x03") == b"\x3e"
+        for start in range(0, len(wire), 62):
+            self.put(toy, wire[start : start + 62])
+            while not self.output[toy]:
+                self.run(1)
+            assert self.output[toy][:1] == b"\x3e"
+            del self.output[toy][:1]
+        while not self.output[toy].endswith((b"C", b"F")):
+            self.run(1)
+        return self.taken(toy)
+
+
+def counts(data: bytes) -> list[int]:
+    return [data[at] << 8 | data[at + 1] for at in range(0, len(data), 2)]
+
+
+def durations(data: bytes) -> list[float]:
+    """Microseconds of the samples up to the first end."""
+    found = [*counts(data), 0xFFFF]
+    return [count * TICK_US for count in found[: found.index(0xFFFF)]]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+# --- modes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "answer", "mode"),
+    [
+        (b"v", b"V222", Mode.IRMAN),
+        (b"V", b"V222", Mode.IRMAN),
+        (b"r", b"OK", Mode.IRMAN),
+        (b"IR", b"OK", Mode.IRMAN),
+        (b"t", b"V222", Mode.IRMAN),
+        (b"s", b"S01", Mode.SAMPLE),
+        (b"S", b"S01", Mode.SAMPLE),
+        (b"u", b"U01", Mode.BRIDGE),
+        (b"x", b"X01", Mode.OLD_RAW),
+        (b"\x02", b"1ALS", Mode.SUMP),
+        (b"\x01", b"", Mode.SUMP),
+        (b"\x24", b"", Mode.BOOTLOADER),
+        (b"\x00", b"", Mode.IRMAN),
+        (b"\xff?", b"", Mode.IRMAN),
+    ],
+)
+def test_the_default_mode(bench: Bench, command: bytes, answer: bytes, mode: Mode) -> None:
+    toy = bench.add()
+    assert bench.ask(toy, command) == answer
+    assert toy.mode is mode
+
+
+@pytest.mark.parametrize(
+    "way", [b"s", b"u", b"x", b"\x01", b"\x02", b"\x01\xc0", b"\x01\x80\1", b"\xff\xff\xff"]
+)
+def test_five_zeros_leave_every_mode(bench: Bench, way: bytes) -> None:
+    toy = bench.add()
+    for byte in way:
+        bench.ask(toy, bytes((byte,)))
+    for _ in range(5):
+        bench.ask(toy, b"\0")
+    assert toy.mode is Mode.IRMAN
+    assert bench.ask(toy, b"v") == b"V222"
+
+
+def test_24h_means_what_the_mode_makes_of_it(bench: Bench) -> None:
+    toy = bench.sampling()
+    assert bench.ask(toy, b"\x24") == b""
+    assert toy.player.counting
+    bench.ask(toy, b"\0")
+    bench.ask(toy, b"\x24")
+    assert (toy.mode, toy.bootloads) == (Mode.BOOTLOADER, 1)
+    assert bench.ask(toy, b"\0\0\0\0\0vsv") == b""
+    toy.reset(bench.now)
+    assert bench.ask(toy, b"v") == b"V222"
+
+
+def test_what_comes_with_a_reset_is_lost(bench: Bench) -> None:
+    toy = bench.sampling()
+    assert bench.ask(toy, b"\0s") == b""
+    assert toy.mode is Mode.IRMAN
+    assert bench.ask(toy, b"s") == b"S01"
+
+
+def test_versions(bench: Bench) -> None:
+    toy = bench.add(hardware=1, firmware=7)
+    assert bench.ask(toy, b"v") == b"V107"
+    assert "hardware 1, firmware 7" in toy.describe()
+
+
+def test_rc5_keys_in_the_default_mode(bench: Bench) -> None:
+    toy = bench.add(play="rc5:5:12; rc5:30:117; nec:4:8", every_ms=500)
+    bench.run(1_900)
+    assert bench.taken(toy) == bytes((5, 12, 0, 0, 0, 0, 30, 117, 0, 0, 0, 0))
+
+
+def test_no_power_no_light_no_answer(bench: Bench) -> None:
+    toy, other = bench.sampling(play="nec:4:8", every_ms=100), bench.sampling()
+    bench.run(120)  # in the middle of a code
+    toy.switch_off()
+    bench.run(3_000)
+    bench.taken(other)
+    assert bench.ask(toy, b"v") == b""
+    assert not other.eye.sees_light
+    bench.run(3_000)
+    assert bench.taken(other) == b""
+    toy.reset(bench.now)
+    assert bench.ask(toy, b"v") == b"V222"
+    bench.run(300)
+    assert bench.taken(other)
+
+
+# --- commands of sample mode ----------------------------------------------------------------------
+
+
+def test_commands_with_bytes_behind_them_swallow_those(bench: Bench) -> None:
+    """LIRC blinks LEDs: 30h and 31h with two bytes each, which may be anything."""
+    toy = bench.sampling()
+    for command in (b"\x30\x00\x00", b"\x31\xff\xdf", b"\x05\x07", b"\x06\x00\x00", b"\x42\x00"):
+        assert bench.ask(toy, command) == b""
+        assert toy.mode is Mode.SAMPLE
+    bench.ask(toy, b"\x31")
+    bench.ask(toy, b"\x00")
+    bench.ask(toy, b"\x03")
+    assert toy.mode is Mode.SAMPLE
+    assert not toy.player.active
+    for command in (b"\x10", b"\x11", b"\x12", b"\x13", b"\x40", b"\x41", b"\x43", b"\xff"):
+        assert bench.ask(toy, command) == b""
+    assert bench.ask(toy, b"\x32") == b"\0"
+    assert bench.ask(toy, b"\x33") == b"t\0\0"
+    assert len(bench.ask(toy, b"\x04")) == 8
+    assert toy.mode is Mode.SAMPLE
+
+
+def test_the_descriptor_has_carrier_and_dividers(bench: Bench) -> None:
+    toy = bench.sampling()
+    assert bench.ask(toy, b"\x23") == bytes((78, 39, 5, 7)) + (48_000_000).to_bytes(4, "big")
+    bench.ask(toy, b"\x06\x52\x00\x05\x03")
+    assert bench.ask(toy, b"\x23")[:4] == bytes((82, 41, 5, 3))
+    bench.ask(toy, b"\0")
+    bench.ask(toy, b"s")
+    assert bench.ask(toy, b"\x23")[:4] == bytes((78, 39, 5, 7))
+
+
+# --- samples --------------------------------------------------------------------------------------
+
+
+def test_what_is_played_is_sampled(bench: Bench) -> None:
+    toy = bench.sampling(play="nec:0x04:0x08", every_ms=1000)
+    bench.run(2_600)
+    data = bench.taken(toy)
+    once = [*NEC_4_8, 1_000_000 - sum(NEC_4_8)]
+    assert durations(data) == pytest.approx(once + list(NEC_4_8), abs=22)
+    assert toy.remote.pressed == 2
+
+
+def test_a_burst_ends_with_ffff_after_65535_counts(bench: Bench) -> None:
+    toy = bench.sampling(play="raw:900", every_ms=3000)
+    bench.run(6_100)
+    burst = (42).to_bytes(2, "big") + b"\xff\xff"
+    assert bench.taken(toy) == burst + burst[:2]
+    (_, _, first), (at_ms, _, end), *_ = [entry for entry in bench.log if entry[2] != b"S01"]
+    assert (first, end) == (burst[:2], b"\xff\xff")
+    assert at_ms - 4_000 == pytest.approx(0.9 + 65535 * TICK_US / 1000, abs=2)
+
+
+def test_samples_are_handed_over_64_bytes_at_a_time_or_after_a_pause(bench: Bench) -> None:
+    toy = bench.sampling(play="nec:4:8")
+    bench.run(1_200)
+    times = [(round(at_ms - 2_000, 1), len(data)) for at_ms, _, data in bench.log if data != b"S01"]
+    assert [size for _, size in times] == [64, 64, 6]
+    assert times[0][0] == pytest.approx(sum(NEC_4_8[:32]) / 1000, abs=0.1)
+    assert times[-1][0] == pytest.approx(sum(NEC_4_8) / 1000 + 5.46, abs=0.1)
+    assert toy.mode is Mode.SAMPLE
+
+
+def test_a_jammer_s_last_count_is_a_mark(bench: Bench) -> None:
+    toy = bench.sampling()
+    bench.add(jammer="2000:500")
+    bench.run(1_500)
+    assert bench.taken(toy) == b"\xff\xff"
+    bench.run(900)  # it ends, which is no beginning
+    assert bench.taken(toy) == b""
+    bench.run(1_600)
+    assert bench.taken(toy) == b"\xff\xff"
+    other = bench.sampling(jammer="steady")
+    bench.run(5_000)
+    assert bench.taken(other) == b""  # it shone before the toy listened
+
+
+def test_the_prescaler_makes_counts_shorter(bench: Bench) -> None:
+    toy = bench.sampling(play="nec:4:8", every_ms=500)
+    bench.ask(toy, b"\x05\x06")
+    bench.run(700)
+    found = [count * TICK_US / 2 for count in counts(bench.taken(toy))[:67]]
+    assert found == pytest.approx(NEC_4_8, abs=11)
+
+
+def test_stretch_and_jitter_are_those_of_the_seed() -> None:
+    def heard(**parameters: Any) -> list[float]:
+        bench = Bench()
+        toy = bench.sampling(play="nec:4:8", **parameters)
+        bench.run(3_000)
+        return durations(bench.taken(toy))[:67]
+
+    stretched = heard(stretch_us=80)
+    shifts = [came - us for came, us in zip(stretched, NEC_4_8, strict=True)]
+    assert shifts[::2] == pytest.approx([80] * 34, abs=22)
+    assert shifts[1::2] == pytest.approx([-80] * 33, abs=22)
+    noisy = heard(jitter_us=60, seed=1)
+    assert noisy == heard(jitter_us=60, seed=1) != heard(jitter_us=60, seed=2)
+    assert all(abs(came - us) <= 142 for came, us in zip(noisy, NEC_4_8, strict=True))
+    assert any(abs(came - us) > 30 for came, us in zip(noisy, NEC_4_8, strict=True))
+
+
+# --- transmissions --------------------------------------------------------------------------------
+
+
+def ticks(light: tuple[int, ...]) -> list[int]:
+    return [round(us / TICK_US) for us in light]
+
+
+def test_a_transmission_with_all_reports(bench: Bench) -> None:
+    toy, other = bench.sampling(), bench.sampling()
+    begun = bench.now
+    assert bench.play(toy, ticks(NEC_4_8)) == b"t\x00\x88C"
+    assert bench.now - begun == pytest.approx((2 + 68) * MS, abs=3 * MS)
+    bench.run(2_000)
+    assert durations(bench.taken(other)) == pytest.approx(NEC_4_8, abs=30)
+    assert bench.taken(toy) == b""  # its own light is none to it
+
+
+def test_each_block_is_acknowledged_when_its_turn_comes(bench: Bench) -> None:
+    toy = bench.sampling()
+    wire = b"".join(tick.to_bytes(2, "big") for tick in [*ticks(NEC_4_8)]) + b"\xff\xff"
+    assert bench.ask(toy, b"\x26\x03") == b"\x3e"
+    assert bench.ask(toy, wire[:62], 5) == b"\x3e"  # it plays; there is room for another
+    assert bench.ask(toy, wire[62:124], 20) == b""  # which waits
+    bench.run(30)
+    assert bench.taken(toy) == b"\x3e"
+    assert bench.ask(toy, wire[124:], 1) == b""
+    bench.run(100)
+    assert bench.taken(toy) == b"\x3e"  # no count and no completion were asked for
+
+
+@pytest.mark.parametrize("size", [2, 6, 32, 62, 64])
+def test_blocks_of_any_size_are_one_burst_each(bench: Bench, size: int) -> None:
+    toy = bench.sampling()
+    wire = b"".join(tick.to_bytes(2, "big") for tick in [200] * 41) + b"\xff\xff"
+    assert bench.ask(toy, b"\x24\x25\x26\x03") == b"\x3e"
+    acknowledged = 0
+    for start in range(0, len(wire), size):
+        bench.put(toy, wire[start : start + size])
+        while not bench.output[toy]:
+            bench.run(0.5)
+        assert bench.output[toy].startswith(b"\x3e")
+        del bench.output[toy][:1]
+        acknowledged += 1
+    bench.run(500)
+    assert acknowledged == math.ceil(84 / size)
+    assert bench.taken(toy) == b"t\x00\x54C"
+
+
+def test_without_reports_nothing_is_said(bench: Bench) -> None:
+    for toy in (bench.sampling(), bench.sampling(firmware=19)):
+        bench.ask(toy, b"\x03" if toy.settings.firmware == 22 else b"\x24\x25\x26\x03")
+        assert toy.player.active
+        assert bench.ask(toy, bytes.fromhex("0100 0100 0100 FFFF"), 200) == b""
+        assert not toy.player.active
+
+
+def test_light_that_runs_dry_is_an_underrun(bench: Bench) -> None:
+    toy, other = bench.sampling(), bench.sampling()
+    bench.ask(toy, b"\x24\x25\x26\x03")
+    bench.ask(toy, bytes.fromhex("0040 0040 0040"), 50)
+    assert toy.player.underruns == 1
+    bench.taken(toy)
+    assert bench.ask(toy, bytes.fromhex("0040 FFFF"), 20) == b"\x3et\x00\x0aF"
+    bench.run(2_000)
+    found = durations(bench.taken(other))
+    assert found[:3] == pytest.approx([1365] * 3, abs=30)
+    assert found[3] > 20_000  # dark while it had nothing
+    assert found[4] == pytest.approx(1365, abs=30)
+
+
+def test_a_space_at_the_end_makes_the_end_shine(bench: Bench) -> None:
+    """FFFF is played too, as 109 ms, and marks and spaces take turns."""
+    toy, other = bench.sampling(), bench.sampling()
+    assert bench.play(toy, [0x40, 0x40]) == b"t\x00\x06C"
+    bench.run(2_000)
+    assert durations(bench.taken(other)) == pytest.approx([1365, 1365, 109_227], abs=30)
+
+
+def test_a_toy_is_deaf_while_the_end_is_played(bench: Bench) -> None:
+    toy = bench.sampling(replies="raw:1365=raw:2000", delay_ms=20)
+    bench.play(toy, [0x40])
+    bench.run(200)
+    assert bench.taken(toy) == b""
+    bench.play(toy, [0x40])
+    bench.ask(toy, b"\0")
+    assert bench.ask(toy, b"s") == b"S01"
+    bench.run(200)
+    assert durations(bench.taken(toy)) == pytest.approx([2000], abs=22)
+
+
+def test_commands_wait_for_the_last_mark(bench: Bench) -> None:
+    toy = bench.sampling()
+    bench.ask(toy, b"\x25\x26\x03")
+    assert bench.ask(toy, bytes.fromhex("0400 FFFF"), 3) == b"\x3e"
+    assert bench.ask(toy, b"\x33", 5) == b""
+    bench.run(50)
+    assert bench.taken(toy) == b"Ct\x00\x04"
+
+
+def test_bytes_beyond_the_usb_buffers_wait_with_the_host(bench: Bench) -> None:
+    toy = bench.sampling()
+    bench.ask(toy, b"\x26\x03")
+    assert toy.clear_to_send
+    block = bytes.fromhex("0100") * 31
+    for _ in range(3):
+        bench.ask(toy, block, 3)
+    assert not toy.clear_to_send
+    bench.run(400)
+    assert toy.clear_to_send
+
+
+# --- light ----------------------------------------------------------------------------------------
+
+
+def test_everybody_sees_light_but_who_sends_it(bench: Bench) -> None:
+    toys = [bench.sampling(position=(place, 0, 0)) for place in range(3)]
+    bench.play(toys[0], [0x40])
+    bench.run(2_000)
+    assert [bool(bench.taken(toy)) for toy in toys] == [False, True, True]
+
+
+def test_range_and_cones() -> None:
+    near, far = Place((0, 0, 0)), Place((20, 0, 0))
+    assert not near.reaches(far)
+    assert Place(range_m=20).reaches(far)
+    assert not far.reaches(near)
+    ahead = Place(cone=1.0)
+    assert ahead.reaches(Place((2, 1, 0)))  # 27 degrees off its axis, of 29
+    assert not ahead.reaches(Place((2, 1.2, 0)))
+    assert not ahead.reaches(Place((-2, 0, 0)))
+    assert ahead.reaches(Place((2, 0, 0), facing=(-1, 0, 0), cone=0.1))
+    assert not ahead.reaches(Place((2, 0, 0), facing=(1, 0, 0), cone=0.1))
+    assert Place(cone=0.0).reaches(Place((1, 0, 0)))
+    assert Place(cone=0.5).reaches(Place((0, 0, 0)))
+
+
+def test_toys_that_look_away_hear_nothing(bench: Bench) -> None:
+    sender = bench.sampling(cone=0.5)
+    listener = bench.sampling(position=(-1, 0, 0))
+    bench.play(sender, [0x40])
+    bench.run(2_000)
+    assert bench.taken(listener) == b""
+    sender.set("facing", "-1,0,0")
+    bench.play(sender, [0x40])
+    bench.run(2_000)
+    assert bench.taken(listener)
+
+
+def test_light_at_the_same_time_is_one_light(bench: Bench) -> None:
+    listener = bench.sampling()
+    bench.add(play="raw:2000", every_ms=1000)
+    bench.run(1)
+    bench.add(play="raw:2000", every_ms=1000)
+    bench.run(2_900)
+    assert durations(bench.taken(listener))[0] == pytest.approx(3000, abs=30)
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=20)
+def test_a_frame_is_lost_whole_or_not_at_all(seed: int) -> None:
+    bench = Bench(seed=seed, loss=0.5)
+    listener = bench.sampling()
+    bench.add(play="nec:4:8", every_ms=150)
+    bench.run(1_600)
+    found = counts(bench.taken(listener))
+    frames = " ".join(str(count) for count in found if count < 1000)
+    assert len(found) <= 10 * 68
+    assert frames.count("422 211") == sum(
+        1 for first, second in pairwise(found) if (first, second) == (422, 211)
+    )
+    marks = [count for count in found if count < 1000]
+    assert len(marks) % 67 == 0
+
+
+# --- remote control and lamp ----------------------------------------------------------------------
+
+
+def test_keys_take_turns_and_are_held(bench: Bench) -> None:
+    toy = bench.sampling(play="nec:4:8; sirc:1:21", every_ms=2500, repeats=2)
+    bench.run(5_000)
+    first = bench.taken(toy)
+    bench.run(3_000)
+    second = bench.taken(toy)
+    headers = [us for us in durations(first) if 8_900 < us < 9_100]
+    assert len(headers) == 3  # the frame and two short ones
+    headers = [us for us in durations(second) if 2_300 < us < 2_500]
+    assert len(headers) == 5  # three sends and two more
+    assert toy.remote.pressed == 3
+
+
+def test_the_toggle_bit_turns_with_each_press(bench: Bench) -> None:
+    key = key_of("rc5:5:12")
+    assert key.first != key.second
+    toy = bench.sampling(play="rc5:5:12", every_ms=1500)
+    bench.run(6_300)
+    data = bench.taken(toy)
+    bursts, burst = [], []
+    for count in counts(data):
+        if count == 0xFFFF:
+            bursts.append(burst)
+            burst = []
+        else:
+            burst.append(count * TICK_US)
+    assert [key.is_seen_in(each) for each in bursts] == [True] * len(bursts)
+    assert len(bursts) >= 3
+    assert len({tuple(round(us / 889) for us in each) for each in bursts}) == 2
+
+
+def test_a_lamp_answers_its_codes_and_no_others(bench: Bench) -> None:
+    toy = bench.sampling()
+    lamp = bench.add(replies={"nec:4:8": "nec:4:0x88"}, delay_ms=150)
+    for text in ("nec:4:9", "rc5:4:8", "nec:4:8", "nec:4:8"):
+        bench.play(toy, ticks(key_of(text).first))
+        bench.run(3_000)
+    assert lamp.remote.answered == 2
+    assert durations(bench.taken(toy)) == pytest.approx(key_of("nec:4:0x88").first, abs=30)
+
+
+def test_an_unending_light_keeps_nothing(bench: Bench) -> None:
+    toy = bench.sampling(replies="nec:4:8=nec:4:9", jammer="0.5:0.5")
+    bench.run(5_000)
+    assert len(toy.remote._frame) <= 1_000
+    assert toy.remote.answered == 0
+
+
+# --- codes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nex:1:2", "unknown code"),
+        ("nec:1", "no NAME:ADDRESS:COMMAND"),
+        ("nec:1:2:3", "no NAME:ADDRESS:COMMAND"),
+        ("nec:one:2", "no NAME:ADDRESS:COMMAND"),
+        ("nec:256:2", "more than 8 bits"),
+        ("nec:2:-1", "more than 8 bits"),
+        ("rc5:32:0", "more than 5 bits"),
+        ("rc5:0:128", "more than 7 bits"),
+        ("sirc:0:128", "more than 7 bits"),
+        ("raw:", "no row of microseconds"),
+        ("raw:1,2", "no row of microseconds"),
+        ("raw:1,0,1", "no row of microseconds"),
+        ("raw:1,x,1", "no row of microseconds"),
+        ("", "unknown code"),
+    ],
+)
+def test_codes_that_are_none(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        key_of(text)
+
+
+def test_several_codes() -> None:
+    texts = [key.text for key in keys_of("nec:4:8; raw:1,2,3 rc5:1:2")]
+    assert texts == ["nec:4:8", "raw:1,2,3", "rc5:1:2"]
+    assert [key.text for key in keys_of(["sirc:1:2"])] == ["sirc:1:2"]
+    with pytest.raises(ValueError, match="5 is no code"):
+        keys_of(5)
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("play", "nec:1", "play: 'nec:1' is no NAME"),
+        ("every_ms", "0", "every_ms: '0' is no number from 1"),
+        ("repeats", "1.5", "repeats: '1.5' is no whole number"),
+        ("replies", "nec:1:2", "replies: write CODE=CODE"),
+        ("delay_ms", "-1", "delay_ms"),
+        ("jammer", "often", "jammer:"),
+        ("jammer", "0:5", "jammer: write steady"),
+        ("position", "1,2", "position: three numbers"),
+        ("position", "1,2,nan", "position: three numbers"),
+        ("facing", "0,0,0", "facing: 0, 0, 0 is no direction"),
+        ("cone", "7", "cone"),
+        ("range_m", "x", "range_m"),
+        ("stretch_us", "2000", "stretch_us"),
+        ("hardware", "3", "hardware"),
+        ("firmware", "100", "firmware"),
+        ("colour", "red", "colour: no such parameter; one of play,"),
+    ],
+)
+def test_a_parameter_that_does_not_fit_is_said(name: str, value: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ir_toy.create("toy", Air(), {name: value})
+    toy = ir_toy.create("toy", Air(), {})
+    with pytest.raises(ValueError, match=message):
+        toy.set(name, value)
+
+
+def test_every_parameter_has_words_and_may_be_set(bench: Bench) -> None:
+    toy = bench.sampling()
+    values = {
+        "play": "rc6:1:2",
+        "every_ms": "500",
+        "repeats": "1",
+        "replies": "nec:1:2=nec:1:3",
+        "delay_ms": "10",
+        "jammer": "steady",
+        "position": "1,2,3",
+        "facing": "0,0,1",
+        "cone": "1.5",
+        "range_m": "3",
+        "stretch_us": "50",
+        "jitter_us": "5",
+        "hardware": "1",
+        "firmware": "21",
+    }
+    assert set(ir_toy.PARAMETERS) == {*values, "seed"}
+    assert all(ir_toy.PARAMETERS.values())
+    for name, value in values.items():
+        toy.set(name, value)
+    assert toy.eye.position == (1.0, 2.0, 3.0)
+    words = toy.describe()
+    assert all(word in words for word in ("rc6:1:2 every 0.5 s", "answers nec:1:2", "jams"))
+    with pytest.raises(ValueError, match="seed: can only be given at the beginning"):
+        toy.set("seed", "1")
+
+
+# --- anything at all ------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(
+                st.binary(max_size=40),
+                st.sampled_from((b"s", b"\0" * 5, b"\x24\x25\x26\x03", b"\xff\xff", b"v", b"u")),
+            ),
+            st.sampled_from((0, 1, 10, 950)),
+        ),
+        max_size=6,
+    )
+)
+def test_no_bytes_raise_and_nothing_grows(steps: list[tuple[bytes, int]]) -> None:
+    bench = Bench()
+    toy = bench.add(play="nec:4:8", every_ms=900, replies="nec:4:8=rc5:1:2")
+    for data, ms in steps:
+        if toy.clear_to_send:
+            bench.put(toy, data)
+        bench.run(ms)
+    toy.set("play", "")
+    bench.run(100_000)  # as long as it may shine for what is in its buffers
+    if toy.mode is not Mode.BOOTLOADER:
+        for _ in range(3):
+            bench.ask(toy, b"\xff\xff\xff\0\0\0\0\0", 2_000)
+        assert toy.mode is Mode.IRMAN
