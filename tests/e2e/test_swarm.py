@@ -1,0 +1,191 @@
+"""configs/swarm.yaml as a newcomer runs it, and bodies moved from outside while it runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.running import ROOT, Gateway, run, wait_until
+
+SWARM = str(ROOT / "configs" / "swarm.yaml")
+ANTS = [f"ant{n}" for n in range(1, 7)]
+BEES = [f"bee{n}" for n in range(1, 5)]
+
+WORLD = """
+version: 1
+medium: {mocap: {listen: "127.0.0.1:0"}}
+robots:
+  lamp:
+    motion: {kind: circle, center: [0, 0, 0], radius: 1, period_s: 60}
+    devices: {ir: {node: Emitter, type: infra-red, range: 5}}
+    controller: {kind: beacon, emitter: ir, period_ms: 20}
+  eye:
+    position: [4, 0, 0]
+    devices: {ir: {node: Receiver, type: infra-red, channel: 0}}
+obstacles:
+  wall: {shape: box, size: [0.1, 1, 1], position: [20, 0, 0]}
+"""
+
+
+def test_the_swarm_as_shipped(tmp_path: Path) -> None:
+    done = run("--config", SWARM, "--duration", "5s", "--report", "report.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    check_report(json.loads((tmp_path / "report.json").read_text()))
+    check_terminal(done.stdout)
+
+
+def check_report(report: dict[str, Any]) -> None:
+    assert report["ledger"] == {"adds_up": True, "violations": []}
+    heard = report["heard_by"]
+    for ant in ANTS:
+        assert heard[f"{ant}.ir"]
+    for bee in BEES:
+        assert heard[f"{bee}.tx"]
+    unheard = [report["emitters"][f"{ant}.ir"]["unheard"] for ant in ANTS]
+    assert {reason for counts in unheard for reason in counts} <= {"range", "cone", "obstacle"}
+    assert any(unheard)
+    modules = [report["stations"][name] for name in ("xbee0", "xbee1")]
+    assert all(module["delivered"] > 0 for module in modules)
+    assert sum(module["inbound"] for module in modules) > 0
+    # What one of our modules says the other hears, and knows for ours.
+    assert sum(module["refused"].get("own_echo", 0) for module in modules) > 0
+    assert {port["state"] for port in report["ports"].values()} == {"closed"}
+    assert all(port["ups"] == 1 for port in report["ports"].values())
+
+
+def check_terminal(text: str) -> None:
+    assert re.search(r'ant1\.ir +ch 1 +"ant1 \d+" 6 B  -> ant2\.eye', text)
+    for reason in ("obstacle", "cone", "range"):
+        assert re.search(rf"; not .*\w+\.(eye|rx).* \({reason}\)", text), reason
+    assert re.search(r'"hello\d \d+" 8 B +-\d+ dBm +from 0013A2', text)
+    assert re.search(r"ant1\.ir +sent \d of \d.*; heard by .*ant2\.eye \d", text)
+    assert "the ledger adds up" in text
+
+
+def test_verbose_shows_everybody(tmp_path: Path) -> None:
+    done = run("--config", SWARM, "--duration", "0.5s", cwd=tmp_path)
+    assert " more (range)" in done.stdout
+    done = run("--config", SWARM, "--duration", "0.5s", "-v", cwd=tmp_path)
+    assert " more (range)" not in done.stdout
+
+
+def world(tmp_path: Path) -> str:
+    (tmp_path / "world.yaml").write_text(WORLD)
+    return str(tmp_path / "world.yaml")
+
+
+def last_line(gateway: Gateway) -> str:
+    lines = [line for line in gateway.text().splitlines() if "lamp.ir" in line]
+    return lines[-1] if lines else ""
+
+
+def shows(gateway: Gateway, words: str) -> None:
+    wait_until(lambda: words in last_line(gateway), 10, words)
+
+
+def test_bodies_are_moved_by_commands(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["--config", world(tmp_path)]) as gateway:
+        shows(gateway, "-> eye.ir")
+        assert run("place", "wall", "2", "0", "0", cwd=tmp_path).returncode == 0
+        shows(gateway, "not eye.ir (obstacle)")
+        assert run("place", "eye", "-9", "0", "0", cwd=tmp_path).returncode == 0
+        shows(gateway, "not eye.ir (range)")
+        done = run(
+            "place", "eye", "-4", "0.5", "-0.5", "--rotation", "0", "0", "1", "-1", cwd=tmp_path
+        )
+        assert done.stdout == "eye: -4, 0.5, -0.5 m\n"
+        shows(gateway, "-> eye.ir")
+        assert run("set", "lamp.ir", "--range", "2", cwd=tmp_path).returncode == 0
+        shows(gateway, "not eye.ir (range)")
+        assert run("place", "eye", "--unknown", cwd=tmp_path).returncode == 0
+        shows(gateway, "-> eye.ir")
+        wait_until(lambda: gateway.text().count("eye.ir: position unknown") == 1)
+        assert run("set", "eye.ir", "--channel", "7", cwd=tmp_path).returncode == 0
+        shows(gateway, "unheard: channel")
+        assert run("set", "lamp.ir", "--channel", "7", cwd=tmp_path).returncode == 0
+        shows(gateway, "-> eye.ir")
+        assert run("place", "lamp", "1", "1", "1", cwd=tmp_path).returncode == 0
+        wait_until(lambda: "placed from here on, its motion ends" in gateway.text())
+
+
+def test_commands_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["--config", world(tmp_path)]):
+        for words, code, said in (
+            (["place", "lump", "1", "2", "3"], 1, "no body 'lump' here; bodies: lamp, eye, wall"),
+            (["place", "lamp", "1", "2"], 2, "give X Y Z in metres"),
+            (["place", "lamp", "1", "2", "3", "--unknown"], 2, "give X Y Z in metres"),
+            (["place", "lamp", "1", "2", "nan"], 2, "'nan' is no number"),
+            (["place", "lamp", "1", "2", "1e300"], 3, "is no place"),
+            (["place", "lamp", "1", "2", "3", "--rotation", "0", "0", "0", "1"], 2, "no axis"),
+            (["set", "lamp.ir"], 2, "give --channel N or --range M"),
+            (["set", "lamp.ir", "--channel", "-2"], 1, "refused: channel"),
+            (["set", "eye.ir", "--range", "2"], 1, "a Receiver has no range"),
+            (["set", "lamp.xx", "--range", "2"], 1, "no device 'lamp.xx' here; devices: lamp.ir"),
+        ):
+            done = run(*words, cwd=tmp_path)
+            assert done.returncode == code, (words, done.stderr)
+            assert said in done.stderr, (words, done.stderr)
+            assert "Traceback" not in done.stderr
+
+
+def send_poses(address: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "tools" / "mocap_send"), address, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_bodies_are_moved_by_motion_capture(tmp_path: Path) -> None:
+    gateway = Gateway(tmp_path, ["--config", world(tmp_path), "--report", "report.json"])
+    with gateway:
+        listening = re.search(r"mocap +listening on (127\.0\.0\.1:\d+)", gateway.text())
+        assert listening
+        address = listening[1]
+        shows(gateway, "-> eye.ir")
+        poses = tmp_path / "poses.csv"
+        poses.write_text("0,eye,4,0,0,0,0,0,1\n0,ghost,0,0,0,0,0,0,1\n0.2,eye,40,0,0,0,0,0,1\n")
+        done = send_poses(address, "--file", str(poses), "--rate", "100")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == "21 datagrams of 2 bodies\n"
+        shows(gateway, "not eye.ir (range)")
+        assert send_poses(address, "--lost", "eye").returncode == 0
+        shows(gateway, "-> eye.ir")
+        done = send_poses(
+            address, "--circle", "eye", "--center", "9", "9", "0", "--duration", "0.1"
+        )
+        assert done.returncode == 0
+        shows(gateway, "not eye.ir (range)")
+        assert "no body 'ghost' here, passed over" in gateway.text()
+    assert gateway.stop() == 130
+    assert re.search(r"mocap +\d+ datagrams, \d+ poses taken, 21 unknown", gateway.text())
+
+
+def test_the_sender_says_what_is_wrong(tmp_path: Path) -> None:
+    for words, said in (
+        (["127.0.0.1", "--circle", "a"], "is no HOST:PORT"),
+        (["127.0.0.1:9", "--file", "none.csv"], "cannot read none.csv"),
+        (["127.0.0.1:9", "--circle", "a", "--rate", "0"], "is no rate"),
+        (["127.0.0.1:9", "--circle", "a", "--period", "0"], "a circle needs time"),
+    ):
+        done = send_poses(*words)
+        assert done.returncode in (2, 3)
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+    done = send_poses("--help")
+    assert done.returncode == 0
+    assert "examples:" in done.stdout
+
+
+def test_a_port_that_is_taken_ends_the_gateway_with_exit_code_4(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    with Gateway(tmp_path / "one", ["--config", world(tmp_path)]) as gateway:
+        found = re.search(r"listening on (\S+)", gateway.text())
+        assert found
+        listen = f"medium.mocap.listen='{found[1]}'"
+        done = run("--config", world(tmp_path), "--set", listen, cwd=tmp_path / "two")
+    assert done.returncode == 4
+    assert "mocap 127.0.0.1:" in done.stderr
+    assert "choose another port in medium.mocap.listen" in done.stderr
