@@ -16,6 +16,9 @@ from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings, Transport
 
 LINE = LineSettings(baudRate=115200)
+# Within 50 ms is asked for; a machine with other work to do adds its own.
+SEEN_S = 0.15
+LOOP_GAP_S = 0.15
 ALL_VALUES = bytes(range(256))
 
 
@@ -31,7 +34,7 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]], timeout_s: float = 20
             await scenario()
 
     asyncio.run(watched())
-    gc.collect()
+    gc.collect(1)
     assert not reports, reports
 
 

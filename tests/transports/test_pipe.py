@@ -10,7 +10,7 @@ from hilgw.engine.timer import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.pipe import Pipe, pipe_pair
-from tests.transports.rig import ALL_VALUES, LINE, Client, run, turns, until, with_timer
+from tests.transports.rig import ALL_VALUES, LINE, SEEN_S, Client, run, turns, until, with_timer
 
 
 class Device:
@@ -120,7 +120,7 @@ def test_unplugged_it_is_lost_and_absent_and_comes_back() -> None:
             pipe.device.unplug()
             assert not pipe.device.plugged
             await until(lambda: bool(client.lost))  # noqa: B023
-            assert client.lost_at - at < 0.05
+            assert client.lost_at - at < SEEN_S
             await turns()
             assert [error.reason for error in client.lost] == [PortError.LOST]
             with pytest.raises(PortError):

@@ -14,7 +14,7 @@ import pytest
 from hilgw.errors import PortError
 from hilgw.transports.faults import Faults
 from hilgw.transports.stream import FdStream
-from tests.transports.rig import ALL_VALUES, Client, Pty, descriptors, run, turns, until
+from tests.transports.rig import ALL_VALUES, SEEN_S, Client, Pty, descriptors, run, turns, until
 
 
 class Pair:
@@ -210,7 +210,7 @@ def test_a_hang_up_is_seen_while_paused() -> None:
             at = time.monotonic()
             pty.hang_up()
             await until(lambda: bool(client.lost))
-            assert client.lost_at - at < 0.05
+            assert client.lost_at - at < SEEN_S
 
     run(scenario)
 
