@@ -94,7 +94,10 @@ class LiveWorld:
         self.subject = subject
         self.seed = seed
         self.changed = asyncio.Event()
-        self.timer = Timer(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, report: self._failed(report.get("exception")))
+        self.fault: BaseException | None = None
+        self.timer = Timer(loop)
         self.host = MockHost(self.timer, new_air(seed))
         self._ports = ports
         self.near = LiveSide(self, far=False)
@@ -133,7 +136,14 @@ class LiveWorld:
         self._raise_verdicts()
         return True
 
+    def _failed(self, error: BaseException | None) -> None:
+        """A callback raised: most often the mock's."""
+        self.fault = self.fault or error
+        self.changed.set()
+
     def _raise_verdicts(self) -> None:
+        if self.fault is not None:
+            raise self.fault
         for side in self.sides:
             if side.session.verdict is not None:
                 raise side.session.verdict

@@ -100,7 +100,14 @@ class Subject:
     def _largest(self) -> int:
         if self.sizes is not None:
             return max(self.sizes)
-        return self.adapter.limits.payload if self.largest is None else self.largest
+        largest = self.adapter.limits.payload if self.largest is None else self.largest
+        require(
+            largest >= 1,
+            "the adapter describes itself",
+            f"the longest packet has {largest} bytes",
+            "limits.payload, or largest of the test: 1 at least",
+        )
+        return largest
 
     def _settings(self, far: bool = False) -> Any:
         given = self.far if far and self.far is not None else self.settings

@@ -171,7 +171,7 @@ class WatchedSession:
         try:
             return call()
         except NotImplementedError as error:
-            broken(UNFINISHED, f"{name}() only says what is missing", str(error))
+            missing = str(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the adapter's fault
             broken(
                 "describe" if name == "describe" else RAISES,
@@ -181,6 +181,7 @@ class WatchedSession:
                 *more,
                 place_of(error),
             )
+        raise BrokenRule(UNFINISHED, f"{name}() only says what is missing", missing)
 
     # --- the judge --------------------------------------------------------------------------------
 

@@ -239,9 +239,12 @@ def guarded(call: Callable[[], T]) -> T:
     try:
         return call()
     except NotImplementedError as error:
-        broken(UNFINISHED, "a part only says what is missing", str(error), place_of(error))
+        rule, came, wanted = UNFINISHED, "a part only says what is missing", str(error)
+        place = place_of(error)
     except ConfigError as error:
-        broken("mock", str(error), "the mock that adapter.mock() names, and takes its parameters")
+        rule, came = "mock", str(error)
+        wanted, place = "the mock that adapter.mock() names, and takes its parameters", ""
+    raise BrokenRule(rule, came, wanted, filter(None, [place]))
 
 
 def new_session(

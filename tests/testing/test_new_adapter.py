@@ -1,0 +1,226 @@
+"""tools/new_adapter: four files that say what is missing, and pass once it is there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import ROOT, environment
+
+ADAPTER = "hilgw/adapters/buzz.py"
+MOCK = "firmware_mocks/buzz.py"
+CONFIG = "configs/buzz.yaml"
+TEST = "tests/adapters/test_buzz.py"
+
+# A buzz frame: B5, length, packet, CRC-16 (from 0) over length and packet.
+FRAME = "B5 04 70 69 6E 67"
+
+ENCODE = """\
+    body = bytes((len(data),)) + data
+    return b"\\xb5" + body + binascii.crc_hqx(body, 0).to_bytes(2, "big")
+"""
+
+TAKE_FRAME = """\
+    start = buffer.find(0xB5)
+    if start != 0:
+        return None, len(buffer) if start < 0 else start
+    if len(buffer) < 2 or len(buffer) < buffer[1] + 4:
+        return None, 0
+    end = buffer[1] + 2
+    good = binascii.crc_hqx(buffer[1:end], 0).to_bytes(2, "big") == buffer[end : end + 2]
+    return (buffer[2:end], end + 2) if good and end > 2 else (None, 1)
+"""
+
+MAPPING = """\
+    mapping=(
+        Mapped("channel", "exact", "one module is one channel"),
+        Mapped("channel -1", "exact", "goes out as it is"),
+        Mapped("range, maxRange", "cannot", "the power is fixed"),
+        Mapped("baudRate", "exact", "rate of the UART"),
+        Mapped("byteSize", "exact", "8N1 alone"),
+        Mapped("bufferSize", "exact", "the gateway's queue"),
+    ),
+"""
+
+CHECK = """\
+        if (common.parity, common.stop_bits) != ("none", 1):
+            return [("parity", "it knows 8N1 alone", "leave parity and stop_bits out")]
+        return []
+"""
+
+OBEY = """\
+        while (start := buffer.find(b"\\xb5")) >= 0 and len(buffer) >= start + 2:
+            end = start + 2 + buffer[start + 1]
+            if len(buffer) < end + 2:
+                break
+            crc = binascii.crc_hqx(buffer[start + 1 : end], 0)
+            if crc == int.from_bytes(buffer[end : end + 2], "big"):
+                self.ACT
+                buffer = buffer[end + 2 :]
+            else:
+                buffer = buffer[start + 1 :]
+        return buffer
+"""
+
+RECEIVED = """\
+        body = bytes([len(packet)]) + packet
+        return b"\\xb5" + body + binascii.crc_hqx(body, 0).to_bytes(2, "big")
+"""
+
+
+def replace(path: Path, *changes: tuple[str, str]) -> None:
+    text = path.read_text()
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def body(path: Path, function: str, lines: str) -> None:
+    """Gives the function, which only raises, these lines instead."""
+    text = path.read_text()
+    start = text.index("raise NotImplementedError", text.index(f"def {function}("))
+    start = text.rindex("\n", 0, start) + 1
+    end = text.index("\n\n", start)
+    path.write_text(text[:start] + lines.rstrip("\n") + text[end:])
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the project, as far as a new adapter needs it."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("hilgw", "firmware_mocks", "configs", "tools", "docs"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def python(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=checkout,
+        env=environment(checkout, PYTHONPATH=str(checkout)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def new_adapter(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return python(checkout, "tools/new_adapter", *arguments)
+
+
+def run_tests(checkout: Path, *more: str) -> str:
+    done = python(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", TEST, *more)
+    return done.stdout
+
+
+def fill_in_adapter(checkout: Path) -> None:
+    path = checkout / ADAPTER
+    body(path, "encode", ENCODE)
+    body(path, "take_frame", TAKE_FRAME)
+    replace(
+        path,
+        ("from dataclasses", "import binascii\nfrom dataclasses"),
+        ("    Limits,\n", "    Limits,\n    Mapped,\n"),
+        ("rates=()", "rates=(9600, 19200)"),
+        ('channels=""', 'channels="any one"'),
+        (next(x for x in path.read_text().splitlines(True) if "mapping=()" in x), MAPPING),
+        ('str] = ""  # a few words for the list', 'str] = "a module that was invented here"'),
+        ("        return []\n\n    def session", f"{CHECK}\n    def session"),
+    )
+    frame = bytes.fromhex(FRAME)
+    import binascii
+
+    wire = (frame + binascii.crc_hqx(frame[1:], 0).to_bytes(2, "big")).hex(" ")
+    lines = (checkout / TEST).read_text().splitlines(True)
+    vectors = next(line for line in lines if "vectors:" in line)
+    told = f'    vectors = (Vector(data=b"ping", wire=bytes.fromhex("{wire}")),)\n'
+    replace(checkout / TEST, (vectors, told + "    examples = 10\n"))
+
+
+def fill_in_mock(checkout: Path, act: str) -> None:
+    path = checkout / MOCK
+    body(path, "obey", OBEY.replace("ACT", act))
+    if "def received" in path.read_text():
+        body(path, "received", RECEIVED)
+    replace(path, ("from collections.abc", "import binascii\nfrom collections.abc"))
+
+
+def lint(checkout: Path) -> str:
+    files = (ADAPTER, MOCK, TEST)
+    checked = python(checkout, "-m", "ruff", "check", "-q", *files).stdout
+    return checked + python(checkout, "-m", "ruff", "format", "-q", "--diff", *files).stdout
+
+
+def test_from_four_files_to_an_adapter(checkout: Path) -> None:
+    done = new_adapter(checkout, "buzz")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[:4] == [ADAPTER, MOCK, CONFIG, TEST]
+    assert lint(checkout) == ""
+
+    fresh = run_tests(checkout)
+    assert " passed" not in fresh
+    assert "error" not in fresh.splitlines()[-1]
+    for said in (
+        f"wanted: {ADAPTER}, encode(): the frame around one packet",
+        "came:   no vector of TestBuzz hears anything",
+        "wanted: Vector(data=b'...', sends=bytes.fromhex('...'))",
+        'wanted: Mapped("channel", "exact" | "approximate" | "cannot", "how")',
+        "wanted: a few words, no full stop",
+    ):
+        assert said in fresh, said
+
+    fill_in_adapter(checkout)
+    without_mock = run_tests(checkout, "-k", "sizes or heard or sent or bounded")
+    assert f"wanted: {MOCK}, obey(): for each frame of the client" in without_mock
+    assert "3 passed" in without_mock
+
+    fill_in_mock(checkout, "transmit(buffer[start + 2 : end], now)")
+    filled = run_tests(checkout)
+    assert " failed" not in filled, filled[-3000:]
+    assert lint(checkout) == ""
+
+    run = python(
+        checkout, "-m", "hilgw", "--config", CONFIG, "--duration", "1500ms", "--report", "out.json"
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    report = json.loads((checkout / "out.json").read_text())
+    assert report["ledger"]["adds_up"]
+    assert report["stations"]["buzz0"]["delivered"] >= 1
+    assert python(checkout, "tools/generate_docs").returncode == 0
+    assert "one module is one channel" in (checkout / "docs/adapters/buzz.md").read_text()
+
+
+def test_a_wire_has_a_mock_that_echoes(checkout: Path) -> None:
+    assert new_adapter(checkout, "buzz", "--type", "serial").returncode == 0
+    assert lint(checkout) == ""
+    fill_in_adapter(checkout)
+    fill_in_mock(checkout, "uart.write(buffer[start : end + 2], now)")
+    filled = run_tests(checkout, "-k", "sizes or heard or pipe or reset")
+    assert "4 passed" in filled, filled[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["xbee"], "there is already hilgw/adapters/xbee.py, configs/xbee.yaml"),
+        (["uart"], "there is already hilgw/adapters/uart.py"),
+        (["My-Radio"], "is no name for an adapter; write it like my_radio"),
+        (["class"], "is no name for an adapter"),
+        (["base"], "is no name for an adapter"),
+        (["buzz", "--into", "/nowhere"], "/nowhere is no checkout of hilgw"),
+        (["buzz", "--type", "sound"], "invalid choice: 'sound'"),
+    ],
+)
+def test_what_cannot_be_written_is_said(arguments: list[str], said: str) -> None:
+    done = new_adapter(ROOT, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (ROOT / ADAPTER).exists()
