@@ -33,8 +33,9 @@ class Reader:
 
     def give_up(self) -> int:
         """The line is quiet, and the command has no end: its error."""
+        short = self._held.startswith(b"AT+SEND=") and self._held.endswith(b"\r\n")
         self.clear()
-        return NO_LINE_END
+        return LENGTH if short else NO_LINE_END
 
     def push(self, byte: int) -> bytes | int | None:
         if len(self._held) >= BUFFER:

@@ -103,8 +103,13 @@ class Module(Mock):
         super().advance(now)
 
     def reset(self, now: int) -> None:
+        self._restart(now, b"")
+
+    def _restart(self, now: int, said: bytes) -> None:
+        """What is kept in RAM is lost."""
         self.registers |= {"MODE": "0", "CPIN": "", "BAND": self._stored_band}
-        self._boot(now, b"")
+        self.radio.retune()
+        self._boot(now, said)
 
     def switch_off(self) -> None:
         self._forget()
@@ -175,7 +180,7 @@ class Module(Mock):
         if text.startswith("AT+SEND="):
             return self._send(command, now)
         if text == "AT+RESET":
-            self._boot(now, b"+RESET\r\n")
+            self._restart(now, b"+RESET\r\n")
             return ""
         if text == "AT+FACTORY":
             self.registers = dict(FACTORY)

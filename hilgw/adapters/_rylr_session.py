@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 
 from hilgw.adapters._dialogue import SECOND_NS, Dialogue
 from hilgw.adapters._routes import ByDestination, ByHeader, HeaderRoute, Route, TableRoute
@@ -32,6 +33,7 @@ GAP_NS = 300_000_000  # bytes of one line or packet follow each other closer, ev
 MOST_RESTARTS = 6
 RESTARTS = (b"+RESET", b"+READY", b"+FACTORY")
 
+_ANSWER = re.compile(rb"\+(?:OK|ERR=[0-9]{1,3}|[A-Z]{3,9}=[ -~]{0,64})")
 _EARLY = Dropped("not_ready", "received while the module was being set up")
 _EMPTY = Dropped("empty", "a received packet without data")
 _CUT = Dropped("bad_frame", "the start of a packet whose rest is not one")
@@ -67,6 +69,7 @@ class RylrSession:
         self._gap_deadline: int | None = None
         self._dialogue: Dialogue[Module] | None = None
         self._module: Module | None = None
+        self._open = self._was_ready = False  # was_ready: since it was opened
         self._restarts = 0
         self._token = 0
         self._outstanding: tuple[int, int] | None = None  # token, deadline of its answer
@@ -78,6 +81,7 @@ class RylrSession:
     def open(self, now: int) -> list[Event]:
         events = self.close()
         self._restarts = 0
+        self._open = True
         return events + self._shake_hands(now)
 
     def close(self) -> list[Event]:
@@ -85,7 +89,7 @@ class RylrSession:
         self._stream.reset()
         self._gap_deadline = None
         self._dialogue = self._module = None
-        self._waits = False
+        self._open = self._was_ready = self._waits = False
         self._air_free_at = 0
         return events
 
@@ -102,6 +106,7 @@ class RylrSession:
         if dialogue.result is None:
             return events
         self._restarts = 0
+        self._was_ready = True
         address = str(dialogue.result.address)
         own = () if address == TO_ALL else (address,)
         return [*events, Ready(dialogue.result.identity, own)]
@@ -125,7 +130,7 @@ class RylrSession:
     # --- from the module -------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        if self._module is None and self._dialogue is None:
+        if not self._open:
             return []
         events = self._take(self._stream.feed(data), now)
         self._gap_deadline = now + GAP_NS if self._stream.held else None
@@ -146,7 +151,7 @@ class RylrSession:
         return events
 
     def _hear(self, received: Received) -> Event:
-        if self._module is None:
+        if not self._was_ready:
             return _EARLY
         data = received.data
         if self._hex:
@@ -171,13 +176,13 @@ class RylrSession:
             return self._begin_again("the module restarted", "reset", now)
         if self._dialogue is not None:
             events = self._dialogue.take_line(line, now)
-            return [_garbage(len(line))] if events is None else self._after_dialogue(events)
+            return _unasked(line) if events is None else self._after_dialogue(events)
         if OK.search(line):
             token = self._settled()
             return [] if token is None else [Delivered(token)]
         error = ERROR.search(line)
         if error is None:
-            return [_garbage(len(line))]
+            return _unasked(line)
         code, token = int(error[1]), self._settled()
         said = Notice(f"the module says: {error_text(code)} (+ERR={code})")
         return [said] if token is None else [said, Refused(token, error_reason(code))]
@@ -246,6 +251,11 @@ class RylrSession:
         stream = Stream()
         items = stream.feed(frame) + stream.flush()
         return "; ".join(map(_in_words, items)) or "nothing"
+
+
+def _unasked(line: bytes) -> list[Event]:
+    """A line nobody waits for: the late answer to a question asked twice, or noise."""
+    return [] if _ANSWER.fullmatch(line) else [_garbage(len(line))]
 
 
 def _garbage(size: int) -> Dropped:

@@ -121,11 +121,12 @@ def _branch(choices: Any, text: str, *, inside: bool) -> Iterator[Part]:
     if inside:
         raise ConfigError(f"{text!r} repeats alternatives", fix="use a set, as [ab]*")
     reach: set[int] = set()
-    ways = 0
+    most = 1
     for choice in choices:
         parts = list(_parts(choice, text, inside=inside))
         reach.update(*(part[0] for part in parts))
-        ways += prod(part[1] for part in parts)
+        most = max(most, prod(part[1] for part in parts))
+    ways = most * len(choices)
     # Its end is decided by nothing: one choice may be the beginning of another.
     yield _EVERY, ways, True
     yield frozenset(reach), 1, True

@@ -62,6 +62,7 @@ class TextSession:
         # Without a length a packet ends where its line does.
         self._forbidden = b"" if "data" not in places or "length" in places else self._end
         self._gap_deadline: int | None = None
+        self._open = self._was_ready = False  # was_ready: since it was opened
         self._ready = False
         self._dialogue: Dialogue[str] | None = None
         self._token = 0
@@ -76,6 +77,7 @@ class TextSession:
     def open(self, now: int) -> list[Event]:
         events = self.close()
         self._restarts = 0
+        self._open = True
         return events + self._set_up(now)
 
     def close(self) -> list[Event]:
@@ -83,6 +85,7 @@ class TextSession:
         self._stream.reset()
         self._gap_deadline = self._dialogue = None
         self._ready = self._must_listen = self._waits = False
+        self._open = self._was_ready = False
         self._quiet_until = 0
         return events
 
@@ -164,7 +167,7 @@ class TextSession:
             how = "does not answer" if outcome == "no_status" else "refuses"
             what = f"the {name} {how} a step of setup or listen"
             return [Failed(PeerError(what, fix="check power, wiring, baudRate and the steps"))]
-        self._ready = True
+        self._ready = self._was_ready = True
         return [Ready(name)]
 
     def _listen(self, now: int) -> list[Event]:
@@ -178,7 +181,7 @@ class TextSession:
     # --- from the module -------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        if not self._ready and self._dialogue is None:
+        if not self._open:
             return []
         events = self._take(self._stream.feed(data), now)
         self._gap_deadline = now + GAP_NS if self._stream.held else None
@@ -196,7 +199,7 @@ class TextSession:
         return events
 
     def _hear(self, received: Received, now: int) -> list[Event]:
-        if not self._ready:
+        if not self._was_ready:
             return [_EARLY]
         self._must_listen = True
         if not received.data:

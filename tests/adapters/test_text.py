@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ from hilgw.testing import AdapterConformance, Vector
 
 SECOND = 1_000_000_000
 
-RN2483 = {
+RN2483: dict[str, Any] = {
     "setup": (Step(send="sys get ver", expect="RN2483 .*", tries=4, timeout_s=0.5),),
     "send": (
         Step(send="radio rxstop", expect="ok"),
@@ -48,7 +49,7 @@ RN2483 = {
         "deaf": "radio rxstop",
     },
 }
-AT_RADIO = {
+AT_RADIO: dict[str, Any] = {
     "setup": (Step(send="AT", expect=r"\+OK", failed=r"\+ERR=.*", tries=4, timeout_s=0.5),),
     "send": (
         Step(
@@ -195,6 +196,6 @@ def test_data_that_a_line_cannot_carry_are_refused() -> None:
         ({"setup": (Step(),)}, "setup.0"),
     ],
 )
-def test_mistakes_are_said_at_their_place(changes: dict[str, object], place: str) -> None:
+def test_mistakes_are_said_at_their_place(changes: dict[str, Any], place: str) -> None:
     settings = ADAPTER.Settings(**{**AT_RADIO, **changes})
     assert place in [problem[0] for problem in ADAPTER.check(settings, StationSettings(port="x"))]

@@ -1,0 +1,180 @@
+"""The HC-12 mock against the manuals: SET timing, commands, modes, the air."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from firmware_mocks import hc12
+from firmware_mocks.air import Air
+
+MS = 1_000_000
+
+
+class Bench:
+    """Modules in one air; deadlines run in order. DTR on pulls SET of the first one low."""
+
+    def __init__(self, *parameters: dict[str, Any]) -> None:
+        self.air = Air()
+        self.now = 0
+        self.modules = [
+            hc12.create(f"m{at}", self.air, {"set_by": "dtr"} | given, (float(at), 0, 0))
+            for at, given in enumerate(parameters)
+        ]
+        self.said: list[bytearray] = [bytearray() for _ in self.modules]
+        for module in self.modules:
+            module.advance(0)
+        self.run(300)
+
+    def run(self, ms: float) -> None:
+        end = self.now + round(ms * MS)
+        while True:
+            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
+            due = min((each for each in dues if each is not None), default=end + 1)
+            if due > end:
+                break
+            self.now = max(self.now, due)
+            self.air.advance(self.now)
+            for at, module in enumerate(self.modules):
+                module.advance(self.now)
+                self.said[at] += module.take(self.now)
+        self.now = end
+
+    def taken(self, at: int = 0) -> bytes:
+        said = bytes(self.said[at])
+        self.said[at].clear()
+        return said
+
+    def set_low(self, low: bool, ms: float) -> None:
+        self.modules[0].set_modem_line("dtr", low, self.now)
+        self.run(ms)
+
+    def ask(self, command: bytes) -> bytes:
+        self.modules[0].receive(command, self.now)
+        self.run(100)
+        return self.taken()
+
+    def send(self, data: bytes, ms: float = 2000) -> bytes:
+        self.modules[0].receive(data, self.now)
+        self.run(ms)
+        return self.taken(1)
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        (b"AT", b"OK\r\n"),
+        (b"AT+B19200", b"OK+B19200\r\n"),
+        (b"AT+C127", b"OK+C127\r\n"),
+        (b"AT+C128", b""),
+        (b"AT+FU1", b"OK+FU1\r\n"),
+        (b"AT+P8", b"OK+P8\r\n"),
+        (b"AT+U8E1", b"OK+U8E1\r\n"),
+        (b"AT+RB", b"OK+B9600\r\n"),
+        (b"AT+RC", b"OK+C001\r\n"),
+        (b"AT+RF", b"OK+FU3\r\n"),
+        (b"AT+RP", b"OK+RP:+20dBm\r\n"),
+        (b"AT+RX", b"OK+FU3\r\nOK+B9600\r\nOK+C001\r\nOK+RP:+20dBm\r\n"),
+        (b"AT+V", b"HC-12_V2.4\r\n"),
+        (b"AT+DEFAULT", b"OK+DEFAULT\r\n"),
+        (b"AT+SLEEP", b"OK+SLEEP\r\n"),
+        (b"nonsense", b""),
+    ],
+)
+def test_commands(command: bytes, answer: bytes) -> None:
+    bench = Bench({})
+    bench.set_low(True, 60)
+    assert bench.ask(command) == answer
+
+
+def test_a_short_low_is_not_seen_and_no_command_without_it() -> None:
+    bench = Bench({}, {})
+    bench.set_low(True, 30)
+    bench.set_low(False, 300)
+    assert bench.ask(b"AT") == b""
+    assert bench.taken(1) == b"AT"  # it went through the air
+
+
+def test_settings_work_80_ms_after_set_is_high() -> None:
+    bench = Bench({}, {"C": 5})
+    bench.set_low(True, 60)
+    bench.ask(b"AT+C005")
+    bench.set_low(False, 70)
+    assert bench.send(b"early", 300) == b""
+    assert bench.modules[0].overruns == 5
+    assert bench.send(b"late") == b"late"
+
+
+def test_low_again_within_200_ms_comes_up_at_9600() -> None:
+    bench = Bench({"B": 19200})
+    bench.set_low(True, 60)
+    assert bench.modules[0].baud_rate == 19200
+    bench.set_low(False, 100)
+    bench.set_low(True, 60)
+    assert bench.modules[0].baud_rate == 9600
+    bench.set_low(False, 300)
+    assert bench.modules[0].baud_rate == 19200
+
+
+def test_sleep_ends_with_a_power_cycle() -> None:
+    bench = Bench({}, {})
+    bench.set_low(True, 60)
+    bench.ask(b"AT+SLEEP")
+    bench.set_low(False, 300)
+    assert bench.send(b"x") == b""
+    bench.modules[0].reset(bench.now)
+    assert bench.send(b"x") == b"x"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "hears"),
+    [
+        ({"B": 9600}, {"B": 4800}, True),  # one bucket: 15 kbit/s
+        ({"B": 9600}, {"B": 19200}, False),
+        ({"FU": 1, "B": 9600}, {"FU": 1, "B": 115200}, True),
+        ({"FU": 1}, {"FU": 3}, False),
+        ({"C": 1}, {"C": 2}, False),
+        ({"rssi_at_1m_dbm": -112}, {}, False),  # 15 kbit/s: -111 dBm
+        ({"rssi_at_1m_dbm": -112, "B": 1200}, {"B": 1200}, True),  # 5 kbit/s: -116 dBm
+    ],
+)
+def test_who_hears_whom(one: dict[str, Any], other: dict[str, Any], hears: bool) -> None:
+    bench = Bench(one, other)
+    assert bench.send(b"hello") == (b"hello" if hears else b"")
+
+
+def test_fu2_lowers_the_rate_and_fu4_loses_what_comes_too_soon() -> None:
+    assert hc12.create("m", Air(), {"B": 9600, "FU": 2}).baud_rate == 4800
+    bench = Bench({"FU": 4}, {"FU": 4})
+    assert bench.modules[0].baud_rate == 1200
+    assert bench.send(b"a" * 70, 1900) == b""
+    assert bench.modules[0].overruns == 10
+    bench.send(b"b", 100)
+    bench.run(4000)
+    assert bench.taken(1) == b"a" * 60
+    assert bench.modules[0].overruns == 11
+
+
+def test_every_byte_passes_and_too_many_are_lost() -> None:
+    bench = Bench({}, {})
+    every = bytes(range(256))
+    assert bench.send(every, 5000) == every
+    bench.send(bytes(5000), 60_000)
+    assert bench.modules[0].overruns >= 3000
+
+
+def test_half_duplex_a_sender_is_deaf() -> None:
+    bench = Bench({}, {})
+    bench.modules[0].receive(b"x" * 64, bench.now)
+    assert bench.modules[0].band is None
+    bench.run(2000)
+    assert bench.modules[0].band is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("B", 14400), ("C", 0), ("FU", 5), ("set", "up"), ("nonsense", 1)]
+)
+def test_a_parameter_that_does_not_fit_is_named(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        hc12.create("m", Air(), {name: value})

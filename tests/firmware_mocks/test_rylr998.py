@@ -1,0 +1,162 @@
+"""The RYLR998 mock against the AT command guide: commands, errors, air, sleep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from firmware_mocks import rylr998
+from firmware_mocks.air import Air
+
+MS = 1_000_000
+
+
+class Bench:
+    """Modules in one air; deadlines run in order."""
+
+    def __init__(self, *parameters: dict[str, Any], seed: int = 0) -> None:
+        self.air = Air(seed=seed)
+        self.now = 0
+        self.modules = [
+            rylr998.create(f"m{at}", self.air, given, (float(at), 0, 0))
+            for at, given in enumerate(parameters)
+        ]
+        self.said: list[bytearray] = [bytearray() for _ in self.modules]
+        for module in self.modules:
+            module.advance(0)
+        self.run(100)
+        assert [self.taken(at) for at in range(len(parameters))] == [b"+READY\r\n"] * len(
+            parameters
+        )
+
+    def run(self, ms: float) -> None:
+        end = self.now + round(ms * MS)
+        while True:
+            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
+            due = min((each for each in dues if each is not None), default=end + 1)
+            if due > end:
+                break
+            self.now = max(self.now, due)
+            self.air.advance(self.now)
+            for at, module in enumerate(self.modules):
+                module.advance(self.now)
+                self.said[at] += module.take(self.now)
+        self.now = end
+
+    def taken(self, at: int) -> bytes:
+        said = bytes(self.said[at])
+        self.said[at].clear()
+        return said
+
+    def ask(self, command: bytes, at: int = 0, ms: float = 50) -> bytes:
+        self.modules[at].receive(command + b"\r\n", self.now)
+        self.run(ms)
+        return self.taken(at)
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        (b"AT", b"+OK"),
+        (b"AT+ADDRESS=50", b"+OK"),
+        (b"AT+ADDRESS?", b"+ADDRESS=0"),
+        (b"AT+ADDRESS=65536", b"+ERR=15"),
+        (b"AT+NETWORKID=16", b"+ERR=15"),
+        (b"AT+PARAMETER?", b"+PARAMETER=9,7,1,12"),
+        (b"AT+PARAMETER=11,9,1,24", b"+OK"),
+        (b"AT+PARAMETER=10,7,1,12", b"+ERR=15"),
+        (b"AT+BAND=868500000,M", b"+OK"),
+        (b"AT+CPIN?", b"+CPIN=No Password!"),
+        (b"AT+MODE=2,10,3000", b"+ERR=20"),
+        (b"AT+NONSENSE?", b"+ERR=4"),
+        (b"HELLO", b"+ERR=2"),
+        (b"AT+SEND=0,5,HELL", b"+ERR=5"),
+        (b"AT+SEND=0,241," + b"x" * 241, b"+ERR=13"),
+        (b"AT+FACTORY", b"+FACTORY"),
+    ],
+)
+def test_commands(command: bytes, answer: bytes) -> None:
+    bench = Bench({})
+    said = bench.ask(command, ms=600)
+    assert said == answer + b"\r\n"
+
+
+def test_a_command_without_an_end_is_an_error_and_a_preamble_needs_network_18() -> None:
+    bench = Bench({"NETWORKID": 5})
+    assert bench.ask(b"AT+PARAMETER=9,7,1,24") == b"+ERR=18\r\n"
+    bench.modules[0].receive(b"AT", bench.now)
+    bench.run(1000)
+    assert bench.taken(0) == b"+ERR=1\r\n"
+
+
+def test_all_256_values_arrive_with_address_rssi_and_snr() -> None:
+    bench = Bench({"ADDRESS": 1}, {"ADDRESS": 2}, {"ADDRESS": 3})
+    data = bytes(range(200))
+    assert bench.ask(b"AT+SEND=2,200," + data, ms=5000) == b"+OK\r\n"
+    assert bench.taken(1) == b"+RCV=1,200," + data + b",-40,12\r\n"
+    assert bench.taken(2) == b""
+    bench.ask(b"AT+SEND=0,56," + bytes(range(200, 256)), ms=5000)
+    assert bench.taken(1) == b"+RCV=1,56," + bytes(range(200, 256)) + b",-40,12\r\n"
+    assert bench.taken(2).startswith(b"+RCV=1,56,")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "data_sheet_ms"),
+    [("5,8,1,12", 13), ("9,8,1,12", 98), ("9,7,1,12", 190), ("11,9,1,24", 220)],
+)
+def test_air_time_is_the_data_sheets(parameter: str, data_sheet_ms: float) -> None:
+    module = rylr998.create("m", Air(), {"PARAMETER": parameter})
+    assert data_sheet_ms - 12 <= module.radio.air_ns(8) / MS <= data_sheet_ms
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"NETWORKID": 5}, {"BAND": 868_500_000}, {"PARAMETER": "8,7,1,12"}, {"CPIN": "12345678"}],
+)
+def test_strangers_do_not_hear(other: dict[str, Any]) -> None:
+    bench = Bench({}, other)
+    assert bench.ask(b"AT+SEND=0,2,hi", ms=1000) == b"+OK\r\n"
+    assert bench.taken(1) == b""
+
+
+def test_the_last_transmission_must_be_finished_and_a_sleeper_is_deaf() -> None:
+    bench = Bench({}, {})
+    bench.modules[0].receive(b"AT+SEND=0,2,hi\r\nAT+SEND=0,2,ho\r\n", bench.now)
+    bench.run(1000)
+    assert bench.taken(0) == b"+ERR=17\r\n+OK\r\n"
+    assert bench.taken(1) == b"+RCV=0,2,hi,-40,12\r\n"
+    assert bench.ask(b"AT+MODE=1", 1) == b"+OK\r\n"
+    bench.ask(b"AT+SEND=0,2,hi", ms=1000)
+    assert bench.taken(1) == b""
+
+
+def test_a_reset_forgets_the_band_but_not_the_address_and_the_rate_matters() -> None:
+    bench = Bench({})
+    bench.ask(b"AT+ADDRESS=7")
+    bench.ask(b"AT+BAND=868500000")
+    assert bench.ask(b"AT+RESET", ms=300) == b"+RESET\r\n+READY\r\n"
+    assert bench.ask(b"AT+BAND?") == b"+BAND=915000000\r\n"
+    assert bench.ask(b"AT+ADDRESS?") == b"+ADDRESS=7\r\n"
+    assert bench.ask(b"AT+IPR=9600") == b"+IPR=9600\r\n"
+    bench.modules[0].host_baud = 115_200
+    assert bench.ask(b"AT", ms=1000) != b"+OK\r\n"
+    bench.modules[0].host_baud = 9600
+    bench.taken(0)
+    assert bench.ask(b"AT") == b"+OK\r\n"
+
+
+def test_what_is_too_long_for_the_buffer_is_lost() -> None:
+    bench = Bench({})
+    assert bench.ask(b"x" * 600) == b"+ERR=13\r\n"
+    assert bench.modules[0].overruns == 90
+    assert bench.ask(b"AT") == b"+OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ADDRESS", "70000"), ("UID", "x"), ("nonsense", 1), ("position", "1,2"), ("replies", 3)],
+)
+def test_a_parameter_that_does_not_fit_is_named(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        rylr998.create("m", Air(), {name: value})
