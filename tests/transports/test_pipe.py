@@ -45,7 +45,7 @@ def test_the_pace_of_the_line_both_ways() -> None:
         pipe.device.write(bytes(96))
         await client.heard(96)
         await until(lambda: len(device.data) == 96)
-        assert 0.11 <= time.monotonic() - start < 0.2
+        assert 0.11 <= time.monotonic() - start < 0.5
         assert len(device.bauds) > 10
         assert set(device.bauds) == {9600}
 

