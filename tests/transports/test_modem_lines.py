@@ -1,0 +1,100 @@
+"""Modem lines switched on an open port: to the driver, to the mock, or refused in words."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+
+from hilgw.engine.timer import Timer
+from hilgw.errors import PortError
+from hilgw.transports.base import LineSettings, ModemLines
+from hilgw.transports.pipe import Pipe
+from hilgw.transports.serial_cares import ModemLinesLeftAlone
+from hilgw.transports.serial_stream import SerialStream
+
+
+class Driver:
+    """What pyserial does: it keeps the state, and tells the port where it is open."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, bool]] = []
+        self._states = {"dtr": True, "rts": True}
+
+    def _update_dtr_state(self) -> None:
+        self.told.append(("dtr", self._states["dtr"]))
+
+    def _update_rts_state(self) -> None:
+        self.told.append(("rts", self._states["rts"]))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in ("dtr", "rts"):
+            self._states[name] = value
+            getattr(self, f"_update_{name}_state")()
+
+
+class Port(ModemLinesLeftAlone, Driver):
+    fd = -1
+
+    def fileno(self) -> int:
+        return self.fd
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+def test_a_line_that_is_left_alone_can_be_switched_later() -> None:
+    port = Port()
+    port._update_dtr_state()
+    assert port.told == []
+    port.switch("dtr", False)
+    port.switch("rts", True)
+    assert port.told == [("dtr", False), ("rts", True)]
+
+
+def test_a_serial_stream_switches_its_port_its_stand_in_or_says_why_not() -> None:
+    async def use() -> None:
+        master, slave = os.openpty()
+        port = Port()
+        port.fd = slave
+        stream = SerialStream(port, "here", [], is_pty=False)
+        assert isinstance(stream, ModemLines)
+        stream.set_modem_line("dtr", True)
+        assert port.told == [("dtr", True)]
+        stream.close()
+        await stream.wait_closed()
+        os.close(master)
+
+        master, port.fd = os.openpty()
+        stream = SerialStream(port, "here", [], is_pty=True)
+        with pytest.raises(PortError, match="has no RTS") as caught:
+            stream.set_modem_line("rts", True)
+        assert caught.value.reason == PortError.UNSUPPORTED
+        told: list[tuple[str, bool]] = []
+        stream.modem_lines = lambda name, on: told.append((name, on))
+        stream.set_modem_line("rts", True)
+        assert told == [("rts", True)]
+        stream.close()
+        os.close(master)
+
+    asyncio.run(use())
+
+
+def test_a_pipe_passes_it_to_its_device_while_that_is_there() -> None:
+    async def use() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        pipe = Pipe(timer, LineSettings())
+        told: list[tuple[str, bool]] = []
+        device: Any = pipe.device
+        device.on_modem_line = lambda name, on: told.append((name, on))
+        client: Any = await pipe.open()
+        client.set_modem_line("dtr", True)
+        client.close()
+        client.set_modem_line("dtr", False)
+        assert told == [("dtr", True)]
+        timer.close()
+
+    asyncio.run(use())
