@@ -28,7 +28,7 @@ NOT_SETTABLE = "not_settable"
 def switch(device: Device, number: int, period_ms: float | None) -> Sent | Refusal:
     """A sensor at this period; None: at every step, 0: off."""
     index = device.index
-    if period_ms is not None and device.kind == DISTANCE_SENSOR:
+    if period_ms and device.kind == DISTANCE_SENSOR:
         return check_settings(device, (period_ms,)) or SetPeriod(number, index, period_ms)
     return DisableSensor(number, index) if period_ms == 0 else EnableSensor(number, index)
 

@@ -334,7 +334,7 @@ def test_sensors_and_radios_are_asked_with_the_document_s_commands() -> None:
     assert b"".join(e.data for events in asked for e in events if isinstance(e, Write)) == raw(
         *[
             Decoder(Side.EXTERNAL, Layouts("R2020a")).feed(bytes.fromhex("802600"))[0],
-            SetPeriod(38, 0, 0.0),
+            Decoder(Side.EXTERNAL, Layouts("R2020a")).feed(bytes.fromhex("812600"))[0],
             SetPeriod(38, 0, 64.0),
             Decoder(Side.EXTERNAL, Layouts("R2020a")).feed(bytes.fromhex("813405"))[0],
             SendPacket(39, 4, -1, b"\0\xff"),

@@ -32,16 +32,23 @@ def sensor_data(index: int, amount: float) -> bytes:
     return wire.value(wire.SENSOR_DATA, DISTANCE, index, amount)
 
 
-def configuration(robot_port: int, *, listen: str = "127.0.0.1:0", more: str = "") -> str:
-    """A gateway between a robot at this port and whoever connects; `more`: further robot keys."""
-    return f"""version: 1
-backend: real
-webots: R2020a
-robots:
-  cab:
-    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{robot_port}"}}
-    controller: {{kind: wc2ec, listen: "tcp://{listen}"}}
-{more}"""
+def configuration(
+    robot_port: int, *, body: str = "", more: str = "", controller: bool = True
+) -> str:
+    """A gateway between a robot at this port and whoever connects; body, more: further keys of
+    the body, of the robot and of the file."""
+    connect = f'connect: "tcp://127.0.0.1:{robot_port}"'
+    lines = [
+        "version: 1",
+        "backend: real",
+        "webots: R2020a",
+        "robots:",
+        "  cab:",
+        f"    body: {{kind: wc2ec, {connect}{', ' * bool(body)}{body}}}",
+    ]
+    if controller:
+        lines.append('    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}')
+    return "\n".join([*lines, more, ""])
 
 
 class Peer:
@@ -122,10 +129,19 @@ def registrations(devices: Devices) -> list[bytes]:
     ]
 
 
+def knock(port: int) -> Peer:
+    """Connects, and knows nothing yet."""
+    return Peer(socket.create_connection(("127.0.0.1", port), DEADLINE_S))
+
+
 def connect(port: int, devices: Devices = CAB) -> Peer:
     """A controller that has learnt these devices."""
-    controller = Peer(socket.create_connection(("127.0.0.1", port), DEADLINE_S))
-    controller.wait_for(b"".join(registrations(devices)))
+    controller = knock(port)
+    try:
+        controller.wait_for(b"".join(registrations(devices)))
+    except BaseException:
+        controller.finish()
+        raise
     return controller
 
 
@@ -142,7 +158,7 @@ def controller_process(port: int, command: bytes) -> Iterator[int]:
     pid = os.fork()
     if pid == 0:
         try:
-            child = Peer(socket.create_connection(("127.0.0.1", port), DEADLINE_S))
+            child = knock(port)
             child.read(time.monotonic() + DEADLINE_S)
             child.send(command)
             os.write(told, b"x")

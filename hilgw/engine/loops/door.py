@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.observer import State
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 # Who has said nothing for so long gives its place to the next one that comes.
 HANDSHAKE_S = 2.0
+# Values that wait in the kernel grow old there; a step of 255 sensors has 2.8 kB.
+KERNEL_BYTES = 16384
 SECOND = "second_controller"
 TOO_MANY = "too_many_connections"
 
@@ -52,11 +53,10 @@ class Door:
         self.last_error: HilgwError | None = None
         self.on_up: Callable[[], None] | None = None
         self.on_listening: Callable[[str, int], None] | None = None
-        self.refused: Counter[str] = Counter()
         self._host = host
         self._any_port = any_port
         self._observer = observer
-        self._listener = TcpListener(host, port, self._accept)
+        self._listener = self._listen_on(port)
         self._owner: Transport | None = None
         self._peer = ""
         self._since_s = 0.0
@@ -97,15 +97,22 @@ class Door:
             if not self._any_port or error.reason != PortError.BUSY:
                 raise
             self._observer.notice(self.station.name, f"{error}; listening on another port")
-            self._listener = TcpListener(self._host, 0, self._accept)
+            self._listener = self._listen_on(0)
             await self._listener.start()
+
+    def _listen_on(self, port: int) -> TcpListener:
+        return TcpListener(self._host, port, self._knocked, send_buffer_bytes=KERNEL_BYTES)
 
     # --- who may come in ----------------------------------------------------------------------
 
-    def _accept(self, stream: Transport, peer: str) -> None:
+    def _knocked(self, stream: Transport, peer: str) -> None:
         if self.station.was_late():
             stream.close()  # it came while nobody looked; what it has sent is old
-            return
+        else:
+            # A turn later, as the owner may have left and nobody has read that yet.
+            asyncio.get_running_loop().call_soon(self._accept, stream, peer)
+
+    def _accept(self, stream: Transport, peer: str) -> None:
         if self._owner is not None and not self._gives_way():
             stream.close()
             self._refuse(SECOND, f"{peer}: {self._peer} is the controller, and there is one only")
@@ -124,7 +131,7 @@ class Door:
         return not self.station.heard and waited_s >= HANDSHAKE_S
 
     def _refuse(self, reason: str, text: str) -> None:
-        self.refused[reason] += 1
+        self.station.refused[reason] += 1
         self._observer.refused(self.station.name, reason, text)
 
     # --- the one that is in -------------------------------------------------------------------
@@ -161,10 +168,11 @@ class Door:
 
     def _look(self) -> None:
         """Now and then: connections the listener did not let in; a peer that takes no bytes."""
-        over = self._listener.refused - self.refused[TOO_MANY]
+        refused = self.station.refused
+        over = self._listener.refused - refused[TOO_MANY]
         if over:
             self._refuse(TOO_MANY, f"{over} more")
-            self.refused[TOO_MANY] = self._listener.refused
+            refused[TOO_MANY] = self._listener.refused
         if self._owner is None:
             return
         now_s = asyncio.get_running_loop().time()

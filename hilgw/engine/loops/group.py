@@ -28,6 +28,13 @@ class LoopGroup:
         self._loops[loop.name] = loop
         self.pulse.watch(loop.drive)
 
+    def __getitem__(self, robot: str) -> Loop:
+        """The loop of this robot. HilgwError for a robot without one."""
+        if robot not in self._loops:
+            known = ", ".join(self._loops) or "none"
+            raise HilgwError(f"no robot {robot!r} with a body here", fix=f"robots: {known}")
+        return self._loops[robot]
+
     def start(self) -> None:
         self.pulse.start()
         for loop in self._loops.values():
@@ -51,10 +58,7 @@ class LoopGroup:
     def arm(self, robot: str) -> bool:
         """Let motors move again after a stop that was latched; whether one was. HilgwError for a
         robot without a loop."""
-        if robot not in self._loops:
-            known = ", ".join(self._loops) or "none"
-            raise HilgwError(f"no robot {robot!r} with a body here", fix=f"robots: {known}")
-        return self._loops[robot].failsafe.arm()
+        return self[robot].failsafe.arm()
 
     def demand_none_latched(self) -> None:
         """Raises FailsafeError for the first loop whose motors were stopped for good."""

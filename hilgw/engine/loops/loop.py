@@ -103,7 +103,11 @@ class Loop:
             "sensors": finite(figures.sensors),
             "motors": finite(figures.motors),
             **dict(figures.counts),
-            "refused": merged(figures.refused, *map(refusals, counts.values())),
+            "refused": merged(
+                figures.refused,
+                *map(refusals, counts.values()),
+                *(side.refused for side in (body, controller) if side is not None),
+            ),
             "stops": dict(self.failsafe.stops),
             "latched": self.failsafe.latched or None,
             "emergency_stops": self._brake.pulled,

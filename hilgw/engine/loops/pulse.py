@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Handle, Scheduler
 
 BEATS = 4  # in the time that counts as late
+# What comes so soon after a late moment may have waited for it.
+DEAF_NS = 100_000_000
 
 
 class Watched(Protocol):
@@ -38,6 +40,7 @@ class Pulse:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.beat_ns = scheduler.now()
+        self.late_until_ns = 0
         self.shortest_ns = 0  # no gap of the loop below this one matters; 0: nobody is watched
         self._scheduler = scheduler
         self._watched: list[Watched] = []
@@ -65,16 +68,16 @@ class Pulse:
             self._thread.join()
             self._thread = None
 
-    def check(self, now: int) -> bool:
-        """Stops what has to stop when the loop was late up to now; whether it was."""
+    def check(self, now: int) -> None:
+        """Stops what has to stop when the loop was late up to now."""
         gap = now - self.beat_ns
         self.beat_ns = now
         if not self.shortest_ns or gap < self.shortest_ns:
-            return False
+            return
+        self.late_until_ns = now + DEAF_NS
         for watched in self._watched:
             if gap >= watched.late_ns:
                 watched.was_late(now)
-        return True
 
     def _beat(self) -> None:
         now = self._scheduler.now()

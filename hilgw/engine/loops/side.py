@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from hilgw.devices.loop import Event, ProtocolFailure, Write
+from hilgw.engine.loops.pulse import DEAF_NS
 from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.transports.stream import FdStream
 
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
     from hilgw.engine.loops.pulse import Pulse
     from hilgw.errors import HilgwError
     from hilgw.transports.base import Handle, Scheduler, Transport
-
-# How long a line is not listened to after its peer was dropped: what it had sent is thrown away.
-DEAF_NS = 100_000_000
 
 
 class Session(Protocol):
@@ -46,7 +45,8 @@ class Side(Generic[S]):
     take: gets every event but Write, in order. attached, gone: of the connection. faulted: the
     session raised. drained: what was written has left, after `congested`. line: the reckoning of a
     serial line, None on TCP. hang_up: closes the connection at once, where that is how a peer is
-    dropped. heard: whether the peer of this connection has said anything that made sense.
+    dropped. refused: connections that were not let in, by reason. heard: whether the peer of this
+    connection has said anything that made sense.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Side(Generic[S]):
         self.session = session
         self.identity = ""
         self.heard = False
+        self.refused: Counter[str] = Counter()
         self.on_ready: Callable[[str], None] | None = None
         self.on_not_ready: Callable[[str], None] | None = None
         self.on_failed: Callable[[HilgwError], None] | None = None
@@ -73,6 +74,7 @@ class Side(Generic[S]):
         self._deaf_until = 0
         self._timer: Handle | None = None
         self._timer_ns = 0
+        self._faulty = False
         self._waits = False  # somebody wants to know when it is no longer congested
 
     # --- from the supervisor or the door ------------------------------------------------------
@@ -83,7 +85,7 @@ class Side(Generic[S]):
         self.transport = transport
         transport.on_drained = self._drained  # type: ignore[attr-defined]  # every transport's
         self._deaf_until = 0
-        self.heard = self._waits = False
+        self.heard = self._waits = self._faulty = False
         if self._line is not None:
             self._line.reset()
         self.attached(transport)
@@ -117,8 +119,8 @@ class Side(Generic[S]):
         return now
 
     def was_late(self) -> bool:
-        """Whether the loop was late up to now; then everything has stopped."""
-        return self._pulse.check(self._scheduler.now())
+        """Whether the loop was late a moment ago: what comes now may have waited for it."""
+        return self.enter() < self._pulse.late_until_ns
 
     def call(self, ask: Callable[[], list[Event]], now: int) -> None:
         """Ask the session something, and do what it says. Its fault is its own."""
@@ -161,7 +163,10 @@ class Side(Generic[S]):
             self.on_failed(error)
 
     def fault(self, error: Exception) -> None:
-        """The session itself failed."""
+        """The session itself failed; said once a connection."""
+        if self._faulty:
+            return
+        self._faulty = True
         self.faulted(self._scheduler.now())
         self.fail(AdapterError(f"the session failed: {error!r:.200}", where=self.name))
 
@@ -176,7 +181,7 @@ class Side(Generic[S]):
         now = self._scheduler.now()
         self.call(self.session.close, now)
         self.gone(now)
-        self._deaf_until = now + DEAF_NS
+        self._deaf_until = now + DEAF_NS  # what it had sent is thrown away
         self.call(lambda: self.session.open(now), now)
         self.not_ready(why)
 
