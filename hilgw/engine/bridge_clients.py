@@ -43,15 +43,17 @@ class Client:
         self._clients = clients
 
     def received(self, data: bytes) -> None:
-        flow = self._clients.to_port
-        flow.received_bytes += len(data)
+        clients = self._clients
+        clients.to_port.received_bytes += len(data)
         if self.reframer is not None:
             self.reframer.feed(data)
+        elif self.writes:
+            clients.port.write(data)
         else:
-            self.pass_on(data)
+            clients.to_port.dropped[NOT_WRITER] += len(data)
 
     def pass_on(self, data: bytes) -> None:
-        """To the port, if it is this one's turn to write."""
+        """A whole frame, to the port if it is this one's turn to write."""
         if self.writes:
             self._clients.port.write(data)
         else:

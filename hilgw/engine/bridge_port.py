@@ -95,14 +95,23 @@ class BridgePort:
     # --- the clients call these -------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
-        if self._stream is None:
+        stream = self._stream
+        if stream is None:
             self._flow.dropped[PORT_DOWN] += len(data)
-        elif self._paced is None:
-            self._send(self._stream, data)
-        else:
+            return
+        if self._paced is not None:
             self._paced.put(data)
             if len(self._paced) > PACED_HIGH_BYTES:
                 self._stop_writers()
+            return
+        try:
+            stream.write(data)
+        except PortError as error:
+            self._refused(len(data), error)
+            return
+        self._flow.sent_bytes += len(data)
+        if stream.pending > HIGH_WATER_BYTES:
+            self._stop_writers()
 
     def hold(self) -> None:
         """A client cannot keep up: leave what the device sends where it is."""
@@ -117,23 +126,21 @@ class BridgePort:
 
     # --- flow control -----------------------------------------------------------------------------
 
-    def _send(self, stream: FlowTransport, data: bytes) -> None:
-        flow = self._flow
-        try:
-            stream.write(data)
-        except PortError as error:  # full, or just lost; the supervisor hears of the loss itself
-            lost = error.reason == PortError.LOST
-            flow.dropped[PORT_DOWN if lost else FULL] += len(data)
-            return
-        flow.sent_bytes += len(data)
-        if stream.pending > HIGH_WATER_BYTES:
-            self._stop_writers()
+    def _refused(self, size: int, error: PortError) -> None:
+        """Full, or just lost; the supervisor hears of the loss itself."""
+        lost = error.reason == PortError.LOST
+        self._flow.dropped[PORT_DOWN if lost else FULL] += size
 
     def _send_slice(self, data: bytes) -> None:
         paced, stream = self._paced, self._stream
         if paced is None or stream is None:
             return
-        self._send(stream, data)
+        try:
+            stream.write(data)
+        except PortError as error:
+            self._refused(len(data), error)
+            return
+        self._flow.sent_bytes += len(data)
         if stream.pending:
             paced.hold()  # the device takes less than the line would carry
         elif len(paced) <= PACED_LOW_BYTES:

@@ -41,8 +41,8 @@ class DirectSelector(selectors.EpollSelector):
         self.on_fault: Callable[[Exception, object], None] = lambda error, callback: None
         self._direct = select.epoll()
         # asyncio's own descriptors are in an epoll of their own, and that is a descriptor too.
-        self._others = self.fileno()
-        self._direct.register(self._others, _READ)
+        self._others_ready = False
+        self.serve(self.readers, self.fileno(), self._tell_others)
 
     def close(self) -> None:
         self._direct.close()
@@ -50,24 +50,21 @@ class DirectSelector(selectors.EpollSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         end = None if timeout is None else time.monotonic() + timeout
-        poll, readers, writers, others = self._direct.poll, self.readers, self.writers, self._others
-        call = self._call
-        self.wanted = False
+        poll, reader_of, writer_of = self._direct.poll, self.readers.get, self.writers.get
+        self.wanted = self._others_ready = False
         while True:
-            others_ready = False
             for fd, event in poll(timeout):
-                if fd == others:
-                    others_ready = True
-                    continue
                 # An error or a hang-up is told to both. Either may have been removed by now.
-                if event & ~_WRITE and (callback := readers.get(fd)) is not None:
-                    call(callback)
-                if event & ~_READ and (callback := writers.get(fd)) is not None:
-                    call(callback)
-            if others_ready:
-                return super().select(0)
+                callback = reader_of(fd) if event & ~_WRITE else None
+                try:
+                    if callback is not None:
+                        callback()
+                    if event & ~_READ and (callback := writer_of(fd)) is not None:
+                        callback()
+                except Exception as error:  # noqa: BLE001 - one's fault is not the others'
+                    self.on_fault(error, callback)
             if self.wanted:
-                return []
+                return super().select(0) if self._others_ready else []
             if end is not None:
                 timeout = end - time.monotonic()
                 if timeout <= 0:
@@ -98,11 +95,8 @@ class DirectSelector(selectors.EpollSelector):
     def _mask(self, fd: int) -> int:
         return (_READ if fd in self.readers else 0) | (_WRITE if fd in self.writers else 0)
 
-    def _call(self, callback: Callable[[], Any]) -> None:
-        try:
-            callback()
-        except Exception as error:  # noqa: BLE001 - one descriptor's fault is not the others'
-            self.on_fault(error, callback)
+    def _tell_others(self) -> None:
+        self.wanted = self._others_ready = True
 
 
 class DirectLoop(asyncio.SelectorEventLoop):
@@ -157,4 +151,4 @@ def _number(fd: int | _HasFileno) -> int:
 
 
 def _bound(callback: Callable[[*_Ts], Any], args: tuple[*_Ts]) -> Callable[[], Any]:
-    return functools.partial(callback, *args)
+    return functools.partial(callback, *args) if args else callback
