@@ -136,13 +136,13 @@ class FirmwareMocks:
         async def begin() -> tuple[Mock, Any]:
             mock = create_mock(kind, name, space.host.air, parameters, position)
             device = await self._device(mock, link, connect)
-            if isinstance(device, VirtualPort):
-                device = FaultyDevice(device, seed=seed, noise=noise, loss=byte_loss)
             log = FrameLog(
                 f"{name}, mock {kind}, {device.path}", lambda: words_of_mock(kind, parameters)
             )
             tap(device, log)
             bench.logs.append(log)
+            if isinstance(device, VirtualPort):
+                device = FaultyDevice(device, seed=seed, noise=noise, loss=byte_loss)
             space.host.add(mock, device)
             end = time.monotonic() + BOOT_S
             while mock.next_deadline() is not None and time.monotonic() < end:

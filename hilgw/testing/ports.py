@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import PeerError, UsageError
 from hilgw.testing.faulty_device import FaultyDevice
-from hilgw.testing.frames import FrameLog, tap
+from hilgw.testing.frames import FrameLog, tap, words_of_mock
 from hilgw.testing.loop_thread import LoopThread
 from hilgw.transports.virtual_port import VirtualPort
 
@@ -123,31 +123,45 @@ class VirtualPorts:
         baudRate: int = 115200,
         byteSize: int = 10,
         link: str | None = None,
+        framing: str = "",
         seed: int = 0,
         noise: float = 0.0,
         loss: float = 0.0,
     ) -> TestPort:
         """A port whose other end is the test: `read`, `write`, `unplug`, `plug`, `stall`.
 
-        link: its path; by default one in a folder of its own. noise, loss: chances, drawn with
+        link: its path; by default one in a folder of its own. framing: what the frames in the
+        report of a failure are read by, such as cobs-crc16. noise, loss: chances, drawn with
         `seed`: of a burst of noise before what is sent, and of each byte to be lost.
         """
-        device = self._device(baudRate, byteSize, link, seed, noise, loss)
+        faults = {"seed": seed, "noise": noise, "loss": loss}
+        device = self._device(baudRate, byteSize, link, framing, faults)
         return TestPort(self._bench.thread, device)
 
     def pair(
-        self, *, byteSize: int = 10, seed: int = 0, noise: float = 0.0, loss: float = 0.0
+        self,
+        *,
+        byteSize: int = 10,
+        framing: str = "",
+        seed: int = 0,
+        noise: float = 0.0,
+        loss: float = 0.0,
     ) -> tuple[Cable, Cable]:
         """Two ports joined by a cable: what one program writes, the other reads, at the rate of
         the one that writes. The rates of the two are not compared."""
         thread = self._bench.thread
-        ends = [self._device(FASTEST, byteSize, None, seed + at, noise, loss) for at in range(2)]
+        ends = [
+            self._device(
+                FASTEST, byteSize, None, framing, {"seed": seed + at, "noise": noise, "loss": loss}
+            )
+            for at in range(2)
+        ]
         thread.call(ends[0].start, lambda data, _: ends[1].write(data))
         thread.call(ends[1].start, lambda data, _: ends[0].write(data))
         return Cable(thread, ends[0]), Cable(thread, ends[1])
 
     def _device(
-        self, baud_rate: int, bits: int, link: str | None, seed: int, noise: float, loss: float
+        self, baud_rate: int, bits: int, link: str | None, framing: str, faults: dict[str, Any]
     ) -> FaultyDevice:
         bench = self._bench
         self._count += 1
@@ -155,8 +169,10 @@ class VirtualPorts:
             VirtualPort, bench.thread.timer, link, baud_rate=baud_rate, bits_per_byte=bits
         )
         bench.at_close(port.close)
-        device = FaultyDevice(port, seed=seed, noise=noise, loss=loss)
-        log = FrameLog(f"virtual port {self._count}, {port.path}")
-        tap(device, log)
+        log = FrameLog(
+            f"virtual port {self._count}, {port.path}",
+            lambda: words_of_mock("uart_node", {"framing": framing}) if framing else None,
+        )
+        tap(port, log)
         bench.logs.append(log)
-        return device
+        return FaultyDevice(port, **faults)
