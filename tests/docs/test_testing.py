@@ -1,0 +1,70 @@
+"""The page about testing: its examples run, its words exist."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hilgw.engine.mock_kinds import GROUP
+from hilgw.testing import AdapterConformance
+from hilgw.testing.gateways import Gateways, RunningGateway
+from hilgw.testing.mocks import FirmwareMocks, MockHandle
+from hilgw.testing.ports import TestPort, VirtualPorts
+from tests.e2e.running import ROOT, environment
+
+PAGE = (ROOT / "docs" / "testing.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("at", range(2))
+def test_its_examples_pass(at: int, tmp_path: Path) -> None:
+    (tmp_path / "test_example.py").write_text(EXAMPLES[at])
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert len(EXAMPLES) == 2
+
+
+@pytest.mark.parametrize(
+    ("factory", "handle"),
+    [(VirtualPorts, TestPort), (FirmwareMocks, MockHandle), (Gateways, RunningGateway)],
+)
+def test_what_it_names_is_there(factory: type, handle: type) -> None:
+    paragraph = next(
+        part
+        for part in PAGE.split("\n\n")
+        if part.startswith("**`") and handle.__doc__ and _fixture(factory) in part
+    )
+    signature, rest = paragraph.split("`**", 1)
+    keywords = re.findall(r"(\w+)=", signature)
+    known = inspect.signature(factory.__call__).parameters
+    assert keywords
+    assert set(keywords) <= set(known)
+    for name in re.findall(r"`(\w+)\(", rest):
+        assert hasattr(handle, name) or hasattr(factory, name), name
+
+
+def _fixture(factory: type) -> str:
+    return {VirtualPorts: "virtual_port(", FirmwareMocks: "firmware_mock(", Gateways: "gateway("}[
+        factory
+    ]
+
+
+def test_it_counts_the_rules() -> None:
+    table = PAGE[PAGE.index("| rule |") : PAGE.index("A broken rule")]
+    assert len(re.findall(r"^\| \w", table, re.MULTILINE)) - 1 == 11
+    assert len([name for name in dir(AdapterConformance) if name.startswith("test_")]) == 24
+    assert f'entry-points."{GROUP}"' in PAGE
