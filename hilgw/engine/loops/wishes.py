@@ -86,7 +86,10 @@ class Wishes:
         if event.index in self._parts.radios:
             self._answer(event.index, self._parts.radios.switch(event.index, event.period_ms))
         elif self._parts.body is not None and self._parts.body.transport is not None:
-            self._switched.add(event.index)
+            if event.period_ms is None:
+                self._switched.discard(event.index)
+            else:
+                self._switched.add(event.index)
             self._tell_body(event.index, event.period_ms, now)
 
     def _tell_body(self, index: int, period_ms: float | None, now: int) -> None:
