@@ -117,3 +117,28 @@ def test_durations(text: str, seconds: float) -> None:
 def test_no_durations(text: str) -> None:
     with pytest.raises(Exception, match="is no duration"):
         duration(text)
+
+
+def test_who_missed_a_packet_is_shown_by_reason_the_nearest_first() -> None:
+    out = io.StringIO()
+    missed = {"a": "range", "b": "obstacle", "c": "range", "d": "cone", "e": "range", "f": "range"}
+    terminal(out, Clock()).transmitted(packet(), ["x"], None, lambda: missed)
+    assert "-> x; not b (obstacle); d (cone); a, c, e and 1 more (range)" in out.getvalue()
+    terminal(out, Clock(), verbose=True).transmitted(packet(), [], "obstacle", lambda: missed)
+    assert "unheard: obstacle; not b (obstacle); d (cone); a, c, e, f (range)" in out.getvalue()
+
+
+def test_nobody_is_asked_who_missed_what_is_not_shown() -> None:
+    def never() -> dict[str, str]:
+        raise AssertionError("asked")
+
+    terminal(io.StringIO(), Clock(), quiet=True).transmitted(packet(), ["x"], None, never)
+    shown = terminal(io.StringIO(), Clock())
+    for number in range(PACKETS_PER_S + 5):
+        shown.transmitted(packet(), ["x"], None, never if number >= PACKETS_PER_S else dict)
+
+
+def test_a_line_names_only_so_many_listeners() -> None:
+    out = io.StringIO()
+    terminal(out, Clock()).transmitted(packet(), [f"r{n}" for n in range(20)], None)
+    assert "r0, r1, r2, r3, r4, r5, r6, r7 and 12 more" in out.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from hilgw.config.load import load_config
@@ -35,3 +36,14 @@ def test_a_receiver_that_expects_another_rate_is_named() -> None:
     (line,) = [line for line in said(f"{RX}.baudRate=4800") if "rover.rx" in line]
     assert "expects 4800" in line
     assert "9600" in line
+
+
+def test_an_emitter_and_a_receiver_set_differently_are_named_with_what_differs() -> None:
+    other = {"node": "Receiver", "channel": 12, "baudRate": 4800, "byteSize": 9}
+    (line,) = [
+        line
+        for line in said(f"robots.other={{devices: {{rx: {json.dumps(other)}}}}}")
+        if "rover.tx to other.rx" in line
+    ]
+    assert "baudRate 9600 at the emitter but 4800 at the receiver" in line
+    assert "byteSize 8 at the emitter but 9 at the receiver" in line

@@ -65,3 +65,22 @@ def test_what_is_no_pose(position: Vector, rotation: tuple[float, float, float, 
 def test_a_quaternion_of_no_length_is_no_rotation() -> None:
     with pytest.raises(ConfigError):
         Pose.from_quaternion((0, 0, 0), (0, 0, 0, 0))
+
+
+@given(st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: math.hypot(*q) > 0.01))
+def test_a_rotation_as_a_quaternion_and_back(quaternion: tuple[float, float, float, float]) -> None:
+    pose = Pose.from_quaternion((1.0, 2.0, 3.0), quaternion)
+    found = pose.quaternion()
+    assert found[3] >= 0
+    assert math.isclose(math.hypot(*found), 1)
+    again = Pose.from_quaternion((1.0, 2.0, 3.0), found)
+    for row, other in zip(pose.rows, again.rows, strict=True):
+        assert math.dist(row, other) < 1e-9
+
+
+@pytest.mark.parametrize("far", [1.1e9, -2e300, math.inf, math.nan])
+def test_what_is_too_far_out_is_no_place(far: float) -> None:
+    with pytest.raises(ConfigError, match="is no place"):
+        Pose.from_axis_angle((0.0, far, 0.0), (0, 0, 1, 0))
+    with pytest.raises(ConfigError, match="is no place"):
+        Pose.from_quaternion((0.0, 0.0, far), (0, 0, 0, 1))
