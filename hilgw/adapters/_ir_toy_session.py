@@ -163,7 +163,17 @@ class IrToySession:
         self._wait_until = self._patience_at = None
         self._token += 1
         self._shots = deque(shots)
-        return Transmission(self._begin(shots[0], now), self._token)
+        air_time_ns = len(shots) * self._slot_us * US
+        return Transmission(self._begin(shots[0], now), self._token, air_time_ns)
+
+    @property
+    def _slot_us(self) -> int:
+        """The longest time from one shot of a packet to the next."""
+        if self._codec is None:
+            return 0
+        traits = self._codec.traits
+        again_us = traits.again_us if traits.held == WHOLE_FRAME else 0
+        return traits.period_us * (self._sends + 1) + again_us
 
     def _not_before(self, shot: Shot, now: int) -> int:
         """When this shot may begin: after the last one, and not over somebody else's code."""

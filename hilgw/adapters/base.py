@@ -205,7 +205,19 @@ class Notice:
     once: bool = True
 
 
-Event = Write | SetLine | Ready | NotReady | Failed | Heard | Dropped | Delivered | Refused | Notice | Found
+Event = (
+    Write
+    | SetLine
+    | Ready
+    | NotReady
+    | Failed
+    | Heard
+    | Dropped
+    | Delivered
+    | Refused
+    | Notice
+    | Found
+)
 
 # --- answers to send() --------------------------------------------------------------------------
 
@@ -213,10 +225,14 @@ Event = Write | SetLine | Ready | NotReady | Failed | Heard | Dropped | Delivere
 @dataclass(frozen=True, slots=True)
 class Transmission:
     """Bytes for the wire. token: named again by Delivered or Refused; None when the hardware
-    gives no answer (the station then counts delivery by its own line's reckoning)."""
+    gives no answer (the station then counts delivery by its own line's reckoning).
+
+    air_time_ns: how long it takes in the air, where that is long: so late may another module of
+    ours hear it, and know it for our own."""
 
     data: bytes
     token: int | None = None
+    air_time_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

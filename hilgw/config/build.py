@@ -176,6 +176,7 @@ class _Assembly:
             gateway.places.transmit(packet, body, mount)
 
         air = stand_ins.air_of(config, adapter, name)
+        self.airs.own(air, name, ())  # it may hear the others before it is ready itself
         station = Station(
             name,
             config.kind,

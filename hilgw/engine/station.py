@@ -30,6 +30,7 @@ from hilgw.engine.latency import Latency
 from hilgw.engine.line import Line
 from hilgw.engine.outbox import Outbox
 from hilgw.errors import AdapterError, PeerError, PortError
+from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.packet import Copy, Packet
 from hilgw.transports.base import ModemLines
 
@@ -268,7 +269,8 @@ class Station:
             else:
                 ends = self._line.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
-                self._airs.sent(self.air, copy.packet.data, now, self.name)
+                air_time_ns = AIR_TIME_NS + frame.air_time_ns
+                self._airs.sent(self.air, copy.packet.data, now, self.name, air_time_ns)
                 outbox.fly(copy, frame.token, ends)
         self._rearm(now)
 

@@ -121,7 +121,11 @@ class Bench:
         return self
 
     def send(self, data: bytes, channel: int = 4) -> Any:
-        return self.session.send(packet(data, channel), self.now)
+        answer = self.session.send(packet(data, channel), self.now)
+        if isinstance(answer, Transmission):
+            self.air_time_ns = answer.air_time_ns
+            return dataclasses.replace(answer, air_time_ns=0)
+        return answer
 
     def start(self, data: bytes) -> list[Event]:
         """A packet on its way, up to the toy's readiness."""
@@ -430,6 +434,22 @@ def test_the_next_code_waits_for_the_end_of_this_one_s_time() -> None:
     assert due == begun + 103 * MS  # the light itself comes 5 ms later
     bench.wait((due - bench.now) / MS)
     assert bench.send(b"\4\10") == Transmission(b"\0", 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "data", "least_ms", "most_ms"),
+    [
+        ({}, b"\4\10", 108, 250),
+        ({"code": "sirc"}, b"\4\10", 135, 400),
+        ({"framing": "cobs-crc16"}, bytes(250), 254 * 108, 254 * 250),
+    ],
+)
+def test_how_long_a_packet_is_in_the_air_at_most(
+    settings: dict[str, Any], data: bytes, least_ms: int, most_ms: int
+) -> None:
+    bench = Bench(**settings).up()
+    bench.send(data)
+    assert least_ms <= bench.air_time_ns / MS <= most_ms
 
 
 def test_nobody_is_talked_over_for_half_a_second() -> None:

@@ -1,0 +1,203 @@
+"""LIRC's programs on sockets of their own, and lircd.conf files written from the data sheets."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+LOCKS = Path("/var/lock")
+PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+Keys = dict[str, tuple[int, int]]  # name of a key -> address, command
+
+# LIRC has the bits of a code in the order in which they are sent, the first one highest. Its idea
+# of RC6 is upside down: a bit is a space, then a pulse, so every bit is inverted.
+REMOTE = """begin remote
+  name {name}
+  bits {bits}
+  flags {flags}|CONST_LENGTH
+  eps 30
+  aeps 100
+{timing}
+  begin codes
+{codes}
+  end codes
+end remote
+"""
+SPACE_ENC = """  header 9000 4500
+  one 562 1687
+  zero 562 562
+  ptrail 562
+  repeat 9000 2250
+  gap 108000"""
+RC5 = """  one 889 889
+  zero 889 889
+  plead 889
+  gap 113800
+  toggle_bit_mask 0x800"""
+RC6 = """  header 2666 889
+  one 444 444
+  zero 444 444
+  gap 107000
+  rc6_mask {mask:#x}
+  toggle_bit_mask {mask:#x}"""
+SIRC = """  header 2400 600
+  one 1200 600
+  zero 600 600
+  gap 45000
+  min_repeat 2"""
+
+
+def low_first(value: int, bits: int) -> str:
+    return format(value, f"0{bits}b")[::-1]
+
+
+def bits_of(name: str, address: int, command: int) -> str:
+    """The bits of a code in the order in which they are sent, start bits and toggle 0 included."""
+    match name:
+        case "nec":
+            halves = (address, 255 - address, command, 255 - command)
+            return "".join(low_first(octet, 8) for octet in halves)
+        case "nec_ext":
+            halves = (address & 0xFF, address >> 8, command, 255 - command)
+            return "".join(low_first(octet, 8) for octet in halves)
+        case "rc5":  # LIRC adds the start bit itself (plead)
+            return f"{'0' if command > 63 else '1'}0{address:05b}{command & 63:06b}"
+        case "rc6":
+            return f"1000 0{address:08b}{command:08b}".replace(" ", "")
+        case "rc6a":
+            return f"11100 1{address:022b}{command:08b}".replace(" ", "")
+        case "sirc" | "sirc15":
+            return low_first(command, 7) + low_first(address, {"sirc": 5, "sirc15": 8}[name])
+        case "sirc20":
+            return low_first(command, 7) + low_first(address, 13)
+    raise AssertionError(name)
+
+
+def code_of(name: str, address: int, command: int) -> int:
+    """A code as LIRC writes it down."""
+    bits = bits_of(name, address, command)
+    word = int(bits, 2)
+    return word ^ (1 << len(bits)) - 1 if name.startswith("rc6") else word
+
+
+def remote(name: str, keys: Keys) -> str:
+    """A remote control of this code as lircd.conf has it."""
+    codes = "\n".join(f"    {key} {code_of(name, *code):#x}" for key, code in keys.items())
+    bits = len(bits_of(name, 0, 0))
+    family = name[:3]
+    timing = {"nec": SPACE_ENC, "rc5": RC5, "sir": SIRC}.get(family) or RC6.format(
+        mask=1 << bits - 5  # the fifth bit is the toggle
+    )
+    flags = {"rc5": "RC5", "rc6": "RC6"}.get(family, "SPACE_ENC")
+    return REMOTE.format(name=name, bits=bits, flags=flags, timing=timing, codes=codes)
+
+
+async def until(condition: Callable[[], object], what: str, timeout_s: float = 15.0) -> None:
+    """Polls the condition until it holds; fails after the deadline."""
+    end = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end, f"not within {timeout_s} s: {what}"
+        await asyncio.sleep(0.01)
+
+
+class Program:
+    """A program that runs in the background; what it prints, so far."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        self.process = process
+        self.log = log
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text(errors="replace")
+
+
+@asynccontextmanager
+async def running(log: Path, *command: str) -> AsyncIterator[Program]:
+    """The program until the end of the block, then SIGTERM. It must not end by itself."""
+    with log.open("w") as output:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**os.environ, "PATH": PATH},
+        )
+    program = Program(process, log)
+    try:
+        yield program
+        assert process.returncode is None, program.text
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            try:
+                await asyncio.wait_for(process.wait(), 5)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+
+
+async def output_of(*command: str, cwd: Path) -> str:
+    """What a program prints up to its end."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=cwd,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "PATH": PATH},
+    )
+    out, _ = await asyncio.wait_for(process.communicate(), 20)
+    return out.decode(errors="replace")
+
+
+@asynccontextmanager
+async def lircd(folder: Path, port: Path, *remotes: str) -> AsyncIterator[Path]:
+    """lircd on a port; gives its socket."""
+    options, conf, socket = folder / "options.conf", folder / "lircd.conf", folder / "lircd"
+    options.write_text("[lircd]\n")
+    conf.write_text("\n".join(remotes))
+    command = ["lircd", "-n", "-O", options, "-H", "irtoy", "-d", port.resolve(), "-o", socket]
+    command += ["-P", folder / "lircd.pid", "-L", folder / "lircd.log", conf]
+    async with running(folder / "lircd.out", *map(str, command)):
+        await until(socket.exists, "lircd's socket")
+        yield socket
+
+
+@asynccontextmanager
+async def mode2_on(folder: Path, port: Path) -> AsyncIterator[Program]:
+    """mode2 on a port. It does not remove its lock when it is ended, so that is done here."""
+    path = port.resolve()
+    async with running(folder / "mode2", "mode2", "-H", "irtoy", "-d", str(path), "-m") as mode2:
+        try:
+            yield mode2
+        finally:
+            (LOCKS / f"LCK..{path.name}").unlink(missing_ok=True)
+
+
+def mode2_lines(text: str) -> list[list[int]]:
+    """The columns of `mode2 -m`, one list for each signal, without the space in front."""
+    signals: list[list[int]] = []
+    for block in text.split("\n\n"):
+        numbers = [int(word) for word in block.split() if word.isdigit()]
+        if numbers:
+            signals.append(numbers)
+    return signals
+
+
+def pulses_of(lines: Sequence[str], gap_us: int) -> list[list[int]]:
+    """Frames of a list of pulses and spaces."""
+    frames: list[list[int]] = []
+    frame: list[int] = []
+    for line in lines:
+        kind, us = line.split()
+        if kind == "space" and int(us) > gap_us:
+            frames += [frame] if frame else []
+            frame = []
+        elif frame or kind == "pulse":
+            frame.append(int(us))
+    return frames + ([frame] if frame else [])

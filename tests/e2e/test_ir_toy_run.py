@@ -1,0 +1,97 @@
+"""`hilgw --config configs/ir_toy.yaml`, as a newcomer runs it, and the mock by itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.e2e.running import ROOT, Gateway, report_of, run, wait_until
+
+IR_TOY = str(ROOT / "configs" / "ir_toy.yaml")
+
+
+def test_the_lamp_answers_the_robot_and_the_remote_control_is_heard(tmp_path: Path) -> None:
+    report = report_of(tmp_path, "--config", IR_TOY, "--duration", "5.6s")
+    tx, ir0 = report["emitters"]["rover.tx"], report["stations"]["ir0"]
+    assert tx["offered"] == tx["departed"] == 3
+    assert ir0["delivered"] == 3
+    assert ir0["refused"] == {}
+    # Three answers and, of four presses on the sofa, the two on channel 4.
+    assert report["stations"]["rover.rx"]["delivered"] == 5
+    assert ir0["inbound"] == 7
+    assert ir0["dropped"] == {}
+    assert 60 < report["latency"]["ir0"]["p50_ms"] < 200  # the light alone takes 68 ms
+
+
+def test_the_terminal_says_what_is_what(tmp_path: Path) -> None:
+    done = run("--config", IR_TOY, "--duration", "3.2s", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = done.stdout
+    assert re.search(r"ir0 +up: USB IR Toy, hardware 2, firmware 22, NEC, 38 kHz", text)
+    assert re.search(r'rover\.tx +ch 4 +"L" 1 B +-> ir0', text)
+    assert re.search(r'ir0 +ch 4 +"K" 1 B +from 04 +-> rover\.rx', text)
+    assert re.search(r'ir0 +ch 7 +"x" 1 B +from 07 +unheard', text)
+    assert "the ledger adds up" in text
+
+
+def test_packets_of_bytes_over_codes(tmp_path: Path) -> None:
+    """Two toys in one air: what one says the other hears, and knows for our own."""
+    (tmp_path / "two.yaml").write_text(
+        "version: 1\n"
+        "backend: mock\n"
+        "robots:\n"
+        "  one:\n"
+        "    devices:\n"
+        "      tx: {node: Emitter, type: infra-red, channel: 9, bufferSize: 64}\n"
+        "      rx: {node: Receiver, type: infra-red, channel: 9, sampling_period_ms: 32}\n"
+        "adapters:\n" + adapter("ir0") + adapter("ir1")
+    )
+    arguments = ["--config", "two.yaml", "-v", "--report", "report.json"]
+    gateway = Gateway(tmp_path, arguments)
+    try:
+        sent = run("send", "one.tx", "twelve bytes", cwd=tmp_path)
+        assert sent.returncode == 0, sent.stderr
+        wait_until(lambda: "own echo" in gateway.text(), 15, "the echo")
+        assert gateway.stop() == 130
+    finally:
+        gateway.stop()
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["ledger"]["adds_up"], report["ledger"]
+    stations = report["stations"]
+    assert stations["ir0"]["delivered"] == 1
+    assert stations["ir1"]["refused"] == {"own_echo": 1}
+    assert stations["one.rx"]["delivered"] == 0
+
+
+def adapter(name: str) -> str:
+    return (
+        f"  {name}: {{kind: ir_toy, port: /dev/{name}, baudRate: 115200, channel: 9, code: rc6, "
+        "framing: cobs-crc16}\n"
+    )
+
+
+def test_problems_are_said_with_their_place(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(
+        "version: 1\n"
+        "adapters:\n"
+        "  ir0:\n"
+        "    kind: ir_toy\n"
+        "    port: /dev/ttyACM0\n"
+        "    code: rc5\n"
+        "    mapping: {by: address, table: {4: {address: 32}}}\n"
+    )
+    done = run("check", "bad.yaml", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "9600 is slower than the light" in done.stderr
+    assert "bad.yaml:7:" in done.stderr
+    assert "32 is no address of RC5; use 0 to 31" in done.stderr
+
+
+def test_the_mock_says_what_it_can(tmp_path: Path) -> None:
+    done = run("mock", "ir_toy", "--list", cwd=tmp_path)
+    assert done.returncode == 0
+    assert re.search(r"^play +a remote control", done.stdout, re.MULTILINE)
+    bad = run("mock", "ir_toy", "--set", "play=nec:4", cwd=tmp_path)
+    assert bad.returncode == 2
+    assert "'nec:4' is no NAME:ADDRESS:COMMAND" in bad.stderr

@@ -1,0 +1,343 @@
+"""Debian's LIRC as the judge of codes, of the IR Toy's stand-in, and of the whole gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+import sys
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.engine.mocks import MockHost, create_mock, new_air
+from hilgw.engine.timer import Timer
+from hilgw.protocols.ir import Code, codec
+from hilgw.protocols.ir.base import TOGGLE
+from hilgw.transports.virtual_port import VirtualPort
+from tests.e2e.lirc import (
+    Keys,
+    lircd,
+    mode2_lines,
+    mode2_on,
+    output_of,
+    pulses_of,
+    remote,
+    running,
+    until,
+)
+from tests.e2e.running import ROOT, Gateway
+
+TICK_US = 64 / 3
+CODES = ("nec", "nec_ext", "rc5", "rc6", "rc6a", "sirc", "sirc15", "sirc20")
+ENDED = re.compile(rb"t..([CF])", re.DOTALL)
+START, ROOM, END = b"\x24\x25\x26\x03", b"\x3e", b"\xff\xff"
+CONFIG = str(ROOT / "configs" / "ir_toy.yaml")
+
+
+def some_keys(name: str) -> Keys:
+    """Keys at the ends of the range and in between."""
+    traits = codec(name).traits
+    last_address, last_command = (1 << traits.address_bits) - 1, (1 << traits.command_bits) - 1
+    pairs = [
+        (0, 0),
+        (last_address, last_command),
+        (last_address, 0),
+        (0, last_command),
+        (0x15555555 & last_address, 0x55 & last_command),
+        (0x2AAAAAAA & last_address, 0x2A & last_command),
+        (4, 8),
+        (last_address >> 1, last_command >> 1),
+    ]
+    return {f"KEY_{number}": pair for number, pair in enumerate(pairs, 1)}
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(scenario, 60))
+
+
+# --- codes, without a port ------------------------------------------------------------------------
+
+
+@pytest.mark.judge("irsimsend")
+@pytest.mark.parametrize("name", CODES)
+def test_what_lirc_sends_is_what_we_decode(name: str, tmp_path: Path) -> None:
+    keys = some_keys(name)
+    (tmp_path / "lircd.conf").write_text(remote(name, keys))
+
+    async def scenario() -> None:
+        await output_of("irsimsend", "-s", "100000", "lircd.conf", cwd=tmp_path)
+
+    run(scenario())
+    traits = codec(name).traits
+    lines = (tmp_path / "simsend.out").read_text().splitlines()
+    frames = pulses_of(lines, traits.gap_us)
+    said = [codec(name).decode(frame) for frame in frames]
+    assert [(code.address, code.command) for code in said if isinstance(code, Code)] == [
+        pair for pair in keys.values() for _ in range(len(frames) // len(keys))
+    ]
+    for frame, code in zip(frames, said, strict=True):
+        assert isinstance(code, Code)
+        assert codec(name).encode(code) == pytest.approx(frame, abs=4)
+
+
+@pytest.mark.judge("irsimreceive")
+@pytest.mark.parametrize("name", CODES)
+def test_what_we_send_is_what_lirc_decodes(name: str, tmp_path: Path) -> None:
+    """Also when a receiver has stretched the marks."""
+    keys, one = some_keys(name), codec(name)
+    (tmp_path / "lircd.conf").write_text(remote(name, keys))
+    lines = ["space 200000"]  # LIRC swallows what comes first
+    presses = 0
+    for stretch_us in (0, 50):
+        for pair in keys.values():
+            toggle = presses % 2 if one.traits.held == TOGGLE else 0
+            frame = one.encode(Code(*pair, toggle))
+            presses += 1
+            for _ in range(one.traits.sends):
+                for place, us in enumerate(frame):
+                    kind, more = (("pulse", stretch_us), ("space", -stretch_us))[place % 2]
+                    lines.append(f"{kind} {us + more}")
+                lines.append(f"space {one.traits.period_us - sum(frame)}")
+            lines[-1] = "space 400000"
+    (tmp_path / "light").write_text("\n".join(lines) + "\n")
+
+    async def scenario() -> str:
+        return await output_of("irsimreceive", "lircd.conf", "light", cwd=tmp_path)
+
+    text = asyncio.run(asyncio.wait_for(scenario(), 60))
+    found = re.findall(r"^[0-9a-f]{16} 00 (KEY_\d) ", text, re.MULTILINE)
+    assert found == list(keys) * 2, text
+
+
+# --- the stand-in ---------------------------------------------------------------------------------
+
+
+class Tape:
+    """A mock, and all that goes in and out of it with its time in seconds."""
+
+    def __init__(self, mock: Any) -> None:
+        self._mock = mock
+        self.heard: list[tuple[float, bytes]] = []
+        self.said: list[tuple[float, bytes]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mock, name)
+
+    def receive(self, data: bytes, now: int) -> None:
+        self.heard.append((now / 1e9, data))
+        self._mock.receive(data, now)
+
+    def take(self, now: int) -> bytes:
+        data: bytes = self._mock.take(now)
+        if data:
+            self.said.append((now / 1e9, data))
+        return data
+
+
+class Room:
+    """Toys on virtual ports, in one air."""
+
+    def __init__(self) -> None:
+        self.timer = Timer(asyncio.get_running_loop())
+        self.host = MockHost(self.timer, new_air())
+
+    def add(self, port: Path, **parameters: Any) -> Tape:
+        tape = Tape(create_mock("ir_toy", port.name, self.host.air, parameters, (0.0, 0.0, 0.0)))
+        self.host.add(tape, VirtualPort(self.timer, str(port)))
+        return tape
+
+    def close(self) -> None:
+        self.host.close()
+        self.timer.close()
+
+
+def in_room(scenario: Any) -> None:
+    async def play() -> None:
+        room = Room()
+        try:
+            await scenario(room)
+        finally:
+            room.close()
+
+    run(play())
+
+
+@pytest.mark.judge("mode2")
+@pytest.mark.parametrize("text", ["nec:0x04:0x08", "rc5:5:12", "rc6:4:12", "sirc:1:21"])
+def test_mode2_reads_what_the_mock_plays(text: str, tmp_path: Path) -> None:
+    name, address, command = text.split(":")
+    wanted = Code(int(address, 0), int(command, 0))
+
+    async def scenario(room: Room) -> None:
+        port = tmp_path / "ir0"
+        room.add(port, play=text, every_ms=600, stretch_us=60)
+        async with mode2_on(tmp_path, port) as mode2:
+            await until(lambda: len(mode2_lines(mode2.text)) > 2, "two signals")
+            signal = mode2_lines(mode2.text)[1]
+        frame = pulses_of(as_lines(signal), codec(name).traits.gap_us)[0]
+        code = codec(name).decode(frame)
+        assert isinstance(code, Code)
+        assert (code.address, code.command) == (wanted.address, wanted.command)
+
+    in_room(scenario)
+
+
+@pytest.mark.judge("lircd", "irw")
+def test_lircd_names_the_keys_the_mock_plays(tmp_path: Path) -> None:
+    keys = {"nec": (4, 8), "rc5": (5, 12), "rc6": (4, 12), "sirc": (1, 21)}
+    remotes = [remote(name, {"KEY_OK": code}) for name, code in keys.items()]
+    play = ";".join(f"{name}:{address}:{command}" for name, (address, command) in keys.items())
+
+    async def scenario(room: Room) -> None:
+        port = tmp_path / "ir0"
+        room.add(port, play=play, every_ms=400, stretch_us=50, jitter_us=15)
+        async with lircd(tmp_path, port, *remotes) as socket:
+            async with running(tmp_path / "irw", "irw", str(socket)) as irw:
+                wanted = [f" 00 KEY_OK {name}\n" for name in keys]
+                await until(lambda: all(line in irw.text for line in wanted), "every remote")
+        said = re.findall(r" 00 KEY_OK (\w+)$", irw.text, re.MULTILINE)
+        first = list(keys).index(said[0])
+        assert said[:4] == [*list(keys)[first:], *list(keys)[:first]]
+
+    in_room(scenario)
+
+
+@pytest.mark.judge("lircd", "irw")
+def test_lircd_counts_how_long_a_key_is_held(tmp_path: Path) -> None:
+    async def scenario(room: Room) -> None:
+        port = tmp_path / "ir0"
+        room.add(port, play="nec:4:8", repeats=3, every_ms=900)
+        async with lircd(tmp_path, port, remote("nec", {"KEY_OK": (4, 8)})) as socket:
+            async with running(tmp_path / "irw", "irw", str(socket)) as irw:
+                await until(lambda: irw.text.count(" 03 KEY_OK nec\n") > 1, "the third repeat")
+        assert irw.text.count(" 00 KEY_OK nec\n") >= 2
+
+    in_room(scenario)
+
+
+@pytest.mark.judge("lircd", "irsend")
+@pytest.mark.parametrize("name", ["nec", "rc5", "rc6", "sirc"])
+def test_what_irsend_sends_decodes_in_our_codec(name: str, tmp_path: Path) -> None:
+    """Bytes, count and time: irsend's exit code says nothing."""
+    one, code = codec(name), Code(4, 0x2A)
+
+    async def scenario(room: Room) -> None:
+        port = tmp_path / "ir0"
+        toy, other = room.add(port), room.add(tmp_path / "ir1")
+        other.receive(b"s", room.timer.now())
+        conf = remote(name, {"KEY_OK": (code.address, code.command)})
+        async with lircd(tmp_path, port, conf) as socket:
+            command = ["irsend", "-d", str(socket), "SEND_ONCE", name, "KEY_OK"]
+            bursts = one.traits.sends  # LIRC sends each frame by itself
+            for _ in range(3):  # a loaded machine may let the light run dry
+                for tape in (toy.heard, toy.said, other.said):
+                    tape.clear()
+                assert await output_of(*command, cwd=tmp_path) == ""
+                await until(lambda: len(ENDED.findall(all_of(toy.said))) == bursts, "the end")
+                if not ENDED.findall(all_of(toy.said)).count(b"F"):
+                    break
+            log = (tmp_path / "lircd.log").read_text()
+            seen = lambda: pairs_in(name, all_of(other.said).removeprefix(b"S01"))  # noqa: E731
+            await until(lambda: seen() == [(4, 0x2A)] * bursts, "the other toy")
+        assert not re.search("Error: irtoy", log), log
+
+        wires = all_of(toy.heard).split(START)[1:]
+        assert len(wires) == bursts
+        answers = b""
+        for wire in wires:
+            burst = wire.partition(END)[0] + END
+            assert pairs_in(name, burst) == [(4, 0x2A)]
+            # One byte before the first block and one for each, the last one too; the result.
+            answers += ROOM * (1 + math.ceil(len(burst) / 62))
+            answers += b"t" + len(burst).to_bytes(2, "big") + b"C"
+        assert all_of(toy.said).rpartition(b"S01")[2] == answers
+        starts = [at for at, data in toy.heard if data.endswith(START[-1:])]
+        ends = [at for at, data in toy.said if data.endswith(b"C")]
+        light_s = sum(one.encode(code)) / 1e6
+        took = [end - start for start, end in zip(starts, ends, strict=True)]
+        assert took == pytest.approx([light_s] * bursts, abs=0.05)
+
+    in_room(scenario)
+
+
+def all_of(tape: list[tuple[float, bytes]]) -> bytes:
+    return b"".join(data for _, data in tape)
+
+
+def pairs_in(name: str, samples: bytes) -> list[tuple[int, int] | None]:
+    """Address and command of each frame in a burst."""
+    counts = [samples[at] << 8 | samples[at + 1] for at in range(0, len(samples), 2)]
+    light = [round(count * TICK_US) for count in counts if count != 0xFFFF]
+    frames = pulses_of(as_lines(light), codec(name).traits.gap_us)
+    return [pair_of(name, frame) for frame in frames]
+
+
+def as_lines(light: list[int]) -> list[str]:
+    return [f"{('pulse', 'space')[place % 2]} {us}" for place, us in enumerate(light)]
+
+
+def pair_of(name: str, frame: list[int]) -> tuple[int, int] | None:
+    code = codec(name).decode(frame)
+    return (code.address, code.command) if isinstance(code, Code) else None
+
+
+@pytest.mark.judge("mode2", "lircd", "irw")
+def test_the_mock_command_serves_any_client(tmp_path: Path) -> None:
+    """`hilgw mock ir_toy --link ./ir0 --set play=nec:0x04:0x08`, one client after the other."""
+    command = [sys.executable, "-m", "hilgw", "mock", "ir_toy", "--link", str(tmp_path / "ir0")]
+    command += ["--set", "play=nec:0x04:0x08", "--ready-file", str(tmp_path / "ready")]
+
+    async def scenario() -> None:
+        port = tmp_path / "ir0"
+        async with running(tmp_path / "mock", *command):
+            await until((tmp_path / "ready").exists, "the mock")
+            begun = time.monotonic()
+            async with mode2_on(tmp_path, port) as mode2:
+                await until(lambda: len(mode2_lines(mode2.text)) > 3, "three signals")
+            took = time.monotonic() - begun
+            signals = mode2_lines(mode2.text)[1:3]
+            async with lircd(tmp_path, port, remote("nec", {"KEY_OK": (4, 8)})) as socket:
+                async with running(tmp_path / "irw", "irw", str(socket)) as irw:
+                    await until(lambda: " 00 KEY_OK nec\n" in irw.text, "the key")
+        for signal in signals:
+            assert codec("nec").decode(signal[:67]) == Code(4, 8)
+            assert sum(signal) == pytest.approx(1_000_000, abs=1_000)  # every second
+        assert 2 <= took < 6
+
+    run(scenario())
+
+
+# --- the whole gateway ----------------------------------------------------------------------------
+
+
+@pytest.mark.judge("lircd", "irw", "irsend")
+def test_lirc_and_a_simulated_robot_hear_each_other(tmp_path: Path) -> None:
+    """The shipped configuration, LIRC on its spare toy."""
+    conf = remote("nec", {"KEY_L": (4, ord("L")), "KEY_K": (4, ord("K")), "KEY_Y": (4, ord("Y"))})
+    gateway = Gateway(tmp_path, ["--config", CONFIG, "--report", "report.json"])
+
+    async def scenario() -> None:
+        async with lircd(tmp_path, tmp_path / "ir-spare", conf) as socket:
+            async with running(tmp_path / "irw", "irw", str(socket)) as irw:
+                await until(lambda: " 00 KEY_L nec\n" in irw.text, "the robot")
+                await until(lambda: " 00 KEY_K nec\n" in irw.text, "the lamp")
+            arguments = ["irsend", "-d", str(socket), "SEND_ONCE", "nec", "KEY_Y"]
+            for _ in range(5):  # the sofa or the robot may talk over it
+                await output_of(*arguments, cwd=tmp_path)
+            await until(lambda: '"Y"' in gateway.text(), "the robot to hear LIRC")
+
+    try:
+        run(scenario())
+        assert gateway.stop() == 130
+    finally:
+        gateway.stop()
+    text = gateway.text()
+    assert re.search(r'ir0 +ch 4 +"Y" 1 B +from 04 +-> rover\.rx', text), text
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["ledger"]["adds_up"], report["ledger"]
+    assert report["stations"]["ir0"]["delivered"] >= 1
