@@ -16,6 +16,7 @@ from hilgw.config import plugins
 from hilgw.config.context import Context
 from hilgw.config.diagnose import descend
 from hilgw.config.document import Document
+from hilgw.config.loop_checks import check_loops
 from hilgw.config.mocks import check_mock
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
 from hilgw.config.places import WARNING, Diagnostic, Path, quoted, spell
@@ -38,6 +39,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     checks.names()
     checks.nodes()
     check_world(checks)
+    check_loops(checks)
     return checks.warnings
 
 

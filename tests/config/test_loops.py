@@ -1,0 +1,110 @@
+"""Checks of loops: each mistake at its place, and what is legal passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Lines = Callable[..., list[str]]
+
+BODY = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015"}'
+CONTROLLER = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:27016"}'
+
+
+def robots(*robots: tuple[str, ...], backend: str = "real", webots: str = "R2020a") -> str:
+    lines = ["version: 1", f"backend: {backend}", f"webots: {webots}", "robots:"]
+    for number, keys in enumerate(robots):
+        lines += [f"  r{number}:", *(f"    {key}" for key in keys)]
+    return "\n".join([*lines, ""])
+
+
+@pytest.mark.parametrize("keys", [(BODY, CONTROLLER), (BODY,), (CONTROLLER,)])
+@pytest.mark.parametrize("backend", ["real", "mock", "loop"])
+def test_a_body_and_a_controller_or_one_of_them(
+    warnings: Lines, keys: tuple[str, ...], backend: str
+) -> None:
+    assert warnings(robots(keys, backend=backend)) == []
+
+
+@pytest.mark.parametrize(
+    ("second", "says"),
+    [
+        (CONTROLLER, "controller.listen: is that of robots.r0.controller too"),
+        (
+            'controller: {kind: wc2ec, listen: "tcp://localhost:27016"}',
+            "controller.listen: is that of robots.r0.controller too",
+        ),
+        (BODY, "body.connect: is that of robots.r0.body too"),
+        (
+            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27016"}',
+            "body.connect: is where robots.r0.controller listens",
+        ),
+        ('body: {kind: wc2ec, connect: "tcp://127.0.0.1:0"}', "body.connect: port 0"),
+        ('body: {kind: wc2ec, connect: "tcp://127.0.0.1:99999"}', "no port from 0 to 65535"),
+        ('controller: {kind: wc2ec, listen: "tcp://[::1]:65536"}', "no port from 0 to 65535"),
+        ('controller: {kind: wc2ec, listen: "tcp://192.168.0.1:1"}', "no authentication"),
+        ("body: {kind: wc2ec}", "one of connect and port"),
+        ("body: {kind: wc2ec, port: /dev/ttyS1, byteSize: 9}", "8, 10, 11"),
+        ("failsafe: {command_timeout_s: -1}", "failsafe.command_timeout_s: -1 is out of range"),
+        ("failsafe: {latch: maybe}", "failsafe.latch: must be true or false"),
+    ],
+)
+def test_a_mistake_is_said_where_it_is(errors: Lines, second: str, says: str) -> None:
+    found = errors(robots((BODY, CONTROLLER), (second,)))
+    assert len(found) == 1
+    assert says in found[0]
+    assert found[0].startswith("f:9:")
+
+
+def test_a_free_port_is_nobody_elses(warnings: Lines) -> None:
+    any_port = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}'
+    assert warnings(robots((any_port,), (any_port,))) == []
+
+
+def test_one_serial_port_for_both_sides(errors: Lines) -> None:
+    text = robots(
+        ("body: {kind: wc2ec, port: /dev/ttyS1}", "controller: {kind: wc2ec, port: /dev/ttyS1}")
+    )
+    (found,) = errors(text)
+    assert "a port has one user" in found
+
+
+def test_a_version_whose_numbers_are_unknown(errors: Lines) -> None:
+    (found,) = errors(robots((BODY, CONTROLLER), webots="R2018a"))
+    assert found.startswith("f:3:9: webots: 'R2018a' is no Webots version")
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (
+            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", mock: {sensors: 999}}',
+            "body.mock.sensors: mock: ",
+        ),
+        (
+            'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1", mock: {sensor: x}}',
+            "did you mean 'sensors'",
+        ),
+        (
+            "controller: {kind: wc2ec, port: /dev/ttyS1, mock: {watchdog_ms: 0}}",
+            "controller.mock.watchdog_ms: mock: ",
+        ),
+    ],
+)
+def test_the_stand_in_takes_its_parameters(
+    errors: Lines, warnings: Lines, keys: str, says: str
+) -> None:
+    (found,) = errors(robots((keys,), backend="mock"))
+    assert says in found
+    assert warnings(robots((keys,), backend="real")) == []
+
+
+def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
+    devices = "devices: {tx: {node: Emitter}}"
+    (found,) = warnings(robots((devices, BODY, CONTROLLER)))
+    assert "packets need extensions: true" in found
+    with_packets = CONTROLLER.replace("}", ", extensions: true}")
+    assert warnings(robots((devices, BODY, with_packets))) == []
+    beacon = "controller: {kind: beacon, emitter: tx}"
+    assert warnings(robots((devices, BODY, beacon))) == []
