@@ -1,0 +1,42 @@
+"""What docs/semantics.md shows is taken as it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from hilgw.config.load import load_config
+from hilgw.engine.control import _pose
+from hilgw.medium.matching import REASONS
+from hilgw.medium.mocap import decode
+from hilgw.medium.pose import Pose
+
+PAGE = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text(encoding="utf-8")
+
+
+def test_the_configuration_it_shows(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    header = re.search(r"lines `(time_s,[\w,]+)`", PAGE)
+    assert header
+    (tmp_path / "poses.csv").write_text(f"{header[1]}\n# a comment\n0,drone,0,0,1,0,0,0,1\n")
+    (tmp_path / "c.yaml").write_text("version: 1\n" + shown)
+    loaded = load_config(str(tmp_path / "c.yaml"))
+    assert loaded.warnings == []
+    assert set(loaded.config.obstacles) == {"wall", "turret"}
+
+
+def test_the_datagram_it_shows() -> None:
+    (shown,) = re.findall(r'^    (\{"rover".*\})$', PAGE, re.MULTILINE)
+    assert decode(shown.encode()) == {"rover": Pose((1.0, 2.0, 0.0)), "wall": None}
+
+
+def test_the_request_it_shows() -> None:
+    (shown,) = re.findall(r'`(\{"do": "place".*?\})`', PAGE, re.DOTALL)
+    request = json.loads(shown)
+    assert _pose(request["position"], request["rotation"]) is not None
+
+
+def test_every_reason_not_to_hear_is_named() -> None:
+    for reason in REASONS:
+        assert f"`{reason}`" in PAGE
