@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import cycle
-
-from hypothesis import strategies as st
+from random import Random
 
 from hilgw.adapters.base import Dropped, Event, Heard, Transmission, line_of
 from hilgw.medium.packet import Packet
 from hilgw.testing.exploring import (
     SECOND_NS,
+    anything,
     cuts,
     difference,
     dropped,
     essence,
     explore,
     heard,
+    is_noise,
     noise,
     silence,
     unmatched,
@@ -82,8 +83,11 @@ class CodecRules(Subject):
             stream, places = example
             self._compare("any chunking gives the same events", stream, cuts(stream, places), 0)
 
-        places = st.lists(st.integers(0, 4000), min_size=1, max_size=12)
-        explore(st.tuples(st.sampled_from(streams), places), check, self.examples)
+        def make(chance: Random) -> tuple[bytes, list[int]]:
+            stream = chance.choice(streams)
+            return stream, [chance.randrange(len(stream)) for _ in range(chance.randint(1, 12))]
+
+        explore(make, check, self.examples)
 
     def test_byte_by_byte_equals_whole(self) -> None:
         """A frame that comes in at the pace of the line equals one that comes at once."""
@@ -119,7 +123,7 @@ class CodecRules(Subject):
         """
         vectors = self._heard()
 
-        def check(pieces: list[bytes]) -> None:
+        def check(pieces: tuple[bytes, ...]) -> None:
             session, now = self._ready_session()
             events: list[Event] = []
             stream, wanted, frames = b"", [], cycle(vectors)
@@ -138,8 +142,15 @@ class CodecRules(Subject):
             events += silence(session, now, GIVEN_UP_S)[0]
             self._require_frames("garbage costs no good frame", events, wanted, stream)
 
-        garbage = noise([wire for wire, _ in vectors], self.check_bits)
-        explore(st.lists(garbage, min_size=3, max_size=3), check, self.examples)
+        wires = [wire for wire, _ in vectors]
+
+        def make(chance: Random) -> tuple[bytes, ...]:
+            return tuple(noise(chance, wires, self.check_bits) for _ in range(3))
+
+        def valid(pieces: tuple[bytes, ...]) -> bool:
+            return all(is_noise(piece, wires) for piece in pieces)
+
+        explore(make, check, 2 * self.examples, valid)
 
     def test_truncated_frame_is_given_up(self) -> None:
         """A frame that stays cut is given up, counted, and costs no good frame after a silence."""
@@ -191,10 +202,6 @@ class CodecRules(Subject):
         """Whatever comes in, in whatever state: events by the contract, and every frame sent comes
         to its end."""
         frames = [wire for wire, _ in self._heard()]
-        chunk = st.one_of(st.binary(max_size=80), noise(frames, 16), self._mutated(frames))
-        step = st.tuples(
-            chunk, st.sampled_from((0, 1_000_000, SECOND_NS)), st.sampled_from((0, 0, 1, 2))
-        )
 
         def check(example: tuple[str, list[tuple[bytes, int, int]]]) -> None:
             state, steps = example
@@ -214,19 +221,27 @@ class CodecRules(Subject):
             )
             session.close()
 
-        states = st.sampled_from(STATES)
-        explore(st.tuples(states, st.lists(step, max_size=6)), check, 2 * self.examples)
+        def make(chance: Random) -> tuple[str, list[tuple[bytes, int, int]]]:
+            return chance.choice(STATES), [
+                (
+                    anything(chance, frames),
+                    chance.choice((0, 1_000_000, SECOND_NS)),
+                    chance.choice((0, 0, 1, 2)),
+                )
+                for _ in range(chance.randrange(7))
+            ]
+
+        explore(make, check, 3 * self.examples)
 
     def test_describe_never_raises(self) -> None:
         """A line of words for any bytes; it changes nothing."""
         frames = [wire for wire, _ in self._heard()]
-        anything = st.one_of(st.binary(max_size=120), noise(frames, 16), self._mutated(frames))
         session = self._ready_session()[0]
 
         def check(data: bytes) -> None:
             session.describe(data)
 
-        explore(anything, check, 3 * self.examples)
+        explore(lambda chance: anything(chance, frames), check, 5 * self.examples)
         for wire, vector in self._heard():
             other, now = self._ready_session()
             half = len(wire) // 2
@@ -245,18 +260,6 @@ class CodecRules(Subject):
                 )
 
     # --- sessions ---------------------------------------------------------------------------------
-
-    def _mutated(self, frames: list[bytes]) -> st.SearchStrategy[bytes]:
-        """Good frames with one byte changed."""
-
-        def change(example: tuple[bytes, int, int]) -> bytes:
-            data, place, by = example
-            place %= len(data)
-            return data[:place] + bytes((data[place] ^ by,)) + data[place + 1 :]
-
-        return st.tuples(st.sampled_from(frames), st.integers(0, 9999), st.integers(0, 255)).map(
-            change
-        )
 
     def _ready_session(self) -> tuple[WatchedSession, int]:
         """A session that has shaken hands with its mock; the mock is gone."""

@@ -1,18 +1,16 @@
-"""What the rules are tried with: streams, cuts and noise, made by hypothesis and repeatable."""
+"""What the rules are tried with: streams, cuts and noise, drawn by chance and yet repeatable."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
-
 from hilgw.adapters.base import Dropped, Event, Heard, Notice, Write
-from hilgw.testing.rules import require, shown
+from hilgw.testing.rules import BrokenRule, require, shown
 from hilgw.testing.watch import DEADLINES, WatchedSession
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
@@ -21,25 +19,72 @@ T = TypeVar("T")
 
 SECOND_NS = 1_000_000_000
 MOST_DEADLINES = 10_000
+MOST_TRIES = 400  # of simpler values, once one has failed
 
 
-def explore(strategy: st.SearchStrategy[T], check: Callable[[T], None], examples: int) -> None:
-    """`check` on examples of `strategy`; the same ones in each run. Fails on the simplest."""
+def explore(
+    make: Callable[[random.Random], T],
+    check: Callable[[T], None],
+    examples: int,
+    valid: Callable[[T], bool] = lambda value: True,
+) -> None:
+    """`check` on values that `make` draws, the same ones in each run. It fails with the simplest
+    value that breaks the rule; valid: what a value must be to count."""
+    for number in range(examples):
+        value = make(random.Random(number))
+        if not valid(value):
+            continue
+        try:
+            check(value)
+        except BrokenRule as rule:
+            found = rule
+        else:
+            continue
+        raise _simplest(value, check, valid, found)
 
-    @settings(
-        max_examples=examples,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-    )
-    @given(strategy)
-    def attempt(value: T) -> None:
-        check(value)
 
-    attempt()
+def _simplest(
+    value: T, check: Callable[[T], None], valid: Callable[[T], bool], found: BrokenRule
+) -> BrokenRule:
+    """What the simplest value says that breaks the same rule, as far as a few tries find it."""
+    tries = 0
+    candidates = simpler(value)
+    while tries < MOST_TRIES and (candidate := next(candidates, None)) is not None:
+        tries += 1
+        if not valid(candidate):
+            continue
+        try:
+            check(candidate)
+        except BrokenRule as rule:
+            if rule.rule == found.rule:
+                found, candidates = rule, simpler(candidate)
+    return found
+
+
+def simpler(value: Any) -> Iterator[Any]:
+    """Values like this one with something left out, the boldest first."""
+    if isinstance(value, tuple):
+        for at, item in enumerate(value):
+            yield from ((*value[:at], less, *value[at + 1 :]) for less in simpler(item))
+    elif isinstance(value, bytes):
+        yield from (bytes(less) for less in _shorter(list(value)))
+    elif isinstance(value, list):
+        yield from _shorter(value)
+        for at, item in enumerate(value):
+            yield from ([*value[:at], less, *value[at + 1 :]] for less in simpler(item))
+    elif isinstance(value, int) and value:
+        yield from sorted({0, value // 2})
+
+
+def _shorter(items: list[Any]) -> Iterator[list[Any]]:
+    size = len(items)
+    while size:
+        for start in range(0, len(items), size):
+            yield items[:start] + items[start + size :]
+        size //= 2
+
+
+# --- what is drawn --------------------------------------------------------------------------------
 
 
 def cuts(data: bytes, places: Sequence[int]) -> list[bytes]:
@@ -48,29 +93,51 @@ def cuts(data: bytes, places: Sequence[int]) -> list[bytes]:
     return [data[a:b] for a, b in pairwise(edges) if a < b]
 
 
-def noise(frames: Sequence[bytes], check_bits: int) -> st.SearchStrategy[bytes]:
-    """Bytes that hold no good frame: chance, what frames begin and end with, pieces of frames.
+def noise(chance: random.Random, frames: Sequence[bytes], check_bits: int) -> bytes:
+    """Chance, what frames begin and end with, pieces of frames, frames with one byte changed.
 
     Pieces that promise more than they hold only where the check is strong enough to tell.
     """
-    marks = sorted({frame[:1] for frame in frames} | {frame[-1:] for frame in frames})
-    frame = st.sampled_from(sorted(frames, key=len))
+    parts = []
+    for _ in range(chance.randrange(6)):
+        frame = chance.choice(frames)
+        first = chance.choice((0, chance.randrange(len(frame)))) if check_bits >= 16 else 1
+        last = chance.randint(first, len(frame))
+        kinds = (
+            chance.randbytes(chance.randrange(13)),
+            bytes(chance.randrange(4)),
+            frame[:1],
+            frame[-1:],
+            frame[first:last],
+            changed(chance, frame) if check_bits >= 8 else b"",
+        )
+        parts.append(chance.choice(kinds))
+    return b"".join(parts)
 
-    def piece(source: tuple[bytes, int, int]) -> bytes:
-        data, start, end = source
-        start %= len(data)
-        end %= len(data)
-        if check_bits < 16:
-            start = max(start, 1)
-        return data[min(start, end) : max(start, end)] if start or end else b""
 
-    pieces = st.tuples(frame, st.integers(0, 10_000), st.integers(0, 10_000)).map(piece)
-    parts = st.one_of(st.binary(max_size=12), st.sampled_from(marks), pieces)
-    return (
-        st.lists(parts, max_size=5)
-        .map(b"".join)
-        .filter(lambda data: not any(each in data for each in frames))
+def changed(chance: random.Random, frame: bytes) -> bytes:
+    """The frame with one byte changed."""
+    data = bytearray(frame)
+    data[chance.randrange(len(data))] ^= chance.randrange(1, 256)
+    return bytes(data)
+
+
+def is_noise(data: bytes, frames: Sequence[bytes]) -> bool:
+    """Whether there is no frame in it, nor one that a neighbour's mark would complete."""
+    return not any((frame[1:-1] or frame) in data for frame in frames)
+
+
+def anything(chance: random.Random, frames: Sequence[bytes]) -> bytes:
+    """Random bytes, noise, or a good frame with one byte changed."""
+    kinds = (
+        chance.randbytes(chance.randrange(81)),
+        noise(chance, frames, 16),
+        changed(chance, chance.choice(frames)),
     )
+    return chance.choice(kinds)
+
+
+# --- sessions and their events --------------------------------------------------------------------
 
 
 def silence(session: WatchedSession, now: int, seconds: float) -> tuple[list[Event], int]:
