@@ -1,0 +1,121 @@
+"""What is measured of the bridge, beside which programs, and the goals."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hilgw.framing import create
+
+HERE = Path(__file__).resolve().parent
+GW = (sys.executable, "-m", "hilgw", "bridge", "{tty}", "--listen", "127.0.0.1:{port}", "-q")
+PROGRAMS = {
+    "hilgw": GW,
+    "hilgw framed": (*GW, "--frame", "cobs-crc16"),
+    "hilgw paced": (*GW, "--pace", "--baud", "{baud}"),
+    "socat": ("socat", "TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr", "{tty},rawer"),
+    "socat nodelay": (
+        "socat",
+        *("-b", "65536", "TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr,nodelay", "{tty},rawer"),
+    ),
+    "call_at": (sys.executable, str(HERE / "call_at_bridge.py"), "{tty}", "{port}", "{baud}"),
+}
+
+
+def pattern(size: int) -> bytes:
+    return bytes(1 + at % 250 for at in range(size))
+
+
+FRAMED = create("cobs-crc16").encode(pattern(60))
+
+
+@dataclass(frozen=True)
+class Test:
+    """One thing to measure: the words for the load, and what to make of its numbers."""
+
+    name: str
+    words: tuple[str, ...]  # {seconds} is put in
+    packet: bytes
+    figures: Callable[[list[int]], dict[str, float]]
+    baud: int = 115200
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure of ours over the same of another program, and its bound; at_least: from below."""
+
+    test: str
+    figure: str
+    ours: str
+    other: str
+    bound: float
+    at_least: bool = False
+
+
+def times(numbers: list[int]) -> dict[str, float]:
+    """Microseconds."""
+    ordered = sorted(numbers)
+    p99 = ordered[len(ordered) * 99 // 100]
+    return {"p50 us": statistics.median(ordered) / 1e3, "p99 us": p99 / 1e3}
+
+
+def rate(numbers: list[int]) -> dict[str, float]:
+    size, took_ns = numbers
+    return {"MB/s": size / took_ns * 1e3}
+
+
+def pacing(baud: int, size: int) -> Callable[[list[int]], dict[str, float]]:
+    """Lateness against the earliest schedule that fits; how far the long-term rate is off."""
+
+    def figures(arrived: list[int]) -> dict[str, float]:
+        period_ns = size * 10 * 1e9 / baud
+        late = [at - index * period_ns for index, at in enumerate(arrived)]
+        first = min(late)
+        quarter = len(late) // 4
+        gained = statistics.median(late[-quarter:]) - statistics.median(late[:quarter])
+        span_ns = (len(late) - quarter) * period_ns
+        spread = times([round(each - first) for each in late])
+        return {**spread, "rate error %": abs(gained) / span_ns * 100}
+
+    return figures
+
+
+def paced_test(baud: int, seconds: float) -> Test:
+    count = str(max(24, round(seconds * baud / 640)))
+    words = ("arrivals", count)
+    return Test(f"64 B at {baud}", words, pattern(64), pacing(baud, 64), baud)
+
+
+def all_tests(seconds: float) -> list[Test]:
+    each = str(seconds)
+    return [
+        Test("round trip 16 B", ("echo", each), pattern(16), times),
+        Test("round trip 64 B", ("echo", each), pattern(64), times),
+        Test("round trip of a frame", ("echo", each), FRAMED, times),
+        Test("4 KiB to serial", ("down", each), pattern(4096), rate),
+        Test("4 KiB to TCP", ("up", each), pattern(4096), rate),
+        Test("sensor and command", ("exchange", each), pattern(16), times),
+        # A second or two of a disturbed machine must not pass for the long term.
+        *(paced_test(baud, 14 * seconds) for baud in (9600, 115200, 921600)),
+    ]
+
+
+GOALS = (
+    *(
+        Goal(f"round trip {size} B", figure, "hilgw", "socat", bound)
+        for size in (16, 64)
+        for figure, bound in (("p50 us", 1.15), ("p99 us", 2.0))
+    ),
+    Goal("round trip of a frame", "p50 us", "hilgw framed", "socat", 1.4),
+    Goal("4 KiB to serial", "MB/s", "hilgw", "socat", 0.85, at_least=True),
+    Goal("4 KiB to TCP", "MB/s", "hilgw", "socat", 0.85, at_least=True),
+    Goal("sensor and command", "p50 us", "hilgw", "socat nodelay", 1.3),
+    *(
+        Goal(f"64 B at {baud}", "p99 us", "hilgw paced", "call_at", 0.5)
+        for baud in (9600, 115200, 921600)
+    ),
+)
+RATE_ERROR_PERCENT = 0.05
