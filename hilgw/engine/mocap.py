@@ -34,7 +34,6 @@ class Mocap(asyncio.DatagramProtocol):
     async def start(self) -> None:
         """Listens. Raises PortError when the address cannot be had."""
         loop = asyncio.get_running_loop()
-        host, port = self.address
         try:
             self._transport, _ = await loop.create_datagram_endpoint(
                 lambda: self, local_addr=self.address
@@ -43,11 +42,11 @@ class Mocap(asyncio.DatagramProtocol):
             raise PortError(
                 f"cannot listen: {error.strerror or error}",
                 reason=PortError.BUSY,
-                where=f"{NAME} {host}:{port}",
+                where=f"{NAME} {self._spelled()}",
                 fix="choose another port in medium.mocap.listen",
             ) from None
         self.address = self._transport.get_extra_info("sockname")[:2]
-        self._observer.notice(NAME, "listening on {}:{}".format(*self.address))
+        self._observer.notice(NAME, f"listening on {self._spelled()}")
 
     def close(self) -> None:
         if self._transport is not None:
@@ -79,12 +78,16 @@ class Mocap(asyncio.DatagramProtocol):
     def report(self) -> dict[str, Any]:
         """For the report: all counts."""
         return {
-            "listen": "{}:{}".format(*self.address),
+            "listen": self._spelled(),
             "datagrams": self._datagrams,
             "malformed": self._malformed,
             "poses": self._poses,
             "unknown": self._unknown,
         }
+
+    def _spelled(self) -> str:
+        host, port = self.address
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def _say(self, name: str, error: HilgwError) -> None:
         if name not in self._said and len(self._said) < SAID_LIMIT:

@@ -89,6 +89,8 @@ def test_a_body_is_where_the_datagram_says(host: str) -> None:
         assert rover == Pose.from_quaternion((1, 2, 3), (0, 0, 1, 0))
         assert bench.places.pose_of("driver") == Pose((4.0, 5.0, 6.0))
         assert bench.notes.notices[1:] == ["driver is placed from here on, its motion ends"]
+        listening = f"listening on {'[::1]' if ':' in host else host}:"
+        assert bench.notes.notices[0].startswith(listening)
         send(encode({"rover": None}))
         await until(lambda: bench.count("poses") == (3,))
         assert bench.places.pose_of("rover") is None
