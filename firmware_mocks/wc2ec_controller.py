@@ -2,7 +2,8 @@
 
 It connects and tries again each second until it gets through; learns ids by name from the
 registrations; reads a message's length from the command alone, every sensorData being 8 bytes;
-writes type 53 whatever the motor. It drives two wheels by three distance sensors.
+writes type 53 whatever the motor. It drives two wheels by three distance sensors. With the
+parameter `emitter` it knows the packets of the extension as well, which the original does not.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+from firmware_mocks import _wc2ec_radio as radio
 from firmware_mocks import _wc2ec_wire as wire
 from firmware_mocks._wall_avoider import WallAvoider
 from firmware_mocks._wc2ec_parameters import number, settings_of
@@ -23,12 +25,14 @@ PARAMETERS: dict[str, str] = {
     "(default ds_left, ds_front, ds_right)",
     "motors": "names of the left and right wheel (default left_wheel, right_wheel)",
     "motor_type": "type byte it writes (default 53, the rotational motor of R2020a)",
+    **radio.PARAMETERS,
     "position": "not used: it is a program",
 }
 DEFAULTS: dict[str, Any] = {
     "sensors": "ds_left, ds_front, ds_right",
     "motors": "left_wheel, right_wheel",
     "motor_type": 53,
+    **radio.DEFAULTS,
 }
 
 
@@ -102,16 +106,21 @@ class Controller(Mock):
         self.uart.baud_rate = 1_000_000_000  # TCP is not paced
         self._input = bytearray()
         self.pilot = pilot_of(values)
+        self.radio = radio.Radio(values)
 
     def connect(self, now: int) -> None:
         self.connected, self.closing = True, False
         self._input.clear()
         self.uart.clear()
         self.pilot = pilot_of(self._values)
+        self.radio = radio.Radio(self._values)
+        if self.radio.wanted:
+            self.timers.start("packet", now + self.radio.period_ns, self._send_packet)
 
     def disconnect(self, now: int) -> None:
         self.connected = self.closing = False
         self.uart.clear()
+        self.timers.clear()
 
     def reset(self, now: int) -> None:
         self.disconnect(now)
@@ -119,7 +128,7 @@ class Controller(Mock):
 
     def set(self, name: str, value: str) -> None:
         values = {**self._values, **settings_of({name: value}, PARAMETERS)}
-        self.pilot = pilot_of(values)
+        self.pilot, self.radio = pilot_of(values), radio.Radio(values)
         self._values = values
         self.closing = self.connected
 
@@ -143,7 +152,8 @@ class Controller(Mock):
         if command == wire.REGISTER_SENSOR:
             return 4 + self._input[3]
         if command == wire.SENSOR_DATA:
-            return 11
+            packet = self.radio.size(self._input)
+            return 11 if packet is None else packet
         if command == wire.ERROR:
             return 3
         self.closing = True
@@ -153,12 +163,17 @@ class Controller(Mock):
         command, index = message[0], message[2]
         if command == wire.REGISTER_SENSOR:
             self.pilot.register(index, message[4:])
-        elif command == wire.SENSOR_DATA:
+            self.radio.register(message[1], index, message[4:].decode(errors="replace"))
+        elif command == wire.SENSOR_DATA and not self.radio.hear(message):
             self.values += 1
             if self.pilot.see(index, struct.unpack_from("<d", message, 3)[0]):
                 for order in self.pilot.commands():
                     self.commands += 1
                     self.uart.write(order, now)
+
+    def _send_packet(self, now: int) -> None:
+        self.uart.write(self.radio.packet(), now)
+        self.timers.start("packet", now + self.radio.period_ns, self._send_packet)
 
 
 def pilot_of(values: Mapping[str, Any]) -> Pilot:

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+from firmware_mocks import _wc2ec_radio as radio
 from firmware_mocks import _wc2ec_wire as wire
 from firmware_mocks._cobs_frames import FrameReader, frame
 from firmware_mocks._wc2ec_parameters import number, settings_of
@@ -29,6 +30,7 @@ PARAMETERS: dict[str, str] = {
     "watchdog_ms": "without a good frame for so long the wheels stop (default 300)",
     "repeat_ms": "how long it is quiet at most, once it knows its devices (default 100)",
     "baudRate": "UART rate, bit/s (default 115200)",
+    **radio.PARAMETERS,
     "position": "not used: it has no place of its own",
 }
 DEFAULTS: dict[str, Any] = {
@@ -60,14 +62,14 @@ class Node(Mock):
         self.tripped = 0
         self.commands = 0
         self._values = values
-        self.pilot = self._configure()
+        self.pilot, self.radio = self._configure()
 
-    def _configure(self) -> Pilot:
+    def _configure(self) -> tuple[Pilot, radio.Radio]:
         self.uart.baud_rate = round(number(self._values, "baudRate", 300, 4_000_000))
         self._watchdog_ns = round(number(self._values, "watchdog_ms", 1, 60_000) * MS)
         self._repeat_ns = round(number(self._values, "repeat_ms", 1, 60_000) * MS)
-        self.pilot = pilot_of(self._values)
-        return self.pilot
+        self.pilot, self.radio = pilot_of(self._values), radio.Radio(self._values)
+        return self.pilot, self.radio
 
     @property
     def wheels(self) -> tuple[float, float]:
@@ -93,6 +95,8 @@ class Node(Mock):
     def receive(self, data: bytes, now: int) -> None:
         for message in self.frames.feed(self.uart.distort(data)):
             self.timers.start("watchdog", now + self._watchdog_ns, self._trip)
+            if self.radio.wanted and "packet" not in self.timers:
+                self.timers.start("packet", now + self.radio.period_ns, self._send_packet)
             if self._take(message):
                 self._tell(now)
 
@@ -104,7 +108,10 @@ class Node(Mock):
         if command == wire.REGISTER_SENSOR and len(message) > 3:
             was_ready = self.pilot.ready
             self.pilot.register(index, message[4:])
+            self.radio.register(message[1], index, message[4:].decode(errors="replace"))
             return self.pilot.ready and not was_ready
+        if command == wire.SENSOR_DATA and self.radio.hear(message):
+            return False
         if command == wire.SENSOR_DATA and len(message) == 11:
             return self.pilot.see(index, struct.unpack_from("<d", message, 3)[0])
         return False
@@ -115,6 +122,13 @@ class Node(Mock):
             self.commands += 1
             self.uart.write(frame(order), now)
         self.timers.start("repeat", now + self._repeat_ns, self._tell)
+
+    def _send_packet(self, now: int) -> None:
+        """While somebody is there to hear it."""
+        message = self.radio.packet() if "watchdog" in self.timers else b""
+        if message:
+            self.uart.write(frame(message), now)
+            self.timers.start("packet", now + self.radio.period_ns, self._send_packet)
 
     def _trip(self, now: int) -> None:
         """The watchdog: nobody tells what there is to see."""

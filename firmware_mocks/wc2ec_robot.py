@@ -21,7 +21,8 @@ from firmware_mocks.base import MS, Mock
 
 SUMMARY = "a Webots robot with the original WC2EC controller: two wheels in a walled room"
 PARAMETERS: dict[str, str] = {
-    "position": "x, y in metres from a corner of the room, and the heading in radians",
+    "position": "x, y in metres from a corner of the room, and the heading in radians (default: "
+    "the middle)",
     "width": "of the room in metres (default 2.0)",
     "depth": "of the room in metres (default 1.5)",
     "sensors": "number of distance sensors, 3 to 250 (default 3: left, front, right)",
@@ -32,6 +33,7 @@ PARAMETERS: dict[str, str] = {
     "webots": "version whose node numbers it writes (default R2020a)",
 }
 DEFAULTS: dict[str, Any] = {
+    "position": (0.0, 0.0, 0.0),
     "width": 2.0,
     "depth": 1.5,
     "sensors": 3,
@@ -54,10 +56,9 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Robot:
-    """A robot. position: as the parameter; (0, 0, 0) is the middle of the room. ValueError says
-    what is wrong with a parameter."""
+    """A robot. position: not used, as it has a room of its own and stands where the parameter of
+    that name says. ValueError says what is wrong with a parameter."""
     values = settings_of(parameters, PARAMETERS)
-    values.setdefault("position", position)
     return Robot(name, {**DEFAULTS, **values})
 
 

@@ -66,6 +66,7 @@ class Terminal(Observer):
         self._style = Style(use_colour(out))
         self._packets = RateLimit(PACKETS_PER_S)
         self._troubles = RateLimit(TROUBLES_PER_S)
+        self._stops = RateLimit(TROUBLES_PER_S)  # of their own: no other trouble hides a stop
 
     def line(self, text: str) -> None:
         """A line as it is."""
@@ -125,6 +126,10 @@ class Terminal(Observer):
     def notice(self, source: str, text: str) -> None:
         if self._admit(self._troubles, "notices"):
             self._say(source, text)
+
+    def stopped(self, robot: str, reason: str, text: str) -> None:
+        if self._admit(self._stops, "stops"):
+            self._say(robot, self._style.bad("motors stopped") + f": {text}")
 
     def loop(self, robot: str, status: LoopStatus) -> None:
         if not self._quiet:

@@ -67,5 +67,8 @@ class Observer:
 
     def notice(self, source: str, text: str) -> None: ...
 
+    def stopped(self, robot: str, reason: str, text: str) -> None:
+        """The motors of a robot were stopped, for this reason (a word) and in these words."""
+
     def loop(self, robot: str, status: LoopStatus) -> None:
         """Once a second, of each loop."""

@@ -48,7 +48,7 @@ class Drive:
         self.brake = brake
         self.late_ns = failsafe.late_ns
         self._parts = parts
-        self._ending = False
+        self.ending = False
         self._deadline: Handle | None = None
 
     # --- commands -----------------------------------------------------------------------------
@@ -58,6 +58,9 @@ class Drive:
         parts = self._parts
         parts.figures.counts["commands_in"] += 1
         body = parts.body
+        if self.ending:
+            parts.figures.refused[ENDED] += 1
+            return
         obstacle = self._obstacle(body, now)
         if obstacle is not None or body is None:
             parts.refuse(order.index, *(obstacle or ("no_body", "this loop has no body")))
@@ -78,8 +81,6 @@ class Drive:
     def _obstacle(self, body: Side[BodySession] | None, now: int) -> tuple[str, str] | None:
         """Reason and text, when no motor may move."""
         name, latched = self._parts.name, self.failsafe.latched
-        if self._ending:
-            return ENDED, "the gateway ends"
         if latched:
             words = IN_WORDS.get(latched, latched)
             return "latched", f"stopped, as {words}; `hilgw arm {name}` lets the motors move again"
@@ -114,10 +115,10 @@ class Drive:
             self._deadline = None
         if body is not None:
             parts.figures.stopped(body.session.devices)
-        text = f"motors stopped: {IN_WORDS.get(reason, reason)}"
+        text = IN_WORDS.get(reason, reason)
         if self.failsafe.latched:
             text += f"; latched until `hilgw arm {parts.name}`"
-        parts.observer.notice(parts.name, text)
+        parts.observer.stopped(parts.name, reason, text)
 
     def body_fault(self, now: int) -> None:
         """The body's session raised: what it would say now cannot be relied on; what it has said
@@ -127,7 +128,7 @@ class Drive:
 
     def end(self, now: int) -> None:
         """The gateway ends, in order: that latches nothing."""
-        self._ending = True
+        self.ending = True
         self.stop(ENDED, now, latch=False)
 
     def _watch_deadline(self) -> None:

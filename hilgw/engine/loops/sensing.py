@@ -91,7 +91,7 @@ class Sensing:
         parts.radios.forget()
         if parts.body is not None:
             parts.body.not_ready(reason)
-        if parts.controller is not None:
+        if parts.controller is not None and not self._drive.ending:
             self._stale = True
             parts.controller.drop("the body is gone")
             if parts.controller.transport is None:
