@@ -148,7 +148,7 @@ class CodecRules(Subject):
             return tuple(noise(chance, wires, self.check_bits) for _ in range(3))
 
         def valid(pieces: tuple[bytes, ...]) -> bool:
-            return all(is_noise(piece, wires) for piece in pieces)
+            return all(is_noise(piece, wires, self.check_bits) for piece in pieces)
 
         explore(make, check, 2 * self.examples, valid)
 

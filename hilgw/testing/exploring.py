@@ -94,14 +94,11 @@ def cuts(data: bytes, places: Sequence[int]) -> list[bytes]:
 
 
 def noise(chance: random.Random, frames: Sequence[bytes], check_bits: int) -> bytes:
-    """Chance, what frames begin and end with, pieces of frames, frames with one byte changed.
-
-    Pieces that promise more than they hold only where the check is strong enough to tell.
-    """
+    """Chance, what frames begin and end with, pieces of frames, frames with one byte changed."""
     parts = []
     for _ in range(chance.randrange(6)):
         frame = chance.choice(frames)
-        first = chance.choice((0, chance.randrange(len(frame)))) if check_bits >= 16 else 1
+        first = chance.choice((0, chance.randrange(len(frame))))
         last = chance.randint(first, len(frame))
         kinds = (
             chance.randbytes(chance.randrange(13)),
@@ -122,8 +119,11 @@ def changed(chance: random.Random, frame: bytes) -> bytes:
     return bytes(data)
 
 
-def is_noise(data: bytes, frames: Sequence[bytes]) -> bool:
-    """Whether there is no frame in it, nor one that a neighbour's mark would complete."""
+def is_noise(data: bytes, frames: Sequence[bytes], check_bits: int) -> bool:
+    """Whether there is no frame in it, nor one that a neighbour's mark would complete; where the
+    check is weak, not even the beginning of one, which would swallow a good frame now and then."""
+    if check_bits < 16 and any(frame[:3] in data for frame in frames if len(frame) > 3):
+        return False
     return not any((frame[1:-1] or frame) in data for frame in frames)
 
 

@@ -125,35 +125,26 @@ class FirmwareMocks:
         its port. noise, byte_loss: of its line. connect: HOST:PORT, of a mock that connects to a
         server. ConfigError names a parameter that does not fit.
         """
-        bench = self._bench
-        space = air or bench.air_of_seed(seed)
-        count = len(space.mocks)
-        if position is None:
-            position = (count * APART_M, 0.0, 0.0)
+        space = air or self._bench.air_of_seed(seed)
         kind = kind.replace("-", "_")
-        name = name or f"{kind}{count}"
+        name = name or f"{kind}{len(space.mocks)}"
+        place = position or (len(space.mocks) * APART_M, 0.0, 0.0)
 
         async def begin() -> tuple[Mock, Any]:
-            mock = create_mock(kind, name, space.host.air, parameters, position)
+            mock = create_mock(kind, name, space.host.air, parameters, place)
             device = await self._device(mock, link, connect)
-            log = FrameLog(
-                f"{name}, mock {kind}, {device.path}", lambda: words_of_mock(kind, parameters)
-            )
+            title = f"{name}, mock {kind}, {device.path}"
+            log = FrameLog(title, lambda: words_of_mock(kind, parameters))
             tap(device, log)
-            bench.logs.append(log)
+            self._bench.logs.append(log)
             if isinstance(device, VirtualPort):
                 device = FaultyDevice(device, seed=seed, noise=noise, loss=byte_loss)
             space.host.add(mock, device)
-            end = time.monotonic() + BOOT_S
-            while mock.next_deadline() is not None and time.monotonic() < end:
-                await asyncio.sleep(POLL_S)
-            said = sum(len(entry.data) for entry in log.entries)
-            line_s = said * mock.bits_per_byte / mock.baud_rate
-            await asyncio.sleep(min(line_s, BOOT_S) + POLL_S)
+            await _booted(mock, log)
             return mock, device
 
-        mock, device = bench.thread.run(begin())
-        return MockHandle(bench, space, mock, device)
+        mock, device = self._bench.thread.run(begin())
+        return MockHandle(self._bench, space, mock, device)
 
     async def _device(self, mock: Mock, link: str | None, connect: str) -> DeviceSide:
         """The mock's end of what it is met by."""
@@ -178,6 +169,15 @@ class FirmwareMocks:
             baud_rate=mock.baud_rate,
             bits_per_byte=mock.bits_per_byte,
         )
+
+
+async def _booted(mock: Mock, log: FrameLog) -> None:
+    """Until it has nothing more to do by itself, and what it said is off the line."""
+    end = time.monotonic() + BOOT_S
+    while mock.next_deadline() is not None and time.monotonic() < end:
+        await asyncio.sleep(POLL_S)
+    said = sum(len(entry.data) for entry in log.entries)
+    await asyncio.sleep(min(said * mock.bits_per_byte / mock.baud_rate, BOOT_S) + POLL_S)
 
 
 def new_host(bench: Bench, seed: int, loss: float) -> MockHost:

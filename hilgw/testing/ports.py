@@ -40,10 +40,16 @@ class Cable:
 
     def stall(self) -> None:
         """Stop reading what the program writes, as hardware that hangs."""
-        self._thread.call(self._device.stall)
+        self._stalled("stall")
 
     def unstall(self) -> None:
-        self._thread.call(self._device.unstall)
+        self._stalled("unstall")
+
+    def _stalled(self, how: str) -> None:
+        change = getattr(self._device, how, None)
+        if change is None:
+            raise UsageError(f"this port cannot {how}", where=self.path)
+        self._thread.call(change)
 
     def spoil(self, *, noise: float = 0.0, loss: float = 0.0) -> None:
         """From now on: the chance of noise before what is sent, and of each byte to be lost."""

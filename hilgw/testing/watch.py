@@ -209,7 +209,7 @@ class WatchedSession:
 
         match event:
             case Heard(data, channel, rssi_dbm, address):
-                need(isinstance(data, bytes) and data, "a Heard packet with at least one byte")
+                need(isinstance(data, bytes) and data, "a packet with at least one byte")
                 need(self._is_channel(channel), f"a channel among {_in_words(self.channels)}")
                 need(
                     rssi_dbm is None
@@ -218,32 +218,21 @@ class WatchedSession:
                 )
                 need(address is None or _is_text(address), "address: text, or None")
             case Dropped(reason, text, count):
-                need(_is_word(reason) and _is_text(text), "a reason in one word, and a text")
-                need(type(count) is int and count >= 1, "a count from 1")
+                good = _is_word(reason) and _is_text(text) and type(count) is int and count > 0
+                need(good, "a reason in one word, a text, a count from 1")
             case Write(data):
                 need(isinstance(data, bytes) and data, "a Write of at least one byte")
             case Delivered(token) | Refused(token):
                 need(_is_word(getattr(event, "reason", "delivered")), "a reason in one word")
-                require(
-                    token in self.tokens,
-                    TOKENS,
-                    f"{name}() gave {shown(event)}",
-                    f"each token once; those open now: {sorted(self.tokens) or 'none'}",
-                    *more,
-                )
-                self.tokens.discard(token)
+                self._settle(event, token, name, more)
             case Ready(identity, addresses):
                 need(_is_text(identity) and isinstance(addresses, tuple), "who it is, in words")
                 self.ready = True
             case NotReady(reason):
                 need(_is_text(reason), "a reason in words")
                 self.ready = False
-                require(
-                    not self.tokens,
-                    TOKENS,
-                    f"NotReady with the tokens {sorted(self.tokens)} open",
-                    "each of them Refused before it",
-                )
+                came = f"NotReady with the tokens {sorted(self.tokens)} open"
+                require(not self.tokens, TOKENS, came, "each of them Refused before it")
             case Failed(error):
                 need(isinstance(error, MismatchError | PeerError), "MismatchError or PeerError")
                 self.ready = False
@@ -251,6 +240,16 @@ class WatchedSession:
                 need(_is_text(text), "a text")
             case _:
                 need(False, f"one of {', '.join(kind.__name__ for kind in EVENTS)}")
+
+    def _settle(self, event: Event, token: int, name: str, more: list[str]) -> None:
+        require(
+            token in self.tokens,
+            TOKENS,
+            f"{name}() gave {shown(event)}",
+            f"each token once; those open now: {sorted(self.tokens) or 'none'}",
+            *more,
+        )
+        self.tokens.discard(token)
 
     def _take_token(self, token: int) -> None:
         require(

@@ -15,7 +15,7 @@ class OnUart(AdapterConformance):
     adapter = ADAPTER
     common = {"baudRate": 115200, "channel": 5}
     largest = 4096
-    examples = 20
+    examples = 12
 
 
 class TestCobs(OnUart):

@@ -18,7 +18,7 @@ class OnXBee(AdapterConformance):
     largest = 102  # NP of an XBee 3, with short addresses
     check_bits = 8
     burst = 6  # what the module's buffers hold
-    examples = 20
+    examples = 12
     vectors: tuple[Vector, ...] = (
         Vector(data=b"Hello", sends=SENT, hears=HEARD, rssi_dbm=-40, address="5001"),
         Vector(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 import shutil
 import subprocess
@@ -136,8 +137,6 @@ def fill_in_adapter(checkout: Path) -> None:
         ("        return []\n\n    def session", f"{CHECK}\n    def session"),
     )
     frame = bytes.fromhex(FRAME)
-    import binascii
-
     wire = (frame + binascii.crc_hqx(frame[1:], 0).to_bytes(2, "big")).hex(" ")
     lines = (checkout / TEST).read_text().splitlines(True)
     vectors = next(line for line in lines if "vectors:" in line)
@@ -165,7 +164,7 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     assert done.stdout.splitlines()[:4] == [ADAPTER, MOCK, CONFIG, TEST]
     assert lint(checkout) == ""
 
-    fresh = run_tests(checkout)
+    fresh = run_tests(checkout, "-k", "not round_trip")
     assert " passed" not in fresh
     assert "error" not in fresh.splitlines()[-1]
     for said in (
