@@ -27,6 +27,7 @@ PARAMETERS: dict[str, str] = {
     "range_m": "how far its light is seen (default 10)",
     "stretch_us": "by how much its receiver lengthens marks (default 0; real ones 50 to 100)",
     "jitter_us": "by how much, at most, its receiver shifts an edge at random (default 0)",
+    "ahead": "blocks of a transmission it takes before it shines (default 1, as hardware does)",
     "hardware": "version it gives, 1 or 2 (default 2)",
     "firmware": "version it gives, 0 to 99; below 20 it reports nothing it transmits (default 22)",
     "seed": "of the jitter (default: the air's)",
@@ -45,6 +46,7 @@ DEFAULTS: dict[str, Any] = {
     "range_m": 10,
     "stretch_us": 0,
     "jitter_us": 0,
+    "ahead": 1,
     "hardware": 2,
     "firmware": 22,
     "seed": 0,
@@ -67,6 +69,7 @@ class Settings:
     place: Place
     stretch_ns: int
     jitter_ns: int
+    ahead: int
     hardware: int
     firmware: int
 
@@ -95,6 +98,7 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
         ),
         stretch_ns=round(_number(all_, "stretch_us", 0, 1000) * 1000),
         jitter_ns=round(_number(all_, "jitter_us", 0, 1000) * 1000),
+        ahead=_whole(all_, "ahead", 1, 1000),
         hardware=_whole(all_, "hardware", 1, 2),
         firmware=_whole(all_, "firmware", 0, 99),
     )

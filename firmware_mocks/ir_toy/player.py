@@ -22,7 +22,8 @@ END, LAST_COUNT = 0xFFFF, 0x1400
 
 class Player:
     """send: bytes to USB. shine: the LED. done: all is said, commands are read again; gets what
-    came meanwhile. deaf: false once the receiver may listen again."""
+    came meanwhile. deaf: false once the receiver may listen again. ahead: blocks it takes before
+    it shines; hardware begins with the first."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Player:
         self._done = done
         self._deaf = deaf
         self.underruns = 0
+        self.ahead = 1
         self.restart()
 
     def restart(self) -> None:
@@ -52,7 +54,8 @@ class Player:
         self._packets: deque[bytes] = deque()
         self._values: deque[int] = deque()
         self._waiting: int | None = None  # in front of the timer
-        self._running = self._ended = self._failed = self._on = False
+        self._running = self._ended = self._failed = self._on = self._closed = False
+        self._blocks = 0
         self._origin = self._ticks = 0
 
     @property
@@ -64,7 +67,8 @@ class Player:
         self.count = 0
         self._values.clear()
         self._waiting = None
-        self._ended = self._failed = self._running = False
+        self._ended = self._failed = self._running = self._closed = False
+        self._blocks = 0
         self._timers.stop("light")
         self._turn(False, now)
         self._deaf(True)
@@ -90,17 +94,24 @@ class Player:
         if self.handshaking:
             self._send(bytes((ROOM,)), now)
 
+    def _fetch(self, now: int) -> None:
+        """Turn to the next block: when the last one is used up, or it is to be taken ahead."""
+        while self._packets and not self._closed:
+            if self._values and self._blocks >= self.ahead:
+                return
+            packet = self._packets.popleft()
+            values = [high << 8 | low for high, low in zip(packet[::2], packet[1::2], strict=True)]
+            self._values.extend(values)
+            self._blocks += 1
+            self._closed = END in values
+            self._ask(now)
+
     def _work(self, now: int) -> None:
         """Move values on as far as they go."""
         while self.active and not self._ended and self._waiting is None:
-            if not self._values:
-                if not self._packets:
-                    return
-                packet = self._packets.popleft()
-                pairs = zip(packet[::2], packet[1::2], strict=True)
-                self._values.extend(high << 8 | low for high, low in pairs)
-                self._ask(now)
-                continue
+            self._fetch(now)
+            if not self._values or not (self._closed or self._blocks >= self.ahead):
+                return
             value = self._values.popleft()
             self.count += 2
             if value == END:

@@ -99,6 +99,7 @@ class Toy(Mock):
         for part in (self.led, self.eye, self.remote.source, self.remote.eye, self.jammer.source):
             part.place = settings.place
         self.sampler.stretch_ns, self.sampler.jitter_ns = settings.stretch_ns, settings.jitter_ns
+        self.player.ahead = settings.ahead
         remote, jammer = self.remote, self.jammer
         remote.keys, remote.every_ns = settings.play, settings.every_ns
         remote.repeats, remote.replies = settings.repeats, settings.replies

@@ -30,6 +30,7 @@ COUNTED, GOOD, UNDERRUN = ord("t"), ord("C"), ord("F")
 QUIET_NS, NEVER_QUIET_NS = 20 * MS, 500 * MS
 APART_NS = 5 * MS  # what comes with a zero in one USB packet is lost
 ANSWER_NS = 500 * MS
+ENTER_NS, ENTERS = 150 * MS, 4  # s is asked for again: in sample mode it means nothing
 PLAY_NS = 1_000 * MS  # beyond the time the light itself takes
 TRIES = 3
 LONGEST_TEXT = 64
@@ -92,7 +93,7 @@ class Dialogue:
         self.deadline: int | None = None
         self.hardware = self.firmware = 0
         self._text = bytearray()
-        self._tries = 0
+        self._tries = self._enters = 0
         self._give_up_at = 0
         self._burst: bytes | None = None  # to be played once sample mode is confirmed
         self._carrier = b""
@@ -151,8 +152,7 @@ class Dialogue:
         if self.firmware < LEAST_FIRMWARE:
             what = f"the IR Toy has firmware {self.firmware}, which reports nothing it transmits"
             return self._fail(MismatchError(what, fix="update it to firmware 20 or newer")), b""
-        self._enter(Phase.ENTERING, now + ANSWER_NS)
-        return [Write(ENTER)], b""
+        return self._ask_to_enter(ENTERS, now), b""
 
     def _entered(self, protocol: bytes, now: int) -> list[Said]:
         if protocol != b"01":
@@ -207,11 +207,17 @@ class Dialogue:
                 self._enter(Phase.ASKING, now + ANSWER_NS)
                 return [Write(VERSION)]
             case Phase.LEAVING:
-                self._enter(Phase.ENTERING, now + ANSWER_NS)
-                return [Write(ENTER)]
+                return self._ask_to_enter(ENTERS, now)
+            case Phase.ENTERING if self._enters:
+                return self._ask_to_enter(self._enters, now)
             case Phase.ASKING | Phase.ENTERING if self._first:
                 return self._try_again(now)
         return self._lose("it stopped answering", now)
+
+    def _ask_to_enter(self, times: int, now: int) -> list[Said]:
+        self._enters = times - 1
+        self._enter(Phase.ENTERING, now + ENTER_NS)
+        return [Write(ENTER)]
 
     def _try_again(self, now: int) -> list[Said]:
         if self._tries < TRIES:

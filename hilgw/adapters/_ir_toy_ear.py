@@ -12,8 +12,10 @@ from hilgw.protocols.ir.keys import Keys, Said
 
 MS = 1_000_000
 # The toy hands over 32 counts at a time, or fewer after 5 ms of dark: within a frame it may say
-# nothing for 72 ms (32 marks and spaces of NEC's longest bit).
-QUIET_NS = 100 * MS
+# nothing for 36 ms (16 of NEC's longest bits), and the host may be late to read it. A frame whose
+# end needs no silence is waited for longer.
+BUSY_NS = 80 * MS
+QUIET_NS, LONG_QUIET_NS = 120 * MS, 400 * MS
 HALF_NS = 100 * MS  # the two bytes of a count come together
 # In its default mode the toy says two bytes and four zeros for each RC5 key. No light lasts 0 us.
 IRMAN_COUNTS = 3
@@ -37,19 +39,20 @@ class Ear:
             gap_us = codec.traits.gap_us
             self._splitter = Splitter(gap_us, codec.is_whole, limit=LONGEST_CODE)
         self._keys = Keys(codec) if codec else None
+        has_length = codec is not None and codec.traits.has_length
+        self._quiet_ns = LONG_QUIET_NS if has_length else QUIET_NS
         self._counts = samples.Samples()
         self._last_ns = 0
         self._ends = self._overlong = 0
         self._recent: list[int] = []  # the first few counts since the last silence
         self.deaf = False  # what came was no sample: the toy is in another mode
 
-    @property
-    def busy(self) -> bool:
-        """Whether a frame is under way."""
-        return self._splitter.pending
+    def busy_until(self) -> int | None:
+        """A frame is under way; when it may be taken for over, if nothing more comes."""
+        return self._last_ns + BUSY_NS if self._splitter.pending else None
 
     def feed(self, data: bytes, now: int) -> list[Sound]:
-        if now >= self._last_ns + QUIET_NS:
+        if now >= self._last_ns + self._quiet_ns:
             self._recent.clear()
         self._last_ns = now
         sounds: list[Sound] = []
@@ -82,7 +85,7 @@ class Ear:
     def next_deadline(self) -> int | None:
         if self._counts.half:
             return self._last_ns + HALF_NS
-        return self._last_ns + QUIET_NS if self._splitter.pending else None
+        return self._last_ns + self._quiet_ns if self._splitter.pending else None
 
     def expire(self, now: int) -> list[Sound]:
         due = self.next_deadline()
@@ -91,7 +94,7 @@ class Ear:
         sounds: list[Sound] = []
         if self._counts.reset():
             sounds.append(_BAD_SAMPLE)
-        if now >= self._last_ns + QUIET_NS:
+        if now >= self._last_ns + self._quiet_ns:
             self.deaf = self._recent[1:] == [0, 0]
             self._recent.clear()
             sounds += self._tell(self._splitter.quiet())

@@ -178,13 +178,13 @@ class IrToySession:
     def _not_before(self, shot: Shot, now: int) -> int:
         """When this shot may begin: after the last one, and not over somebody else's code."""
         due = self._after_last(shot)
-        if not self._ear.busy:
+        busy_until = self._ear.busy_until()
+        if busy_until is None or busy_until <= now:
             self._patience_at = None
             return due
         if self._patience_at is None:
             self._patience_at = now + LONGEST_WAIT_NS
-        heard_at = self._ear.next_deadline() or 0
-        return max(due, min(heard_at, self._patience_at))
+        return max(due, min(busy_until, self._patience_at))
 
     def _after_last(self, shot: Shot) -> int:
         """Early enough for the light to begin when it may."""

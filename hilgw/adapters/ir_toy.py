@@ -65,6 +65,8 @@ LIMITS = Limits(
     ),
 )
 
+AHEAD = 32  # blocks; the longest burst has 17
+
 _SettingsClass = type[IrToySettings]
 
 
@@ -86,8 +88,9 @@ class IrToyAdapter:
         return IrToySession(settings, common)
 
     def mock(self, settings: IrToySettings, common: StationSettings) -> MockSpec:
-        """A toy fresh from the shop, but for what `mock` says."""
-        parameters: dict[str, Any] = dict(settings.mock)
+        """A toy that has all of a burst before it shines, but for what `mock` says: it shares the
+        gateway's time, so a busy machine would starve it as no real one is starved."""
+        parameters: dict[str, Any] = {"ahead": AHEAD, **settings.mock}
         return MockSpec("ir_toy", parameters)
 
 

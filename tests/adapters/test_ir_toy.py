@@ -265,7 +265,7 @@ def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
     bench = Bench(code="sirc").up()
     wire = burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
     assert bench.say(wire) == []
-    assert bench.wait(99) == []
+    assert bench.wait(119) == []
     assert of(Heard, bench.wait(1)) == [Heard(b"\x00\x00", 4, address="00")]
     again = to_count(20_000).to_bytes(2, "big")
     assert [event.reason for event in bench.say(again + wire + again)] == ["repeat"]
@@ -284,6 +284,7 @@ def test_half_a_count_is_given_up() -> None:
     bench = Bench().up()
     bench.say(b"\x01")
     assert [event.reason for event in bench.wait(100)] == ["bad_sample"]
+    assert bench.wait(400) == []
     assert of(Heard, bench.say(nec(4, 8))) == [Heard(b"\x04\x08", 4, address="04")]
 
 
@@ -300,7 +301,7 @@ def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_says() -> None:
     bench.say(nec(4, 8) + OVER)
     bench.wait(1_000)
     bench.say(b"\x05\x0c\0\0\0\0")
-    events = bench.wait(100)
+    events = bench.wait(400)
     assert of(NotReady, events) == [NotReady("the IR Toy: it left sample mode")]
     assert writes(events) == [RESET]
     assert writes(bench.wait(20)) == [b"v"]
@@ -403,6 +404,17 @@ def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
     assert of(NotReady, bench.events) == [NotReady("the IR Toy: it stopped answering")]
     bench.wait(10_000)
     assert isinstance(of(Failed, bench.events)[0].error, PeerError)
+
+
+def test_sample_mode_is_asked_for_again() -> None:
+    """A zero and an s in one USB packet: the s is lost."""
+    bench = Bench().up()
+    bench.send(b"\4\10")
+    assert writes(bench.wait(5)) == [b"s"]
+    assert writes(bench.wait(149)) == []
+    assert writes(bench.wait(1)) == [b"s"]
+    assert writes(bench.say(b"S01")) == [b"\x06\x4e\x00" + START]
+    assert of(NotReady, bench.events) == []
 
 
 def test_a_port_that_goes_away_takes_the_packet_with_it() -> None:
@@ -610,7 +622,9 @@ def test_every_field_of_webots_is_in_the_table() -> None:
 
 def test_the_stand_in_is_what_the_file_says() -> None:
     spec = ADAPTER.mock(ADAPTER.Settings(mock={"play": "nec:4:8"}), common())
-    assert (spec.name, spec.parameters) == ("ir_toy", {"play": "nec:4:8"})
+    assert (spec.name, spec.parameters) == ("ir_toy", {"play": "nec:4:8", "ahead": 32})
+    other = ADAPTER.mock(ADAPTER.Settings(mock={"ahead": 1}), common())
+    assert other.parameters == {"ahead": 1}
 
 
 @pytest.mark.parametrize(

@@ -369,6 +369,19 @@ def test_light_that_runs_dry_is_an_underrun(bench: Bench) -> None:
     assert found[4] == pytest.approx(1365, abs=30)
 
 
+def test_blocks_taken_ahead_make_a_late_host_harmless(bench: Bench) -> None:
+    toy, other = bench.sampling(ahead=4), bench.sampling()
+    wire = b"".join(tick.to_bytes(2, "big") for tick in ticks(NEC_4_8)) + b"\xff\xff"
+    assert bench.ask(toy, b"\x24\x25\x26\x03") == b"\x3e"
+    for start in (0, 62):
+        assert bench.ask(toy, wire[start : start + 62], 300) == b"\x3e"
+        assert not toy.led.on
+    assert bench.ask(toy, wire[124:], 100) == b"\x3et\x00\x88C"
+    bench.run(2_000)
+    assert durations(bench.taken(other)) == pytest.approx(NEC_4_8, abs=30)
+    assert toy.player.underruns == 0
+
+
 def test_a_space_at_the_end_makes_the_end_shine(bench: Bench) -> None:
     """FFFF is played too, as 109 ms, and marks and spaces take turns."""
     toy, other = bench.sampling(), bench.sampling()
@@ -578,6 +591,7 @@ def test_several_codes() -> None:
         ("cone", "7", "cone"),
         ("range_m", "x", "range_m"),
         ("stretch_us", "2000", "stretch_us"),
+        ("ahead", "0", "ahead"),
         ("hardware", "3", "hardware"),
         ("firmware", "100", "firmware"),
         ("colour", "red", "colour: no such parameter; one of play,"),
@@ -606,6 +620,7 @@ def test_every_parameter_has_words_and_may_be_set(bench: Bench) -> None:
         "range_m": "3",
         "stretch_us": "50",
         "jitter_us": "5",
+        "ahead": "4",
         "hardware": "1",
         "firmware": "21",
     }

@@ -46,6 +46,7 @@ class Traits:
 
     period_us: from the start of one frame to the start of the next. gap_us: a space this long
     ends a frame. sends: how often remote controls send each frame. held: how a held key shows.
+    has_length: all frames are equally long, so that the end of one is known without its gap.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Traits:
     command_bits: int
     sends: int = 1
     held: str = WHOLE_FRAME
+    has_length: bool = True
 
     @property
     def again_us(self) -> int:

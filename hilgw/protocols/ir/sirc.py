@@ -34,6 +34,7 @@ class Sirc:
             command_bits=COMMAND_BITS,
             sends=3,
             held=WHOLE_FRAME,
+            has_length=False,
         )
         self._bits = COMMAND_BITS + address_bits
 
