@@ -482,3 +482,61 @@ def test_contradicting_settings_are_named() -> None:
     assert where(connect=url, limits=limits, default_position={"lift": 2.0}) == [
         "default_position.lift"
     ]
+
+
+# --- a line that lost a registration --------------------------------------------------------------
+
+
+def on_line(*indices: int) -> Wc2ecBodySession:
+    """A session on a line that has heard the registrations with these indices."""
+    session = BODY.session(Wc2ecBodySettings(port="/dev/x"), "R2020a", create("cobs-crc16"))
+    session.open(0)
+    hear(session, *indices)
+    return session
+
+
+def hear(session: Wc2ecBodySession, *indices: int, now: int = 0) -> None:
+    framing = create("cobs-crc16")
+    for index in indices:
+        session.receive(framing.encode(encode(REGISTRATIONS[index])), now)
+
+
+def speaks(session: Wc2ecBodySession, now: int) -> bool:
+    return any(isinstance(event, Write) for event in session.expire(now))
+
+
+def test_nothing_is_said_while_a_registration_is_missing() -> None:
+    session = on_line(0, 2)
+    assert not speaks(session, 400 * MS)
+    (refused,) = session.command(2, "velocity", 1.0, 400 * MS)
+    assert isinstance(refused, Refused) and refused.reason == "down"
+    hear(session, 0, 1, 2, now=400 * MS)
+    assert speaks(session, 700 * MS)
+    assert isinstance(session.command(2, "velocity", 1.0, 700 * MS)[0], Write)
+
+
+def test_a_value_of_a_device_that_was_not_registered_tells_that_one_is_missing() -> None:
+    session = on_line(0, 1)
+    session.receive(create("cobs-crc16").encode(encode(SensorData(38, 2, 1.0))), 10 * MS)
+    assert not speaks(session, 400 * MS)
+
+
+def test_a_robot_that_means_its_gap_is_spoken_to_in_the_end() -> None:
+    session = on_line(0, 2)
+    for now in range(0, 3_000, 100):
+        hear(session, 0, 2, now=now * MS)
+        assert not speaks(session, now * MS)
+    hear(session, 0, 2, now=3_000 * MS)
+    assert speaks(session, 3_000 * MS)
+
+
+def test_asking_what_a_stop_would_write_changes_nothing() -> None:
+    session = robot()
+    assert session.stop_bytes() == b""
+    session.command(1, "velocity", 5.0, 0)
+    asked = session.stop_bytes()
+    assert session.stop_bytes() == asked
+    assert raw(SetValue(53, 1, 0.0)) in asked
+    (stop,) = session.stop("test", 0)
+    assert isinstance(stop, Write) and stop.data == asked
+    assert session.stop_bytes() == b""

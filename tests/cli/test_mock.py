@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -147,3 +149,66 @@ def test_a_name_that_is_taken_is_left_alone(start: Start, tmp_path: Path) -> Non
     assert "Traceback" not in err
     assert (tmp_path / "a").read_text() == "mine"
     assert not (tmp_path / "b").is_symlink()
+
+
+# --- mocks on the network -------------------------------------------------------------------------
+
+
+def test_a_robot_listens_and_registers_its_devices(start: Start, tmp_path: Path) -> None:
+    process = start("wc2ec-robot", "--listen", "127.0.0.1:0", "--listen", "[::1]:0", "--json")
+    assert process.stdout is not None
+    first, second = json.loads(process.stdout.readline())["modules"]
+    for module in (first, second):
+        host, _, port = module["listen"].rpartition(":")
+        with socket.create_connection((host.strip("[]"), int(port)), DEADLINE_S) as robot:
+            robot.settimeout(DEADLINE_S)
+            assert robot.recv(12, socket.MSG_WAITALL) == b"\0\x26\0\x07ds_left\0"
+    process.send_signal(signal.SIGTERM)
+    assert finish(process)[0] == 143
+
+
+def test_a_controller_connects_and_commands(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(DEADLINE_S)
+        start("wc2ec-controller", "--connect", f"127.0.0.1:{server.getsockname()[1]}")
+        connection, _ = server.accept()
+    with connection:
+        connection.settimeout(DEADLINE_S)
+        names = ("ds_left", "ds_front", "ds_right", "left_wheel", "right_wheel")
+        for index, name in enumerate(names):
+            kind = 38 if index < 3 else 53
+            connection.sendall(bytes((0, kind, index, len(name))) + name.encode())
+        for index in range(3):
+            connection.sendall(struct.pack("<BBBd", 1, 38, index, 1000.0))
+        orders = connection.recv(22, socket.MSG_WAITALL)
+        assert orders == struct.pack("<BBBdBBBd", 130, 53, 3, 5.0, 130, 53, 4, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("wc2ec-robot", "--link", "a"), 2, "use --listen"),
+        (("wc2ec-controller", "--listen", "127.0.0.1:0"), 2, "use --connect"),
+        (("wc2ec-node", "--connect", "127.0.0.1:1"), 2, "use --link"),
+        (("xbee", "--listen", "127.0.0.1:0"), 2, "use --link"),
+        (("wc2ec-robot", "--set", "frame=cobs-crc16", "--listen", "127.0.0.1:0"), 2, "use --link"),
+        (("wc2ec-robot", "--listen", "27015"), 2, "no HOST:PORT"),
+        (("wc2ec-robot", "--listen", "127.0.0.1:99999"), 2, "no HOST:PORT"),
+        (("wc2ec-robot", "--listen", "192.0.2.1:0"), 4, "loopback"),
+    ],
+)
+def test_how_each_kind_is_met(
+    start: Start, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    returned, _, err = finish(start(*arguments))
+    assert returned == code
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_a_port_that_is_taken(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        returned, _, err = finish(start("wc2ec-robot", "--listen", f"127.0.0.1:{port}"))
+    assert returned == 4
+    assert "in use" in err

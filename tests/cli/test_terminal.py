@@ -6,9 +6,11 @@ import io
 
 import pytest
 
+from hilgw.cli import loop_lines
 from hilgw.cli.terminal import PACKETS_PER_S, TROUBLES_PER_S, RateLimit, Terminal
 from hilgw.cli.text import Style, duration, escape, use_colour
-from hilgw.engine.observer import State
+from hilgw.engine.latency import Latency
+from hilgw.engine.observer import LoopStatus, State
 from hilgw.medium.packet import Packet
 
 
@@ -142,3 +144,61 @@ def test_a_line_names_only_so_many_listeners() -> None:
     out = io.StringIO()
     terminal(out, Clock()).transmitted(packet(), [f"r{n}" for n in range(20)], None)
     assert "r0, r1, r2, r3, r4, r5, r6, r7 and 12 more" in out.getvalue()
+
+
+# --- loops ----------------------------------------------------------------------------------------
+
+
+def status(sensors: int = 2) -> LoopStatus:
+    latency = Latency()
+    latency.add(1_500_000)
+    return LoopStatus(
+        {f"ds{n}": n + 0.25 for n in range(sensors)},
+        {"left": {"velocity": 5.0}, "lift": {"position": 0.1, "velocity": 0.2}},
+        150.0,
+        100.0,
+        latency,
+    )
+
+
+def test_a_loop_is_shown_in_one_line() -> None:
+    out = io.StringIO()
+    terminal(out, Clock()).loop("cab", status())
+    assert out.getvalue().endswith(
+        "cab          ds0 0.25, ds1 1.25 | left 5, lift position 0.1 velocity 0.2 | 150 values/s, "
+        "100 commands/s | sensor to motor p50 1.50 ms, p99 1.50 ms\n"
+    )
+
+
+def test_of_many_devices_only_some_are_shown() -> None:
+    out = io.StringIO()
+    terminal(out, Clock()).loop("cab", status(250))
+    assert "ds7 7.25, 242 more |" in out.getvalue()
+
+
+def test_a_stop_is_shown_whatever_else_is_said_and_to_the_quiet_too() -> None:
+    out = io.StringIO()
+    shown = terminal(out, Clock(), quiet=True)
+    for number in range(100):
+        shown.notice("cab", f"notice {number}")
+    shown.loop("cab", status())
+    shown.stopped("cab", "silence", "the controller is silent")
+    assert "motors stopped: the controller is silent" in out.getvalue()
+    assert "values/s" not in out.getvalue()
+
+
+def test_the_summary_of_a_loop() -> None:
+    loop = {
+        "values_in": 9,
+        "commands_out": 4,
+        "values_superseded": 2,
+        "refused": {"nan": 1, "beyond_limit": 3},
+        "stops": {"command_timeout": 2},
+        "latched": "command_timeout",
+        "sensor_to_motor": {"count": 1, "p50_ms": 1.0, "p99_ms": 2.0, "max_ms": 3.0},
+    }
+    text = "\n".join(loop_lines.summary_lines({"cab": loop}))
+    assert "9 sensor values, 4 motor commands, 2 values superseded" in text
+    assert "refused 1 nan, 3 beyond limit" in text
+    assert "p50 1.00 ms, p99 2.00 ms, max 3.00 ms" in text
+    assert "motors stopped: 2 command timeout; LATCHED: command timeout" in text

@@ -370,3 +370,59 @@ def test_the_mocks_import_nothing_of_hilgw() -> None:
             assert not any(
                 name.split(".")[0] in ("hilgw", "cobs", "crcmod") for name in [*names, module]
             )
+
+
+# --- packets --------------------------------------------------------------------------------------
+
+RADIOS = {"emitter": "tx", "receiver": "rx", "channel": 7, "message": "no {n}", "message_ms": 100}
+
+
+def registration(kind: int, index: int, name: bytes) -> bytes:
+    return bytes((0, kind, index, len(name))) + name
+
+
+def received(data: bytes) -> bytes:
+    """sensorData of the Receiver with index 6."""
+    return bytes((1, 52, 6)) + struct.pack("<iddddI", 7, 0.5, 1.0, 0.0, 0.0, len(data)) + data
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_controller_with_radios_sends_and_counts_packets(size: int) -> None:
+    mock = wc2ec_controller.create("pilot", Air(), RADIOS)
+    mock.connect(0)
+    stream = registration(39, 5, b"tx") + registration(52, 6, b"rx") + received(b"hello")
+    stream += received(b"") + struct.pack("<BBBd", 1, 38, 0, 3.0)
+    for start in range(0, len(stream), size):
+        mock.receive(stream[start : start + size], 0)
+    assert (mock.radio.heard, mock.values, mock.closing) == (2, 1, False)
+    said = b""
+    for _ in range(3):
+        due = mock.next_deadline()
+        assert due is not None
+        mock.advance(due)
+        said += mock.take(due)
+    head = bytes((130, 39, 5)) + struct.pack("<iI", 7, 4)
+    assert said == b"".join(head + b"no %d" % number for number in (1, 2, 3))
+    mock.disconnect(300 * MS)
+    assert mock.next_deadline() is None
+
+
+def test_a_node_with_radios_sends_while_it_is_spoken_to() -> None:
+    mock = wc2ec_node.create("node", Air(), RADIOS)
+    mock.receive(frame(registration(39, 5, b"tx")) + frame(registration(52, 6, b"rx")), 0)
+    mock.receive(frame(received(b"hello")), 50 * MS)
+    assert mock.radio.heard == 1
+    mock.advance(100 * MS)
+    (packet,) = FrameReader().feed(mock.take(100 * MS))
+    assert packet == bytes((130, 39, 5)) + struct.pack("<iI", 7, 4) + b"no 1"
+    for now in range(100, 1_000, 10):  # the watchdog says that nobody is there any more
+        mock.advance(now * MS)
+        mock.take(now * MS)
+    assert (mock.radio.sent, mock.next_deadline()) == (3, None)
+
+
+def test_without_radios_no_packet_is_understood() -> None:
+    mock = wc2ec_controller.create("pilot", Air(), {})
+    mock.connect(0)
+    mock.receive(registration(52, 6, b"rx") + received(b"hello"), 0)
+    assert mock.radio.heard == 0 and mock.next_deadline() is None
