@@ -174,7 +174,8 @@ def dropped(events: Sequence[Event]) -> Counter[str]:
 
 def essence(events: Sequence[Event]) -> dict[str, Any]:
     """What must not depend on how the bytes were cut: packets, losses, answers, states."""
-    others = [e for e in events if not isinstance(e, Heard | Dropped | Notice | Write)]
+    # As text: two errors that say the same are two objects.
+    others = [repr(e) for e in events if not isinstance(e, Heard | Dropped | Notice | Write)]
     return {
         "packets": heard(events),
         "dropped": dict(sorted(dropped(events).items())),

@@ -54,6 +54,14 @@ class FaultyDevice:
         self.plugged = False
         self._device.close()
 
+    @property
+    def on_modem_line(self) -> Any:
+        return self._device.on_modem_line  # type: ignore[attr-defined]  # where the port has them
+
+    @on_modem_line.setter
+    def on_modem_line(self, handler: Any) -> None:
+        self._device.on_modem_line = handler  # type: ignore[attr-defined]
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._device, name)  # stall, unstall: where the port has them
 

@@ -20,6 +20,7 @@ from hilgw.testing.world import FAR, NEAR, SOURCE, new_session, new_station
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.pipe import Pipe
 from hilgw.transports.serial_port import open_serial
+from hilgw.transports.serial_stream import SerialStream
 from hilgw.transports.virtual_port import VirtualPort
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
@@ -116,11 +117,14 @@ class LiveWorld:
                 pipe.device,
             )
         port = VirtualPort(self.timer, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
-        return (
-            lambda: open_serial(port.path, line, self.timer),
-            lambda: port_identity(port.path),
-            port,
-        )
+
+        async def open_port() -> Transport:
+            transport = await open_serial(port.path, line, self.timer)
+            if isinstance(transport, SerialStream):
+                transport.modem_lines = port.set_modem_line
+            return transport
+
+        return open_port, lambda: port_identity(port.path), port
 
     async def until(self, holds: Callable[[], object], seconds: float) -> bool:
         """Waits until the condition holds, no longer than that; raises what the rules say."""

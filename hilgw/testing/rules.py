@@ -50,3 +50,14 @@ def bytes_line(data: bytes) -> str:
     """The line of a message that gives the bytes themselves, to be copied."""
     text = bytes(data[:LONGEST]).hex(" ") or "(none)"
     return f"bytes:  {text}{f' ... {len(data)} B' if len(data) > LONGEST else ''}"
+
+
+def place_of(error: BaseException) -> str:
+    """Where it was raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "at:     unknown"
+    code = trace.tb_frame.f_code
+    return f"at:     {code.co_filename}:{trace.tb_lineno} in {code.co_name}"

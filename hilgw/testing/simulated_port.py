@@ -20,6 +20,7 @@ class SimulatedPort:
     def __init__(self, scheduler: Scheduler, line: LineSettings) -> None:
         self.path = "simulated"
         self.plugged = True
+        self.on_modem_line: Callable[[str, bool], None] | None = None
         self.cut: Callable[[bytes], bytes] | None = None
         self.written = bytearray()
         self._line = line
@@ -110,6 +111,10 @@ class SimulatedTransport:
 
     def write(self, data: bytes) -> None:
         self._port.from_client(data)
+
+    def set_modem_line(self, name: str, on: bool) -> None:
+        if self._port.on_modem_line is not None:
+            self._port.on_modem_line(name, on)
 
     def receive(self, data: bytes) -> None:
         if self._on_data is not None:

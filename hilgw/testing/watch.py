@@ -19,19 +19,21 @@ from hilgw.adapters.base import (
     Ready,
     Refused,
     Session,
+    SetLine,
     Transmission,
     Write,
 )
 from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import BROADCAST, Packet
-from hilgw.testing.rules import BrokenRule, broken, bytes_line, require, shown
+from hilgw.testing.rules import BrokenRule, broken, bytes_line, place_of, require, shown
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
 WORD = re.compile(r"[a-z][a-z0-9_]*")  # a reason in the ledger
-EVENTS = (Write, Ready, NotReady, Failed, Heard, Dropped, Delivered, Refused, Notice)
+EVENTS = (Write, SetLine, Ready, NotReady, Failed, Heard, Dropped, Delivered, Refused, Notice)
 CONTRACT, RAISES, TOKENS, DEADLINES = "contract", "raises", "tokens", "deadlines"
 UNFINISHED = "filled in"
+KEPT = 10_000
 
 T = TypeVar("T")
 
@@ -40,15 +42,14 @@ class WatchedSession:
     """Passes everything on, and fails the test at the first answer that breaks the contract.
 
     tokens: of the frames whose end was not told yet; a station sends while there are less than
-    `window` of them. events: all there were, up to `keep` of them.
+    `window` of them. events: all there were, up to 10,000 of them.
     verdict: the first rule that was broken, for whoever stands behind somebody that goes on.
     answer: the last one to send().
     """
 
-    def __init__(self, session: Session, window: int, keep: int = 10_000) -> None:
+    def __init__(self, session: Session, window: int) -> None:
         self._session = session
         self.window = window
-        self._keep = keep
         self.ready = False
         self.verdict: BrokenRule | None = None
         self.answer: Transmission | CannotSend | None = None
@@ -199,7 +200,7 @@ class WatchedSession:
         )
         for event in events:
             self._judge(event, name, more)
-        if len(self.events) < self._keep:
+        if len(self.events) < KEPT:
             self.events += events
         return events
 
@@ -222,6 +223,8 @@ class WatchedSession:
                 need(good, "a reason in one word, a text, a count from 1")
             case Write(data):
                 need(isinstance(data, bytes) and data, "a Write of at least one byte")
+            case SetLine(line, on):
+                need(line in ("dtr", "rts") and type(on) is bool, "dtr or rts, on or off")
             case Delivered(token) | Refused(token):
                 need(_is_word(getattr(event, "reason", "delivered")), "a reason in one word")
                 self._settle(event, token, name, more)
@@ -278,14 +281,3 @@ def _is_text(text: Any) -> bool:
 
 def _in_words(channels: frozenset[int] | None) -> str:
     return "0 and up, or -1" if channels is None else f"{sorted(channels)}, or -1"
-
-
-def place_of(error: BaseException) -> str:
-    """Where it was raised."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return "at:     unknown"
-    code = trace.tb_frame.f_code
-    return f"at:     {code.co_filename}:{trace.tb_lineno} in {code.co_name}"

@@ -16,10 +16,10 @@ from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, P
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger, StationCount
 from hilgw.medium.packet import Copy, Packet
-from hilgw.testing.rules import BrokenRule, broken, require, shown
+from hilgw.testing.rules import BrokenRule, broken, place_of, require, shown
 from hilgw.testing.simulated_port import SimulatedPort
 from hilgw.testing.subject import Subject
-from hilgw.testing.watch import DEADLINES, UNFINISHED, WatchedSession, place_of
+from hilgw.testing.watch import DEADLINES, UNFINISHED, WatchedSession
 from hilgw.transports.base import Scheduler
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
