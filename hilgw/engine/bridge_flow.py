@@ -87,18 +87,22 @@ class Reframer:
             self._alarm = self._scheduler.call_at(deadline, self._expire)
 
     def _pass_on(self, payloads: list[bytes]) -> None:
+        encode = self._framing.encode
         try:
-            frames = [self._framing.encode(payload) for payload in payloads]
+            data = b"".join(map(encode, payloads))
         except FrameError:
-            frames = self._encode_those_that_fit(payloads)
-        self._flow.frames += len(frames)
-        self._deliver(frames[0] if len(frames) == 1 else b"".join(frames))
+            payloads = self._those_that_fit(payloads)
+            data = b"".join(map(encode, payloads))
+        self._flow.frames += len(payloads)
+        if data:
+            self._deliver(data)
 
-    def _encode_those_that_fit(self, payloads: list[bytes]) -> list[bytes]:
-        frames = []
+    def _those_that_fit(self, payloads: list[bytes]) -> list[bytes]:
+        fit = []
         for payload in payloads:
             try:
-                frames.append(self._framing.encode(payload))
+                self._framing.encode(payload)
+                fit.append(payload)
             except FrameError:
                 self._flow.dropped[CANNOT_CARRY] += 1
-        return frames
+        return fit

@@ -94,7 +94,7 @@ class FdStream:
         except OSError as error:
             raise self._fail(describe_loss(error), error) from error
         if sent < size:
-            rest += data[sent:]
+            rest += memoryview(data)[sent:]
             self._loop.add_writer(self._fd, self._writable)
 
     def pause_reading(self) -> None:

@@ -10,9 +10,12 @@ import pytest
 
 from hilgw.engine import bridge_clients
 from hilgw.engine.bridge_clients import MAX_CLIENTS
+from hilgw.engine.bridge_flow import CANNOT_CARRY, Flow, Reframer
 from hilgw.engine.observer import State
+from hilgw.errors import FrameError
 from hilgw.framing import create
 from tests.engine.bridging import ALL_VALUES, LOOPS, Client, Rig, run_bridge, until
+from tests.engine.fakes import FakeScheduler
 
 BULK = bytes(range(256)) * 2048
 
@@ -445,3 +448,29 @@ def test_noise_from_everywhere_harms_nobody(frame: str | None, tmp_path: Path) -
         await until(lambda: last.data[before:].endswith(end or b"\0"))
 
     run_bridge(tmp_path, scenario, frame=frame, writer="all")
+
+
+def test_what_a_framing_gave_and_cannot_carry_again_is_counted() -> None:
+    """No framing of ours does; one of another distribution may."""
+
+    class OneWay:
+        dropped: dict[str, int] = {}
+
+        def feed(self, data: bytes, now: int) -> list[bytes]:
+            return [bytes([byte]) for byte in data]
+
+        def encode(self, payload: bytes) -> bytes:
+            if payload == b"!":
+                raise FrameError("it cannot be carried")
+            return payload
+
+        def next_deadline(self) -> None:
+            return None
+
+    flow, passed = Flow(), bytearray()
+    reframer = Reframer(OneWay(), FakeScheduler(), flow, passed.extend)  # type: ignore[arg-type]
+    reframer.feed(b"a!b!!c")
+    reframer.feed(b"!")
+    assert passed == b"abc"
+    assert flow.frames == 3
+    assert flow.dropped == {CANNOT_CARRY: 4}

@@ -45,13 +45,14 @@ class Test:
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure of ours over the same of another program, and its bound; at_least: from below."""
+    """A figure of ours over the same of another program, and its bound, if there is one;
+    at_least: from below."""
 
     test: str
     figure: str
     ours: str
     other: str
-    bound: float
+    bound: float | None
     at_least: bool = False
 
 
@@ -114,8 +115,9 @@ GOALS = (
     Goal("4 KiB to TCP", "MB/s", "hilgw", "socat", 0.85, at_least=True),
     Goal("sensor and command", "p50 us", "hilgw", "socat nodelay", 1.3),
     *(
-        Goal(f"64 B at {baud}", "p99 us", "hilgw paced", "call_at", 0.5)
+        Goal(f"64 B at {baud}", figure, "hilgw paced", "call_at", bound)
         for baud in (9600, 115200, 921600)
+        for figure, bound in (("p50 us", None), ("p99 us", 0.5))
     ),
 )
 RATE_ERROR_PERCENT = 0.05
