@@ -20,10 +20,10 @@ from hilgw.config.stand_ins import air_of
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
 from hilgw.errors import PeerError, UsageError
-from hilgw.testing.frames import FrameLog, TappedSession, tap
+from hilgw.testing.frames import TappedSession
+from hilgw.testing.gateway_taps import tap_gateway
 from hilgw.testing.mocks import AirOfTest, MockHandle
 from hilgw.testing.watcher import Passed, Watcher
-from hilgw.transports.base import DeviceSide
 
 if TYPE_CHECKING:
     from hilgw.testing.bench import Bench
@@ -54,16 +54,7 @@ class RunningGateway:
 
     async def _begin(self) -> Gateway:
         gateway = build(self.config, asyncio.get_running_loop(), self._watcher)
-        for station in gateway.stations.values():
-            place = gateway.supervisors[station.name].place
-            words = station.session.describe
-            log = FrameLog(f"{self.name}, {station.name}, {place}", lambda w=words: w)  # type: ignore[misc]
-            device = _device_of(gateway, station.name)
-            if device is not None:
-                tap(device, log, only_writes=True)
-            station.session = tapped = TappedSession(station.session, log, hears=device is None)
-            self._taps.append(tapped)
-            self._bench.logs.append(log)
+        self._taps = tap_gateway(gateway, self.name, self._bench.logs)
         self._stop = asyncio.Event()
         gateway.on_ready = self._now_ready
         self._task = asyncio.create_task(self._run(gateway))
@@ -268,12 +259,6 @@ def _seeded(config: GatewayConfig, seed: int) -> GatewayConfig:
         medium=replace(config.medium, seed=seed),
         airs={name: replace(air, seed=seed) for name, air in airs.items()},
     )
-
-
-def _device_of(gateway: Gateway, name: str) -> DeviceSide | None:
-    """The hardware's end of a station's port, where a mock sits behind it."""
-    found = [(host, mock) for host in gateway.hosts for mock in host.mocks if mock.name == name]
-    return found[0][0].device_of(found[0][1]) if found else None
 
 
 def _matches(what: bytes | re.Pattern[bytes], data: bytes) -> bool:

@@ -36,6 +36,12 @@ adapters:
 """
 
 
+@pytest.fixture(autouse=True)
+def folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Configurations name links beside them."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def opened() -> Iterator[Callable[..., serial.Serial]]:
     """opened(path, rate): a port as the program under test has it."""

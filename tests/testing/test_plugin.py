@@ -34,6 +34,9 @@ def test_of_a_node_with_another_framing(firmware_mock):
 def test_of_a_gateway(gateway):
     running = gateway({str(ROOT / "configs" / "xbee.yaml")!r})
     running.wait_for(b"pong 1")
+    with serial.Serial("xbee-spare", 9600, timeout=5) as spare:
+        spare.write(bytes.fromhex("7E 00 04 08 01 41 50 65"))
+        assert spare.read_until(bytes.fromhex("41 50 00 01 E4"))
     running.wait_for(b"never", timeout_s=0.1)
 
 def test_that_cannot_be_set_up(broken):
@@ -120,6 +123,9 @@ def test_a_failure_shows_the_last_frames_of_each_port(tmp_path: Path) -> None:
     lines = section(failures, "last frames of gateway, xbee0, /dev/serial/by-id/")
     assert any("send 6 B 'ping 1' to all" in line for line in lines)
     assert any("received 6 B 'pong 1'" in line for line in lines)
+    lines = section(failures, "last frames of gateway, spare, xbee-spare")
+    assert any("-> 7e 00 04 08 01 41 50 65  | AT AP? [id 1]" in line for line in lines)
+    assert any("<- 7e 00 06 88 01 41 50 00 01 e4  | AT AP = 01: OK" in line for line in lines)
     lines = section(failures, "what gateway said last")
     assert any("xbee0: up: XBee 3" in line for line in lines)
     assert "b'never'" in failures
