@@ -244,7 +244,7 @@ def _summarise(report: dict[str, Any], out: TextIO) -> None:
             + (f"; dropped {dropped}" if dropped else "")
         )
     clients = report["clients"]
-    lines.append(f"  {clients['accepted']} clients, {clients['too_slow']} too slow")
+    lines.append(f"  clients    {clients['accepted']}, too slow {clients['too_slow']}")
     try:
         out.write("\n".join(lines) + "\n")
         out.flush()
