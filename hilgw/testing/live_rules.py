@@ -56,7 +56,9 @@ class LiveRules(PayloadRules):
             for data in packets:
                 seen = len(hearer.heard)
                 sender.send(data)
-                await world.until(lambda n=seen, h=hearer: len(h.heard) > n, self.live_s)  # type: ignore[misc]
+                heard = lambda n=seen, h=hearer: len(h.heard) > n  # noqa: E731
+                if not await world.until(heard, self.live_s):
+                    break
             await world.until(lambda s=sender: s.station.queued == 0, self.live_s)  # type: ignore[misc]
             came = [packet.data for packet in hearer.heard[-len(packets) :]]
             more = f"refused: {shown(sender.refusals)}"

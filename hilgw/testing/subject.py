@@ -171,3 +171,5 @@ class Subject:
             if self.fits(data):
                 found += 1
                 yield data
+        wanted = "sizes and values of the test, or its fits(), that some packet keeps"
+        require(found or not count, "packets that fit", f"no packet of {size} B fits", wanted)

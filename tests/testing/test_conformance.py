@@ -475,6 +475,29 @@ def test_a_mock_that_never_answers_is_said() -> None:
     assert "Write" in found.came or "Failed" in found.came
 
 
+def test_a_test_that_no_packet_fits_is_said() -> None:
+    class OnNothing(OnBeep):
+        def fits(self, data: bytes) -> bool:
+            return False
+
+    assert verdict_on(OnNothing(), "packets_keep_their_order").rule == "packets that fit"
+
+
+def test_the_simplest_case_is_shown() -> None:
+    class Broken(BeepAdapter):
+        Session = NoSecondLook
+
+    class OnBroken(OnBeep):
+        adapter = Broken()
+
+    test = "garbage_costs_no_good_frame"
+    found = verdict_on(OnBroken(), test)
+    assert str(found) == str(verdict_on(OnBroken(), test))  # the same in each run
+    frames = 2 * len(frame(b"R", b"\x28\x07ping")) + 2 * len(frame(b"R", b"\x50\x07\xa5\x00\x28"))
+    (line,) = [line for line in str(found).splitlines() if "bytes:" in line]
+    assert len(bytes.fromhex(line.split("bytes:")[1])) <= 2 * frames + 4  # noise of a few bytes
+
+
 @pytest.mark.parametrize("side", ["hears", "sends"])
 def test_vectors_must_be_named(side: str) -> None:
     class OnHalf(OnBeep):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import serial
 
+from hilgw.engine.mocks import mock_names
 from hilgw.errors import ConfigError, HilgwError, PeerError, UsageError
 from hilgw.testing.gateways import Gateways
 from hilgw.testing.mocks import AirOfTest, FirmwareMocks
@@ -187,6 +188,17 @@ def test_other_airs_are_silent(firmware_mock: FirmwareMocks, air: AirOfTest) -> 
     assert lossy.mocks == [one.mock]
     assert air.mocks == []
     assert firmware_mock("xbee", seed=9).air.seed == 9
+
+
+@pytest.mark.parametrize("kind", mock_names())
+def test_every_kind_of_mock_has_a_port(firmware_mock: FirmwareMocks, kind: str) -> None:
+    to = {"connect": firmware_mock("wc2ec_robot").port} if kind == "wc2ec_controller" else {}
+    mock = firmware_mock(kind, seed=4, **to)
+    assert mock.describe()
+    assert Path(mock.port).exists() or mock.port.startswith("127.0.0.1:")
+    mock.reset()
+    mock.unplug()
+    mock.plug()
 
 
 def test_what_no_mock_knows_is_said(firmware_mock: FirmwareMocks) -> None:
