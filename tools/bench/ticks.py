@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A step clock on hilgw's timer: one line a tick, CLOCK_MONOTONIC in ns when the step ran.
+"""A step clock on hilgw's timer and loop: one line a tick, CLOCK_MONOTONIC in ns when it ran.
 
 python3 tools/bench/ticks.py 32000 100        100 steps of 32,000 µs
 """
@@ -18,6 +18,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from hilgw.engine.timer import Timer
 
 LEAD_NS = 20_000_000  # before the first tick
+
+
+def gateway_loop() -> asyncio.AbstractEventLoop:
+    """A loop as a gateway runs on."""
+    if sys.platform == "linux":
+        from hilgw.engine.direct_loop import DirectLoop
+
+        return DirectLoop()
+    return asyncio.new_event_loop()
 
 
 async def ticks(period_ns: int, count: int) -> tuple[int, list[int]]:
@@ -46,7 +55,8 @@ def main() -> int:
     parser.add_argument("--first", action="store_true", help="print the first deadline before")
     args = parser.parse_args()
     gc.freeze()
-    first, ran = asyncio.run(ticks(args.period_us * 1000, args.count))
+    with asyncio.Runner(loop_factory=gateway_loop) as runner:
+        first, ran = runner.run(ticks(args.period_us * 1000, args.count))
     for instant in [first, *ran] if args.first else ran:
         print(instant)
     return 0

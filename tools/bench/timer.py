@@ -36,6 +36,7 @@ from hilgw.engine.timer import Timer
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Packet
 from hilgw.transports.base import Scheduler
+from tools.bench.ticks import gateway_loop
 
 NS = 1_000_000_000
 PACKET = 64
@@ -112,7 +113,10 @@ def lateness(late: list[int], rate_error_percent: float = 0.0) -> Lateness:
 
 
 def pace(
-    rate: int, seconds: float, make: Callable[[asyncio.AbstractEventLoop], object]
+    rate: int,
+    seconds: float,
+    make: Callable[[asyncio.AbstractEventLoop], object],
+    loop: Callable[[], asyncio.AbstractEventLoop],
 ) -> Lateness:
     """One round at this rate; `make` makes the scheduler."""
 
@@ -140,7 +144,8 @@ def pace(
         scheduler.close()  # type: ignore[attr-defined]
         return left
 
-    left = asyncio.run(main())
+    with asyncio.Runner(loop_factory=loop) as runner:
+        left = runner.run(main())
     return lateness([at - due for due, at in left], rate_error_percent(left, rate))
 
 
@@ -201,8 +206,8 @@ def compare_pacing(rate: int, rounds: int, seconds: float) -> bool:
     ours: list[Lateness] = []
     theirs: list[Lateness] = []
     for _ in range(rounds):
-        ours.append(pace(rate, seconds, Timer))
-        theirs.append(pace(rate, seconds, CallAt))
+        ours.append(pace(rate, seconds, Timer, gateway_loop))
+        theirs.append(pace(rate, seconds, CallAt, asyncio.new_event_loop))
     ratio = p99_ratio(ours, theirs)
     error = statistics.median(abs(each.rate_error_percent) for each in ours)
     early = min(each.least for each in ours) < 0
