@@ -48,7 +48,7 @@ class Samples:
 
     def feed(self, data: bytes) -> list[int]:
         """The counts these bytes complete, END and SLIP among them."""
-        counts = []
+        counts: list[int] = []
         for byte in data:
             if self._high is None:
                 self._high = byte

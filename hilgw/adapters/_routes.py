@@ -63,7 +63,7 @@ class TableRoute:
     ) -> None:
         self._to = {channel: destination, **table}
         self._channel = channel
-        self._by_address = {address: key for key, address in reversed(table.items())}
+        self._by_address = {address: key for key, address in reversed(list(table.items()))}
         self.channels: frozenset[int] | None = frozenset(self._to)
         self._to[BROADCAST] = to_all
 

@@ -74,7 +74,7 @@ class Module:
         """How long a packet of `size` bytes is on the air: the LoRa formula (Semtech AN1200.13),
         explicit header and CRC; the module adds 8 bytes of its own."""
         sf, bandwidth, coding, preamble = self.parameter
-        symbol_s = 2**sf / (125_000 * 2 ** (bandwidth - 7))
+        symbol_s = 2.0**sf / (125_000 * 2.0 ** (bandwidth - 7))
         low_rate = 2 if symbol_s > 0.016 else 0
         bits = 8 * (size + 8) - 4 * sf + 28 + 16
         symbols = 8 + max(math.ceil(bits / (4 * (sf - low_rate))) * (coding + 4), 0)

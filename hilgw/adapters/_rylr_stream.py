@@ -71,7 +71,8 @@ class Stream:
         return items
 
     def _parse(self, *, over: bool) -> list[Item]:
-        held, items, at = bytes(self._held), [], 0
+        held, at = bytes(self._held), 0
+        items: list[Item] = []
         while at < len(held):
             head, end = held.find(HEAD, at), held.find(END, at)
             if head >= 0 and (end < 0 or head < end):

@@ -23,11 +23,11 @@ class Received(NamedTuple):
 
 
 class Spoilt(NamedTuple):
-    """Something counted by this reason: `count` bytes or frames."""
+    """Something counted by this reason: `number` bytes or frames."""
 
     reason: str
     text: str
-    count: int
+    number: int
 
 
 Item = Received | Spoilt | bytes  # bytes: one line, without its end
@@ -77,7 +77,8 @@ class Stream:
         return items
 
     def _parse(self, *, over: bool) -> list[Item]:
-        held, items, at = bytes(self._held), [], 0
+        held, at = bytes(self._held), 0
+        items: list[Item] = []
         while at < len(held):
             end = held.find(self._end, at)
             limit = len(held) if end < 0 else end
@@ -161,5 +162,5 @@ def in_words(item: Item) -> str:
         rssi = "" if item.rssi_dbm is None else f", {item.rssi_dbm:g} dBm"
         return f"packet of {len(item.data)} B {item.data[:64]!r}{source}{rssi}"
     if isinstance(item, Spoilt):
-        return f"{item.count} x {item.text}"
+        return f"{item.number} x {item.text}"
     return repr(item[:96])
