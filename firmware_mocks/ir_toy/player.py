@@ -13,10 +13,9 @@ from collections.abc import Callable
 from firmware_mocks.base import MS, Timers
 from firmware_mocks.ir_toy.sampler import ticks_ns
 
-PACKET = 64
-ROOM = 62  # what the answer says
+ROOM = 62  # what the answer says, and all that a block may have
 BLOCKS = 2  # in the USB buffers
-TOGETHER_NS = 2 * MS  # bytes that come closer than this are one block
+TOGETHER_NS = 5 * MS  # bytes that come closer than this are one block
 END, LAST_COUNT = 0xFFFF, 0x1400
 
 
@@ -78,10 +77,13 @@ class Player:
         """Bytes from USB."""
         for byte in data:
             self._packet.append(byte)
-            if len(self._packet) == PACKET:
+            if len(self._packet) == ROOM or self._has_end():
                 self._finish_packet(now)
         if self._packet:
             self._timers.start("usb", now + TOGETHER_NS, self._finish_packet)
+
+    def _has_end(self) -> bool:
+        return len(self._packet) % 2 == 0 and self._packet.endswith(b"\xff\xff")
 
     def _finish_packet(self, now: int) -> None:
         self._timers.stop("usb")

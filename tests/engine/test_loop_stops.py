@@ -56,6 +56,17 @@ def test_a_controller_that_leaves_stops_the_motors_once(
         assert running.report()["motors"]["left"] == {"velocity": 0.0}
 
 
+def test_a_session_that_says_nothing_of_its_end_stops_the_motors_all_the_same(
+    tmp_path: Path,
+) -> None:
+    with RunningLoop(tmp_path) as running:
+        controller = driving(running)
+        running.call(lambda: setattr(running.door.station.session, "close", list))
+        controller.finish()
+        robot_of(running).wait_for(STOP)
+        assert running.stops() == {"disconnected": 1}
+
+
 def test_a_controller_that_is_killed_stops_the_motors(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         for _ in range(ROUNDS):
