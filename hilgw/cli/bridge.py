@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
-    option("port", metavar="PORT", help="the serial port, e.g. /dev/ttyUSB0")
+    option("port", metavar="PORT", help="the serial port, e.g. /dev/ttyUSB0 or rfc2217://HOST:PORT")
     option("--listen", metavar="HOST:PORT", required=True, help="port 0: any free one, printed")
     option("--baud", metavar="N", type=int, default=BAUD_RATE, help=f"default {BAUD_RATE}")
     option("--databits", metavar="N", type=int, choices=(7, 8), default=8, help="7 or 8 (default)")
@@ -183,7 +183,7 @@ def _build(
     return Bridge(
         settings,
         timer,
-        open_port=lambda: open_serial(settings.port, settings.line, timer),
+        open_port=lambda: open_serial(settings.port, settings.line, timer, allow_urls=True),
         identity=lambda: port_identity(settings.port),
         observer=terminal,
         new_framing=None if frame is None else new_framing,

@@ -212,9 +212,10 @@ class _Assembly:
         self, config: AdapterConfig, line: LineSettings
     ) -> tuple[Open, Callable[[], object | None]]:
         port, timer = config.common.port, self.gateway.timer
+        urls = self.config.network_ports
 
         async def open_port() -> Transport:
-            return await open_serial(resolve_port(port), line, timer)
+            return await open_serial(resolve_port(port), line, timer, allow_urls=urls)
 
         return open_port, lambda: exists(port)
 

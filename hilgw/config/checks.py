@@ -23,9 +23,8 @@ from hilgw.config.places import WARNING, Diagnostic, Path, quoted, spell
 from hilgw.config.references import check_references
 from hilgw.config.world import check_world
 from hilgw.devices.fields import normalise
-from hilgw.errors import ConfigError
-
-SCHEMES = ("loop",)  # of ports; everything without "://" is a path or a COM name
+from hilgw.errors import ConfigError, PortError
+from hilgw.transports.port_urls import kind_of
 
 
 def check(document: Document, context: Context) -> list[Diagnostic]:
@@ -152,14 +151,26 @@ class Checks:
             at = (*path, "port")
             key = self.port_key(data.get("port"))
             if isinstance(key, str) and "://" in key:
-                if key.partition("://")[0].lower() not in SCHEMES:
-                    self.error(at, f"{quoted(key)} is no kind of port", "write a path, or loop://")
-            elif key == "":
+                self.port_url(at, key)
+            if key == "loop://":
+                continue  # each has its own
+            if key == "":
                 self.error(at, "the port has no name", "write a device path, or loop://")
             elif key in seen:
                 self.error(at, f"is the port of {spell(seen[key])} too", "a port has one user")
             elif key is not None:
                 seen[key] = path
+
+    def port_url(self, at: Path, url: str) -> None:
+        """What is neither a path nor a COM name."""
+        try:
+            kind_of(url, allow_urls=True)
+        except PortError as error:
+            self.error(at, f"{quoted(url)}: {error.what}", error.fix)
+            return
+        if url != "loop://" and descend(self.document.data, ("network_ports",)) is not True:
+            fix = "write network_ports: true at the top of the file to allow it"
+            self.error(at, f"{quoted(url)} is a port on the network", fix)
 
     def port_key(self, port: Any) -> str | UsbId | None:
         """What two settings of the same port have in common; None when it cannot be said."""

@@ -174,7 +174,8 @@ class Loops:
         settings, timer = config.settings, self._gateway.timer
         line, port = line_settings(settings), settings.port
         place = port
-        open_port: Open = lambda: open_serial(port, line, timer)  # noqa: E731
+        urls = self._config.network_ports
+        open_port: Open = lambda: open_serial(port, line, timer, allow_urls=urls)  # noqa: E731
         identity: Callable[[], object | None] = lambda: exists(port)  # noqa: E731
         if self._mocked:
             spec = part.mock(settings, self._config.webots)

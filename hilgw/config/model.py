@@ -139,6 +139,11 @@ class GatewayConfig:
         pattern=r"R20[0-9]{2}[a-z](-rev[0-9]+)?",
         example="R2025a",
     )
+    network_ports: bool = setting(
+        "let ports be socket://HOST:PORT and rfc2217://HOST:PORT too: whoever answers there then "
+        "is the hardware",
+        False,
+    )
     medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
     robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)
     obstacles: dict[str, ObstacleSettings] = setting(

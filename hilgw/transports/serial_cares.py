@@ -6,9 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
-from hilgw.errors import PortError
 from hilgw.transports import threads
 from hilgw.transports.base import LineSettings
 
@@ -105,42 +103,6 @@ class BoundedQueue:
         if self._read_buffer is not None:
             self.bound(1 << 62)  # frees the thread that fills it, which is waited for
         super().close()  # type: ignore[misc]
-
-
-# --- which ports are allowed --------------------------------------------------------------------
-
-
-def kind_of(port: str, allow_urls: bool) -> str:
-    """device, loop, socket or rfc2217. pyserial knows more schemes; some of them write files."""
-    scheme, separator, _ = port.partition("://")
-    if not separator:
-        return "device"
-    if port == "loop://":
-        return "loop"
-    if scheme not in ("socket", "rfc2217"):
-        fix = "use a device path, loop://, socket://HOST:PORT or rfc2217://HOST:PORT"
-        raise unsupported("no such kind of port", port, fix)
-    if not allow_urls:
-        raise unsupported(f"{scheme}:// is not allowed here", port, "use a device path")
-    host_and_port(port)
-    return scheme
-
-
-def host_and_port(url: str) -> tuple[str, int]:
-    """Nothing else may stand in the URL: pyserial would take options from there."""
-    try:
-        parts = urlsplit(url)
-        host, number = parts.hostname, parts.port
-        plain = url.partition("://")[2] == parts.netloc and "@" not in url
-    except ValueError:
-        host, number, plain = None, None, False
-    if not host or number is None or not plain:
-        raise unsupported("not of the form SCHEME://HOST:PORT", url, "write no more than that")
-    return host, number
-
-
-def unsupported(what: str, port: str, fix: str) -> PortError:
-    return PortError(what, reason=PortError.UNSUPPORTED, where=port, fix=fix)
 
 
 def what_a_pty_carries(line: LineSettings, notices: list[str]) -> LineSettings:

@@ -22,14 +22,12 @@ from hilgw.errors import PortError
 from hilgw.transports import threads
 from hilgw.transports.base import LineSettings, Scheduler, Transport
 from hilgw.transports.open_errors import held_by, port_error
+from hilgw.transports.port_urls import host_and_port, kind_of, unsupported
 from hilgw.transports.serial_cares import (
     BoundedQueue,
     ModemLinesLeftAlone,
     NeverBlocks,
     WaitsForRoom,
-    host_and_port,
-    kind_of,
-    unsupported,
     what_a_pty_carries,
 )
 

@@ -50,6 +50,14 @@ def test_a_link_to_a_port_is_that_port(errors: Lines, tmp_path: Path) -> None:
         assert "is the port of adapters.a0 too" in errors(adapters(str(first), str(second)))[0]
 
 
+def test_ports_on_the_network_where_they_are_allowed(warnings: Lines, errors: Lines) -> None:
+    allowed = "network_ports: true\n"
+    ports = "socket://127.0.0.1:4001", '"rfc2217://[::1]:4001"', "socket://127.0.0.1:4002"
+    assert warnings(allowed + adapters(*ports)) == []
+    twice = errors(allowed + adapters("socket://127.0.0.1:4001", "socket://127.0.0.1:4001"))
+    assert "adapters.a1.port: is the port of adapters.a0 too" in twice[0]
+
+
 def test_different_ports(warnings: Lines) -> None:
     ports = ["/dev/ttyS8", "/dev/ttyS9", "loop://", "loop://", "COM3", "{usb: {vid: 1, pid: 2}}"]
     assert warnings(adapters(*ports, '{usb: {vid: 1, pid: 2, serial: "7"}}')) == []
@@ -60,7 +68,12 @@ def test_different_ports(warnings: Lines) -> None:
     [
         ('""', "the port has no name"),
         ('"  "', "the port has no name"),
-        ('"spy:///dev/ttyS9?file=/tmp/x"', "is no kind of port; write a path, or loop://"),
+        ('"spy:///dev/ttyS9?file=/tmp/x"', "no such kind of port; use a device path, loop://, "),
+        ('"socket://lab:4001"', "is a port on the network; write network_ports: true at the top"),
+        ('"rfc2217://lab:4001"', "is a port on the network; write network_ports: true at the top"),
+        ('"rfc2217://lab:4001?logging=debug"', "not of the form SCHEME://HOST:PORT"),
+        ('"socket://lab"', "not of the form SCHEME://HOST:PORT"),
+        ('"loop://?logging=debug"', "no such kind of port"),
         (
             "5",
             "must be text or a mapping with the key 'usb', not the number 5; put it in",

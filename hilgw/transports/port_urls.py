@@ -1,0 +1,43 @@
+"""Which names of ports are allowed. pyserial knows more schemes; some of them write files."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from hilgw.errors import PortError
+
+NETWORK = ("socket", "rfc2217")  # schemes that need leave
+
+
+def kind_of(port: str, allow_urls: bool) -> str:
+    """device, loop, socket or rfc2217; PortError (unsupported) for all else."""
+    scheme, separator, _ = port.partition("://")
+    if not separator:
+        return "device"
+    if port == "loop://":
+        return "loop"
+    if scheme not in NETWORK:
+        fix = "use a device path, loop://, socket://HOST:PORT or rfc2217://HOST:PORT"
+        raise unsupported("no such kind of port", port, fix)
+    if not allow_urls:
+        fix = "use a device path; a configuration allows it by network_ports: true"
+        raise unsupported(f"{scheme}:// is not allowed here", port, fix)
+    host_and_port(port)
+    return scheme
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """Nothing else may stand in the URL: pyserial would take options from there."""
+    try:
+        parts = urlsplit(url)
+        host, number = parts.hostname, parts.port
+        plain = url.partition("://")[2] == parts.netloc and "@" not in url
+    except ValueError:
+        host, number, plain = None, None, False
+    if not host or number is None or not plain:
+        raise unsupported("not of the form SCHEME://HOST:PORT", url, "write no more than that")
+    return host, number
+
+
+def unsupported(what: str, port: str, fix: str) -> PortError:
+    return PortError(what, reason=PortError.UNSUPPORTED, where=port, fix=fix)

@@ -1,0 +1,112 @@
+"""Ports that somebody else serves on the network: Debian's ser2net and socat are between."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SEARCH
+from tests.e2e.running import ROOT, Gateway, run, wait_until
+
+UART = str(ROOT / "configs" / "uart.yaml")
+SER2NET = """
+connection: &port
+  accepter: telnet(rfc2217),tcp,127.0.0.1,{tcp}
+  connector: serialdev(nouucplock=true),{device},9600n81,local
+"""
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@contextmanager
+def serving(folder: Path, kind: str, device: str, port: int) -> Iterator[None]:
+    """A program that serves a serial device on a TCP port."""
+    if kind == "socket":
+        listen = f"TCP4-LISTEN:{port},bind=127.0.0.1,reuseaddr,nodelay"
+        command = ["socat", listen, f"{device},raw,echo=0,b115200"]
+    else:
+        config = folder / "ser2net.yaml"
+        config.write_text(SER2NET.format(tcp=port, device=device))
+        program = shutil.which("ser2net", path=SEARCH) or "ser2net"
+        command = [program, "-n", "-c", str(config), "-P", str(folder / "pid")]
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdout=quiet, stderr=quiet)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def gone(gateway: Gateway) -> int:
+    text = gateway.text()
+    return text.count("reconnect") + text.count("waiting")
+
+
+@pytest.mark.judge("ser2net", "socat")
+@pytest.mark.parametrize("kind", ["socket", "rfc2217"])
+def test_a_robot_talks_through_a_port_server_that_comes_late_and_goes(
+    tmp_path: Path, kind: str
+) -> None:
+    port = free_port()
+    bench = tmp_path / "bench"
+    bench.mkdir()
+    mock = ["mock", "uart_node", "--link", "./u0", "--set", "replies={ping: pong}"]
+    url = f"{kind}://127.0.0.1:{port}"
+    allowed = ["--set", "network_ports=true", "--set", f"adapters.uart0.port={url}"]
+    gateway = ["--config", UART, "--backend", "real", "--report", "out.json", *allowed]
+    with Gateway(bench, [*mock, "--set", "framing=cobs-crc16"]):
+        device = str(bench / "u0")
+        with Gateway(tmp_path, gateway, ready=False) as running:
+            wait_until(lambda: "ping 1" in running.text(), what="the robot")
+            for served in (1, 2):
+                downs = gone(running)
+                with serving(bench, kind, device, port):
+                    seen = running.text().count('"pong')
+                    wait_until(
+                        lambda n=seen: running.text().count('"pong') > n, 20, f"answers, {served}"
+                    )
+                wait_until(lambda n=downs: gone(running) > n, what="the end of the server")
+            assert running.stop(signal.SIGINT) == 130
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["ledger"] == {"adds_up": True, "violations": []}
+    assert report["ports"]["uart0"]["ups"] == 2
+
+
+def test_it_must_be_allowed(tmp_path: Path) -> None:
+    port = "adapters.uart0.port=socket://127.0.0.1:4001"
+    done = run("--config", UART, "--set", port, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "is a port on the network; write network_ports: true" in done.stderr
+
+
+@pytest.mark.judge("ser2net")
+def test_a_bridge_serves_a_port_of_a_port_server(tmp_path: Path) -> None:
+    port, listen = free_port(), free_port()
+    every = bytes(range(256))
+    with Gateway(tmp_path, ["mock", "uart_node", "--link", "./u0", "--set", "framing=raw"]):
+        folder = tmp_path / "bridge"
+        folder.mkdir()
+        bridge = ["bridge", f"rfc2217://127.0.0.1:{port}", "--listen", f"127.0.0.1:{listen}"]
+        with (
+            serving(tmp_path, "rfc2217", str(tmp_path / "u0"), port),
+            Gateway(folder, [*bridge, "--baud", "115200"]),
+            socket.create_connection(("127.0.0.1", listen), 10) as client,
+        ):
+            client.sendall(every)
+            got = b""
+            while len(got) < len(every):
+                got += client.recv(256)
+        assert got == every
