@@ -13,6 +13,7 @@ from hilgw.adapters._hc12_settings import (
     ModuleChannel,
     mode_of,
 )
+from hilgw.adapters._mapped import ALL_AROUND, ALLOWED_CHANNELS, DIRECTION_FROM_POSES, NOISE, RADIO
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 
 LIMITS = Limits(
@@ -22,7 +23,7 @@ LIMITS = Limits(
     "254",
     rates=RATES,
     mapping=(
-        Mapped("type", "exact", "radio"),
+        RADIO,
         Mapped(
             "channel",
             "exact",
@@ -35,16 +36,14 @@ LIMITS = Limits(
             "goes out to all modules on this AT+C (header: channel byte 255); a module cannot "
             "listen to several",
         ),
-        Mapped(
-            "allowedChannels", "approximate", "kept by the simulated device; the radio knows none"
-        ),
+        ALLOWED_CHANNELS,
         Mapped(
             "range, maxRange",
             "approximate",
             "for all packets alike, by range_m or power_dbm (AT+P1 to P8, -1 to 20 dBm: 6 dB are "
             "half the way); the medium filters by pose",
         ),
-        Mapped("aperture", "cannot", "a radio is heard all around"),
+        ALL_AROUND,
         Mapped(
             "baudRate",
             "exact",
@@ -60,12 +59,8 @@ LIMITS = Limits(
             "every 2 s)",
         ),
         Mapped("signalStrength", "cannot", "the module tells no RSSI: 1/distance^2 from poses"),
-        Mapped("direction", "cannot", "only from poses, when both are known"),
-        Mapped(
-            "signalStrengthNoise, directionNoise",
-            "exact",
-            "added where the simulated device receives",
-        ),
+        DIRECTION_FROM_POSES,
+        NOISE,
     ),
 )
 

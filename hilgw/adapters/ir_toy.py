@@ -8,6 +8,7 @@ from hilgw.adapters import _ir_toy_settings
 from hilgw.adapters._ir_toy_packets import LONGEST_RAW
 from hilgw.adapters._ir_toy_session import IrToySession
 from hilgw.adapters._ir_toy_settings import IrToySettings
+from hilgw.adapters._mapped import DIRECTION_FROM_POSES, INFRA_RED, NOISE, STRENGTH_FROM_POSES
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 
 LIMITS = Limits(
@@ -18,7 +19,7 @@ LIMITS = Limits(
     "to 8191, RC6A 0 to 4194303), or those of the table",
     rates=(57600, 115200, 230400, 460800, 921600),
     mapping=(
-        Mapped("type", "exact", "infra-red"),
+        INFRA_RED,
         Mapped(
             "channel",
             "approximate",
@@ -55,13 +56,9 @@ LIMITS = Limits(
             "aperture", "cannot", "that of the LED and the receiver; the medium filters by pose"
         ),
         Mapped("allowedChannels", "approximate", "the simulated device keeps to it; light cannot"),
-        Mapped("signalStrength", "cannot", "1/distance^2 when both poses are known, else NaN"),
-        Mapped("direction", "cannot", "only from poses, when both are known"),
-        Mapped(
-            "signalStrengthNoise, directionNoise",
-            "exact",
-            "added where the simulated device receives",
-        ),
+        STRENGTH_FROM_POSES,
+        DIRECTION_FROM_POSES,
+        NOISE,
     ),
 )
 

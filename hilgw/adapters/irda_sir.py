@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hilgw.adapters._irda_session import IrdaSession
+from hilgw.adapters._mapped import DIRECTION_FROM_POSES, INFRA_RED, STRENGTH_FROM_POSES
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.errors import ConfigError
 from hilgw.settings import setting
@@ -20,7 +21,7 @@ LIMITS = Limits(
     channels="0 to 126, the connection address of each frame; -1 is address 127, to all",
     rates=RATES,
     mapping=(
-        Mapped("type", "exact", "infra-red"),
+        INFRA_RED,
         Mapped("channel", "exact", "the 7-bit address of the frame; this station hears `channel`"),
         Mapped("channel -1", "exact", "address 127: every station takes it"),
         Mapped("allowedChannels", "approximate", "kept by the simulated device alone"),
@@ -31,8 +32,8 @@ LIMITS = Limits(
         Mapped("baudRate", "exact", "rate of the UART and of the light pulses"),
         Mapped("byteSize", "exact", "10: SIR is 8N1"),
         Mapped("bufferSize", "exact", "the gateway's queue; one packet is one frame"),
-        Mapped("signalStrength", "cannot", "1/distance^2 when both poses are known, else NaN"),
-        Mapped("direction", "cannot", "only from poses, when both are known"),
+        STRENGTH_FROM_POSES,
+        DIRECTION_FROM_POSES,
     ),
 )
 

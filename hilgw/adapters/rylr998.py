@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hilgw.adapters import _rylr_settings
+from hilgw.adapters._mapped import ALL_AROUND, ALLOWED_CHANNELS, DIRECTION_FROM_POSES, NOISE, RADIO
 from hilgw.adapters._rylr_session import RylrSession
 from hilgw.adapters._rylr_settings import LONGEST, RATES, RylrSettings
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings
@@ -16,7 +17,7 @@ LIMITS = Limits(
     "table and `channel`; header: 0 to 254",
     rates=RATES,
     mapping=(
-        Mapped("type", "exact", "radio"),
+        RADIO,
         Mapped(
             "channel",
             "approximate",
@@ -29,16 +30,14 @@ LIMITS = Limits(
             "sent to address 0, all modules of this network (with header: channel byte 255 to "
             "`destination`); a module cannot listen to several networks",
         ),
-        Mapped(
-            "allowedChannels", "approximate", "kept by the simulated device; the radio knows none"
-        ),
+        ALLOWED_CHANNELS,
         Mapped(
             "range, maxRange",
             "cannot",
             "power_dbm and modulation decide how far it reaches, for all packets alike; the medium "
             "filters by pose",
         ),
-        Mapped("aperture", "cannot", "a radio is heard all around"),
+        ALL_AROUND,
         Mapped(
             "baudRate",
             "exact",
@@ -53,12 +52,8 @@ LIMITS = Limits(
             "encoding hex: half of it)",
         ),
         Mapped("signalStrength", "approximate", "from the RSSI of +RCV; its SNR is not passed on"),
-        Mapped("direction", "cannot", "only from poses, when both are known"),
-        Mapped(
-            "signalStrengthNoise, directionNoise",
-            "exact",
-            "added where the simulated device receives",
-        ),
+        DIRECTION_FROM_POSES,
+        NOISE,
     ),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hilgw.adapters import _text_settings
+from hilgw.adapters._mapped import ALL_AROUND, BYTE_SIZE, DIRECTION_FROM_POSES, NOISE, RADIO
 from hilgw.adapters._text_session import TextSession
 from hilgw.adapters._text_settings import TextSettings
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
@@ -17,7 +18,7 @@ LIMITS = Limits(
     "header: 0 to 254",
     rates=RATES,
     mapping=(
-        Mapped("type", "exact", "radio"),
+        RADIO,
         Mapped(
             "channel",
             "approximate",
@@ -33,14 +34,9 @@ LIMITS = Limits(
             "cannot",
             "power is what `setup` makes it; the medium filters by pose",
         ),
-        Mapped("aperture", "cannot", "a radio is heard all around"),
+        ALL_AROUND,
         Mapped("baudRate", "exact", "rate of the UART; the air is paced by the module's answers"),
-        Mapped(
-            "byteSize",
-            "exact",
-            "bits on the wire per byte: 10 is 8N1, 11 is 8E1, 8O1 or 8N2, 12 is 8E2 or 8O2; "
-            "8 is taken as 8N1",
-        ),
+        BYTE_SIZE,
         Mapped(
             "bufferSize",
             "exact",
@@ -48,12 +44,8 @@ LIMITS = Limits(
             "header: one less)",
         ),
         Mapped("signalStrength", "approximate", "from the group rssi, where the pattern has one"),
-        Mapped("direction", "cannot", "only from poses, when both are known"),
-        Mapped(
-            "signalStrengthNoise, directionNoise",
-            "exact",
-            "added where the simulated device receives",
-        ),
+        DIRECTION_FROM_POSES,
+        NOISE,
     ),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hilgw.adapters import _uart_settings
+from hilgw.adapters._mapped import BYTE_SIZE, DIRECTION_FROM_POSES, NOISE, STRENGTH_FROM_POSES
 from hilgw.adapters._uart_session import UartSession
 from hilgw.adapters._uart_settings import Problem, UartSettings
 from hilgw.adapters.base import Limits, Mapped, MockSpec, StationSettings, line_of
@@ -38,25 +39,16 @@ LIMITS = Limits(
         Mapped("range, maxRange", "cannot", "a wire has none; the medium filters by pose"),
         Mapped("aperture", "cannot", "a wire has no direction"),
         Mapped("baudRate", "exact", "rate of the line, from 50 to 4000000; odd rates too"),
-        Mapped(
-            "byteSize",
-            "exact",
-            "bits on the wire per byte: 10 is 8N1, 11 is 8E1, 8O1 or 8N2, 12 is 8E2 or 8O2; "
-            "8 is taken as 8N1",
-        ),
+        BYTE_SIZE,
         Mapped(
             "bufferSize",
             "exact",
             "the gateway's queue; one packet is one frame, up to the framing's max_payload "
             "(4096 unless set)",
         ),
-        Mapped("signalStrength", "cannot", "1/distance^2 when both poses are known, else NaN"),
-        Mapped("direction", "cannot", "only from poses, when both are known"),
-        Mapped(
-            "signalStrengthNoise, directionNoise",
-            "exact",
-            "added where the simulated device receives",
-        ),
+        STRENGTH_FROM_POSES,
+        DIRECTION_FROM_POSES,
+        NOISE,
     ),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hilgw.adapters import _xbee_checks
+from hilgw.adapters._mapped import ALL_AROUND, DIRECTION_FROM_POSES, RADIO
 from hilgw.adapters._xbee_session import XBeeSession
 from hilgw.adapters._xbee_settings import (
     WINDOW,
@@ -26,7 +27,7 @@ LIMITS = Limits(
     "and `channel`; header: 0 to 254",
     rates=RATES,
     mapping=(
-        Mapped("type", "exact", "radio"),
+        RADIO,
         Mapped(
             "channel",
             "approximate",
@@ -59,7 +60,7 @@ LIMITS = Limits(
             "802.15.4, 73 with DigiMesh, 255 with Zigbee (92 to all), 256 at 868 and 900 MHz; in "
             "transparent mode up to the framing's max_payload",
         ),
-        Mapped("aperture", "cannot", "a radio is heard all around"),
+        ALL_AROUND,
         Mapped(
             "signalStrength",
             "approximate",
@@ -67,7 +68,7 @@ LIMITS = Limits(
             "which is of the last hop and may be another packet's (shown with ~); transparent "
             "mode has none",
         ),
-        Mapped("direction", "cannot", "only from poses, when both are known"),
+        DIRECTION_FROM_POSES,
         Mapped(
             "delivery",
             "approximate",

@@ -29,10 +29,10 @@ from hilgw.engine.hearing import Hearing
 from hilgw.engine.latency import Latency
 from hilgw.engine.line import Line
 from hilgw.engine.outbox import Outbox
-from hilgw.errors import AdapterError, PeerError, PortError
+from hilgw.engine.wire import Alarm, Wire
+from hilgw.errors import AdapterError, PeerError
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.packet import Copy, Packet
-from hilgw.transports.base import ModemLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hilgw.errors import HilgwError
     from hilgw.medium.airs import Airs
     from hilgw.medium.ledger import Ledger
-    from hilgw.transports.base import Handle, Scheduler, Transport
+    from hilgw.transports.base import Scheduler, Transport
 
 SILENT_FRAMES = 3  # this many frames in a row without an answer, and the module counts as stalled
 SAID_LIMIT = 256  # notices remembered, so that each is said once
@@ -100,11 +100,10 @@ class Station:
         self._airs = airs
         self._window = window
         self._observer = observer
-        self._transport: Transport | None = None
+        self._wire = Wire(self._fail)
+        self._alarm = Alarm(scheduler, self._wake)
         self._unanswered = 0
         self._said: set[str] = set()
-        self._timer: Handle | None = None
-        self._timer_at: int | None = None
 
     @property
     def queued(self) -> int:
@@ -134,7 +133,7 @@ class Station:
 
     def attach(self, transport: Transport) -> None:
         """The port is open: start the handshake."""
-        self._transport = transport
+        self._wire.transport = transport
         self._unanswered = 0
         now = self._scheduler.now()
         self._line.reset()
@@ -142,7 +141,7 @@ class Station:
 
     def detach(self) -> None:
         """The port is gone: what was in flight is lost and counted, the queue is kept."""
-        self._transport = None
+        self._wire.transport = None
         self.ready = False
         now = self._scheduler.now()
         self._guarded(self.session.close, now)
@@ -192,9 +191,10 @@ class Station:
                 case Refused(token, reason):
                     self._lose(token, reason)
                 case Write(data):
-                    self._write(data, now)
+                    if self._wire.write(data):
+                        self._line.occupy(len(data), now)
                 case SetLine(name, on):
-                    self._set_line(name, on)
+                    self._wire.set_line(name, on)
                 case Dropped(reason, text, count):
                     self._hearing.drop(reason, text, count)
                 case Notice(text, once):
@@ -264,7 +264,7 @@ class Station:
             copy = outbox.take()
             if isinstance(frame, CannotSend):
                 self._refuse(frame.reason, frame.text)
-            elif not self._put(frame.data):
+            elif not self._wire.write(frame.data):
                 self._refuse("down", "the port took no bytes")
             else:
                 ends = self._line.occupy(len(frame.data), now, backlog=backlog)
@@ -285,38 +285,11 @@ class Station:
         while (copy := self._outbox.landed(now)) is not None:
             self._deliver(copy, now)
 
-    def _write(self, data: bytes, now: int) -> None:
-        if self._put(data):
-            self._line.occupy(len(data), now)
-
-    def _set_line(self, name: str, on: bool) -> None:
-        transport = self._transport
-        if transport is None:
-            return
-        try:
-            if not isinstance(transport, ModemLines):
-                what = f"this port has no {name.upper()}"
-                raise PortError(what, reason=PortError.UNSUPPORTED, where=transport.name)
-            transport.set_modem_line(name, on)
-        except PortError as error:
-            self._fail(error)
-
-    def _put(self, data: bytes) -> bool:
-        transport = self._transport
-        if transport is None:
-            return False
-        try:
-            transport.write(data)
-        except PortError as error:
-            self._fail(error)
-            return False
-        return True
-
     # --- time --------------------------------------------------------------------------------
 
     def _rearm(self, now: int) -> None:
         outbox = self._outbox
-        due = self.session.next_deadline() if self._transport is not None else None
+        due = self.session.next_deadline() if self._wire.transport is not None else None
         if outbox.on_wire:
             ends = outbox.on_wire[0][0]
             due = ends if due is None else min(due, ends)
@@ -324,20 +297,14 @@ class Station:
             free = self._line.free_ns
             if free > now:
                 due = free if due is None else min(due, free)
-        if due == self._timer_at:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_at = due
-        self._timer = None if due is None else self._scheduler.call_at(due, self._wake)
+        self._alarm.set(due)
 
     def _wake(self) -> None:
         # Waiting for the line itself: the next frame follows without a gap in the reckoning.
-        backlog = bool(self._outbox.waiting) and self._timer_at == self._line.free_ns
-        self._timer = self._timer_at = None
+        backlog = self._alarm.take() == self._line.free_ns and bool(self._outbox.waiting)
         now = self._scheduler.now()
         deadline = self.session.next_deadline()
-        if deadline is not None and deadline <= now and self._transport is not None:
+        if deadline is not None and deadline <= now and self._wire.transport is not None:
             self._guarded(lambda: self.session.expire(now), now)
         if self.ready:
             self._pump(now, backlog=backlog)
