@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
-from hilgw.cli.main import EXIT_BY_SIGNAL
+from hilgw.cli.stopping import Stop
 from hilgw.errors import ConfigError, HilgwError, UsageError
 
 if TYPE_CHECKING:
@@ -148,8 +148,7 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
     from hilgw.cli.terminal import Terminal
     from hilgw.engine.timer import Timer
 
-    stop = asyncio.Event()
-    stopped_by = _stop_on_signals(stop)
+    stop = Stop()
     out = sys.stderr if args.report == "-" else sys.stdout
     terminal = Terminal(out, quiet=args.quiet)
     timer = Timer(asyncio.get_running_loop())
@@ -157,14 +156,14 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
     fatal: HilgwError | None = None
     try:
         bridge.on_ready = lambda: _ready(args, terminal)
-        await bridge.run(stop, args.duration)
+        await bridge.run(stop.event, args.duration)
     except HilgwError as error:
         fatal = error
     finally:
         timer.close()
-    code = stopped_by[0] if stopped_by else fatal.exit_code if fatal else 0
+    code = stop.code or (fatal.exit_code if fatal else 0)
     _finish(args, bridge, out, code)
-    if fatal is not None and not stopped_by:
+    if fatal is not None and stop.code is None:
         raise fatal
     return code
 
@@ -189,22 +188,6 @@ def _build(
         new_framing=None if frame is None else new_framing,
         say=(lambda text: None) if quiet else terminal.line,
     )
-
-
-def _stop_on_signals(stop: asyncio.Event) -> list[int]:
-    """The exit code of the first signal, once it came; the second one ends at once."""
-    loop = asyncio.get_running_loop()
-    stopped_by: list[int] = []
-
-    def on_signal(code: int) -> None:
-        if stopped_by:
-            os._exit(code)
-        stopped_by.append(code)
-        stop.set()
-
-    for number, code in EXIT_BY_SIGNAL.items():
-        loop.add_signal_handler(number, on_signal, code)
-    return stopped_by
 
 
 def _ready(args: argparse.Namespace, terminal: Any) -> None:

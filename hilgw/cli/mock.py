@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import re
-import signal
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+from hilgw.cli.stopping import Stop
 from hilgw.errors import ConfigError, HilgwError, UsageError
 
 if TYPE_CHECKING:
     from hilgw.engine.mocks import Mock, MockHost
     from hilgw.transports.base import DeviceSide
 
-EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 MOST_MODULES = 256
 BOOT_S = 0.1  # modules say that they have booted before anybody is told of them
 APART_M = 1.0  # modules stand in a row unless --set position says otherwise
@@ -97,7 +97,6 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.kind is None:
         raise UsageError("no mock named", fix="try hilgw mock xbee, or hilgw mock --list")
-    signal.signal(signal.SIGTERM, _leave)
     if args.ready_file is not None:
         Path(args.ready_file).unlink(missing_ok=True)
     args.kind = args.kind.replace("-", "_")
@@ -107,10 +106,6 @@ def run(args: argparse.Namespace) -> int:
         return asyncio.run(_serve(args, modules))
     except ConfigError as error:  # here the parameters come from the command line
         raise UsageError(error.what, where=error.where, fix=error.fix) from None
-
-
-def _leave(signum: int, _: object) -> NoReturn:
-    raise SystemExit(EXIT_BY_SIGNAL[signal.Signals(signum)])
 
 
 def _modules(places: list[tuple[str, str]], settings: list[str]) -> list[Module]:
@@ -160,34 +155,21 @@ async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
     from hilgw.engine.mocks import MockHost, new_air
     from hilgw.engine.timer import Timer
 
-    stop = _stop_signal()
+    stop = Stop()
     timer = Timer(asyncio.get_running_loop())
     host = MockHost(timer, new_air(args.seed, args.loss))
     try:
         said = await _plug_in(args.kind, host, timer, modules)
-        await asyncio.wait({stop}, timeout=BOOT_S)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.event.wait(), BOOT_S)
         _announce(args, said)
         if args.ready_file is not None:
             _write(args.ready_file, f"{os.getpid()}\n")
-        return await stop
+        await stop.event.wait()
+        return stop.code or 0
     finally:
         host.close()
         timer.close()
-
-
-def _stop_signal() -> asyncio.Future[int]:
-    """Resolves to the exit code when the first signal comes; the second one ends at once."""
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[int] = loop.create_future()
-
-    def on_signal(number: signal.Signals) -> None:
-        if stopped.done():
-            os._exit(EXIT_BY_SIGNAL[number])
-        stopped.set_result(EXIT_BY_SIGNAL[number])
-
-    for number in EXIT_BY_SIGNAL:
-        loop.add_signal_handler(number, on_signal, number)
-    return stopped
 
 
 async def _plug_in(

@@ -6,20 +6,18 @@ import argparse
 import asyncio
 import gc
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
+from hilgw.cli.stopping import Stop
 from hilgw.errors import FailsafeError, HilgwError, UsageError
 
 if TYPE_CHECKING:
     from hilgw.cli.terminal import Terminal
     from hilgw.config.model import GatewayConfig
     from hilgw.engine.gateway import Gateway
-
-EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -91,17 +89,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     from hilgw.config.build import build
 
     loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-    stopped_by: list[int] = []
-
-    def on_signal(number: signal.Signals) -> None:
-        if stopped_by:
-            os._exit(EXIT_BY_SIGNAL[number])  # the second Ctrl-C: at once
-        stopped_by.append(EXIT_BY_SIGNAL[number])
-        stop.set()
-
-    for number in EXIT_BY_SIGNAL:
-        loop.add_signal_handler(number, on_signal, number)
+    stop = Stop()
     terminal = Terminal(
         out, quiet=getattr(args, "quiet", False), verbose=getattr(args, "verbose", False)
     )
@@ -110,16 +98,16 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     gc.freeze()  # what is loaded by now stays: searching it for garbage would only delay packets
     fatal: HilgwError | None = None
     try:
-        await _serve(gateway, args, terminal, stop)
+        await _serve(gateway, args, terminal, stop.event)
     except HilgwError as error:
         fatal = error
     finally:
         gateway.close()
     # A failsafe that is latched is what matters, however the run was ended.
-    if fatal is not None and (not stopped_by or isinstance(fatal, FailsafeError)):
+    if fatal is not None and (stop.code is None or isinstance(fatal, FailsafeError)):
         _finish(gateway, args, terminal, fatal.exit_code)
         raise fatal
-    code = stopped_by[0] if stopped_by else 0
+    code = stop.code or 0
     _finish(gateway, args, terminal, code)
     return code
 

@@ -1,0 +1,26 @@
+"""Ctrl-C and SIGTERM, for every command that lasts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from hilgw.cli.main import EXIT_BY_SIGNAL
+
+
+class Stop:
+    """Watches for signals on the running loop. The first one sets `event`, and `code` is its exit
+    code (None before); the second one ends the process at once."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.code: int | None = None
+        loop = asyncio.get_running_loop()
+        for number, code in EXIT_BY_SIGNAL.items():
+            loop.add_signal_handler(number, self._on_signal, code)
+
+    def _on_signal(self, code: int) -> None:
+        if self.code is not None:
+            os._exit(code)
+        self.code = code
+        self.event.set()
