@@ -71,7 +71,8 @@ class NeverBlocks:
 
 
 class WaitsForRoom:
-    """pyserial's loop:// waits in write() for a reader, even after close()."""
+    """pyserial's loop:// waits in write() for a reader, even after close(). One place is left free:
+    close() puts a mark into the queue, and may do so while a write is under way."""
 
     buffer_size: int
     in_waiting: int
@@ -79,7 +80,7 @@ class WaitsForRoom:
     def write(self, data: Any, /) -> int | None:
         size = len(data)
         while data:
-            room = self.buffer_size - self.in_waiting
+            room = max(0, self.buffer_size - 1 - self.in_waiting)
             super().write(data[:room])  # type: ignore[misc]
             data = data[room:]
             if data:

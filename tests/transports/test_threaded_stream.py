@@ -7,17 +7,19 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import serial
 
 from hilgw.engine.timer import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
-from hilgw.transports.serial_port import open_serial
+from hilgw.transports.serial_port import _open_loop, open_serial
 from hilgw.transports.threaded_stream import ThreadedStream
 from hilgw.transports.virtual_port import VirtualPort
 from tests.conftest import SEARCH
@@ -137,6 +139,24 @@ class TestLoop:
             assert descriptors() == before
 
         run(with_timer(scenario))
+
+
+def test_a_write_to_a_loop_ends_though_it_is_closed_meanwhile() -> None:
+    port = _open_loop("loop://", LINE)
+    put, ended = port.queue.put, threading.Event()
+
+    def close_and_put(byte: bytes, timeout: float | None) -> None:
+        port.close()
+        put(byte, timeout=timeout)
+
+    def write() -> None:
+        with pytest.raises(serial.SerialException):
+            port.write(bytes(2 * port.buffer_size))
+        ended.set()
+
+    port.queue.put = close_and_put
+    threading.Thread(target=write, name="writer", daemon=True).start()
+    assert ended.wait(SEEN_S * 10)
 
 
 class Failing:
