@@ -146,6 +146,7 @@ def test_a_write_to_a_loop_ends_though_it_is_closed_meanwhile() -> None:
     put, ended = port.queue.put, threading.Event()
 
     def close_and_put(byte: bytes, timeout: float | None) -> None:
+        port.queue.put = put
         port.close()
         put(byte, timeout=timeout)
 
