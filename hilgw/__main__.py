@@ -1,8 +1,20 @@
-"""`python -m hilgw`."""
+"""`hilgw` and `python -m hilgw`: answers signals first, then imports the rest."""
 
 import sys
 
-from hilgw.cli.main import main
+from hilgw.cli.signals import leave_at_once_on_signals
+
+
+def main() -> int:
+    """The installed command; returns its exit code."""
+    leave_at_once_on_signals()
+    from hilgw.cli.main import main as run
+
+    try:
+        return run()
+    finally:
+        leave_at_once_on_signals()  # a loop that ends puts Python's own handlers back
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -27,8 +25,6 @@ COMMANDS = {
     "set": "change channel or range of a device in a running gateway",
     "arm": "let a robot's motors move again after a latched failsafe",
 }
-
-EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 EPILOG = """\
 examples:
@@ -90,13 +86,6 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return args
 
 
-def leave_at_once_on_signals() -> None:
-    """Until the loop takes over there is nothing to clean up, and libraries written in C do not
-    survive an exception in the middle of their import."""
-    for number, code in EXIT_BY_SIGNAL.items():
-        signal.signal(number, lambda *_, code=code: os._exit(code))
-
-
 class _Version(argparse.Action):
     def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)
@@ -114,7 +103,6 @@ def print_version() -> None:
 def main(argv: list[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
-    leave_at_once_on_signals()
     try:
         if arguments == ["--version"]:
             print_version()  # without the parser: asked for by scripts

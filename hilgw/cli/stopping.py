@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-from hilgw.cli.main import EXIT_BY_SIGNAL
+from hilgw.cli.signals import EXIT_BY_SIGNAL
 
 
 class Stop:
