@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-from hilgw.errors import ConfigError, UsageError
+from hilgw.errors import UsageError
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,20 +42,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _kinds(name: str | None) -> list[Any]:
-    """All adapters, or the one of this name; those that do not load are said and left out."""
+    """The adapter of this name; or all, those that do not load are said and left out."""
     from hilgw.config import plugins
 
-    known = plugins.find(plugins.ADAPTERS)
-    if name is not None and name not in known:
-        error = plugins.unknown("adapter", name, known)
-        raise UsageError(error.what, fix=error.fix)
-    found = []
-    for loader in [known[name]] if name is not None else known.values():
-        try:
-            found.append(loader())
-        except ConfigError as error:
-            sys.stderr.write(f"hilgw: {error}\n")
-    return found
+    if name is not None:
+        known = plugins.find(plugins.ADAPTERS)
+        if name not in known:
+            error = plugins.unknown("adapter", name, known)
+            raise UsageError(error.what, fix=error.fix)
+        return [known[name]()]
+    parts, broken = plugins.load_all(plugins.ADAPTERS)
+    for each in broken:
+        sys.stderr.write(f"hilgw: {each}\n")
+    return list(parts.values())
 
 
 def _as_data(adapter: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -20,8 +21,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints it; 0."""
-    from hilgw.config.shape import json_schema
+    """Prints it; 0. Kinds that do not load are said and left out."""
+    from hilgw.config.shape import broken_kinds, json_schema
 
+    for error in broken_kinds():
+        sys.stderr.write(f"hilgw: {error}\n")
     print(json.dumps(json_schema(), indent=2))
     return 0

@@ -7,6 +7,7 @@ A group is a package (hilgw.adapters) and the entry point group of the same name
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import pkgutil
@@ -23,6 +24,9 @@ BODIES = "hilgw.bodies"
 
 EXPORTS = {ADAPTERS: "ADAPTER", CONTROLLERS: "CONTROLLER", BODIES: "BODY"}
 
+# What is read of a part before it is used, whoever wrote it.
+_TRAITS = {ADAPTERS: ("type", "summary", "limits"), CONTROLLERS: ("summary",), BODIES: ("summary",)}
+
 Loader = Callable[[], Any]
 
 
@@ -38,6 +42,18 @@ def load(group: str, kind: str) -> Any:
     if loader is None:
         raise unknown("kind", kind, find(group))
     return loader()
+
+
+def load_all(group: str) -> tuple[dict[str, Any], list[ConfigError]]:
+    """Every part of a group that loads, by name, and what is wrong with the others."""
+    parts: dict[str, Any] = {}
+    broken = []
+    for name, loader in find(group).items():
+        try:
+            parts[name] = loader()
+        except ConfigError as error:
+            broken.append(error)
+    return parts, broken
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> ConfigError:
@@ -63,10 +79,20 @@ def _of_module(name: str, export: str) -> Loader:
 def _of_entry_point(point: EntryPoint, group: str) -> Loader:
     def loader() -> Any:
         try:
-            return point.load()
-        except Exception as error:  # others' code: whatever it raises is said
+            part = point.load()
+            _check(part, group)
+        except (Exception, SystemExit) as error:  # others' code: whatever it raises is said
             owner = point.dist.name if point.dist else "an unknown distribution"
             what = f"kind {quoted(point.name)} of {owner} does not load: {error!r:.200}"
             raise ConfigError(what, fix=f"repair or remove {owner}") from error
+        return part
 
     return loader
+
+
+def _check(part: Any, group: str) -> None:
+    """AttributeError or TypeError when this is no part of the group."""
+    for name in _TRAITS.get(group, ()):
+        getattr(part, name)
+    if not (isinstance(part.Settings, type) and dataclasses.is_dataclass(part.Settings)):
+        raise TypeError("its Settings are no dataclass")

@@ -24,6 +24,7 @@ from hilgw.config.pick import Pick, choose_by_kind
 from hilgw.config.places import quoted
 from hilgw.config.schema import annotation, parts_model
 from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.errors import ConfigError
 from hilgw.medium.motions import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
 
@@ -39,20 +40,29 @@ def file_adapter() -> TypeAdapter[GatewayConfig]:
     types = {
         "robots": _named(name, _robot(device_name)),
         "obstacles": _named(name, annotation(ObstacleSettings)),
-        "adapters": _named(name, _by_kind(plugins.ADAPTERS, _adapter)),
+        "adapters": _named(name, _by_kind(plugins.ADAPTERS)),
         "airs": _named(name, _air(name)),
     }
     return TypeAdapter(parts_model("hilgw", (GatewayConfig,), _itself, types=types))
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a file, with every kind that is installed."""
+    """The JSON Schema (draft 2020-12) of a file, with every kind that is installed and loads."""
     schema = file_adapter().json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
         "title": "hilgw configuration",
     }
+
+
+def broken_kinds() -> list[ConfigError]:
+    """What is wrong with each kind that is installed and cannot be used."""
+    return [
+        error
+        for group in plugins.EXPORTS
+        for error in _models(group, functools.partial(_model, group))[1]
+    ]
 
 
 def _itself(instance: Any) -> Any:
@@ -90,8 +100,8 @@ def _robot(device_name: Any) -> Any:
     types = {
         "motion": _one_of("kind", MOTIONS) | None,
         "devices": _named(device_name, _one_of("node", NODES)),
-        "controller": _by_kind(plugins.CONTROLLERS, _part) | None,
-        "body": _by_kind(plugins.BODIES, _part) | None,
+        "controller": _by_kind(plugins.CONTROLLERS) | None,
+        "body": _by_kind(plugins.BODIES) | None,
     }
     return parts_model("robot", (RobotConfig,), _itself, types=types)
 
@@ -116,18 +126,33 @@ def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> Any:
     return Annotated[Any, Pick(choose, models.values())]
 
 
-def _by_kind(group: str, model: Callable[[str, str, Any], Any]) -> Any:
+def _by_kind(group: str) -> Any:
     """A mapping whose `kind` says which part of the group checks it."""
+    get = functools.cache(functools.partial(_model, group))
+    choose = choose_by_kind("kind", lambda: plugins.find(group), get)
+    return Annotated[Any, Pick(choose, lambda: _models(group, get)[0])]
 
-    @functools.cache
-    def get(kind: str) -> Any:
-        return model(group, kind, plugins.load(group, kind))
 
-    def names() -> list[str]:
-        return list(plugins.find(group))
+def _models(group: str, get: Callable[[str], Any]) -> tuple[list[Any], list[ConfigError]]:
+    """What checks each kind of the group, and what is wrong with those that cannot be used."""
+    models, broken = [], []
+    for kind in plugins.find(group):
+        try:
+            models.append(get(kind))
+        except ConfigError as error:
+            broken.append(error)
+    return models, broken
 
-    choose = choose_by_kind("kind", names, get)
-    return Annotated[Any, Pick(choose, lambda: [get(kind) for kind in names()])]
+
+def _model(group: str, kind: str) -> Any:
+    """What checks this kind. ConfigError: there is none, or it cannot be used."""
+    part = plugins.load(group, kind)
+    build = _adapter if group == plugins.ADAPTERS else _part
+    try:
+        return build(group, kind, part)
+    except Exception as error:  # others' settings: whatever they raise is said
+        what = f"the settings of kind {quoted(kind)} cannot be read: {error!r:.200}"
+        raise ConfigError(what, fix="repair or remove the distribution that has it") from error
 
 
 def _adapter(group: str, kind: str, adapter: Any) -> Any:

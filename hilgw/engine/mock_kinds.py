@@ -74,9 +74,16 @@ def _load(point: EntryPoint) -> Any:
     owner = point.dist.name if point.dist else "an unknown distribution"
     try:
         part = point.load()
-        for name in ("SUMMARY", "PARAMETERS", "create"):
-            getattr(part, name)
-    except Exception as error:  # others' code: whatever it raises is said
+        _check(part)
+    except (Exception, SystemExit) as error:  # others' code: whatever it raises is said
         what = f"mock {point.name!r} of {owner} does not load: {error!r:.200}"
         raise ConfigError(what, fix=f"repair or remove {owner}") from error
     return part
+
+
+def _check(part: Any) -> None:
+    """AttributeError or TypeError when this is no mock."""
+    if not (callable(part.create) and isinstance(part.PARAMETERS, Mapping)):
+        raise TypeError("create must be a function, PARAMETERS a mapping")
+    if not isinstance(part.SUMMARY, str):
+        raise TypeError("SUMMARY must be text")

@@ -172,10 +172,10 @@ def words_of_mock(kind: str, parameters: dict[str, Any]) -> Words | None:
     """How an adapter describes the frames of this mock: the one that names it as its own."""
     from hilgw.config import plugins
 
-    for loader in plugins.find(plugins.ADAPTERS).values():
+    for adapter in plugins.load_all(plugins.ADAPTERS)[0].values():
         try:
-            words = _words_of(loader(), kind, parameters)
-        except Exception:  # noqa: BLE001 - it needs other settings, or does not load: not this one
+            words = _words_of(adapter, kind, parameters)
+        except Exception:  # noqa: BLE001 - it needs other settings: not this one
             continue
         if words is not None:
             return words

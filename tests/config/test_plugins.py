@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from hilgw.cli.main import main
 from hilgw.config import plugins, shape
 from hilgw.config.load import load_text
 from hilgw.errors import ConfigError
@@ -41,8 +44,32 @@ class Foo:
             yield "power_dbm", "is more than channel", "lower it"
 
 
+class Plain(Foo):
+    Settings = int
+
+
+@dataclass
+class OddSettings:
+    """Of a type no configuration can have."""
+
+    what: "Unheard" = None
+
+
+class Odd(Foo):
+    Settings = OddSettings
+
+
 ADAPTER = Foo()
 '''
+
+BROKEN = {
+    "broken": "ModuleNotFoundError",
+    "nothing": "AttributeError",
+    "half": "AttributeError",
+    "no_settings": "its Settings are no dataclass",
+    "leaves": "SystemExit",
+    "odd": "the settings of kind 'odd' cannot be read: NameError",
+}
 
 
 @pytest.fixture
@@ -54,8 +81,11 @@ def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hilgw-foo\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[hilgw.adapters]\nfoo = hilgw_foo:ADAPTER\nxbee = hilgw_foo:ADAPTER\n"
-        "broken = hilgw_foo_missing:ADAPTER\n"
+        "broken = hilgw_foo_missing:ADAPTER\nnothing = hilgw_foo:__doc__\n"
+        "half = hilgw_foo:Limits\nno_settings = hilgw_foo:Plain\nodd = hilgw_foo:Odd\n"
+        "leaves = hilgw_foo_leaves:ADAPTER\n"
     )
+    (tmp_path / "hilgw_foo_leaves.py").write_text("raise SystemExit(0)\n")
     monkeypatch.syspath_prepend(tmp_path)
     shape.file_adapter.cache_clear()
     yield tmp_path
@@ -103,7 +133,27 @@ def test_ours_goes_before_a_third_partys_of_the_same_name(third_party: Path) -> 
     assert plugins.find(plugins.ADAPTERS)["xbee"]().Settings.__name__ == "XBeeSettings"
 
 
-def test_one_that_does_not_load_is_said(third_party: Path, errors: Lines) -> None:
-    (line,) = errors("version: 1\nadapters: {a: {kind: broken}}\n")
-    assert "adapters.a.kind: kind 'broken' of hilgw-foo does not load: ModuleNotFoundError" in line
-    assert line.endswith("repair or remove hilgw-foo")
+@pytest.mark.parametrize("kind", BROKEN)
+def test_one_that_does_not_load_is_said(third_party: Path, errors: Lines, kind: str) -> None:
+    (line,) = errors(f"version: 1\nadapters: {{a: {{kind: {kind}}}}}\n")
+    assert "adapters.a.kind: " in line
+    assert BROKEN[kind] in line
+    if kind != "odd":
+        assert f"kind '{kind}' of hilgw-foo does not load: " in line
+        assert line.endswith("repair or remove hilgw-foo")
+
+
+def test_the_others_go_on(third_party: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts, broken = plugins.load_all(plugins.ADAPTERS)
+    assert {"xbee", "uart", "foo", "odd"} <= set(parts)
+    assert len(broken) == len(BROKEN) - 1
+    assert main(["schema"]) == 0
+    out, err = capsys.readouterr()
+    kinds = {
+        text.removeprefix("adapter ")
+        for text in re.findall(r'"title": "(adapter \w+)"', json.dumps(json.loads(out)))
+    }
+    assert {"xbee", "foo"} <= kinds
+    assert not kinds & set(BROKEN)
+    assert len(err.splitlines()) == len(BROKEN)
+    assert all(said in err for said in BROKEN.values())
