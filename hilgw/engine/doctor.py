@@ -34,6 +34,8 @@ class Machine:
     groups: frozenset[str] = field(default_factory=lambda: _own_groups())
     is_root: bool = field(default_factory=lambda: os.geteuid() == 0)
     group_of: Callable[[Path], str] = field(default_factory=lambda: _group_of)
+    members_of: Callable[[str], list[str]] = field(default_factory=lambda: _members_of)
+    may_open: Callable[[Path], bool] = field(default_factory=lambda: _may_open)
     holders: Callable[[str], list[str]] = field(default_factory=lambda: _holders)
     c_forms: Callable[[], dict[str, bool]] = field(default_factory=lambda: _c_forms)
 
@@ -93,20 +95,31 @@ def _windows_subsystem(machine: Machine) -> Iterator[Finding]:
 
 def _access(machine: Machine) -> Iterator[Finding]:
     ports = machine.ports()
-    if not ports:
-        yield Finding("ports", ok=True, what="no serial port here now")
-        return
-    wanted = {machine.group_of(port) for port in ports} - {"", "root"}
-    missing = sorted(wanted - machine.groups)
-    if machine.is_root or not missing:
-        yield Finding("access", ok=True, what=f"{len(ports)} ports may be opened")
-    for group in [] if machine.is_root else missing:
-        yield Finding(
-            "access",
-            ok=False,
-            what=f"you are not in the group {group}, which owns the ports",
-            cure=f"sudo usermod -aG {group} {machine.user}, then log out and in again",
-        )
+    shut = [] if machine.is_root else [port for port in ports if not machine.may_open(port)]
+    if not shut:
+        count = {0: "no serial port here now", 1: "the port may be opened"}
+        what = count.get(len(ports), f"{len(ports)} ports may be opened")
+        yield Finding("access" if ports else "ports", ok=True, what=what)
+    groups = {port: machine.group_of(port) for port in shut}
+    joinable = set(groups.values()) - {"", "root"} - machine.groups
+    for group in sorted(joinable):
+        if machine.user in machine.members_of(group):
+            what = f"you are in the group {group}, which owns the ports, but this session is older"
+            cure = "log out and in again"
+        else:
+            what = f"you are not in the group {group}, which owns the ports"
+            cure = f"sudo usermod -aG {group} {machine.user}, then log out and in again"
+        yield Finding("access", ok=False, what=what, cure=cure)
+    for port in shut:
+        if groups[port] not in joinable:
+            path = f"/dev/{port.name}"
+            yield Finding(
+                port.name,
+                ok=False,
+                what="only its owner may open it, and you are not",
+                cure=f"sudo chgrp dialout {path} && sudo chmod 660 {path}, or a udev rule that "
+                'says GROUP="dialout", MODE="0660"; and be in the group dialout',
+            )
 
 
 def _busy(machine: Machine) -> Iterator[Finding]:
@@ -200,6 +213,19 @@ def _group_of(path: Path) -> str:
         return path.group()
     except (OSError, KeyError):
         return ""
+
+
+def _members_of(group: str) -> list[str]:
+    import grp
+
+    try:
+        return grp.getgrnam(group).gr_mem
+    except KeyError:
+        return []
+
+
+def _may_open(path: Path) -> bool:
+    return os.access(path, os.R_OK | os.W_OK)
 
 
 def _holders(port: str) -> list[str]:

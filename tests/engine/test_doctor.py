@@ -28,13 +28,18 @@ def machine(
     groups: frozenset[str] = frozenset({"dialout"}),
     holders: Callable[[str], list[str]] = nobody,
     c_forms: bool = True,
+    owner: str = "dialout",
+    members: list[str] | None = None,
+    is_open_to_all: bool = False,
 ) -> Machine:
     return Machine(
         folder=folder,
         user="ada",
         groups=groups,
         is_root=False,
-        group_of=lambda path: "dialout",
+        group_of=lambda path: owner,
+        members_of=lambda group: members or [],
+        may_open=lambda path: is_open_to_all or owner in groups,
         holders=holders,
         c_forms=lambda: {"crcmod": c_forms},
     )
@@ -66,6 +71,23 @@ def test_a_healthy_machine_has_no_problem(healthy: Path) -> None:
 def test_a_missing_group(healthy: Path) -> None:
     problem = the_problem(examine(machine(healthy, groups=frozenset({"users"}))))
     assert "sudo usermod -aG dialout ada" in problem.cure
+
+
+def test_a_group_that_this_session_does_not_know_yet(healthy: Path) -> None:
+    groups, members = frozenset({"users"}), ["eva", "ada"]
+    problem = the_problem(examine(machine(healthy, groups=groups, members=members)))
+    assert problem.cure == "log out and in again"
+
+
+def test_a_port_of_roots_alone_may_not_be_opened(healthy: Path) -> None:
+    problem = the_problem(examine(machine(healthy, owner="root")))
+    assert problem.subject == "ttyUSB0"
+    assert "sudo chgrp dialout /dev/ttyUSB0 && sudo chmod 660 /dev/ttyUSB0" in problem.cure
+
+
+def test_a_port_that_all_may_open_needs_no_group(healthy: Path) -> None:
+    groups = frozenset({"users"})
+    assert problems(examine(machine(healthy, groups=groups, is_open_to_all=True))) == []
 
 
 def test_a_busy_port_and_by_whom(healthy: Path) -> None:
