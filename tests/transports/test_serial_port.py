@@ -679,6 +679,18 @@ def test_what_the_kernel_says_to_an_open(number: int, reason: str, path: DataPat
     run(scenario)
 
 
+def test_nobody_is_sent_to_the_group_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    import grp
+
+    monkeypatch.setattr(grp, "getgrgid", lambda _: grp.struct_group(("root", "x", 0, [])))
+
+    async def scenario() -> None:
+        with Pty() as pty, Faults(pty.path).fail("open", 1, errno.EACCES):
+            assert (await refusal(pty.path)).fix == "hilgw doctor says how to let others open it"
+
+    run(scenario)
+
+
 def test_the_cure_of_a_denied_port_names_the_group() -> None:
     async def scenario() -> None:
         import grp
