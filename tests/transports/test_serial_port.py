@@ -679,26 +679,24 @@ def test_what_the_kernel_says_to_an_open(number: int, reason: str, path: DataPat
     run(scenario)
 
 
-def test_nobody_is_sent_to_the_group_root(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("group", "cure"),
+    [
+        ("dialout", "join the group dialout (sudo usermod -aG dialout $USER) and log in again"),
+        ("root", "hilgw doctor says how to let others open it"),
+    ],
+)
+def test_the_cure_of_a_denied_port_names_its_group(
+    group: str, cure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import grp
 
-    monkeypatch.setattr(grp, "getgrgid", lambda _: grp.struct_group(("root", "x", 0, [])))
-
     async def scenario() -> None:
         with Pty() as pty, Faults(pty.path).fail("open", 1, errno.EACCES):
-            assert (await refusal(pty.path)).fix == "hilgw doctor says how to let others open it"
-
-    run(scenario)
-
-
-def test_the_cure_of_a_denied_port_names_the_group() -> None:
-    async def scenario() -> None:
-        import grp
-
-        with Pty() as pty, Faults(pty.path).fail("open", 1, errno.EACCES):
-            error = await refusal(pty.path)
-            group = grp.getgrgid(Path(pty.path).stat().st_gid).gr_name
-            assert f"usermod -aG {group} " in error.fix
+            owner = Path(pty.path).stat().st_gid
+            entry = grp.struct_group((group, "x", owner, []))
+            monkeypatch.setattr(grp, "getgrgid", {owner: entry}.__getitem__)
+            assert (await refusal(pty.path)).fix == cure
 
     run(scenario)
 
