@@ -165,7 +165,7 @@ class Module(Mock):
             early = self._high_since is not None and now - self._high_since < RESET_NS
             self._fixed_rate = early
             self.timers.start("set", now + SET_LOW_NS, lambda at: self._enter("command", at))
-        elif self._mode == "command":
+        elif self._mode in ("command", "changing"):
             self._high_since = now
             self._enter("changing", now)
             self.timers.start("set", now + SET_HIGH_NS, self._leave)

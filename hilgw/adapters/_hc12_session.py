@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from hilgw.adapters._dialogue import SECOND_NS, Dialogue
 from hilgw.adapters._hc12_script import Module, converse
-from hilgw.adapters._hc12_settings import LONGEST, PAUSE_S, Hc12Settings, mode_of, uart_settings
+from hilgw.adapters._hc12_settings import (
+    FU4_FRAME,
+    LONGEST,
+    PAUSE_S,
+    Hc12Settings,
+    mode_of,
+    uart_settings,
+)
 from hilgw.adapters._uart_session import UartSession
 from hilgw.adapters.base import (
     NOT_YET,
@@ -97,7 +104,12 @@ class Hc12Session:
             self._waits = True
             return NOT_YET
         answer = self._stream.send(packet, now)
-        if isinstance(answer, Transmission) and PAUSE_S[self._mode]:
+        if not isinstance(answer, Transmission):
+            return answer
+        if self._mode == "FU4" and len(answer.data) > FU4_FRAME:
+            text = f"{len(answer.data)} bytes with its framing, in FU4 {FU4_FRAME} go at once"
+            return CannotSend("too_long", text)
+        if PAUSE_S[self._mode]:
             pause_ns = round(PAUSE_S[self._mode] * SECOND_NS)
             self._quiet_until = now + len(answer.data) * self._byte_ns + pause_ns
         return answer

@@ -21,6 +21,7 @@ POWERS_DBM = (-1, 2, 5, 8, 11, 14, 17, 20)  # AT+P1 to AT+P8
 MODES = ("FU1", "FU2", "FU3", "FU4")
 FACTORY_MODE = "FU3"
 LONGEST = {"FU1": 256, "FU2": 64, "FU3": 256, "FU4": 50}  # bytes of one packet
+FU4_FRAME = 60  # bytes that go at once in FU4, framing and all; the module loses what is beyond
 PAUSE_S = {"FU1": 0.0, "FU2": 0.5, "FU3": 0.0, "FU4": 2.0}  # between packets
 FASTEST = {"FU1": 115200, "FU2": 4800, "FU3": 115200, "FU4": 1200}
 SENSITIVITY_DBM = {500: -124, 5_000: -116, 15_000: -111, 58_000: -106, 236_000: -100}

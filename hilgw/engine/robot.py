@@ -193,8 +193,10 @@ class ReceiverPort:
     def _sample(self) -> None:
         self._timer = None
         now = self._scheduler.now()
-        for reason in self.receiver.sample(now).reasons:
+        reasons = self.receiver.sample(now).reasons
+        for reason in reasons:
             self._count.refuse(reason)
+        for reason in reasons:  # all are counted before anybody hears of one
             self._observer.refused(self.name, reason, "the receiver's buffer is full")
         while (copy := self.receiver.nextPacket()) is not None:
             self._count.deliver()

@@ -146,8 +146,11 @@ class Station:
         now = self._scheduler.now()
         self._guarded(self.session.close, now)
         self._settle(now)
-        for _ in range(self._outbox.drop_in_flight()):
-            self._refuse("down", "the port went down")
+        lost = self._outbox.drop_in_flight()
+        if lost:
+            self._count.refuse("down", lost)
+        for _ in range(lost):  # all are counted before anybody hears of one
+            self._observer.refused(self.name, "down", "the port went down")
         self._rearm(now)
 
     def close(self) -> None:

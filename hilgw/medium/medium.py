@@ -53,6 +53,7 @@ class Medium:
         self._in_flight: deque[tuple[Listener, Copy]] = deque()
         self._delivering = False
         self._said: set[str] = set()
+        self._unsaid: list[str] = []  # until the packet at hand is counted
 
     # --- who is there, and where ----------------------------------------------------------------
 
@@ -118,6 +119,8 @@ class Medium:
             strength = signal_strength(packet, distance, listener)
             listener.count.accept()
             self._in_flight.append((listener, Copy(packet, arrived_ns, strength, towards)))
+        if self._unsaid:
+            self._say_unknown()
         if self._on_transmit is not None:
             names = [each.name for each, _ in hearing]
             self._on_transmit(packet, names, reason, lambda: self._missed(packet, pose, names))
@@ -176,7 +179,7 @@ class Medium:
         """Distance, and "" or why the signal does not get there. Unknown poses are in range."""
         there = listener.pose
         if pose is None or there is None:
-            self._say_unknown(packet.source if pose is None else listener.name)
+            self._note_unknown(packet.source if pose is None else listener.name)
             return math.nan, ""
         distance = math.dist(pose.position, there.position)
         if 0.0 <= packet.range < distance:
@@ -193,9 +196,14 @@ class Medium:
         blocked = self._obstacles.block(pose.position, there.position, owners, reach)
         return distance, "obstacle" if blocked else ""
 
-    def _say_unknown(self, name: str) -> None:
+    def _note_unknown(self, name: str) -> None:
         if name not in self._said:
             self._said.add(name)
+            self._unsaid.append(name)
+
+    def _say_unknown(self) -> None:
+        names, self._unsaid = self._unsaid, []
+        for name in names:
             self._on_notice(f"{name}: position unknown, so in range of all, without direction")
 
     # --- copies ---------------------------------------------------------------------------------

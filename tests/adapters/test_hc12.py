@@ -8,7 +8,18 @@ import pytest
 
 from firmware_mocks import hc12
 from firmware_mocks.air import Air
-from hilgw.adapters.base import Event, Failed, Heard, Notice, Ready, SetLine, StationSettings, Write
+from hilgw.adapters.base import (
+    CannotSend,
+    Event,
+    Failed,
+    Heard,
+    Notice,
+    Ready,
+    SetLine,
+    StationSettings,
+    Transmission,
+    Write,
+)
 from hilgw.adapters.hc12 import ADAPTER
 from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import Packet
@@ -142,6 +153,18 @@ def test_packets_pass_after_command_mode() -> None:
         other.advance(bench.now)
         other.take(bench.now)
     assert bench.of(Heard) == [Heard(b"pong 1", 12)]
+
+
+def test_fu4_refuses_what_its_framing_makes_too_long() -> None:
+    bench = Bench({"FU": 4, "B": 1200}, mode="FU4", baudRate=1200, framing="slip").run(8)
+    assert bench.of(Ready), bench.events
+    twice_as_long = Packet(b"\xc0" * 50, 12, "radio", "t")
+    refused = bench.session.send(twice_as_long, bench.now)
+    assert isinstance(refused, CannotSend), refused
+    assert refused.reason == "too_long"
+    assert "60 go at once" in refused.text
+    packet = Packet(b"\xc0" * 5 + bytes(45), 12, "radio", "t")
+    assert isinstance(bench.session.send(packet, bench.now), Transmission)
 
 
 def test_fu4_sends_little_and_seldom() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -150,22 +151,20 @@ def test_a_hang_up_is_told_to_reader_and_writer() -> None:
             if len(told) == 2:
                 done.set()
 
-        master, slave = os.openpty()
-        while True:  # so full that only the hang-up makes it writable
-            os.set_blocking(slave, False)
-            try:
-                os.write(slave, bytes(65536))
-            except BlockingIOError:
-                break
-        loop.add_reader(slave, tell, "reader")
-        loop.add_writer(slave, tell, "writer")
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:  # so full that only the hang-up makes it writable
+                ours.send(bytes(65536))
+        loop.add_reader(ours, tell, "reader")
+        loop.add_writer(ours, tell, "writer")
         await asyncio.sleep(0.01)
         assert told == set()
-        os.close(master)
+        theirs.close()
         await done.wait()
-        loop.remove_reader(slave)
-        loop.remove_writer(slave)
-        os.close(slave)
+        loop.remove_reader(ours)
+        loop.remove_writer(ours)
+        ours.close()
 
     assert run(scenario) == []
 

@@ -117,6 +117,17 @@ def test_low_again_within_200_ms_comes_up_at_9600() -> None:
     assert bench.modules[0].baud_rate == 19200
 
 
+def test_a_short_low_during_the_change_only_delays_it() -> None:
+    bench = Bench({}, {})
+    bench.set_low(True, 60)
+    bench.set_low(False, 20)
+    bench.set_low(True, 20)
+    bench.set_low(False, 70)
+    assert bench.send(b"early", 1) == b""
+    bench.run(10)
+    assert bench.send(b"late") == b"late"
+
+
 def test_sleep_ends_with_a_power_cycle() -> None:
     bench = Bench({}, {})
     bench.set_low(True, 60)
