@@ -16,7 +16,7 @@ Levels = list[bool]
 STRETCH_US = 200  # RC6 is so fast that a stretch is nearly half of its half bits
 RC5_HALF = 889
 RC6_HALF = 444
-RC6_HEADER = [True] * 6 + [False] * 2  # 2666 us of light, 889 of dark
+HEADER_MARK, HEADER_SPACE = 6 * RC6_HALF, 2 * RC6_HALF
 RC6_TOGGLE_AT = 4  # behind the start bit and three mode bits; its halves are twice as long
 MODE_0, MODE_6 = 0b000, 0b110
 
@@ -29,30 +29,43 @@ def runs(levels: Levels, half_us: int) -> tuple[int, ...]:
     return tuple(half_us * length for _, length in lengths)
 
 
-def halves(us: int, half_us: int) -> int:
-    """How many half bits a duration is, to the nearest."""
-    return (us + half_us // 2) // half_us
+def levels_of(frame: Frame, half_us: int, widths: Sequence[int], first: bool) -> Levels | None:
+    """The levels of a frame's halves, which are so many half bits wide each; the first is of the
+    level `first`. None when a duration does not fit.
 
-
-def levels_of(frame: Frame, half_us: int, allowed: Sequence[int]) -> Levels | None:
-    """The half bits of a frame; None when a duration is not one of the allowed lengths."""
-    levels: Levels = []
+    Each half of one bit has a duration of its own, for they differ; the second half of a bit and
+    the first of the next may share one.
+    """
+    levels: Levels = [] if first else [False]
+    last = len(widths) - 1
     for place, us in enumerate(frame):
-        length = halves(us, half_us)
-        if length not in allowed or not near(us, length * half_us, STRETCH_US):
+        begin = len(levels)
+        if begin > last:
             return None
-        levels += [place % 2 == 0] * length
+        one, both = widths[begin], sum(widths[begin : begin + 2])
+        shared = begin % 2 == 1 and begin < last and 2 * us >= (one + both) * half_us
+        if not near(us, (both if shared else one) * half_us, STRETCH_US):
+            return None
+        levels += [place % 2 == 0] * (1 + shared)
     return levels
+
+
+def is_all(levels: Levels | None, widths: Sequence[int]) -> bool:
+    """Whether a frame that ended with light has no more to come but dark."""
+    return levels is not None and len(levels) >= len(widths) - 1
 
 
 def high_first(value: int, count: int) -> list[int]:
     return bits_of(value, count)[::-1]
 
 
-def bits_of_pairs(levels: Levels, one: tuple[bool, bool]) -> list[int] | None:
-    """Bits from half bits; None when both halves of one are alike."""
-    pairs = list(zip(levels[::2], levels[1::2], strict=True))
-    if any(first == second for first, second in pairs):
+def bits_of_levels(levels: Levels | None, one: tuple[bool, bool], count: int) -> list[int] | None:
+    """So many bits, with the dark behind the last mark; None when there are more or fewer, or when
+    both halves of one are alike."""
+    levels = [] if levels is None else levels
+    levels = levels + [False] * (len(levels) == 2 * count - 1)
+    pairs = list(zip(levels[::2], levels[1::2], strict=False))
+    if len(levels) != 2 * count or any(before == behind for before, behind in pairs):
         return None
     return [int(pair == one) for pair in pairs]
 
@@ -72,7 +85,7 @@ class Rc5:
         held=TOGGLE,
     )
     _ONE = (False, True)
-    _HALVES = 28
+    _WIDTHS = (1,) * 28
 
     def encode(self, code: Code) -> tuple[int, ...]:
         self.traits.check(code)
@@ -82,20 +95,17 @@ class Rc5:
         return runs([level for bit in bits for level in (not bit, bool(bit))], RC5_HALF)
 
     def decode(self, frame: Frame) -> Code | Again | None:
-        levels = levels_of(frame, RC5_HALF, (1, 2))
-        if levels is None:
-            return None
-        levels.insert(0, False)  # the first half of the start bit
-        levels += [False] * (len(levels) == self._HALVES - 1)
-        bits = bits_of_pairs(levels, self._ONE) if len(levels) == self._HALVES else None
+        bits = bits_of_levels(self._levels(frame), self._ONE, 14)
         if bits is None or not bits[0]:
             return None
         command = number_of(bits[:7:-1]) | (not bits[1]) << 6
         return Code(number_of(bits[7:2:-1]), command, bits[2])
 
     def is_whole(self, frame: Frame) -> bool:
-        """A last 0 ends with its mark one half before the end; nothing else gets so far."""
-        return len(frame) % 2 == 1 and sum(halves(us, RC5_HALF) for us in frame) >= 26
+        return len(frame) % 2 == 1 and is_all(self._levels(frame), self._WIDTHS)
+
+    def _levels(self, frame: Frame) -> Levels | None:
+        return levels_of(frame, RC5_HALF, self._WIDTHS, first=False)
 
 
 class Rc6:
@@ -117,32 +127,22 @@ class Rc6:
         )
         self._mode = mode
         self._fixed = [1] if mode == MODE_6 else []
-        self._data_bits = len(self._fixed) + address_bits + 8
-        self._halves = len(RC6_HEADER) + 2 * (RC6_TOGGLE_AT + 2 + self._data_bits)
+        before, behind = 2 * RC6_TOGGLE_AT, 2 * (len(self._fixed) + address_bits + 8)
+        self._widths = (1,) * before + (2, 2) + (1,) * behind
 
     def encode(self, code: Code) -> tuple[int, ...]:
         self.traits.check(code)
         toggle = code.toggle & 1
         bits = [1, *high_first(self._mode, 3), toggle, *self._fixed]
         bits += high_first(code.address, self.traits.address_bits) + high_first(code.command, 8)
-        levels = list(RC6_HEADER)
-        for place, bit in enumerate(bits):
-            width = 2 if place == RC6_TOGGLE_AT else 1
-            levels += [bool(bit)] * width + [not bit] * width
-        return runs(levels, RC6_HALF)
+        halves = [level for bit in bits for level in (bool(bit), not bit)]
+        levels = [
+            level for level, width in zip(halves, self._widths, strict=True) for _ in range(width)
+        ]
+        return (HEADER_MARK, HEADER_SPACE, *runs(levels, RC6_HALF))
 
     def decode(self, frame: Frame) -> Code | Again | None:
-        levels = levels_of(frame, RC6_HALF, (1, 2, 3, 6))
-        if levels is None:
-            return None
-        levels += [False] * (len(levels) == self._halves - 1)
-        if len(levels) != self._halves or levels[:8] != RC6_HEADER:
-            return None
-        at = len(RC6_HEADER) + 2 * RC6_TOGGLE_AT
-        wide = levels[at : at + 4]
-        if wide[0] != wide[1] or wide[2] != wide[3]:
-            return None
-        bits = bits_of_pairs([*levels[8:at], *wide[::2], *levels[at + 4 :]], self._ONE)
+        bits = bits_of_levels(self._levels(frame), self._ONE, len(self._widths) // 2)
         wanted = [1, *high_first(self._mode, 3)]
         if bits is None or bits[:4] != wanted:
             return None
@@ -153,10 +153,13 @@ class Rc6:
         return Code(value >> 8, value & 0xFF, bits[RC6_TOGGLE_AT])
 
     def is_whole(self, frame: Frame) -> bool:
-        """A last 1 ends with its mark one half before the end."""
-        if len(frame) % 2 == 0:
-            return False
-        return sum(halves(us, RC6_HALF) for us in frame) >= self._halves - 1
+        return len(frame) % 2 == 1 and is_all(self._levels(frame), self._widths)
+
+    def _levels(self, frame: Frame) -> Levels | None:
+        """Those behind the header."""
+        if len(frame) < 2 or not (near(frame[0], HEADER_MARK) and near(frame[1], HEADER_SPACE)):
+            return None
+        return levels_of(frame[2:], RC6_HALF, self._widths, first=True)
 
 
 RC5 = Rc5()
