@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
@@ -30,12 +31,38 @@ def place(name: str, value: Any) -> tuple[float, float, float]:
     try:
         x, y, z = (number(name, part, -1e9, 1e9) for part in parts)
     except TypeError:
-        raise ValueError(f"{name}: {value!r} is no place; give x,y,z") from None
+        raise ValueError(f"{name}: {value!r} is no place; give three numbers, x,y,z") from None
     except ValueError as error:
         if str(error).startswith(name):
             raise
-        raise ValueError(f"{name}: {value!r} is no place; give x,y,z") from None
+        raise ValueError(f"{name}: {value!r} is no place; give three numbers, x,y,z") from None
     return x, y, z
+
+
+def named(name: str, read: Callable[[Any], Any], value: Any) -> Any:
+    """What `read` makes of a value; its ValueError with the parameter's name."""
+    try:
+        return read(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def template(name: str, value: Any, fills: Sequence[str]) -> str:
+    """Text with {words} to be filled in; a word that nothing fills is a mistake."""
+    for word in re.findall(r"\{(\w+)\}", str(value)):
+        if word not in fills:
+            raise ValueError(f"{name}: {{{word}}} is unknown; {', '.join(fills)}")
+    return str(value)
+
+
+def line_end(name: str, value: Any) -> bytes:
+    try:
+        end = unescaped(value)
+    except ValueError:
+        end = b""
+    if not end:
+        raise ValueError(f"{name}: {value!r} is no end of a line, as \\r\\n")
+    return end
 
 
 def unescaped(text: Any) -> bytes:
@@ -48,7 +75,9 @@ def unescaped(text: Any) -> bytes:
 def replies(name: str, value: Any) -> dict[bytes, bytes]:
     """What begins with a key comes back with its value in the key's place."""
     if isinstance(value, str):
-        pairs = (pair.partition(":") for pair in value.strip("{} ").split(",") if pair.strip())
+        pairs = [pair.partition(":") for pair in value.strip("{} ").split(",") if pair.strip()]
+        if not all(key.strip() and colon for key, colon, _ in pairs):
+            raise ValueError(f"{name}: {value!r}; write KEY:VALUE, as ping:pong")
         value = {key.strip(" \"'"): answer.strip(" \"'") for key, _, answer in pairs}
     if not isinstance(value, Mapping):
         raise ValueError(f"{name}: {value!r} is no mapping; give ping:pong")

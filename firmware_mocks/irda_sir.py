@@ -10,10 +10,10 @@ FCS of X.25, low byte first.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+from firmware_mocks import _radio_parameters as values
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
 
@@ -22,7 +22,7 @@ PARAMETERS: dict[str, str] = {
     "baudRate": "UART and light rate: 2400, 9600 (default), 19200, 38400, 57600, 115200",
     "echo": "whether it hears its own light: true (default) or false",
     "address": "device address a node with replies listens to, 0 to 126 (default 0)",
-    "replies": "{ping: pong}: a frame whose data begins with the key is answered with the value",
+    "replies": "a frame that begins with KEY is answered with VALUE in its place, as ping:pong",
     "turnaround_ms": "pause before an answer (default 10)",
     "position": "x, y, z in metres",
 }
@@ -51,7 +51,7 @@ class Transceiver(Mock):
         self,
         name: str,
         air: Air,
-        values: dict[str, Any],
+        given: dict[str, Any],
         position: tuple[float, float, float],
     ) -> None:
         super().__init__(name, air.seed)
@@ -62,7 +62,7 @@ class Transceiver(Mock):
         self._turnaround_ms = 10.0
         self._replies: dict[bytes, bytes] = {}
         self._input = bytearray()
-        for key, value in values.items():
+        for key, value in given.items():
             self._assign(key, value)
         air.join(self)
 
@@ -148,45 +148,17 @@ class Transceiver(Mock):
                     raise ValueError(f"address: {value!r}; 0 to 126")
                 self._address = int(value)
             case "turnaround_ms":
-                self._turnaround_ms = _number(name, value)
+                self._turnaround_ms = values.number(name, value, 0, 10_000)
             case "replies":
-                self._replies = _replies(value)
+                self._replies = values.replies(name, value)
             case "position":
-                self.position = _position(value)
+                self.position = values.place(name, value)
             case _:
                 raise ValueError(f"{name}: no such parameter; there is {', '.join(PARAMETERS)}")
 
 
 def _nobody_answers(acknowledged: list[Radio], now: int) -> None:
     """Light is not acknowledged."""
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = -1.0
-    if not 0 <= number <= 10_000:
-        raise ValueError(f"{name}: {value!r}; a number from 0 to 10000")
-    return number
-
-
-def _replies(value: Any) -> dict[bytes, bytes]:
-    if isinstance(value, str):
-        key, separator, answer = value.partition(":")
-        value = {key: answer} if separator else json.loads(value or "{}")
-    if not isinstance(value, Mapping):
-        raise ValueError(f"replies: {value!r}; write ping:pong")
-    return {str(key).encode(): str(answer).encode() for key, answer in value.items()}
-
-
-def _position(value: Any) -> tuple[float, float, float]:
-    parts = value.split(",") if isinstance(value, str) else list(value)
-    try:
-        x, y, z = (float(part) for part in parts)
-    except (TypeError, ValueError):
-        raise ValueError(f"position: {value!r}; three numbers x,y,z") from None
-    return (x, y, z)
 
 
 # --- frames ---------------------------------------------------------------------------------------

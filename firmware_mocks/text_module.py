@@ -46,6 +46,7 @@ DEFAULTS: dict[str, Any] = {
     "to_all": "0", "band": "text", "bits_per_s": 50_000, "replies": {}, "reply_ms": 40,
     "rssi_at_1m_dbm": -40, "sensitivity_dbm": -120,
 }  # fmt: skip
+FILLED = ("data", "hex", "length", "source", "rssi")  # in the line that brings a packet
 BUFFER = 2048  # bytes of one command; what comes beyond it is lost
 TX_BUFFER = 4096  # bytes for the client; a packet that does not fit is lost whole
 REPLY_NS = 3 * MS
@@ -119,7 +120,7 @@ class TextModule(Mock):
         all_ = DEFAULTS | given
         self.uart.baud_rate = values.whole("baudRate", all_["baudRate"], 50, 4_000_000)
         self.uart.bits_per_byte = values.whole("byteSize", all_["byteSize"], 9, 12)
-        self._end = values.unescaped(all_["line_end"])
+        self._end = values.line_end("line_end", all_["line_end"])
         self._boot_ns = round(values.number("boot_ms", all_["boot_ms"], 0, 60_000) * MS)
         if not isinstance(all_["answers"], Mapping):
             raise ValueError("answers: give a mapping, as {AT: OK}")
@@ -128,7 +129,7 @@ class TextModule(Mock):
         self._listen = _pattern("listen", all_["listen"]) if all_["listen"] else None
         self._deaf = _pattern("deaf", all_["deaf"]) if all_["deaf"] else None
         self._says = {k: str(all_[k]) for k in ("banner", "unknown", "accepted", "sent", "refused")}
-        self._receive = str(all_["receive"])
+        self._receive = values.template("receive", all_["receive"], FILLED)
         self.address = str(all_["address"]) or str(zlib.crc32(self.name.encode()) % 65_000 + 1)
         self._to_all, self._band = str(all_["to_all"]), str(all_["band"])
         self._bits_per_s = values.number("bits_per_s", all_["bits_per_s"], 10, 1e9)
@@ -289,6 +290,6 @@ class TextModule(Mock):
             "source": packet.sender.encode("latin-1", "replace"),
             "rssi": b"%d" % rssi_dbm,
         }
-        parts = re.split(r"\{(data|hex|length|source|rssi)\}", self._receive)
+        parts = re.split(rf"\{{({'|'.join(FILLED)})\}}", self._receive)
         pieces = (fills[p] if i % 2 else p.encode() for i, p in enumerate(parts))
         return b"".join(pieces) + self._end

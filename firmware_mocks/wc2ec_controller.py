@@ -186,7 +186,7 @@ def pilot_of(values: Mapping[str, Any]) -> Pilot:
 def _names(values: Mapping[str, Any], name: str, count: int) -> list[str]:
     given = values[name]
     parts = given.strip("[] ").split(",") if isinstance(given, str) else given
-    names = [str(part).strip() for part in parts]
+    names = [str(part).strip() for part in parts] if isinstance(parts, list | tuple) else []
     if len(names) != count or not all(names):
         raise ValueError(f"{name}: {given!r} is not {count} names")
     return names

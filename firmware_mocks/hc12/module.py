@@ -69,7 +69,7 @@ class Module(Mock):
             case "rssi_at_1m_dbm":
                 self.rssi_at_1m_dbm = values.number(name, value, -150, 50)
             case "framing":
-                self._framing = framing_of(value)
+                self._framing = values.named(name, framing_of, value)
             case "B":
                 held.baud_rate = int(self._one_of(name, text, tuple(map(str, RATES))))
             case "C":

@@ -135,6 +135,8 @@ def _replies(value: Any) -> dict[Key, Key]:
         if not all(equals for _, equals, _ in pairs):
             raise ValueError("write CODE=CODE, as nec:4:8=nec:4:0x88")
         value = {code: answer for code, _, answer in pairs}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r}; write CODE=CODE, as nec:4:8=nec:4:0x88")
     return {key_of(str(code)): key_of(str(answer)) for code, answer in value.items()}
 
 
@@ -144,19 +146,23 @@ def _jammer(value: Any) -> tuple[int, int]:
     if text in ("none", "steady"):
         return (0, 0) if text == "none" else (MS, 0)
     on, _, off = text.partition(":")
-    times = tuple(round(float(part) * MS) for part in (on, off))
+    try:
+        times = [round(float(part) * MS) for part in (on, off)]
+    except (ValueError, OverflowError):
+        times = [0]
     if min(times) < 1:
-        raise ValueError("write steady, or ON_MS:OFF_MS")
+        raise ValueError(f"write steady, none, or ON_MS:OFF_MS, not {value!r}")
     return times[0], times[1]
 
 
 def _point(value: Any) -> Point:
-    parts = value.strip("[]() ").split(",") if isinstance(value, str) else list(value)
-    if len(parts) != 3:
-        raise ValueError("three numbers are needed: x, y, z")
-    x, y, z = (float(part) for part in parts)
+    parts = value.strip("[]() ").split(",") if isinstance(value, str) else value
+    try:
+        x, y, z = (float(part) for part in parts)
+    except (ValueError, TypeError, OverflowError):
+        x = y = z = math.nan
     if not all(map(math.isfinite, (x, y, z))):
-        raise ValueError("three numbers are needed: x, y, z")
+        raise ValueError(f"three numbers are needed, x, y, z, not {value!r}")
     return (x, y, z)
 
 

@@ -19,6 +19,8 @@ _MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 def framing_of(spec: str | Mapping[str, Any]) -> Framing:
     """ValueError says what is wrong."""
+    if not isinstance(spec, str | Mapping):
+        raise ValueError(f"{spec!r} is unknown; one of {NAMES}")
     settings = _by_name(spec) if isinstance(spec, str) else dict(spec)
     kind = settings.get("framing")
     if kind not in KINDS:

@@ -165,11 +165,18 @@ def _text(values: Mapping[str, Any], name: str) -> bytes:
 
 def _bytes(text: Any) -> bytes:
     """Text as UTF-8; a backslash stands for what it does in C."""
-    return str(text).encode().decode("unicode_escape").encode("latin-1")
+    try:
+        return str(text).encode().decode("unicode_escape").encode("latin-1")
+    except ValueError:
+        raise ValueError(f"{text!r} has a strange backslash") from None
 
 
 def _replies(value: Any) -> dict[bytes, bytes]:
     if isinstance(value, str):
-        pairs = (pair.partition(":") for pair in value.strip("{} ").split(",") if pair)
+        pairs = [pair.partition(":") for pair in value.strip("{} ").split(",") if pair.strip()]
+        if not all(key.strip() and colon for key, colon, _ in pairs):
+            raise ValueError(f"{value!r}; write KEY:VALUE, as ping:pong")
         value = {key.strip(" \"'"): answer.strip(" \"'") for key, _, answer in pairs}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r}; write KEY:VALUE, as ping:pong")
     return {_bytes(key): _bytes(answer) for key, answer in value.items()}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from firmware_mocks._radio_parameters import number, place
 from firmware_mocks.xbee.hardware import KINDS, RATES
 from firmware_mocks.xbee.registers import BadCommand, BadValue
 
@@ -47,7 +48,8 @@ def assign(module: Module, name: str, value: Any) -> None:
             f"{known}, or an AT register's two letters"
         ) from None
     except (BadValue, ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise ValueError(f"{name}: {error}") from None
+        text = str(error)
+        raise ValueError(text if text.startswith(f"{name}: ") else f"{name}: {text}") from None
 
 
 def _assign(module: Module, name: str, value: Any) -> None:
@@ -62,19 +64,24 @@ def _assign(module: Module, name: str, value: Any) -> None:
 def integer(value: Any) -> int:
     """A whole number, in any notation Python reads."""
     if isinstance(value, str):
-        return int(value, 0)
-    if value != int(value):
-        raise ValueError(f"{value} is not whole")
+        return _read(value, 0, "whole number, as 12 or 0xC")
+    if not isinstance(value, int | float) or not float(value).is_integer():
+        raise ValueError(f"{value!r} is not whole")
     return int(value)
 
 
-def point(value: Any) -> tuple[float, float, float]:
-    """x, y, z from a list or from text."""
-    parts = value.strip("[]() ").split(",") if isinstance(value, str) else list(value)
-    if len(parts) != 3:
-        raise ValueError("three numbers are needed: x, y, z")
-    x, y, z = (float(part) for part in parts)
-    return (x, y, z)
+def _key(value: Any) -> bytes:
+    try:
+        return bytes.fromhex(value)
+    except (ValueError, TypeError):
+        raise ValueError(f"{value!r} is no key of hexadecimal digits") from None
+
+
+def _read(text: str, base: int, what: str) -> int:
+    try:
+        return int(text, base)
+    except ValueError:
+        raise ValueError(f"{text!r} is no {what}") from None
 
 
 def replies(value: Any) -> dict[bytes, bytes]:
@@ -82,6 +89,8 @@ def replies(value: Any) -> dict[bytes, bytes]:
     if isinstance(value, str):
         text = value.strip()
         value = json.loads(text) if text.startswith("{") else _pairs(text)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r}; write KEY:VALUE, e.g. ping:pong")
     return {str(key).encode(): str(answer).encode() for key, answer in value.items()}
 
 
@@ -107,9 +116,11 @@ def _install_at(module: Module, name: str, value: Any) -> None:
     if module.registers.register(name).kind == "text":
         _install(module, name, str(value).encode())
     elif module.registers.register(name).kind == "key":
-        _install(module, name, bytes.fromhex(value))
+        _install(module, name, _key(value))
+    elif isinstance(value, str):
+        _install(module, name, _read(value, 16, "hexadecimal number, as C"))
     else:
-        _install(module, name, int(value, 16) if isinstance(value, str) else integer(value))
+        _install(module, name, integer(value))
 
 
 def _set_channel(module: Module, value: Any) -> None:
@@ -124,7 +135,8 @@ def _set_channel(module: Module, value: Any) -> None:
 
 
 def _set_address(module: Module, value: Any) -> None:
-    address = int(value, 16) if isinstance(value, str) else integer(value)
+    wanted = "address of 16 hexadecimal digits"
+    address = _read(value, 16, wanted) if isinstance(value, str) else integer(value)
     if not 0 <= address < 1 << 64:
         raise ValueError("an address has 16 hexadecimal digits")
     module.registers.install("SH", address >> 32)
@@ -138,11 +150,11 @@ def _set_rate(module: Module, value: Any) -> None:
 
 
 def _set_position(module: Module, value: Any) -> None:
-    module.radio.position = point(value)
+    module.radio.position = place("position", value)
 
 
 def _set_sensitivity(module: Module, value: Any) -> None:
-    module.radio.sensitivity_dbm = float(value)
+    module.radio.sensitivity_dbm = number("sensitivity_dbm", value, -200, 50)
 
 
 def _set_name(module: Module, value: Any) -> None:
@@ -154,11 +166,11 @@ def _set_replies(module: Module, value: Any) -> None:
 
 
 def _set_strength(module: Module, value: Any) -> None:
-    module.rssi_at_1m_dbm = float(value)
+    module.rssi_at_1m_dbm = number("rssi_at_1m_dbm", value, -150, 50)
 
 
 def _set_noise(module: Module, value: Any) -> None:
-    module.noise_dbm = float(value)
+    module.noise_dbm = number("noise_dbm", value, -200, 50)
 
 
 def _set_flow_control(module: Module, value: Any) -> None:

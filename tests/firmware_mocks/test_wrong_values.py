@@ -1,0 +1,66 @@
+"""Parameters with values that do not fit: each mock names the parameter, in words for people."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from typing import Any
+
+import pytest
+
+import firmware_mocks
+from firmware_mocks.air import Air
+
+KINDS = [
+    part.name
+    for part in pkgutil.iter_modules(firmware_mocks.__path__)
+    if not part.name.startswith("_") and part.name not in ("base", "air")
+]
+WRONG: list[Any] = [
+    "foo", "", " ", "nan", "inf", "-1", "1e400", "9" * 40, "1.5", "1,2", "1,2,nan", "ping", ":pong",
+    "\\x", "(", "{foo}", "0x", "NaN:1", "äöü", "a=b", None, [], [1, 2], {}, {1: None}, True,
+    float("nan"), 10**30, -1, 1.5,
+]  # fmt: skip
+PYTHON = re.compile(
+    r"invalid literal|could not convert|codec|object|NoneType|fromhex|unpack|argument|expected"
+)
+
+
+def module_of(kind: str) -> Any:
+    return importlib.import_module(f"firmware_mocks.{kind}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_value_is_told_with_its_parameter(kind: str) -> None:
+    mock = module_of(kind)
+    for name in mock.PARAMETERS:
+        said = []
+        for value in WRONG:
+            try:
+                made = mock.create("m", Air(0), {name: value})
+                assert made.describe()
+            except ValueError as error:
+                said.append(str(error))
+        for text in said:
+            assert text.startswith(f"{name}: "), (name, text)
+            assert not PYTHON.search(text), (name, text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_that_are_none_are_refused(kind: str) -> None:
+    mock = module_of(kind)
+    for name in mock.PARAMETERS:
+        if not name.endswith(("_ms", "_us", "_m", "_dbm", "_per_s")):
+            continue
+        for value in ("nan", "inf", "-inf", "foo", None):
+            with pytest.raises(ValueError, match=f"^{name}: "):
+                mock.create("m", Air(0), {name: value})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unknown_parameter_is_told_with_those_there_are(kind: str) -> None:
+    mock = module_of(kind)
+    some = next(iter(mock.PARAMETERS))
+    with pytest.raises(ValueError, match=rf"^strange: .*\b{some}\b"):
+        mock.create("m", Air(0), {"strange": 1})
