@@ -32,7 +32,7 @@ def setting(
     them (Webots' -1). choices: the only values allowed. pattern: a regular expression the whole
     string must match. unit: shown in the documentation. refers: the text (or each value of a
     mapping, each item of a list) is the name of an emitter or a receiver of the same robot, or of
-    a robot, an adapter or an air of the file; "" is no name.
+    a robot, an adapter or an air of the file; a default of "" is no name.
     """
     metadata = {
         "doc": doc,

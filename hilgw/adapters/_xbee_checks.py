@@ -39,17 +39,21 @@ def check(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
     problems += _check_firmware(settings)
     if settings.api_mode == 0:
         problems += _check_transparent(settings)
-    if settings.firmware != "802.15.4":
-        return problems
+    return problems + _check_sources(settings, common)
+
+
+def _check_sources(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
+    """Names that no packet comes from, or many modules' packets."""
+    problems: list[Problem] = []
     for address in common.sources:
-        if re.fullmatch(ADDRESS, address) and normal_address(address) == FACTORY_MY:
-            problems.append(
-                (
-                    f"sources.{address}",
-                    "0000 is the 16-bit address of every factory-fresh module",
-                    "give that module a MY of its own, or name its 64-bit address",
-                )
-            )
+        path = f"sources.{address}"
+        if not re.fullmatch(ADDRESS, address):
+            cure = "use 16 hex digits (64-bit), or 1 to 4 (16-bit)"
+            problems.append((path, f"{address!r} is no XBee address", cure))
+        elif settings.firmware == "802.15.4" and normal_address(address) == FACTORY_MY:
+            what = "0000 is the 16-bit address of every factory-fresh module"
+            cure = "give that module a MY of its own, or name its 64-bit address"
+            problems.append((path, what, cure))
     return problems
 
 

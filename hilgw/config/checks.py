@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,9 @@ from hilgw.config.world import check_world
 from hilgw.devices.fields import normalise
 from hilgw.errors import ConfigError, PortError
 from hilgw.transports.port_urls import kind_of
+
+_NUMBER = re.compile(r"-?[0-9]{1,19}")  # a key of a mapping by channel
+_NO_PATH = ("has characters in it that no path has", "write the path alone")
 
 
 def check(document: Document, context: Context) -> list[Diagnostic]:
@@ -80,8 +84,7 @@ class Checks:
             if length:
                 path = (*path, ".".join(parts[:length]))
             else:
-                first = parts[0]
-                path = (*path, int(first) if first.isdecimal() and len(first) < 20 else first)
+                path = (*path, int(parts[0]) if _NUMBER.fullmatch(parts[0]) else parts[0])
             del parts[: length or 1]
         return path
 
@@ -156,6 +159,8 @@ class Checks:
                 continue  # each has its own
             if key == "":
                 self.error(at, "the port has no name", "write a device path, or loop://")
+            elif isinstance(key, str) and not data["port"].isprintable():
+                self.error(at, *_NO_PATH)
             elif key in seen:
                 self.error(at, f"is the port of {spell(seen[key])} too", "a port has one user")
             elif key is not None:
@@ -204,6 +209,8 @@ class Checks:
             link = _real(node.link) if node.link else ""
             if not link:
                 self.error((*path, "link"), "the link has no name", "write a path")
+            elif not node.link.isprintable():
+                self.error((*path, "link"), *_NO_PATH)
             elif link in links:
                 what = f"is the link of {quoted(str(links[link][-1]))} too"
                 self.error((*path, "link"), what, "one node per link")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,12 +14,15 @@ from hilgw.config.places import Diagnostic, Path, quoted, suggest
 
 MAX_ERRORS = 1000
 
+_NUMERIC = re.compile(r"-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,18})?", re.ASCII)
+
 _WANTED = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
     "string_type": "text",
+    "invalid_key": "text",
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "a mapping",
@@ -36,9 +40,10 @@ def diagnose(error: ValidationError, document: Document, context: Context) -> li
         missing = kind == "missing" or (kind == "hilgw" and not _exists(document.data, path))
         if document.is_bad(path) or (missing and path[:-1] in document.partial):
             continue
+        is_key = is_key or kind == "invalid_key"
         on_key = is_key or missing or kind == "extra_forbidden"
         place = document.place_of_key(path) if on_key else document.place_of_value(path)
-        word = str(path[-1]) if is_key else document.words.get(path)
+        word = (document.key_words if is_key else document.words).get(path)
         what, fix = _words(details, path, word, document, context)
         found.append(Diagnostic.at(place, path, what, fix))
     return found
@@ -81,7 +86,7 @@ def _words(
     if kind == "hilgw_type":
         return _mistyped(extra["wanted"], extra["text"], value, word)
     if kind in _WANTED:
-        is_text = kind == "string_type"
+        is_text = _WANTED[kind] == "text"
         return _mistyped(_WANTED[kind], is_text, value, word)
     if kind == "missing":
         return "missing", context.advice(descend(document.data, path[:-1]), str(path[-1]))
@@ -102,13 +107,9 @@ def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) ->
     if text_would_do and isinstance(value, bool | int | float):
         typed = word if word is not None else str(value)
         return what, f'put it in quotes: "{typed}"'
-    if isinstance(value, str) and _looks_numeric(value):
+    if "number" in wanted and isinstance(value, str) and _NUMERIC.fullmatch(value):
         return what, f"write it without quotes: {value}"
     return what, f"write {wanted}"
-
-
-def _looks_numeric(value: str) -> bool:
-    return len(value) <= 20 and value.removeprefix("-").replace(".", "", 1).isdecimal()
 
 
 def kind_of(value: Any) -> str:

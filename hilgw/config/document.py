@@ -14,7 +14,7 @@ import yaml
 
 from hilgw.config.places import Diagnostic, Path, Place, quoted
 from hilgw.config.scalars import BAD, Surprise, resolve
-from hilgw.config.syntax import explain
+from hilgw.config.syntax import NO_COLON, explain
 from hilgw.config.text import Lines
 
 MAX_DEPTH = 32
@@ -25,10 +25,10 @@ MAX_VALUES = 50_000
 class Document:
     """One configuration as data, with places and with what is wrong already.
 
-    keys, values: path -> place of the key, and of the value. words: path -> the word as typed,
-    for values that are not text. bad: paths of which something was said already. partial: paths of
-    mappings of which some keys could not be read. syntax: a syntax error ended the pass, `data` is
-    incomplete.
+    keys, values: path -> place of the key, and of the value. key_words, words: path -> the word as
+    typed, for keys and values that are not text. bad: paths of which something was said already.
+    partial: paths of mappings of which some keys could not be read. syntax: a syntax error ended
+    the pass, `data` is incomplete.
     """
 
     file: str
@@ -36,6 +36,7 @@ class Document:
     keys: dict[Path, Place] = field(default_factory=dict)
     values: dict[Path, Place] = field(default_factory=dict)
     words: dict[Path, str] = field(default_factory=dict)
+    key_words: dict[Path, str] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     bad: set[Path] = field(default_factory=set)
     partial: set[Path] = field(default_factory=set)
@@ -93,6 +94,7 @@ class _Composer:
         self.document = document
         self.lines = lines
         self.stack: list[_Open] = []
+        self.word: Place | None = None  # where the last event begins, when it is an unquoted word
         self.values = 0
         self.documents = 0
 
@@ -106,6 +108,8 @@ class _Composer:
             place = self.lines.place(mark.index if mark else 0)
             if "<stream end>" in str(error.problem) and (opened := self.open_bracket()):
                 place, what, fix = opened
+            elif "mapping values" in str(error.problem) and (word := self.key_before(place.line)):
+                place, what, fix = word, *NO_COLON
             self.end(place, what, fix)
         except (ValueError, OverflowError):  # an escape such as "\UFFFFFFFF", an endless %YAML
             place = self.lines.place(loader.get_mark().index)
@@ -128,8 +132,15 @@ class _Composer:
                 return item.bracket, f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
         return None
 
+    def key_before(self, line: int) -> Place | None:
+        """The last word, when it begins a line before `line`: a key that lacks its ':'."""
+        word = self.word
+        return word if word and word.line < line and self.lines.is_first(word) else None
+
     def take(self, event: Any) -> None:
         place = self.lines.place(event.start_mark.index)
+        plain = isinstance(event, yaml.ScalarEvent) and event.style is None
+        self.word = place if plain else None
         if isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
@@ -167,6 +178,8 @@ class _Composer:
             self.document.problems.append(Diagnostic.at(place, path, what, "keep one of them"))
             return
         self.document.keys[path] = place
+        if not isinstance(key, str):
+            self.document.key_words[path] = event.value
         top.key = key
 
     def lose_key(self, place: Place, what: str, fix: str) -> None:

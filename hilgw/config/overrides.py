@@ -58,6 +58,8 @@ def _apply_one(document: Document, override: str, place: Place) -> tuple[Path, s
     put(document, path, value.data, place)
     for inner, word in value.words.items():
         document.words[path + inner] = word
+    for inner, word in value.key_words.items():
+        document.key_words[path + inner] = word
     for inner in value.values:
         document.values[path + inner] = place
     for inner in value.keys:
@@ -125,8 +127,7 @@ def _is_named(path: Path) -> bool:
 def _forget(document: Document, path: Path) -> None:
     """Drop what was known of the value that is being replaced."""
     length = len(path)
-    tables: tuple[dict[Path, Any], ...] = (document.keys, document.values, document.words)
-    for table in tables:
+    for table in (document.keys, document.values, document.words, document.key_words):
         for known in [known for known in table if known[:length] == path]:
             del table[known]
     document.bad = {known for known in document.bad if known[:length] != path}

@@ -106,7 +106,7 @@ def spell(path: Path) -> str:
 
 def suggest(name: object, known: Iterable[str]) -> str:
     """What to do about a name that does not exist: the nearest one, or all there are."""
-    names = [str(item)[:80] for item in itertools.islice(known, _COMPARED)]
+    names = list(dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED)))
     folded = {item.lower().replace("_", "").replace("-", ""): item for item in reversed(names)}
     wanted = str(name)[:80]
     plain = wanted.lower().replace("_", "").replace("-", "")

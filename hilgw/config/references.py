@@ -18,7 +18,7 @@ _NODES = {"emitter": "Emitter", "receiver": "Receiver"}
 def check_references(document: Document, context: Context) -> None:
     """Report each name that does not exist, also beside settings that are wrong otherwise."""
     for path, refers, name in _references(document.data, context, ()):
-        if document.is_bad(path) or not name:
+        if document.is_bad(path):
             continue
         if refers in _NODES:
             problem = _find_device(document, path[:2], refers, name)
@@ -34,12 +34,16 @@ def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path,
     if not isinstance(data, dict):
         return
     declared = {
-        field.name: field.metadata.get("refers")
+        field.name: field
         for part in context.parts(data)
         for field in dataclasses.fields(part)
+        if field.metadata.get("refers")
     }
     for key, value in data.items():
-        if refers := declared.get(key):
+        if field := declared.get(key):
+            if value == "" == field.default:
+                continue
+            refers = field.metadata["refers"]
             yield from _names(value, refers, (*path, key))
         else:
             yield from _references(value, context, (*path, key))

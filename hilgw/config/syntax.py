@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+NO_COLON = ("a key without ':'", "write `key: value`")
+
 # (part of PyYAML's problem, part of its context, what, fix); the first that fits is taken.
 _WORDS: tuple[tuple[str, str, str, str], ...] = (
     ("character '\\t'", "", "a tab where spaces are needed", "indent with spaces"),
@@ -22,7 +24,12 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
         "a '-' where no list item can be",
         "begin the list on a line of its own",
     ),
-    ("could not find expected ':'", "", "a key without ':'", "write `key: value`"),
+    ("could not find expected ':'", "", *NO_COLON),
+    ("expected the node content", "", "a value is missing here", "write it"),
+    ("expected alphabetic", "an alias", "no value can begin with '*'", "put it in quotes"),
+    ("expected alphabetic", "an anchor", "no value can begin with '&'", "put it in quotes"),
+    ("expected URI", "", "no value can begin with '!'", "put it in quotes"),
+    ("expected ' '", "a tag", "no value can begin with '!'", "put it in quotes"),
     ("unexpected end of stream", "quoted scalar", "a quote is not closed", "close it"),
     ("unexpected document separator", "", "a quote is not closed before '---'", "close it"),
     (
@@ -47,7 +54,7 @@ def explain(error: yaml.MarkedYAMLError) -> tuple[Any, str, str]:
     mark = error.problem_mark or error.context_mark
     for part, around, what, fix in _WORDS:
         if part in problem and around in context:
-            if what.endswith("not closed"):
+            if what.endswith("not closed") or what == NO_COLON[0]:
                 mark = error.context_mark or mark
             elif "cannot follow in" in what and error.context_mark:
                 what += f" that begins in line {error.context_mark.line + 1}"

@@ -25,11 +25,17 @@ class Lines:
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
+        self._text = text
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
 
     def place(self, offset: int) -> Place:
         line = bisect.bisect_right(self._starts, offset)
         return Place(self._file, line, offset - self._starts[line - 1] + 1)
+
+    def is_first(self, place: Place) -> bool:
+        """Whether nothing but spaces and the dashes of lists stands before it in its line."""
+        start = self._starts[place.line - 1]
+        return not self._text[start : start + place.column - 1].strip(" -")
 
 
 def read_text(file: str) -> str:
@@ -54,7 +60,8 @@ def read_text(file: str) -> str:
 def decode(data: bytes, file: str) -> str:
     """Text from UTF-8 bytes, without a leading byte order mark. Raises ConfigErrors."""
     if data.startswith(_WIDE_BOMS):
-        raise _whole(file, "is UTF-16 or UTF-32 text", _CURE)
+        what = "this is UTF-16 or UTF-32 text"
+        raise ConfigErrors([Diagnostic.at(Place(file, 1, 1), (), what, _CURE)])
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()

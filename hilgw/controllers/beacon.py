@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,11 +24,17 @@ class BeaconSettings:
     payload: str = setting("what to send, as UTF-8; {n} is the packet's number, from 1", "ping {n}")
 
 
+# No more: {n:999999999} takes seconds to make, {n:c} is no character for every n.
+_FORM = re.compile(r"([ -~]?[<>=^])?[-+ ]?#?0?[0-9]{0,2}[,_]?(\.[0-9]{1,2})?[bdoxXeEfFgG]?")
+
+
 def _template_error(payload: str) -> str | None:
     try:
-        fields = [name for _, name, _, _ in string.Formatter().parse(payload) if name is not None]
-        if any(name != "n" for name in fields):
+        fields = [field[1:3] for field in string.Formatter().parse(payload) if field[1] is not None]
+        if any(name != "n" for name, _ in fields):
             return "only {n} may stand in braces"
+        if not all(_FORM.fullmatch(form or "") for _, form in fields):
+            return "{n} is written in some other way than {n:03}, {n:>5} or {n:x}, or too wide"
         return None if payload.format(n=1) else "it is empty"
     except (ValueError, IndexError, KeyError, LookupError) as error:
         return str(error)

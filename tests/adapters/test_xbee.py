@@ -513,6 +513,15 @@ def test_the_address_of_every_fresh_module_is_no_source() -> None:
     assert path == "sources.0"
 
 
+@pytest.mark.parametrize("address", ["GGGG", "0x0013A20040A1B2C3", "00:13:A2", "broadcast", ""])
+def test_what_is_no_address_is_no_source(address: str) -> None:
+    common = StationSettings(port="/dev/null", channel=12, sources={address: "rover"})
+    ((path, what, fix),) = ADAPTER.check(ADAPTER.Settings(), common)
+    assert path == f"sources.{address}"
+    assert "is no XBee address" in what
+    assert "16 hex digits" in fix
+
+
 def test_the_mock_is_what_the_settings_describe() -> None:
     common = StationSettings(port="/dev/null", channel=12, baudRate=115200)
     plain = ADAPTER.mock(ADAPTER.Settings(api_mode=2), common)

@@ -83,14 +83,12 @@ def test_different_ports(warnings: Lines) -> None:
         ("{usb: {vid: 1, pid: 2, serial: 1234}}", 'put it in quotes: "1234"'),
         ("{usb: {vid: 65536, pid: 2}}", "adapters.a0.port.usb.vid: 65536 is out of range"),
         ("{usb: [1, 2]}", "adapters.a0.port.usb: must be a mapping, not a list"),
-        ('"a\\0b"', ""),
+        ('"a\\0b"', "adapters.a0.port: has characters in it that no path has"),
+        ('"/dev/ttyS9\\n"', "adapters.a0.port: has characters in it that no path has"),
     ],
 )
-def test_odd_ports(errors: Lines, warnings: Lines, port: str, says: str) -> None:
-    if says:
-        assert any(says in line for line in errors(adapters(port))), errors(adapters(port))
-    else:
-        assert warnings(adapters(port)) == []
+def test_odd_ports(errors: Lines, port: str, says: str) -> None:
+    assert any(says in line for line in errors(adapters(port))), errors(adapters(port))
 
 
 def test_a_port_of_a_body_is_a_port_too(errors: Lines) -> None:
@@ -114,6 +112,20 @@ def test_two_nodes_behind_one_link(errors: Lines) -> None:
     text += "b: {mock: xbee, link: x}, c: {mock: xbee, link: y}}}}\n"
     (line,) = errors(text)
     assert line.endswith("airs.lab.nodes.b.link: is the link of 'a' too; one node per link")
+
+
+def test_a_wrong_channel_of_a_table_is_said_at_its_place(errors: Lines) -> None:
+    table = '{7: "1234", -1: "1234", -2: "xyz"}'
+    (first, second) = errors(adapters(f"loop://, mapping: {{by: destination, table: {table}}}"))
+    assert first.startswith("f:3:98: adapters.a0.mapping.table[-1]: -1 is no channel")
+    assert second.startswith("f:3:110: adapters.a0.mapping.table[-2]: -2 is no channel")
+
+
+def test_what_a_mock_takes_is_listed_once(errors: Lines) -> None:
+    (line,) = errors("version: 1\nairs: {lab: {nodes: {a: {mock: xbee, nonsense: 12}}}}\n")
+    names = line.partition("known here: ")[2].split(", ")
+    assert "replies" in names
+    assert len(names) == len(set(names))
 
 
 def test_all_parameters_of_a_mock_are_judged(errors: Lines) -> None:

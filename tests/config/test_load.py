@@ -345,6 +345,28 @@ WRONG = [  # replace this, by this: path, what is said
     ),
     ("{ping: pong}", "{ping: }", "airs.lab.nodes.remote.replies.ping: must be text, not nothing"),
     ("link: ./xbee-spare", 'link: ""', "airs.lab.nodes.spare.link: the link has no name"),
+    ("link: ./xbee-spare", 'link: "x\\0"', "airs.lab.nodes.spare.link: has characters in it that"),
+    ("link: ./xbee-spare", 'link: "a\\nb"', "airs.lab.nodes.spare.link: has characters in it that"),
+    ("emitter: tx", 'emitter: ""', "robots.rover.controller.emitter: there is no device of this"),
+    ("receiver: rx", 'receiver: ""', "robots.rover.controller.receiver: there is no device of"),
+    (
+        "destination: broadcast",
+        'sources: {"0013A20040A1B2C3": ""}',
+        "adapters.xbee0.sources.'0013A20040A1B2C3': there is no robot called ''",
+    ),
+    (
+        "destination: broadcast",
+        "sources: {0x0013A20040A1B2C3: rover}",
+        "adapters.xbee0.sources[5526146525541059]: must be text, not the number "
+        '5526146525541059; put it in quotes: "0x0013A20040A1B2C3"',
+    ),
+    ("medium: {seed: 1}", 'medium: "12"', "medium: must be a mapping, not the text '12'; write a"),
+    (
+        "seed: 1}",
+        'seed: "012"}',
+        "medium.seed: must be a whole number, not the text '012'; write a",
+    ),
+    ("webots:", "7:", '[7]: must be text, not the number 7; put it in quotes: "7"'),
     ("  rover:", "  1:", 'robots[1]: must be text, not the number 1; put it in quotes: "1"'),
     ("  rover:", "  no:", "robots.no: no is false in YAML 1.1, text in 1.2"),
     ("  rover:", "  a.b:", "robots.'a.b': the name 'a.b' may not contain '.'"),

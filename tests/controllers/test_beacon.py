@@ -37,5 +37,16 @@ def test_templates_are_checked() -> None:
 
     assert problems("plain") == []
     assert problems("{n:04d}!") == []
-    for payload in ("{m}", "{n", "{}", "{n.x}", "{n:q}", "", "{n!z}"):
+    for payload in (
+        "{m}",
+        "{n",
+        "{}",
+        "{n.x}",
+        "{n:q}",
+        "",
+        "{n!z}",
+        "{n:c}",
+        "{n:999999999}",
+        "{n:1{n}}",
+    ):
         assert [path for path, _, _ in problems(payload)] == ["payload"], payload
