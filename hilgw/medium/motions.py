@@ -20,6 +20,9 @@ _NS_PER_S = 1_000_000_000
 
 Quaternion = tuple[float, float, float, float]
 
+_TITLES = ("time_s", "name", "x", "y", "z", "qx", "qy", "qz", "qw")
+_ROW = "write " + ",".join(_TITLES)
+
 
 class Motion(Protocol):
     """Any of those below."""
@@ -42,6 +45,9 @@ class Circle:
     def __post_init__(self) -> None:
         if self.period_s == 0:
             raise ConfigError("a circle needs time", where="period_s", fix="e.g. 10")
+        for name in ("radius", "period_s", "phase_rad"):
+            if not abs(getattr(self, name)) <= LARGEST_M:
+                raise ConfigError(f"{getattr(self, name):g} makes no circle", where=name)
         check_place(self.center, "center")
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
@@ -127,34 +133,51 @@ def read_timed_poses(text: str, where: str) -> dict[str, TimedPoses]:
     """The motions in a file of timed poses, by body.
 
     Lines `time_s,name,x,y,z,qx,qy,qz,qw`, metres and a quaternion; empty lines, lines that begin
-    with # and a heading are passed over. Raises ConfigError naming the line.
+    with # and a heading are passed over, as is a byte order mark. Raises ConfigError naming line
+    and column.
     """
     rows: dict[str, list[tuple[int, Vector, Quaternion]]] = {}
-    for line, row in enumerate(text.splitlines(), 1):
+    for line, row in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         if not row.strip() or row.lstrip().startswith(("#", "time_s")):
             continue
         try:
-            time_s, name, *numbers = row.split(",")
-            x, y, z, qx, qy, qz, qw = map(float, numbers)
-            time_ns = round(float(time_s) * _NS_PER_S)
-            Pose.from_quaternion((x, y, z), (qx, qy, qz, qw))
-        except (ValueError, OverflowError) as error:
-            raise ConfigError(
-                f"no timed pose: {row.strip()[:60]!r}",
-                where=f"{where}:{line}",
-                fix="write time_s,name,x,y,z,qx,qy,qz,qw",
-            ) from error
+            name, pose = _timed_pose(row)
+            earlier = rows.setdefault(name, [])
+            if earlier and pose[0] <= earlier[-1][0]:
+                raise ConfigError(f"{name}: times do not ascend", where="1")
         except ConfigError as error:
-            raise ConfigError(error.what, where=f"{where}:{line}") from error
-        rows.setdefault(name.strip(), []).append((time_ns, (x, y, z), (qx, qy, qz, qw)))
+            raise ConfigError(error.what, where=f"{where}:{line}:{error.where}", fix=_ROW) from None
+        earlier.append(pose)
     motions = {}
     for name, poses in rows.items():
         times, positions, quaternions = zip(*poses, strict=True)
-        try:
-            motions[name] = TimedPoses(times, positions, quaternions)
-        except ConfigError as error:
-            raise ConfigError(f"{name}: {error.what}", where=where) from error
+        motions[name] = TimedPoses(times, positions, quaternions)
     return motions
+
+
+def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
+    """One line: the body and its pose. Raises ConfigError; `where` is the column."""
+    fields = row.split(",")
+    columns = [1 + sum(len(field) + 1 for field in fields[:i]) for i in range(len(fields))]
+    if len(fields) != len(_TITLES):
+        raise ConfigError(f"no timed pose: {row.strip()[:60]!r}", where="1")
+    numbers = []
+    for title, field, column in zip(_TITLES, fields, columns, strict=True):
+        if title != "name":
+            try:
+                numbers.append(float(field))
+            except ValueError:
+                numbers.append(math.nan)
+            if not math.isfinite(numbers[-1]):
+                what = f"{title} {field.strip()[:40]!r} is no number"
+                raise ConfigError(what, where=str(column))
+    time_s, x, y, z, qx, qy, qz, qw = numbers
+    try:
+        Pose.from_quaternion((x, y, z), (qx, qy, qz, qw))
+    except ConfigError as error:
+        first = "x" if error.where == "position" else "qx"
+        raise ConfigError(error.what, where=str(columns[_TITLES.index(first)])) from None
+    return fields[1].strip(), (round(time_s * _NS_PER_S), (x, y, z), (qx, qy, qz, qw))
 
 
 def _level(right: float, ahead: float, up: int) -> Vector:

@@ -180,13 +180,13 @@ def test_a_file_without_this_body(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"0,rover,0,0\n", "poses.csv:1: no timed pose: '0,rover,0,0'; write time_s,name,x"),
-        (POSES.encode() + POSES.encode(), "poses.csv: rover: times do not ascend"),
+        (b"0,rover,0,0\n", "poses.csv:1:1: no timed pose: '0,rover,0,0'; write time_s,name,x"),
+        (POSES.encode() + POSES.encode(), "poses.csv:3:1: rover: times do not ascend"),
         (b"\xff\xfe", "poses.csv: is not UTF-8 text"),
         (b"#" * (LARGEST_FILE + 1), "poses.csv: is larger than 16 MiB"),
         (
             b"0,rover,0,0,2e9,0,0,0,1\n",
-            "poses.csv:1: position [0.0, 0.0, 2000000000.0] is no place",
+            "poses.csv:1:9: position [0.0, 0.0, 2000000000.0] is no place",
         ),
     ],
     ids=["short", "twice", "binary", "large", "far"],

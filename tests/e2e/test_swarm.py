@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from hilgw.medium.mocap import decode
 from tests.e2e.running import ROOT, Gateway, run, wait_until
 
 SWARM = str(ROOT / "configs" / "swarm.yaml")
@@ -168,6 +170,9 @@ def test_the_sender_says_what_is_wrong(tmp_path: Path) -> None:
         (["127.0.0.1:9", "--file", "none.csv"], "cannot read none.csv"),
         (["127.0.0.1:9", "--circle", "a", "--rate", "0"], "is no rate"),
         (["127.0.0.1:9", "--circle", "a", "--period", "0"], "a circle needs time"),
+        (["127.0.0.1:9", "--circle", "a", "--period", "inf"], "period_s: inf makes no circle"),
+        (["127.0.0.1:9", "--circle", "a", "--duration", "nan"], "--duration nan is no time"),
+        (["127.0.0.1:99999", "--lost", "a"], "is no HOST:PORT"),
     ):
         done = send_poses(*words)
         assert done.returncode in (2, 3)
@@ -176,6 +181,19 @@ def test_the_sender_says_what_is_wrong(tmp_path: Path) -> None:
     done = send_poses("--help")
     assert done.returncode == 0
     assert "examples:" in done.stdout
+
+
+def test_more_bodies_than_a_datagram_holds_go_in_several(tmp_path: Path) -> None:
+    many = {f"body{n}" for n in range(1500)}
+    poses = tmp_path / "poses.csv"
+    poses.write_text("".join(f"0,{name},{1 / 3},{1 / 3},{1 / 3},0,0,0,1\n" for name in many))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.settimeout(10)
+        done = send_poses(f"127.0.0.1:{listening.getsockname()[1]}", "--file", str(poses))
+        assert done.stdout == "2 datagrams of 1500 bodies\n", done.stderr
+        told = decode(listening.recv(65535)) | decode(listening.recv(65535))
+    assert told.keys() == many
 
 
 def test_a_port_that_is_taken_ends_the_gateway_with_exit_code_4(tmp_path: Path) -> None:

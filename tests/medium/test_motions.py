@@ -104,22 +104,24 @@ def test_a_file_of_timed_poses() -> None:
     assert close(motions["rover"].at(S, 2).position, (2, 0, 0))
     assert close(motions["buoy"].at(S, 2).position, (9, 9, 9))
     assert read_timed_poses("", "poses.csv") == {}
+    assert set(read_timed_poses("\ufeff" + text.replace("\n", "\r\n"), "x")) == {"rover", "buoy"}
 
 
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("0,rover,0,0,0,0,0,1\n", "poses.csv:1"),
-        ("# x\n0,rover,0,0,zero,0,0,0,1\n", "poses.csv:2"),
-        ("0,rover,0,0,0,0,0,0,0\n", "poses.csv:1"),
-        ("nan,rover,0,0,0,0,0,0,1\n", "poses.csv:1"),
-        ("inf,rover,0,0,0,0,0,0,1\n", "poses.csv:1"),
-        ("0,rover,0,inf,0,0,0,0,1\n", "poses.csv:1"),
-        ("1,rover,0,0,0,0,0,0,1\n1,rover,0,0,0,0,0,0,1\n", "poses.csv"),
-        ("\x00\xff", "poses.csv:1"),
+        ("0,rover,0,0,0,0,0,1\n", "poses.csv:1:1"),
+        ("# x\n0,rover,0,0,zero,0,0,0,1\n", "poses.csv:2:13"),
+        ("0,rover,0,0,0,0,0,0,0\n", "poses.csv:1:15"),
+        ("nan,rover,0,0,0,0,0,0,1\n", "poses.csv:1:1"),
+        ("inf,rover,0,0,0,0,0,0,1\n", "poses.csv:1:1"),
+        ("0,rover,0,inf,0,0,0,0,1\n", "poses.csv:1:11"),
+        ("0,rover,0,2e9,0,0,0,0,1\n", "poses.csv:1:9"),
+        ("1,rover,0,0,0,0,0,0,1\n1,rover,0,0,0,0,0,0,1\n", "poses.csv:2:1"),
+        ("\x00\xff", "poses.csv:1:1"),
     ],
 )
-def test_a_file_that_is_none_names_the_line(text: str, where: str) -> None:
+def test_a_file_that_is_none_names_line_and_column(text: str, where: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_timed_poses(text, "poses.csv")
     assert caught.value.where == where
@@ -137,6 +139,9 @@ def test_no_text_does_worse_than_a_config_error(text: str) -> None:
     "make",
     [
         lambda: Circle(center=(0, 0, 0), radius=1, period_s=0),
+        lambda: Circle(center=(0, 0, 0), radius=1, period_s=math.inf),
+        lambda: Circle(center=(0, 0, 0), radius=math.nan),
+        lambda: Circle(center=(0, 0, 0), radius=1, phase_rad=math.nan),
         lambda: Waypoints(points=()),
         lambda: TimedPoses((), (), ()),
         lambda: TimedPoses((2, 1), ((0, 0, 0),) * 2, ((0, 0, 0, 1),) * 2),
