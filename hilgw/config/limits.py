@@ -67,11 +67,15 @@ def bounded(hint: type[int] | type[float], metadata: Metadata) -> Any:
         )
         if inside or value in also:
             return value
-        raise refuse(f"{number(value)} is out of range", f"allowed: {words}")
+        said, span = number(value), words
+        for bound in (low, above, high):
+            if bound is not None and bound != value and number(bound) == said:
+                said, span = repr(value), words.replace(said, repr(bound))
+        raise refuse(f"{said} is out of range", f"allowed: {span}")
 
     keys = {"minimum": low, "exclusiveMinimum": above, "maximum": high}
-    span = {key: value for key, value in keys.items() if value is not None}
-    schema = {"anyOf": [{"enum": [*also]}, span]} if also else span
+    limits = {key: value for key, value in keys.items() if value is not None}
+    schema = {"anyOf": [{"enum": [*also]}, limits]} if also else limits
     return Annotated[hint, AfterValidator(check), _json(hint, schema)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -121,7 +122,8 @@ class Listeners:
         return sorted((each for bucket in buckets for each in bucket.all()), key=_ORDER)
 
     def near(self, packet: Packet, pose: Pose) -> list[Listener] | None:
-        """Those of them who may be in range, in order; None when that would spare nothing."""
+        """Those of them who are in range, or whose place is unknown, in order; None when looking
+        for them would spare nothing."""
         found: list[Listener] = []
         spared = False
         for bucket in self._listening(packet):
@@ -130,6 +132,10 @@ class Listeners:
             found.extend(bucket.all() if near is None else near)
         if not spared:
             return None
+        place, range, dist = pose.position, packet.range, math.dist
+        found = [
+            each for each in found if each.pose is None or dist(place, each.pose.position) <= range
+        ]
         found.sort(key=_ORDER)
         return found
 

@@ -22,7 +22,7 @@ _NEEDS = {
 _SECTORS = 64
 _SECTORS_PER_RAD = _SECTORS / math.tau
 _MARGIN_RAD = 1e-9  # for rounding
-_MOST_VIEWS = 256  # remembered until an obstacle moves
+_MOST_VIEWS = 1024  # remembered until an obstacle moves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +49,18 @@ class ObstacleSettings:
 
 @dataclass(slots=True, eq=False)
 class Obstacle:
-    """A solid in the world. body: what it moves with, None when it is fixed."""
+    """A solid in the world. body: what it moves with, None when it is fixed. radius: of the
+    sphere around it."""
 
     solid: Solid
     mount: Pose = IDENTITY
     owner: str | None = None
     body: str | None = None
     pose: Pose | None = field(default=None, init=False)  # None: its body's place is unknown
+    radius: float = field(init=False)
 
     def __post_init__(self) -> None:
+        self.radius = self.solid.radius
         if self.body is None:
             self.pose = self.mount
 
@@ -156,7 +159,7 @@ class _View:
         seen = []
         for obstacle in obstacles:
             if obstacle.pose is not None:
-                nearest = math.dist(place, obstacle.pose.position) - obstacle.solid.radius
+                nearest = math.dist(place, obstacle.pose.position) - obstacle.radius
                 if nearest <= reach:
                     seen.append((nearest, obstacle))
         seen.sort(key=lambda each: each[0])
@@ -176,10 +179,10 @@ class _View:
         centre = obstacle.pose.position if obstacle.pose else self._place
         along, across = centre[u] - self._place[u], centre[v] - self._place[v]
         level = math.hypot(along, across)
-        if level <= obstacle.solid.radius:
+        if level <= obstacle.radius:
             return range(_SECTORS)
         middle = math.atan2(across, along)
-        half = math.asin(obstacle.solid.radius / level) + _MARGIN_RAD
+        half = math.asin(obstacle.radius / level) + _MARGIN_RAD
         first = math.floor((middle - half) * _SECTORS_PER_RAD)
         last = math.floor((middle + half) * _SECTORS_PER_RAD)
         return (sector % _SECTORS for sector in range(first, last + 1))
@@ -192,6 +195,6 @@ def _hit(obstacle: Obstacle, a: Vector, b: Vector) -> bool:
     x, y, z = pose.position
     near = (a[0] - x, a[1] - y, a[2] - z)
     far = (b[0] - x, b[1] - y, b[2] - z)
-    if distance_to_origin(near, far) > obstacle.solid.radius:
+    if distance_to_origin(near, far) > obstacle.radius:
         return False
     return obstacle.solid.meets(pose.to_local(a), pose.to_local(b))
