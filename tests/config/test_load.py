@@ -179,7 +179,8 @@ WRONG = [  # replace this, by this: path, what is said
     (
         "byteSize: 8,",
         "aperture: 6.28319,",
-        "aperture: 6.28319 is out of range; allowed: 0 to 6.283185307179586, or -1",
+        "robots.rover.devices.tx.aperture: 6.28319 is out of range; "
+        "allowed: 0 to 6.283185307179586, or -1",
     ),
     (
         "byteSize: 8,",
