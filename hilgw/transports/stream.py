@@ -27,6 +27,7 @@ class FdStream:
     on_drained: called when the last waiting byte has gone to the kernel (flow control).
     on_half_close: called when the peer has ended its direction and may still listen; without it
     that is the end of the stream. notices: what the user should be told about this port.
+    read_bytes: the most that on_data is given at a time; other ports have their turn in between.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class FdStream:
     ) -> None:
         self.name = name
         self.notices: list[str] = []
+        self.read_bytes = READ_BYTES
         self.on_drained: Callable[[], None] | None = None
         self.on_half_close: Callable[[], None] | None = None
         self._loop = loop
@@ -123,7 +125,7 @@ class FdStream:
 
     def _readable(self) -> None:
         try:
-            data = os.read(self._fd, READ_BYTES)
+            data = os.read(self._fd, self.read_bytes)
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
@@ -141,8 +143,8 @@ class FdStream:
         chunks = [data]
         size = len(data)
         try:
-            while len(data) >= BULK_BYTES and size < READ_BYTES:
-                data = os.read(self._fd, READ_BYTES - size)
+            while len(data) >= BULK_BYTES and size < self.read_bytes:
+                data = os.read(self._fd, self.read_bytes - size)
                 chunks.append(data)
                 size += len(data)
         except OSError:

@@ -101,6 +101,14 @@ def waiting(fd: int) -> int:
         return 0
 
 
+def unread(fd: int) -> int:
+    """Bytes the kernel has for us, of a tty or a socket; 0 where that cannot be told."""
+    try:
+        return int(struct.unpack("=i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0])
+    except OSError:
+        return 0
+
+
 def _speeds() -> dict[int, int]:
     names = [name for name in dir(termios) if name[0] == "B" and name[1:].isdigit()]
     return {getattr(termios, name): int(name[1:]) for name in names if name != "B0"}

@@ -22,6 +22,7 @@ BEHIND_NS = 500_000_000
 # protocol), and in words.
 COMMAND_TIMEOUT = "command_timeout"
 LATE = "late"
+SWAMPED = "swamped"
 BODY = "body"
 FAULT = "fault"
 ENDED = "gateway_ended"
@@ -31,6 +32,7 @@ IN_WORDS = {
     "protocol": "the controller sent what cannot be read",
     COMMAND_TIMEOUT: "the controller commands no more",
     LATE: "the gateway was late",
+    SWAMPED: "the controller sends faster than it can be obeyed",
     BODY: "the body is gone",
     FAULT: "a session failed",
     ENDED: "the gateway ends",
@@ -147,6 +149,13 @@ class Drive:
         self.stop(COMMAND_TIMEOUT, now)
         if controller is not None:
             controller.drop(f"no command for {self.failsafe.timeout_ns / 1e9:g} s")
+
+    def swamped(self, now: int) -> bool:
+        """What the controller sends waits ever longer: it would move the motors after its end."""
+        self.stop(SWAMPED, now)
+        if self._parts.controller is not None:
+            self._parts.controller.drop("sends faster than it can be obeyed")
+        return True
 
     # --- the pulse ----------------------------------------------------------------------------
 

@@ -47,6 +47,7 @@ class Loop:
             controller.gone = self._controller_gone
             controller.faulted = lambda now: self.drive.stop(FAULT, now)
             controller.drained = self._sensing.show_held
+            controller.swamped = self.drive.swamped
 
     def start(self) -> None:
         now = self._ticked_ns = self._parts.scheduler.now()

@@ -38,15 +38,21 @@ class Session(Protocol):
 
 S = TypeVar("S", bound=Session)
 
+# What a peer gets of the loop before others have their turn: nearly two hundred commands.
+TURN_BYTES = 2048
+# When there was always more than that for so long, what is read now is old.
+SWAMPED_NS = 500_000_000
+
 
 class Side(Generic[S]):
     """What a supervisor, or for TCP servers a door, keeps connected.
 
     take: gets every event but Write, in order. attached, gone: of the connection. faulted: the
-    session raised. drained: what was written has left, after `congested`. line: the reckoning of a
-    serial line, None on TCP. hang_up: closes the connection at once, where that is how a peer is
-    dropped. refused: connections that were not let in, by reason. heard: whether the peer of this
-    connection has said anything that made sense.
+    session raised. drained: what was written has left, after `congested`. swamped: the peer sends
+    faster than it is read, and what it has sent is old; true when it was dropped for that. line:
+    the reckoning of a serial line, None on TCP. hang_up: closes the connection at once, where that
+    is how a peer is dropped. refused: connections that were not let in, by reason. heard: whether
+    the peer of this connection has said anything that made sense.
     """
 
     def __init__(
@@ -66,12 +72,14 @@ class Side(Generic[S]):
         self.gone: Callable[[int], None] = lambda now: None
         self.faulted: Callable[[int], None] = lambda now: None
         self.drained: Callable[[int], None] = lambda now: None
+        self.swamped: Callable[[int], bool] = lambda now: False
         self.lock = threading.Lock()
         self.transport: Transport | None = None
         self._scheduler = scheduler
         self._pulse = pulse
         self._line = line
         self._deaf_until = 0
+        self._full_since: int | None = None
         self._timer: Handle | None = None
         self._timer_ns = 0
         self._faulty = False
@@ -84,7 +92,10 @@ class Side(Generic[S]):
         now = self.enter()
         self.transport = transport
         transport.on_drained = self._drained  # type: ignore[attr-defined]  # every transport's
+        if isinstance(transport, FdStream):
+            transport.read_bytes = TURN_BYTES
         self._deaf_until = 0
+        self._full_since = None
         self.heard = self._waits = self._faulty = False
         if self._line is not None:
             self._line.reset()
@@ -103,12 +114,32 @@ class Side(Generic[S]):
         now = self.enter()
         if self.transport is None or now < self._deaf_until:
             return
+        if len(data) < TURN_BYTES:
+            self._full_since = None
+        elif self._is_swamped(now):
+            return
         try:
             events = self.session.receive(data, now)
         except Exception as error:  # noqa: BLE001 - as in call, which would cost an allocation
             self.fault(error)
             return
         self.run(events, now)
+
+    def _is_swamped(self, now: int) -> bool:
+        """After a full turn: whether more has been waiting for too long, and that is acted upon."""
+        if not isinstance(self.transport, FdStream):
+            return False
+        from hilgw.transports import tty  # POSIX, as is this stream
+
+        if not tty.unread(self.transport.fileno()):
+            self._full_since = None
+            return False
+        if self._full_since is None:
+            self._full_since = now
+        if now - self._full_since < SWAMPED_NS:
+            return False
+        self._full_since = None
+        return self.swamped(now)
 
     # --- from the loop ------------------------------------------------------------------------
 
