@@ -9,9 +9,7 @@ repetition has an end that what follows does not decide, and there are few choic
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
-from math import prod
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
@@ -25,6 +23,7 @@ ENDLESS = 1_000_003  # choices of a repetition: a prime, to be told from product
 Pattern = re.Pattern[bytes]
 Bytes = frozenset[int]
 
+_FIX_WAYS = "say what each part may not contain, as [^,]* instead of .*"
 _EVERY: Bytes = frozenset(range(256))
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _CATEGORIES = {
@@ -39,8 +38,7 @@ def compiled(text: str, *, whole: bool = False) -> Pattern:
     ConfigError: it is none, or could take too long.
     """
     checked(text)
-    begin = rb"\A" if whole else b""
-    return re.compile(begin + b"(?:" + _raw(text) + rb")\Z", re.DOTALL)
+    return _compiled(text, rb"\A" if whole else b"")
 
 
 def compiled_head(text: str) -> Pattern:
@@ -55,19 +53,14 @@ def checked(text: str) -> None:
         raise ConfigError(f"a pattern of {len(text)} characters", fix=f"at most {LONGEST_PATTERN}")
     try:
         tree = parser.parse(_raw(text), re.DOTALL)
-        re.compile(_raw(text), re.DOTALL)
-    except (re.error, OverflowError, RecursionError) as error:
+        _compiled(text, b"")
+    except (ValueError, re.error, OverflowError, RecursionError) as error:
         fix = "see 'Regular Expression Syntax' in Python's documentation"
         raise ConfigError(f"{text!r} is no regular expression: {error}", fix=fix) from None
-    parts = list(_parts(tree, text, inside=False))
-    choices = 1
-    for index, (reach, ways, _) in enumerate(parts):
-        if ways > 1 and not _decided(reach, parts[index + 1 :]):
-            choices *= ways
-    endless = choices % ENDLESS == 0
-    if choices > MOST_CHOICES * (ENDLESS if endless else 1):
-        fix = "say what each part may not contain, as [^,]* instead of .*"
-        raise ConfigError(f"{text!r} can be matched in too many ways", fix=fix)
+    folds = re.search(r"\(\?[a-zA-Z]*i", text) is not None
+    ways = sum(_ways(parts, folds) for parts in _ways_through(tree, text, inside=False))
+    if ways > MOST_CHOICES * (ENDLESS if ways >= ENDLESS else 1):
+        raise ConfigError(f"{text!r} can be matched in too many ways", fix=_FIX_WAYS)
 
 
 def split_at_data(text: str) -> tuple[str, str] | None:
@@ -93,6 +86,14 @@ def split_at_data(text: str) -> tuple[str, str] | None:
     raise ConfigError(f"{text!r}: the group data does not end", fix="add a )")
 
 
+def _compiled(text: str, begin: bytes) -> Pattern:
+    """Up to the end of a line. Flags for all of it, as (?i), have to stay in front."""
+    raw = _raw(text)
+    flags = re.match(rb"(?:\(\?[a-zA-Z]+\))*", raw)
+    head = flags[0] if flags else b""
+    return re.compile(head + begin + b"(?:" + raw[len(head) :] + rb")\Z", re.DOTALL)
+
+
 def _raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
@@ -103,36 +104,37 @@ def _raw(text: str) -> bytes:
 Part = tuple[Bytes, int, bool]
 
 
-def _parts(tree: Any, text: str, *, inside: bool) -> Iterator[Part]:
+def _ways_through(tree: Any, text: str, *, inside: bool) -> list[list[Part]]:
+    """The parts one after the other, for each way through alternatives and optional groups.
+
+    ConfigError: they are too many, or something that has choices repeats."""
+    ways: list[list[Part]] = [[]]
     for kind, value in tree:
-        if kind in _REPEATS:
-            yield _repeat(value, text, inside=inside)
-        elif kind is op.SUBPATTERN:
-            yield from _parts(value[-1], text, inside=inside)
-        elif kind is op.ATOMIC_GROUP:
-            yield from _parts(value, text, inside=inside)
-        elif kind is op.BRANCH:
-            yield from _branch(value[1], text, inside=inside)
-        elif kind is not op.AT:
-            yield _one(kind, value, text), 1, False
+        if kind is op.AT:
+            continue
+        following = _choices(kind, value, text, inside=inside)
+        ways = [before + more for before in ways for more in following]
+        if len(ways) > MOST_CHOICES:
+            raise ConfigError(f"{text!r} can be matched in too many ways", fix=_FIX_WAYS)
+    return ways
 
 
-def _branch(choices: Any, text: str, *, inside: bool) -> Iterator[Part]:
-    if inside:
-        raise ConfigError(f"{text!r} repeats alternatives", fix="use a set, as [ab]*")
-    reach: set[int] = set()
-    most = 1
-    for choice in choices:
-        parts = list(_parts(choice, text, inside=inside))
-        reach.update(*(part[0] for part in parts))
-        most = max(most, prod(part[1] for part in parts))
-    ways = most * len(choices)
-    # Its end is decided by nothing: one choice may be the beginning of another.
-    yield _EVERY, ways, True
-    yield frozenset(reach), 1, True
+def _choices(kind: Any, value: Any, text: str, *, inside: bool) -> list[list[Part]]:
+    """The ways through one element."""
+    if kind is op.SUBPATTERN:
+        return _ways_through(value[-1], text, inside=inside)
+    if kind is op.ATOMIC_GROUP:
+        return _ways_through(value, text, inside=inside)
+    if kind is op.BRANCH:
+        if inside:
+            raise ConfigError(f"{text!r} repeats alternatives", fix="use a set, as [ab]*")
+        return [way for each in value[1] for way in _ways_through(each, text, inside=False)]
+    if kind in _REPEATS:
+        return _repeat(value, text, inside=inside)
+    return [[(_one(kind, value, text), 1, False)]]
 
 
-def _repeat(value: Any, text: str, *, inside: bool) -> Part:
+def _repeat(value: Any, text: str, *, inside: bool) -> list[list[Part]]:
     least, most, tree = value
     if most != op.MAXREPEAT and most > MOST_REPEATS:
         raise ConfigError(f"{text!r} counts to {most}", fix=f"at most {MOST_REPEATS}")
@@ -140,10 +142,12 @@ def _repeat(value: Any, text: str, *, inside: bool) -> Part:
         raise ConfigError(
             f"{text!r} repeats what repeats", fix="take the inner * + ? or {} out of the group"
         )
-    inner = list(_parts(tree, text, inside=inside or most > 1))
-    reach: Bytes = frozenset().union(*(part[0] for part in inner))
+    inner = _ways_through(tree, text, inside=inside or most > 1)
+    if most == 1 and any(ways > 1 for way in inner for _, ways, _ in way):
+        return inner if least else [[], *inner]
+    reach: Bytes = frozenset().union(*(part[0] for way in inner for part in way))
     ways = ENDLESS if most == op.MAXREPEAT or most - least > 8 else most - least + 1
-    return reach, ways * prod(part[1] for part in inner), least == 0
+    return [[(reach, ways * len(inner), least == 0)]]
 
 
 def _one(kind: Any, value: Any, text: str) -> Bytes:
@@ -178,6 +182,35 @@ def _set(items: Any) -> Bytes:
 def _category(name: Any) -> Bytes:
     pattern = re.compile(_CATEGORIES[name])
     return frozenset(value for value in range(256) if pattern.match(bytes((value,))))
+
+
+def _both_cases(reach: Bytes) -> Bytes:
+    letters = bytes(reach)
+    return frozenset(letters.lower() + letters.upper())
+
+
+def _runs_on(rest: list[Part]) -> bool:
+    """Whether behind a repetition of no certain end there is another, with nothing between them
+    that it could not take: then each end of the one is tried with each of the other."""
+    between: list[Bytes] = []
+    for reach, ways, may_be_empty in rest:
+        if ways % ENDLESS == 0 and all(reach & one for one in between):
+            return True
+        if not may_be_empty:
+            between.append(reach)
+    return False
+
+
+def _ways(parts: list[Part], folds: bool) -> int:
+    """In how many ways these can share a line among them. folds: upper and lower case are one."""
+    if folds:
+        parts = [(_both_cases(reach), ways, empty) for reach, ways, empty in parts]
+    choices = 1
+    for index, (reach, ways, _) in enumerate(parts):
+        rest = parts[index + 1 :]
+        if ways > 1 and not _decided(reach, rest):
+            choices *= ways * (ENDLESS if ways % ENDLESS == 0 and _runs_on(rest) else 1)
+    return choices
 
 
 def _decided(reach: Bytes, rest: list[Part]) -> bool:

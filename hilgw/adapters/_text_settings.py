@@ -15,7 +15,8 @@ from hilgw.settings import setting
 
 LONGEST_LINE = 1024
 PLACES = ("data", "hex", "length", "destination")
-_PLACE = re.compile(r"\{([a-z]+)\}")
+_PLACE = re.compile(rf"\{{({'|'.join(PLACES)})\}}")
+_LIKE_A_PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,10 +160,14 @@ def _check_receive(text: str) -> None:
 def _check_steps(settings: TextSettings) -> list[Problem]:
     problems: list[Problem] = []
     for path, step in steps_of(settings):
-        strange = [place for place in places_in(step.send) if place not in PLACES]
+        strange = [place for place in _LIKE_A_PLACE.findall(step.send) if place not in PLACES]
+        places = places_in(step.send)
         if strange and path.startswith("send"):
             listed = ", ".join(f"{{{place}}}" for place in PLACES)
             problems.append((f"{path}.send", f"{{{strange[0]}}} is unknown", f"there is {listed}"))
+        if places and not path.startswith("send"):
+            what = f"{{{places[0]}}} is of a packet, and here is none"
+            problems.append((f"{path}.send", what, "only steps of send have one"))
         if not step.send and not step.expect:
             problems.append((path, "it says nothing and waits for nothing", "give send or expect"))
     if not settings.send or not settings.send[0].send:

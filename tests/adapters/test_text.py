@@ -103,6 +103,7 @@ class TestAtRadio(AdapterConformance):
 TOO_MANY_WAYS = [
     "(a+)+$", "(a|aa)*b", ".*.*x", r"(\d+,)*", r"\d+\d+\d+x", "(x+x+)+y", "(a?){30}a{30}",
     "a?" * 30 + "a" * 30, "(a|b|ab)" * 12, "(?:a+|b+)(?:a+|b+)x", "(a+)?(a+)?(a+)?b",
+    r"(?:ab)*?1+?\d*", "(b*?b*)??", "(?:x|a+b?a+c?a+)", "(?i)a+A+a+x", "(?i:a+A+a+)x",
 ]  # fmt: skip
 
 
@@ -122,6 +123,19 @@ def test_patterns_that_are_taken_are_fast_on_the_longest_line(text: str) -> None
     for line in (b"a" * 1024 + b"!", b"1," * 512 + b"!", b"+RCV=1,1," * 110):
         pattern.search(line)
     assert time.perf_counter() - begin < 1
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_flags_for_the_whole_pattern_stay_in_front(whole: bool) -> None:
+    assert compiled("(?i)ok|done", whole=whole).search(b"DONE")
+    assert compiled("(?x)(?i) o k", whole=whole).search(b"OK")
+    with pytest.raises(ConfigError, match="no regular expression"):
+        checked("(?x) ok # it is")
+
+
+@pytest.mark.parametrize("text", ["ok.*|busy.*", "(?i)ok( .*)?|(?P<data>.*),-?[0-9]+(,[0-9]+)?"])
+def test_ways_beside_one_another_are_no_trouble(text: str) -> None:
+    checked(text)
 
 
 def test_a_pattern_is_split_at_its_data() -> None:
@@ -183,6 +197,14 @@ def test_data_that_a_line_cannot_carry_are_refused() -> None:
     assert answer.reason == "unframable"
 
 
+def test_other_words_in_braces_are_said_as_they_stand() -> None:
+    setup = (Step(send='{"mode":{on}}'),)
+    settings = ADAPTER.Settings(**{**AT_RADIO, "setup": setup})
+    assert ADAPTER.check(settings, StationSettings(port="x")) == []
+    session = ADAPTER.session(settings, StationSettings(port="x"))
+    assert session.open(0)[0] == Write(b'{"mode":{on}}\r\n')
+
+
 @pytest.mark.parametrize(
     ("changes", "place"),
     [
@@ -194,6 +216,8 @@ def test_data_that_a_line_cannot_carry_are_refused() -> None:
         ({"send": (Step(send="{hex}"), Step(expect="ok"))}, "send.0"),
         ({"line_end": ""}, "line_end"),
         ({"setup": (Step(),)}, "setup.0"),
+        ({"setup": (Step(send="TO={destination}"),)}, "setup.0.send"),
+        ({"send": (Step(send="{Data}{data}"),)}, "send.0.send"),
     ],
 )
 def test_mistakes_are_said_at_their_place(changes: dict[str, Any], place: str) -> None:
