@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 from hilgw.devices.nodes import cone_axis, upright_axis
@@ -105,14 +106,21 @@ class Medium:
 
     # --- packets --------------------------------------------------------------------------------
 
-    def transmit(self, packet: Packet, pose: Pose | None = None, now: int | None = None) -> None:
+    def transmit(
+        self,
+        packet: Packet,
+        pose: Pose | None = None,
+        now: int | None = None,
+        body: str | None = None,
+    ) -> None:
         """Gives the packet, which left from `pose` (None: unknown), to all who hear it.
 
-        It arrives at `now`, by default when it was sent. Counted before anybody runs; delivered
-        before this returns, unless called from within a delivery: then by the outermost call.
+        body: what carries the sender; its structure is not in the way. It arrives at `now`, by
+        default when it was sent. Counted before anybody runs; delivered before this returns,
+        unless called from within a delivery: then by the outermost call.
         """
         arrived_ns = packet.sent_ns if now is None else now
-        hearing, reason = self._hearing(packet, pose)
+        hearing, reason = self._hearing(packet, pose, body)
         self.ledger.source(packet.source).enter(len(hearing), reason)
         for listener, distance in hearing:
             towards = direction(listener, pose, distance)
@@ -123,12 +131,13 @@ class Medium:
             self._say_unknown()
         if self._on_transmit is not None:
             names = [each.name for each, _ in hearing]
-            self._on_transmit(packet, names, reason, lambda: self._missed(packet, pose, names))
+            missed = partial(self._missed, packet, pose, body, names)
+            self._on_transmit(packet, names, reason, missed)
         if not self._delivering:
             self._deliver_all()
 
     def _hearing(
-        self, packet: Packet, pose: Pose | None
+        self, packet: Packet, pose: Pose | None, body: str | None
     ) -> tuple[list[tuple[Listener, float]], str]:
         """Who hears the packet, with the distance (NaN: unknown); and if nobody, why."""
         limited = pose is not None and packet.range >= 0.0
@@ -140,7 +149,7 @@ class Medium:
             distance = math.nan
             why = admitted(packet, listener)
             if not why:
-                distance, why = self._reach(packet, pose, listener)
+                distance, why = self._reach(packet, pose, body, listener)
             if why:
                 reason = nearer(why, reason)
             elif listener.air is None:
@@ -154,7 +163,9 @@ class Medium:
             reason = self._why_nobody(packet, reason)
         return hearing, reason
 
-    def _missed(self, packet: Packet, pose: Pose | None, heard: list[str]) -> dict[str, str]:
+    def _missed(
+        self, packet: Packet, pose: Pose | None, body: str | None, heard: list[str]
+    ) -> dict[str, str]:
         """Everybody else on the channel who might have heard the packet, and why they do not.
 
         Left out: the sender's own robot, and the modules of the air it came from.
@@ -163,7 +174,7 @@ class Medium:
         for listener in self._listeners.on_channel(packet):
             name, air = listener.name, listener.air
             if name not in heard and (air is None or air != packet.air):
-                why = admitted(packet, listener) or self._reach(packet, pose, listener)[1]
+                why = admitted(packet, listener) or self._reach(packet, pose, body, listener)[1]
                 missed[name] = why or "other_module"
         return {name: why for name, why in missed.items() if why != "own_robot"}
 
@@ -175,7 +186,9 @@ class Medium:
             reason = nearer(admitted(packet, listener) or "range", reason)
         return reason
 
-    def _reach(self, packet: Packet, pose: Pose | None, listener: Listener) -> tuple[float, str]:
+    def _reach(
+        self, packet: Packet, pose: Pose | None, body: str | None, listener: Listener
+    ) -> tuple[float, str]:
         """Distance, and "" or why the signal does not get there. Unknown poses are in range."""
         there = listener.pose
         if pose is None or there is None:
@@ -192,7 +205,7 @@ class Medium:
         ):
             return distance, "cone"
         reach = packet.range if packet.range >= 0.0 else math.inf
-        owners = (packet.owner, listener.owner)
+        owners = (packet.owner, body, listener.owner, listener.body)
         blocked = self._obstacles.block(pose.position, there.position, owners, reach)
         return distance, "obstacle" if blocked else ""
 

@@ -11,6 +11,7 @@ Vector = tuple[float, float, float]
 Rows = tuple[Vector, Vector, Vector]
 
 NO_ROTATION: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_SHORTEST = 1e-150  # of a quaternion: below, its components have too few digits left
 LARGEST_M = 1e9
 """Nothing said from outside to be farther out than this, along any axis, is taken for a place."""
 
@@ -60,7 +61,7 @@ class Pose:
         """From a quaternion x, y, z, w of any length but 0."""
         check_place(position)
         length = math.hypot(*quaternion)
-        if not math.isfinite(length) or length == 0.0:
+        if not _SHORTEST <= length < math.inf:
             raise ConfigError(f"quaternion {quaternion} is no rotation", where="quaternion")
         x, y, z, w = (component / length for component in quaternion)
         rows = (

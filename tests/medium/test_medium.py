@@ -169,6 +169,20 @@ def test_infra_red_stops_at_obstacles_and_radio_does_not() -> None:
     assert bench.send(infra_red, None) == ["ir"]  # unknown pose: nothing in the way
 
 
+def test_a_module_hears_and_sends_past_the_structure_it_rides_on() -> None:
+    bench = Bench()
+    bench.medium.place("rover", Pose((4.0, 0.0, 0.0)))
+    bench.medium.obstruct(Obstacle(Sphere(0.5), Pose((-1.0, 0.0, 0.0)), "rover", "rover"))
+    bench.listener("irda", **INFRA_RED, air="light", pose=None, body="rover")
+    bench.listener("b.eye", **INFRA_RED, owner="b", pose=ORIGIN)
+    assert bench.send(packet(type="infra-red")) == ["irda", "b.eye"]
+    heard = packet(type="infra-red", source="irda", owner=None, air="light")
+    bench.ledger.station("irda").hear()
+    bench.medium.transmit(heard, bench.medium.pose_of("rover"), body="rover")
+    assert bench.heard[-1][0] == "b.eye"
+    assert bench.why(heard, Pose((4.0, 0.0, 0.0))) == "obstacle"  # of another's it is in the way
+
+
 def test_bodies_carry_their_devices_and_obstacles() -> None:
     bench = Bench()
     bench.medium.place("b", Pose((4.0, 0.0, 0.0)))

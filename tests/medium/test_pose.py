@@ -62,9 +62,10 @@ def test_what_is_no_pose(position: Vector, rotation: tuple[float, float, float, 
         Pose.from_axis_angle(position, rotation)
 
 
-def test_a_quaternion_of_no_length_is_no_rotation() -> None:
+@pytest.mark.parametrize("part", [0.0, 5e-324, math.nan, math.inf, 1e308])
+def test_a_quaternion_of_no_length_is_no_rotation(part: float) -> None:
     with pytest.raises(ConfigError):
-        Pose.from_quaternion((0, 0, 0), (0, 0, 0, 0))
+        Pose.from_quaternion((0, 0, 0), (part, part, part, part))
 
 
 @given(st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: math.hypot(*q) > 0.01))
