@@ -139,6 +139,26 @@ def test_a_body_that_falls_silent_takes_its_controller_along_and_both_come_back(
     assert frames(loop.robot)[-1] == GO
 
 
+def test_a_robot_with_other_devices_moves_nothing_that_was_meant_for_the_first() -> None:
+    """A microcontroller goes on by the ids it knows until it has read the new ones."""
+    loop = on_lines()
+    loop.controller.data_received(frame(GO))
+    loop.body.detach()
+    loop.controller.data_received(frame(GO))
+    other: Devices = ((DISTANCE, "eye"), (ROTATIONAL, "saw"), (ROTATIONAL, "left"))
+    loop.robot = FakeConnection()
+    loop.body.attach(loop.robot)  # type: ignore[arg-type]
+    loop.pilot.written.clear()
+    loop.body.data_received(b"".join(map(frame, registrations(other))))
+    assert frames(loop.pilot) == registrations(other)
+    loop.controller.data_received(frame(GO))  # sent before it could read them: no saw
+    live(loop, 100)
+    assert GO not in frames(loop.robot)
+    live(loop, 200)
+    loop.controller.data_received(frame(set_value(2, 5.0)))
+    assert frames(loop.robot)[-1] == set_value(2, 5.0)
+
+
 def test_commands_that_would_wait_too_long_for_their_line_end_it() -> None:
     loop = on_lines(baud_rate=1200)
     for speed in range(1, 50):

@@ -245,6 +245,8 @@ def test_a_robot_that_comes_back_with_other_devices_is_learnt_anew(tmp_path: Pat
         assert controller.received == b""
         controller.send(set_value(0, 2.0))
         robot.wait_for(set_value(0, 2.0))
+        until(lambda: running.report()["motors"] == {"wheel": {"velocity": 2.0}})
+        assert running.report()["sensors"] == {}  # those of the first are forgotten
 
 
 def test_a_body_that_contradicts_itself_is_stopped_and_connected_anew(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hilgw.devices.loop import MotorCommand, MotorSettings, default_actuation
@@ -35,6 +35,13 @@ class Figures:
 
     def add(self, device: Device) -> None:
         self._names[device.index] = device.name
+
+    def keep(self, devices: Iterable[Device]) -> None:
+        """These are all there are: what others showed or were told is of a body that is gone."""
+        names = {device.name for device in devices}
+        for shown in (self.sensors, self.motors):
+            for name in shown.keys() - names:
+                del shown[name]
 
     def saw(self, values: Sequence[tuple[int, float]], now: int) -> None:
         """Values came from the body."""

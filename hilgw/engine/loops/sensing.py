@@ -39,6 +39,7 @@ class Sensing:
         self._held: dict[int, float] = {}
         self._settle: Handle | None = None
         self._is_here = False
+        self._told: dict[int, Device] = {}  # what a controller may mean by an index
         self._stale = False  # the controller knows devices of a body that is gone
         self._handlers: dict[type[Any], Callable[[Any, int], None]] = {
             Connected: self._came,
@@ -119,6 +120,7 @@ class Sensing:
         self.close()
         body = self._parts.body
         devices = () if body is None else body.session.devices
+        self._parts.figures.keep(devices)
         first = max((device.index for device in devices), default=-1) + 1
         for device in self._parts.radios.place_rest(first):
             self._tell_of(device, now)
@@ -128,6 +130,9 @@ class Sensing:
         controller = self._parts.controller
         if controller is not None:
             controller.call(lambda: controller.session.register(device), now)
+            if self._told.get(device.index, device) != device:
+                controller.hush(now)
+            self._told[device.index] = device
 
     # --- values and packets -------------------------------------------------------------------
 

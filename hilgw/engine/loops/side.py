@@ -216,6 +216,12 @@ class Side(Generic[S]):
         self.call(lambda: self.session.open(now), now)
         self.not_ready(why)
 
+    def hush(self, now: int) -> None:
+        """What a peer on a line says before it can have read what was written just now counts
+        nothing: it means devices that are gone."""
+        if self._line is not None:
+            self._deaf_until = max(now, self._line.free_ns) + DEAF_NS
+
     # --- writing ------------------------------------------------------------------------------
 
     def behind_ns(self, now: int) -> int:
