@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from hilgw.engine.bridge_flow import CLIENT_SLOW, NO_CLIENT, NOT_WRITER, Flow, Reframer
+from hilgw.engine.bridge_flow import (
+    CLIENT_GONE,
+    CLIENT_SLOW,
+    NO_CLIENT,
+    NOT_WRITER,
+    Flow,
+    Reframer,
+)
 from hilgw.engine.bridge_port import HIGH_WATER_BYTES, FlowTransport
 from hilgw.errors import PortError
 
@@ -126,16 +133,21 @@ class Clients:
 
     def close(self) -> None:
         for client in self._clients:
-            client.stream.close()
+            self._close_stream(client, CLIENT_GONE)
         self._clients = ()
         self._waiting.clear()
         if self._look is not None:
             self._look.cancel()
 
-    def _remove(self, client: Client, why: str) -> None:
+    def _close_stream(self, client: Client, reason: str) -> None:
+        """What still waited for it is dropped for this reason."""
+        client.stream.close()
+        self.from_port.take_back(client.stream.unsent, reason)
+
+    def _remove(self, client: Client, why: str, reason: str = CLIENT_GONE) -> None:
         if client not in self._clients:
             return
-        client.stream.close()
+        self._close_stream(client, reason)
         self._clients = tuple(each for each in self._clients if each is not client)
         if client.reframer is not None:
             client.reframer.reset()
@@ -188,7 +200,9 @@ class Clients:
             try:
                 stream.write(data)
             except PortError as error:
-                if error.reason != PortError.LOST:  # of a loss the stream tells by itself
+                if error.reason == PortError.LOST:  # of which the stream tells by itself
+                    flow.dropped[CLIENT_GONE] += len(data)
+                else:
                     self._disconnect_slow(client, len(data))
                 continue
             client.sent_bytes += len(data)
@@ -227,8 +241,9 @@ class Clients:
     def _disconnect_slow(self, client: Client, refused_bytes: int) -> None:
         lost = client.stream.pending + refused_bytes
         self.slow += 1
-        self.from_port.dropped[CLIENT_SLOW] += lost
-        self._remove(client, "too slow")
+        if refused_bytes:
+            self.from_port.dropped[CLIENT_SLOW] += refused_bytes
+        self._remove(client, "too slow", CLIENT_SLOW)
         self._warn(f"client {client.peer} disconnected: too slow, {lost} B were waiting for it")
 
     # --- from the clients to the port -------------------------------------------------------------

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Handle, Scheduler
 
 # Reasons in `dropped` beside those of the framings; each counts bytes.
-PORT_DOWN = "port_down_bytes"  # for the port, while it was away
+PORT_DOWN = "port_down_bytes"  # for the port, while it was away or when it went
 NOT_WRITER = "not_writer_bytes"  # from a client that is not the one that writes
 NO_CLIENT = "no_client_bytes"  # from the port, while nobody listened
 CLIENT_SLOW = "client_slow_bytes"  # waiting for a client that was disconnected for it
+CLIENT_GONE = "client_gone_bytes"  # waiting for a client that left
 FULL = "full_bytes"
 CANNOT_CARRY = "cannot_carry"  # frames, as those of the framings
 
@@ -32,6 +33,12 @@ class Flow:
     sent_bytes: int = 0
     frames: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
+
+    def take_back(self, size: int, reason: str) -> None:
+        """So many bytes were passed on, and never left."""
+        if size:
+            self.sent_bytes -= size
+            self.dropped[reason] += size
 
     def as_dict(self) -> dict[str, Any]:
         return {

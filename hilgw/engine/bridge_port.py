@@ -27,7 +27,9 @@ CATCH_UP_NS = 500_000_000
 
 
 class FlowTransport(Transport, Protocol):
-    """A transport that tells when it has room again; all those on descriptors do."""
+    """A transport that tells when it has room again, and what it could not send; all do."""
+
+    unsent: int  # bytes that were still waiting when the stream ended
 
     on_drained: Callable[[], None] | None
     on_half_close: Callable[[], None] | None
@@ -85,7 +87,9 @@ class BridgePort:
             self.on_ready(self.identity)
 
     def detach(self) -> None:
-        self._stream = None
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            self._flow.take_back(stream.unsent, PORT_DOWN)
         if self._paced is not None:
             self._flow.dropped[PORT_DOWN] += self._paced.clear()
             self._paced.release()

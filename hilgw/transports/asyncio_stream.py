@@ -42,6 +42,7 @@ class AsyncioStream(asyncio.Protocol):
         self._transport: Any = None
         self._on_data: ReadHandler | None = None
         self._on_lost: LostHandler | None = None
+        self.unsent = 0  # bytes still waiting at its end; of a loss asyncio does not tell them
         self._early = bytearray()  # arrived before start()
         self._lost: PortError | None = None
         self._ended = False  # no more than one report, and no more writes
@@ -163,6 +164,7 @@ class AsyncioStream(asyncio.Protocol):
     def _abort(self) -> None:
         """Never close(): that waits for a peer that may never read again."""
         if not self._ended:
+            self.unsent = self.pending
             self._ended = True
             self._hang_up.stop()
             self._transport.abort()

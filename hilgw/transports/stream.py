@@ -49,6 +49,7 @@ class FdStream:
         self._limit = limit
         self._end = end
         self._rest = bytearray()
+        self.unsent = 0  # bytes that were still waiting when the stream ended
         self._on_data: ReadHandler | None = None
         self._on_lost: LostHandler | None = None
         self._lost: PortError | None = None
@@ -213,6 +214,7 @@ class FdStream:
         self._loop.remove_reader(fd)
         self._loop.remove_writer(fd)
         self._hang_up.stop()
+        self.unsent = len(self._rest)
         self._rest = bytearray()  # not cleared: whoever raised may still have a view of it
         self._close_descriptor(fd)
 

@@ -44,6 +44,7 @@ class ThreadedStream:
         self._on_lost: LostHandler | None = None
         self._lock = threading.Condition()  # guards the fields below; both threads wait on it
         self._out = bytearray()
+        self.unsent = 0  # bytes that were still waiting when the stream ended
         self._in = bytearray()
         self._reading = False
         self._stopping = False
@@ -121,6 +122,7 @@ class ThreadedStream:
             if self._stopping:
                 return
             self._stopping = True
+            self.unsent = len(self._out)
             self._out.clear()
             self._in.clear()
             self._lock.notify_all()

@@ -199,7 +199,9 @@ def test_a_client_that_reads_nothing_is_disconnected_and_the_others_get_all(
         assert good.data == (BULK * (sent // len(BULK) + 1))[:sent]
         assert "too slow" in rig.log.notices[0]
         assert rig.report["clients"]["too_slow"] == 1
-        assert rig.report["to_tcp"]["dropped"]["client_slow_bytes"] > 0
+        flow = rig.report["to_tcp"]
+        assert flow["dropped"]["client_slow_bytes"] > 0
+        assert flow["sent_bytes"] < 2 * sent, "what was dropped was not sent as well"
         assert len(rig.bridge._clients) == 1
         stuck.start_reading()
         await until(lambda: stuck.ended)
@@ -297,6 +299,46 @@ def test_a_port_that_leaves_while_writers_wait_lets_them_go_on(tmp_path: Path) -
         assert await rig.device_heard(5) == b"fresh"
 
     run_bridge(tmp_path, scenario)
+
+
+def test_what_waits_for_a_port_that_leaves_was_not_sent(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        client.send(BULK * 6)
+        await until(lambda: rig.bridge._port._full)
+        waiting = rig.bridge._port._stream.pending  # type: ignore[union-attr]
+        taken = rig.report["to_serial"]["sent_bytes"] - waiting
+        rig.device.unplug()
+        await until(lambda: rig.report["to_serial"]["received_bytes"] == len(BULK) * 6)
+        flow = rig.report["to_serial"]
+        assert waiting > 0
+        assert flow["sent_bytes"] == taken
+        assert flow["dropped"] == {"port_down_bytes": len(BULK) * 6 - taken}
+
+    run_bridge(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("how", ["leaves", "stays until the end"])
+def test_what_waits_for_a_client_that_leaves_was_not_sent(how: str, tmp_path: Path) -> None:
+    bridges = []
+
+    async def scenario(rig: Rig) -> None:
+        bridges.append(rig.bridge)
+        client = await rig.client(reading=False, receive_bytes=4096)
+
+        def held() -> bool:
+            rig.device.write(BULK[:4096])
+            return bool(rig.bridge._clients._waiting)
+
+        await until(held)
+        if how == "leaves":
+            await client.close()
+            await until(lambda: not len(rig.bridge._clients))
+
+    run_bridge(tmp_path, scenario)
+    flow = bridges[0].to_tcp
+    assert flow.dropped["client_gone_bytes"] > 0
+    assert flow.received_bytes == flow.sent_bytes + sum(flow.dropped.values())
 
 
 def test_what_the_device_says_to_nobody_is_counted_and_not_kept(tmp_path: Path) -> None:

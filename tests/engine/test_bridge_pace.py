@@ -25,6 +25,7 @@ class FakeStream:
         self.data = bytearray()
         self.stalled = False
         self.pending = 0
+        self.unsent = 0
         self.on_drained: Callable[[], None] | None = None
 
     def write(self, data: bytes) -> None:
