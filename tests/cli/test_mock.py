@@ -194,6 +194,7 @@ def test_a_controller_connects_and_commands(start: Start) -> None:
         (("wc2ec-robot", "--set", "frame=cobs-crc16", "--listen", "127.0.0.1:0"), 2, "use --link"),
         (("wc2ec-robot", "--listen", "27015"), 2, "no HOST:PORT"),
         (("wc2ec-robot", "--listen", "127.0.0.1:99999"), 2, "no HOST:PORT"),
+        (("wc2ec-controller", "--connect", "127.0.0.1:0"), 2, "nobody's"),
         (("wc2ec-robot", "--listen", "192.0.2.1:0"), 4, "loopback"),
     ],
 )

@@ -144,7 +144,7 @@ def test_a_robot_with_other_devices_moves_nothing_that_was_meant_for_the_first()
     loop = on_lines()
     loop.controller.data_received(frame(GO))
     loop.body.detach()
-    loop.controller.data_received(frame(GO))
+    loop.run(200)
     other: Devices = ((DISTANCE, "eye"), (ROTATIONAL, "saw"), (ROTATIONAL, "left"))
     loop.robot = FakeConnection()
     loop.body.attach(loop.robot)  # type: ignore[arg-type]

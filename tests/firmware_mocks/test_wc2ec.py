@@ -342,6 +342,8 @@ def test_each_mock_is_what_the_host_expects(kind: Any) -> None:
         (wc2ec_robot, "webots", "R2025a", "R2018a"),
         (wc2ec_robot, "position", "0.5, 0.5, 1.0", "9, 9, 0"),
         (wc2ec_robot, "position", [0.5, 0.5, 1.0], "here"),
+        (wc2ec_robot, "position", "1, 0.5, -1", "1, 1, inf"),
+        (wc2ec_robot, "position", "0, 0, 9", "0, 0, nan"),
         (wc2ec_controller, "sensors", "a, b, c", "a, b"),
         (wc2ec_controller, "motors", ["a", "b"], "a,"),
         (wc2ec_controller, "motor_type", "57", "256"),
