@@ -2,12 +2,14 @@
 
 import sys
 
+from hilgw.cli import streams
 from hilgw.cli.signals import leave_at_once_on_signals
 
 
 def main() -> int:
     """The installed command; returns its exit code."""
     leave_at_once_on_signals()
+    streams.mend()
     from hilgw.cli.main import main as run
 
     try:

@@ -14,7 +14,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         epilog="example: hilgw arm rover",
     )
     parser.add_argument("robot", metavar="ROBOT", help="a robot with a body or an outer controller")
-    parser.add_argument("--control", metavar="PATH", help="the gateway's control socket")
+    parser.add_argument(
+        "--control",
+        metavar="PATH",
+        default=argparse.SUPPRESS,  # it may stand before the command, too
+        help="the gateway's control socket",
+    )
     parser.set_defaults(run=run)
 
 
@@ -22,6 +27,6 @@ def run(args: argparse.Namespace) -> int:
     """0 when its motors may move; raises HilgwError for an unknown name."""
     from hilgw.cli.send import tell_gateway
 
-    tell_gateway(args.control, {"do": "arm", "robot": args.robot}, args.robot)
+    tell_gateway(getattr(args, "control", None), {"do": "arm", "robot": args.robot}, args.robot)
     print(f"{args.robot}: armed")
     return 0

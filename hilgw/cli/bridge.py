@@ -7,16 +7,17 @@ import asyncio
 import gc
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
+from hilgw.cli import files
 from hilgw.cli.stopping import Stop
 from hilgw.errors import ConfigError, HilgwError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hilgw.cli.outlet import Outlet
     from hilgw.engine.bridge import Bridge, BridgeSettings
     from hilgw.engine.timer import Timer
     from hilgw.framing.base import Framing
@@ -72,7 +73,9 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     framing = _framing(args.frame)
     if args.ready_file is not None:
-        Path(args.ready_file).unlink(missing_ok=True)
+        files.clear(args.ready_file)
+    if args.report not in (None, "-"):
+        files.expect(args.report)
     new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
     if sys.platform == "linux":
         from hilgw.engine.direct_loop import DirectLoop
@@ -145,12 +148,14 @@ def _framing(name: str | None) -> str | None:
 
 
 async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | None) -> int:
+    from hilgw.cli.outlet import outlet
     from hilgw.cli.terminal import Terminal
     from hilgw.engine.timer import Timer
 
     stop = Stop()
     out = sys.stderr if args.report == "-" else sys.stdout
-    terminal = Terminal(out, quiet=args.quiet)
+    way_out = outlet(out)
+    terminal = Terminal(way_out, quiet=args.quiet)
     timer = Timer(asyncio.get_running_loop())
     bridge = _build(settings, frame, timer, terminal, args.quiet)
     fatal: HilgwError | None = None
@@ -162,7 +167,8 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
     finally:
         timer.close()
     code = stop.code or (fatal.exit_code if fatal else 0)
-    _finish(args, bridge, out, code)
+    stop.last_words()
+    _finish(args, bridge, way_out, code)
     if fatal is not None and stop.code is None:
         raise fatal
     return code
@@ -197,13 +203,16 @@ def _ready(args: argparse.Namespace, terminal: Any) -> None:
     if not args.quiet:
         terminal.line("ready")
     if args.ready_file is not None:
-        _write(args.ready_file, f"{os.getpid()}\n")
+        files.write(args.ready_file, f"{os.getpid()}\n")
 
 
-def _finish(args: argparse.Namespace, bridge: Bridge, out: TextIO, code: int) -> None:
+def _finish(args: argparse.Namespace, bridge: Bridge, out: TextIO | Outlet, code: int) -> None:
+    from hilgw.cli.outlet import finish
+
     report = {"hilgw": __version__, "exit_code": code, **bridge.report()}
     if not args.quiet:
         _summarise(report, out)
+    finish(out)
     if args.report is not None:
         import json
 
@@ -211,10 +220,10 @@ def _finish(args: argparse.Namespace, bridge: Bridge, out: TextIO, code: int) ->
         if args.report == "-":
             sys.stdout.write(text)
         else:
-            _write(args.report, text)
+            files.write(args.report, text)
 
 
-def _summarise(report: dict[str, Any], out: TextIO) -> None:
+def _summarise(report: dict[str, Any], out: TextIO | Outlet) -> None:
     lines = [f"summary after {report['duration_s']:.1f} s"]
     for direction in ("to_serial", "to_tcp"):
         flow = report[direction]
@@ -233,10 +242,3 @@ def _summarise(report: dict[str, Any], out: TextIO) -> None:
         out.flush()
     except OSError:
         pass  # the reader is gone; the report may still be wanted
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text)
-    except OSError as error:
-        raise HilgwError(f"cannot write: {error.strerror}", where=path) from None

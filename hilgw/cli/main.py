@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from importlib import import_module
 from typing import NoReturn
 
+from hilgw.cli import streams
 from hilgw.errors import ConfigError, HilgwError
 
 COMMANDS = {
@@ -111,6 +113,9 @@ def main(argv: list[str] | None = None) -> int:
         code: int = args.run(args)
         sys.stdout.flush()
         return code
+    except SystemExit:  # argparse said what there is to say
+        streams.give_up()
+        raise
     except HilgwError as error:
         # Errors of a file begin with their place, as a compiler's: editors jump there.
         prefix = "" if isinstance(error, ConfigError) else "hilgw: "
@@ -119,6 +124,13 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output left (`hilgw ... | head`): not an error worth a traceback.
-        sys.stderr.close()
+        streams.give_up()  # the reader of our output left (`hilgw ... | head`): no word is needed
+        return 1
+    except OSError as error:
+        streams.give_up()
+        where = error.filename or "cannot write"
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"hilgw: {where}: {error.strerror or error}\n")
+            sys.stderr.flush()
+        streams.give_up()
         return 1

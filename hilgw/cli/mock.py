@@ -10,11 +10,11 @@ import os
 import re
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hilgw.cli import files
 from hilgw.cli.stopping import Stop
-from hilgw.errors import ConfigError, HilgwError, UsageError
+from hilgw.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from hilgw.engine.mocks import Mock, MockHost
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     if args.kind is None:
         raise UsageError("no mock named", fix="try hilgw mock xbee, or hilgw mock --list")
     if args.ready_file is not None:
-        Path(args.ready_file).unlink(missing_ok=True)
+        files.clear(args.ready_file)
     args.kind = args.kind.replace("-", "_")
     places = [(name, place) for name in OPTIONS.values() for place in getattr(args, name)]
     modules = _modules(places, args.settings)
@@ -164,7 +164,7 @@ async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
             await asyncio.wait_for(stop.event.wait(), BOOT_S)
         _announce(args, said)
         if args.ready_file is not None:
-            _write(args.ready_file, f"{os.getpid()}\n")
+            files.write(args.ready_file, f"{os.getpid()}\n")
         await stop.event.wait()
         return stop.code or 0
     finally:
@@ -234,10 +234,3 @@ def _announce(args: argparse.Namespace, said: list[dict[str, Any]]) -> None:
             print(f"{place or '(no port)'}  {entry['name']}: {entry['is']}")
         print("ready; Ctrl-C ends")
     sys.stdout.flush()
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text)
-    except OSError as error:
-        raise HilgwError(f"cannot write: {error.strerror}", where=path) from None

@@ -30,7 +30,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="axis and angle in rad, as Webots' rotation; default: unturned",
     )
     parser.add_argument("--unknown", action="store_true", help="nobody knows where it is")
-    parser.add_argument("--control", metavar="PATH", help="the gateway's control socket")
+    parser.add_argument(
+        "--control",
+        metavar="PATH",
+        default=argparse.SUPPRESS,  # it may stand before the command, too
+        help="the gateway's control socket",
+    )
     parser.set_defaults(run=run)
 
 
@@ -44,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("the rotation has no axis", fix="e.g. --rotation 0 0 1 1.57")
     position = None if args.unknown else args.position
     request = {"do": "place", "body": args.body, "position": position, "rotation": args.rotation}
-    tell_gateway(args.control, request, args.body)
+    tell_gateway(getattr(args, "control", None), request, args.body)
     where = "unknown" if position is None else "{:g}, {:g}, {:g} m".format(*position)
     print(f"{args.body}: {where}")
     return 0

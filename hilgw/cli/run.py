@@ -7,10 +7,10 @@ import asyncio
 import gc
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
+from hilgw.cli import files
 from hilgw.cli.stopping import Stop
 from hilgw.errors import FailsafeError, HilgwError, UsageError
 
@@ -72,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
     )
     ready_file = getattr(args, "ready_file", None)
     if ready_file is not None:
-        Path(ready_file).unlink(missing_ok=True)
+        files.clear(ready_file)
+    if report not in (None, "-"):
+        files.expect(report)
     for warning in loaded.warnings:
         sys.stderr.write(f"{warning}\n")
     new_loop = None
@@ -85,13 +87,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:
+    from hilgw.cli.outlet import finish, outlet
     from hilgw.cli.terminal import Terminal
     from hilgw.config.build import build
 
     loop = asyncio.get_running_loop()
     stop = Stop()
+    way_out = outlet(out)
     terminal = Terminal(
-        out, quiet=getattr(args, "quiet", False), verbose=getattr(args, "verbose", False)
+        way_out, quiet=getattr(args, "quiet", False), verbose=getattr(args, "verbose", False)
     )
     gateway = build(config, loop, terminal)
     gc.collect()
@@ -104,11 +108,16 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     finally:
         gateway.close()
     # A failsafe that is latched is what matters, however the run was ended.
-    if fatal is not None and (stop.code is None or isinstance(fatal, FailsafeError)):
-        _finish(gateway, args, terminal, fatal.exit_code)
+    if fatal is not None and stop.code is not None and not isinstance(fatal, FailsafeError):
+        fatal = None
+    code = fatal.exit_code if fatal else stop.code or 0
+    stop.last_words()
+    report = {"hilgw": __version__, "config": args.config, "exit_code": code, **gateway.report()}
+    terminal.summary(report)
+    finish(way_out)
+    _write_report(args, report)
+    if fatal is not None:
         raise fatal
-    code = stop.code or 0
-    _finish(gateway, args, terminal, code)
     return code
 
 
@@ -125,7 +134,10 @@ async def _serve(
     def on_ready() -> None:
         terminal.line("ready")
         if ready_file is not None:
-            _write(ready_file, f"{os.getpid()}\n")
+            try:
+                files.write(ready_file, f"{os.getpid()}\n")
+            except HilgwError as error:  # the gateway goes on
+                terminal.line(f"hilgw: {error}")
 
     gateway.on_ready = on_ready
     control = ControlServer(gateway, getattr(args, "control", None))
@@ -136,22 +148,13 @@ async def _serve(
         await control.close()
 
 
-def _finish(gateway: Gateway, args: argparse.Namespace, terminal: Terminal, code: int) -> None:
+def _write_report(args: argparse.Namespace, report: dict[str, Any]) -> None:
     import json
 
-    report = {"hilgw": __version__, "config": args.config, "exit_code": code, **gateway.report()}
-    terminal.summary(report)
     target = getattr(args, "report", None)
     if target is not None:
         text = json.dumps(report, indent=2, allow_nan=False) + "\n"
         if target == "-":
             sys.stdout.write(text)
         else:
-            _write(target, text)
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text)
-    except OSError as error:
-        raise HilgwError(f"cannot write: {error.strerror}", where=path) from None
+            files.write(target, text)

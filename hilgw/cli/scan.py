@@ -124,4 +124,8 @@ def _adapters(kinds: list[str] | None) -> list[Any]:
         if kind not in known:
             raise UsageError(f"unknown kind {kind!r}", fix="there is " + ", ".join(known))
     adapters = [loader() for name, loader in known.items() if not kinds or name in kinds]
-    return [adapter for adapter in adapters if getattr(adapter, "probes", ())]
+    found = [adapter for adapter in adapters if getattr(adapter, "probes", ())]
+    if not found:
+        what = f"{' and '.join(kinds or known)} cannot be told by asking without a change"
+        raise UsageError(what, fix="leave --kind out to look for those that can")
+    return found

@@ -25,7 +25,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
     )
-    parser.add_argument("--control", metavar="PATH", help="the gateway's control socket")
+    parser.add_argument(
+        "--control",
+        metavar="PATH",
+        default=argparse.SUPPRESS,  # it may stand before the command, too
+        help="the gateway's control socket",
+    )
     parser.set_defaults(run=run)
 
 
@@ -69,6 +74,6 @@ def run(args: argparse.Namespace) -> int:
     """0 when the packet was queued; 1 when it was refused, with the reason."""
     data = _payload(args)
     request = {"do": "send", "station": args.station, "data": data.hex(), "channel": args.channel}
-    tell_gateway(args.control, request, args.station)
+    tell_gateway(getattr(args, "control", None), request, args.station)
     print(f"{args.station}: {len(data)} B queued")
     return 0

@@ -22,7 +22,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx ...")
     parser.add_argument("--channel", metavar="N", type=int, help="from -1, all")
     parser.add_argument("--range", metavar="M", type=finite, help="in m; -1: as far as it goes")
-    parser.add_argument("--control", metavar="PATH", help="the gateway's control socket")
+    parser.add_argument(
+        "--control",
+        metavar="PATH",
+        default=argparse.SUPPRESS,  # it may stand before the command, too
+        help="the gateway's control socket",
+    )
     parser.set_defaults(run=run)
 
 
@@ -33,6 +38,6 @@ def run(args: argparse.Namespace) -> int:
     if args.channel is None and args.range is None:
         raise UsageError("set what?", fix="give --channel N or --range M")
     request = {"do": "set", "device": args.device, "channel": args.channel, "range": args.range}
-    tell_gateway(args.control, request, args.device)
+    tell_gateway(getattr(args, "control", None), request, args.device)
     print(f"{args.device}: set")
     return 0

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from hilgw.cli import loop_lines
+from hilgw.cli.outlet import Outlet
 from hilgw.cli.text import Style, escape, use_colour
 from hilgw.engine.observer import LoopStatus, Missed, Observer, State, nobody
 from hilgw.medium.matching import nearness
@@ -52,7 +53,7 @@ class Terminal(Observer):
 
     def __init__(
         self,
-        out: TextIO,
+        out: TextIO | Outlet,
         *,
         quiet: bool = False,
         verbose: bool = False,

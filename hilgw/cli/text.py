@@ -6,7 +6,10 @@ import argparse
 import math
 import os
 import re
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from hilgw.cli.outlet import Outlet
 
 SHOWN_BYTES = 64
 
@@ -41,7 +44,7 @@ def finite(text: str) -> float:
     return number
 
 
-def use_colour(stream: TextIO) -> bool:
+def use_colour(stream: TextIO | Outlet) -> bool:
     """Colours only on a terminal that takes them, and never against NO_COLOR."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 

@@ -23,6 +23,7 @@ from hilgw.engine.station import Station
 from hilgw.engine.steps import Steps
 from hilgw.engine.supervisor import Supervisor
 from hilgw.engine.timer import Timer
+from hilgw.errors import ConfigError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listener import Listener
@@ -54,6 +55,9 @@ def build(
     timer: whose time it runs on, by default the loop's own. Raises HilgwError when a mock or a
     virtual port cannot be made.
     """
+    if config.backend.startswith("replay:"):  # must not become the real port
+        fix = "use mock, loop or real"
+        raise ConfigError("recordings cannot be replayed yet", where="backend", fix=fix)
     if timer is None:
         timer = Timer(loop)
     ledger = Ledger()

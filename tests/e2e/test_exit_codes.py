@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
+import sys
+import termios
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import COMMAND, XBEE, Gateway, environment, run
+from tests.e2e.running import COMMAND, XBEE, Gateway, environment, run, wait_until
 
 
 def config_for(port: str, tmp_path: Path, *more: str) -> str:
@@ -57,6 +60,13 @@ def test_3_configuration(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("x.yaml:2:")
     assert "did you mean 'baudRate'" in done.stderr
+
+
+def test_3_a_recording_is_not_taken_for_the_real_port(tmp_path: Path) -> None:
+    done = run("--config", XBEE, "--backend", "replay:x", "--duration", "1s", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "recordings cannot be replayed yet" in done.stderr
+    assert "opening" not in done.stdout
 
 
 def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
@@ -106,6 +116,37 @@ def test_130_and_143_after_a_clean_stop(number: signal.Signals, code: int, tmp_p
     assert '"adds_up": true' in (tmp_path / "out.json").read_text()
     assert not (tmp_path / "xbee-spare").is_symlink()
     assert "Traceback" not in gateway.text()
+
+
+def test_output_nobody_reads_holds_up_nothing(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, 1031, 4096)  # F_SETPIPE_SZ: full after some lines
+    more = ["--set", "robots.rover.controller.period_ms=10", "--report", "out.json"]
+    process = subprocess.Popen(
+        [*COMMAND, "-v", "--config", XBEE, "--ready-file", "ready", *more],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    try:
+        wait_until((tmp_path / "ready").exists)
+        held = bytearray(4)
+        wait_until(lambda: fcntl.ioctl(reader, termios.FIONREAD, held) == 0 and _full(held))
+        assert run("send", "xbee0", "hi", cwd=tmp_path, timeout_s=10).returncode == 0
+        process.terminate()
+        _, errors = process.communicate(timeout=2)
+    finally:
+        process.kill()
+        os.close(reader)
+    assert (process.returncode, errors) == (143, "")
+    assert '"adds_up": true' in (tmp_path / "out.json").read_text()
+
+
+def _full(held: bytearray) -> bool:
+    return int.from_bytes(held, sys.byteorder) > 4000
 
 
 @pytest.mark.parametrize("delay_ms", [0, 30, 60, 100, 150, 200, 300, 500])

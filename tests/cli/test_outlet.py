@@ -1,0 +1,127 @@
+"""The way out to people never waits for them."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from hilgw.cli.outlet import HELD_BYTES, Outlet, finish, outlet
+
+SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
+PIPE_BYTES = 4096
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, TextIO]]:
+    """A pipe that takes 4 KiB: the end to read, and a stream to write that would wait."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, SET_PIPE_SIZE, PIPE_BYTES)
+    with os.fdopen(writer, "w") as stream:
+        yield reader, stream
+    os.close(reader)
+
+
+def begun(stream: TextIO) -> Outlet:
+    out = outlet(stream)
+    assert isinstance(out, Outlet)
+    return out
+
+
+def rest_of(reader: int) -> str:
+    os.set_blocking(reader, False)
+    taken = b""
+    try:
+        while piece := os.read(reader, 65536):
+            taken += piece
+    except BlockingIOError:
+        pass
+    return taken.decode()
+
+
+def say(out: Outlet, text: str) -> None:
+    out.write(text + "\n")
+    out.flush()
+
+
+def test_what_nobody_reads_is_kept_then_left_out_and_counted(pipe: tuple[int, TextIO]) -> None:
+    reader, stream = pipe
+    out = begun(stream)
+    for number in range(2000):
+        say(out, f"{number:099}")
+    first = os.read(reader, PIPE_BYTES)
+    out.flush()  # one more pipe full goes
+    say(out, "left out too")
+    text = first.decode()
+    while piece := rest_of(reader):
+        text += piece
+        out.flush()
+    kept = text.count("\n")
+    assert [int(line) for line in text.splitlines()] == list(range(kept))
+    assert 0 <= PIPE_BYTES + HELD_BYTES - len(text) <= 100
+    say(out, "again")
+    assert rest_of(reader) == f"... {2000 - kept + 1} lines left out: nobody read them\nagain\n"
+    finish(out)
+
+
+def test_at_the_end_it_waits_a_little_and_says_what_is_missing(
+    pipe: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, stream = pipe
+    monkeypatch.setattr("hilgw.cli.outlet.PATIENCE_S", 0.01)
+    out = begun(stream)
+    say(out, "x" * 2 * PIPE_BYTES)
+    finish(out)
+    assert rest_of(reader) == "x" * PIPE_BYTES
+
+
+def test_a_reader_that_is_gone_is_an_error_and_no_end(pipe: tuple[int, TextIO]) -> None:
+    reader, stream = pipe
+    out = begun(stream)
+    spare = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(spare, reader)
+    os.close(spare)
+    with pytest.raises(BrokenPipeError):
+        say(out, "x")
+    finish(out)
+
+
+def test_the_stream_itself_waits_as_before(pipe: tuple[int, TextIO]) -> None:
+    _, stream = pipe
+    out = begun(stream)
+    assert os.get_blocking(stream.fileno())
+    finish(out)
+
+
+def test_characters_that_the_terminal_has_not() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w", encoding="ascii") as stream:
+        out = begun(stream)
+        say(out, "rövér 🤖")
+        finish(out)
+    assert rest_of(reader) == "r\\xf6v\\xe9r \\U0001f916\n"
+    os.close(reader)
+
+
+def test_files_and_strings_are_left_as_they_are(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as stream:
+        assert outlet(stream) is stream
+    text = io.StringIO()
+    assert outlet(text) is text
+    finish(text)
+
+
+def test_a_terminal_stays_one() -> None:
+    master, slave = os.openpty()
+    with os.fdopen(slave, "w") as stream:
+        out = begun(stream)
+        assert out.isatty()
+        say(out, "x")
+        assert os.read(master, 10) == b"x\r\n"
+        finish(out)
+    os.close(master)
