@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,19 @@ def test_a_device_that_takes_nothing_stops_the_writer_and_loses_nothing(tmp_path
         assert rig.report["to_serial"]["dropped"] == {}
 
     run_bridge(tmp_path, scenario)
+
+
+def test_a_client_that_comes_while_the_device_takes_nothing_waits_too(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        first = await rig.client()
+        first.send(BULK * 6)
+        await until(lambda: rig.bridge._port._full)
+        second = await rig.client()
+        second.send(b"x" * 500_000)
+        assert len(await rig.device_heard(len(BULK) * 6 + 500_000)) == len(BULK) * 6 + 500_000
+        assert rig.report["to_serial"]["dropped"] == {}
+
+    run_bridge(tmp_path, scenario, writer="all")
 
 
 # --- who reads, who writes ------------------------------------------------------------------------
@@ -428,7 +443,8 @@ def test_frames_of_several_writers_are_never_mixed(tmp_path: Path) -> None:
     run_bridge(tmp_path, scenario, frame="cobs-crc16", writer="all")
 
 
-def test_half_a_frame_does_not_survive_its_port_or_its_client(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["end", "reset"])
+def test_half_a_frame_does_not_survive_its_port_or_its_client(how: str, tmp_path: Path) -> None:
     frame = framed(b"cut")
 
     async def scenario(rig: Rig) -> None:
@@ -437,6 +453,9 @@ def test_half_a_frame_does_not_survive_its_port_or_its_client(tmp_path: Path) ->
         rig.device.write(frame[:3])
         await until(lambda: rig.report["to_tcp"]["received_bytes"] == 3)
         await until(lambda: rig.report["to_serial"]["received_bytes"] == 3)
+        if how == "reset":
+            connection = leaver.writer.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         await leaver.close()
         rig.device.unplug()
         await until(lambda: State.WAITING in rig.log.states)

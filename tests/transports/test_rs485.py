@@ -12,8 +12,10 @@ import serial
 
 from hilgw.engine.timer import Timer
 from hilgw.errors import PortError
+from hilgw.transports import tty
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial_port import _switch_by_rts, open_serial
+from tests.transports.rig import descriptors, run, until
 
 
 @pytest.fixture
@@ -37,6 +39,25 @@ def test_a_driver_that_cannot_is_an_error_with_a_cure(pty: str) -> None:
         _switch_by_rts(port, "half-duplex")
     assert error.value.reason == PortError.UNSUPPORTED
     assert "leave rs485 out" in error.value.fix
+
+
+def test_a_real_port_whose_driver_cannot_is_not_opened(
+    pty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tty, "is_pseudo_terminal_path", lambda path: False)
+
+    async def scenario() -> None:
+        before = descriptors()
+        timer = Timer(asyncio.get_running_loop())
+        with pytest.raises(PortError) as error:
+            await open_serial(pty, LineSettings(rs485="half-duplex"), timer)
+        timer.close()
+        assert error.value.reason == PortError.UNSUPPORTED
+        assert "RS-485" in error.value.what
+        assert error.value.where == pty
+        await until(lambda: descriptors() == before)
+
+    run(scenario)
 
 
 def test_a_pseudo_terminal_does_without_and_says_so(pty: str) -> None:

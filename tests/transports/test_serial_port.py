@@ -22,7 +22,7 @@ import serial
 
 from hilgw.engine.timer import Timer
 from hilgw.errors import PortError
-from hilgw.transports import serial_port, threads, tty
+from hilgw.transports import asyncio_stream, serial_port, stream, threads, tty
 from hilgw.transports.asyncio_stream import AsyncioStream
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.faults import Call, Faults
@@ -177,7 +177,19 @@ def test_the_rate_is_set_odd_ones_too(path: DataPath, baud_rate: int) -> None:
 
 
 @pytest.mark.parametrize("line", [LineSettings(9600, parity="E"), LineSettings(9600, data_bits=7)])
-def test_what_a_pty_cannot_carry_is_left_out_and_said(path: DataPath, line: LineSettings) -> None:
+def test_what_a_pty_cannot_carry_is_left_out_and_said(
+    path: DataPath, line: LineSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a kernel refuses it or takes it in silence depends on its version."""
+    set_attributes = termios.tcsetattr
+
+    def strict(fd: int, when: int, attributes: list[Any]) -> None:
+        if attributes[2] & termios.PARENB or attributes[2] & termios.CSIZE != termios.CS8:
+            raise termios.error(errno.EINVAL, "Invalid argument")
+        set_attributes(fd, when, attributes)
+
+    monkeypatch.setattr(termios, "tcsetattr", strict)
+
     async def scenario() -> None:
         with Pty() as pty:
             client = Client(await open_on(pty.path, path, line))
@@ -185,6 +197,55 @@ def test_what_a_pty_cannot_carry_is_left_out_and_said(path: DataPath, line: Line
             assert any("pseudo terminal" in notice for notice in notices)
             client.transport.write(ALL_VALUES)
             assert await pty.heard(256) == ALL_VALUES
+            await client.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("line", "flags"),
+    [
+        (
+            LineSettings(9600, data_bits=7, parity="O", stop_bits=2, rtscts=True),
+            termios.CS7 | termios.PARENB | termios.PARODD | termios.CSTOPB | termios.CRTSCTS,
+        ),
+        (LineSettings(9600, data_bits=5, parity="E"), termios.CS5 | termios.PARENB),
+        (LineSettings(9600), termios.CS8),
+    ],
+)
+def test_the_line_of_a_real_port_is_asked_of_the_kernel(
+    path: DataPath, line: LineSettings, flags: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_real(monkeypatch)
+    asked: list[int] = []
+    set_attributes = termios.tcsetattr
+
+    def note(fd: int, when: int, attributes: list[Any]) -> None:
+        asked.append(attributes[2])
+        set_attributes(fd, when, attributes)
+
+    monkeypatch.setattr(termios, "tcsetattr", note)
+    of_a_line = termios.CSIZE | termios.PARENB | termios.PARODD | termios.CSTOPB | termios.CRTSCTS
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            transport = await open_on(pty.path, path, line)
+            assert asked[0] & of_a_line == flags
+            transport.close()
+            await transport.wait_closed()
+
+    run(scenario)
+
+
+def test_a_wake_up_for_nothing_is_no_hang_up(kind: str) -> None:
+    """pyserial leaves VMIN at 0, where a read with nothing there looks like the end."""
+
+    async def scenario() -> None:
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, "posix"))
+            client.transport._readable()  # type: ignore[attr-defined]
+            os.write(pty.master, b"still there")
+            assert await client.heard(11) == b"still there"
             await client.close()
 
     run(scenario)
@@ -297,6 +358,37 @@ def test_a_driver_that_is_slow_to_close_does_not_stop_the_loop(
             assert gaps.longest_s < LOOP_GAP_S
             assert flushed.is_set(), "the driver would wait for its last bytes to leave"
             monkeypatch.undo()
+
+    run(scenario)
+
+
+def test_a_driver_that_never_closes_is_not_waited_for(
+    path: DataPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_real(monkeypatch)
+    monkeypatch.setattr(stream, "CLOSE_DEADLINE_S", 0.02)
+    monkeypatch.setattr(asyncio_stream, "CLOSE_DEADLINE_S", 0.02)
+    stuck, free = threading.Event(), threading.Event()
+    discard = tty.discard
+
+    def never(fd: int) -> None:
+        stuck.set()
+        free.wait(20)
+        discard(fd)
+
+    monkeypatch.setattr(tty, "discard", never)
+
+    async def scenario() -> None:
+        before = descriptors()
+        with Pty() as pty:
+            client = Client(await open_on(pty.path, path))
+            client.transport.close()
+            async with asyncio.timeout(5):
+                await client.transport.wait_closed()
+                await until(stuck.is_set)
+            free.set()
+            await until(lambda: not call_threads())
+        assert descriptors() == before
 
     run(scenario)
 

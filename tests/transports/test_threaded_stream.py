@@ -18,6 +18,7 @@ import serial
 
 from hilgw.engine.timer import Timer
 from hilgw.errors import PortError
+from hilgw.transports import threaded_stream
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial_port import _open_loop, open_serial
 from hilgw.transports.threaded_stream import ThreadedStream
@@ -204,6 +205,25 @@ def test_whatever_the_library_raises_ends_the_stream_once(call: str, error: Exce
     run(scenario)
 
 
+def test_a_port_that_never_closes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threaded_stream, "CLOSE_DEADLINE_S", 0.02)
+    free = threading.Event()
+
+    class Stuck(Failing):
+        def close(self) -> None:
+            free.wait(20)
+
+    async def scenario() -> None:
+        stream = ThreadedStream(Stuck("none", OSError()), "port")
+        stream.close()
+        async with asyncio.timeout(5):
+            await stream.wait_closed()
+        free.set()
+        await ended()
+
+    run(scenario)
+
+
 # --- rfc2217, judged by ser2net -----------------------------------------------------------------
 
 SER2NET = """
@@ -299,6 +319,8 @@ class TestRfc2217:
                 # Full from here to there: our queues, pyserial's, TCP's, ser2net's, the pty.
                 await until(lambda: port.overrun > 0, timeout_s=20)
                 assert len(client.transport._in) <= 2 * 65536  # type: ignore[attr-defined]
+                queue = client.transport._port._read_buffer  # type: ignore[attr-defined]
+                assert queue.qsize() <= 65536
                 start = time.monotonic()
                 await client.close()
                 assert time.monotonic() - start < 2.5
