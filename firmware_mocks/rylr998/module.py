@@ -47,6 +47,7 @@ class Module(Mock):
         self._power = "new"
         self._awake = True
         self.radio = Transceiver(self, position)
+        self._use_line(0)
         for key in sorted(given, key=lambda key: key.upper() != "NETWORKID"):
             self.set(key, given[key])
         self._stored_band = self.registers["BAND"]

@@ -100,13 +100,17 @@ def converse(settings: RylrSettings, common: StationSettings) -> Script[Module]:
         "CRFOP": settings.power_dbm,
     }
     changed = []
-    for name, value in {"MODE": 0, **wanted}.items():
+    for name, value in {"MODE": 0 if settings.wake else None, **wanted}.items():
         values[name] = yield from _read(name, rb"[0-9,M]{1,32}")
         # The band is read back with ",M" where it was stored.
         held = values[name].removesuffix(",M")
         if value is not None and held != str(value):
             values[name] = yield from _change(name, str(value))
             changed.append(f"{name} = {values[name]}")
+        if name == "MODE" and values[name] != "0":
+            raise MismatchError(
+                f"the module sleeps, MODE = {values[name]}", fix="wake: true, or send it AT+MODE=0"
+            )
     if changed:
         yield Notice("module set to " + ", ".join(changed))
     return Module(

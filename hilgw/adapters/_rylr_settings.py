@@ -85,6 +85,9 @@ class RylrSettings:
     power_dbm: int | None = setting(
         "transmit power (CRFOP); not set: left as it is", None, ge=0, le=22, unit="dBm"
     )
+    wake: bool = setting(
+        "a module that sleeps (MODE) is set to MODE 0; false: then it cannot be used", True
+    )
     module: str = setting(
         "unique id (AT+UID?, 24 hex digits) the module must have; empty: any",
         "",

@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 from hilgw.adapters import _rylr_settings
 from hilgw.adapters._mapped import ALL_AROUND, ALLOWED_CHANNELS, DIRECTION_FROM_POSES, NOISE, RADIO
+from hilgw.adapters._routes import ByHeader
 from hilgw.adapters._rylr_session import RylrSession
 from hilgw.adapters._rylr_settings import LONGEST, RATES, RylrSettings
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 
 LIMITS = Limits(
     payload=LONGEST,
@@ -68,6 +69,9 @@ class RylrAdapter:
     summary: ClassVar[str] = "REYAX RYLR998 and RYLR498 LoRa modules, addressed packets"
     Settings: ClassVar[_SettingsClass] = RylrSettings
     limits: ClassVar[Limits] = LIMITS
+    probes: ClassVar[tuple[Probe, ...]] = (
+        Probe(RylrSettings(mapping=ByHeader(), wake=False), (115200, 9600)),
+    )
 
     def check(self, settings: RylrSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, what to do."""

@@ -128,21 +128,32 @@ async def scan_port(
 ) -> AsyncIterator[Try | Found]:
     """Each try as it begins, and the hardware found, if any; nothing is tried after that.
 
-    rates: only these. PortError when the port cannot be opened at all.
+    Each adapter's likeliest rate comes before the second of any. rates: only these. PortError
+    when the port cannot be opened at all.
     """
-    for adapter in adapters:
-        probes: tuple[Probe, ...] = getattr(adapter, "probes", ())
-        for probe in probes:
-            if probe.usb and usb not in probe.usb:
-                continue
-            for rate in probe.rates:
-                if rates and rate not in rates:
-                    continue
-                yield Try(port, adapter.kind, rate)
-                found = await _probe(port, adapter, probe.settings, rate, scheduler, network)
-                if found is not None:
-                    yield found
-                    return
+    tries = [
+        (place, adapter, probe, rate)
+        for adapter in adapters
+        for place, (probe, rate) in enumerate(_rates_of(adapter, usb))
+        if not rates or rate in rates
+    ]
+    for _, adapter, probe, rate in sorted(tries, key=lambda each: each[0]):
+        yield Try(port, adapter.kind, rate)
+        found = await _probe(port, adapter, probe.settings, rate, scheduler, network)
+        if found is not None:
+            yield found
+            return
+
+
+def _rates_of(adapter: Adapter, usb: tuple[int, int] | None) -> list[tuple[Probe, int]]:
+    """Its probes at each of their rates, likeliest first, where it can be behind such a port."""
+    probes: tuple[Probe, ...] = getattr(adapter, "probes", ())
+    return [
+        (probe, rate)
+        for probe in probes
+        if not probe.usb or usb in probe.usb
+        for rate in probe.rates
+    ]
 
 
 async def _probe(

@@ -29,9 +29,28 @@ def test_a_module_at_another_rate_and_in_another_mode(tmp_path: Path) -> None:
     assert "./a: xbee at 115200?" in done.stderr  # progress
 
 
+def test_a_lora_module_is_found_and_one_asleep_is_left_asleep(tmp_path: Path) -> None:
+    mock = ["mock", "rylr998", "--link", "./a", "--link", "./b", "--set", "1.MODE=2,30,30"]
+    with Gateway(tmp_path, [*mock, "--set", "NETWORKID=5"]):
+        done = run("scan", "./a", "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        (found,) = json.loads(done.stdout)
+        assert (found["kind"], found["baudRate"], found["problem"]) == ("rylr998", 115200, "")
+        assert "network 5" in found["identity"]
+        for _ in range(2):
+            done = run("scan", "./b", "--kind", "rylr998", cwd=tmp_path)
+            assert "./b: rylr998 at 115200: the module sleeps, MODE = 2,30,30" in done.stdout
+
+
+def test_what_cannot_be_asked_is_said_so(tmp_path: Path) -> None:
+    done = run("scan", "./a", "--kind", "hc12", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "hc12 cannot be told by asking" in done.stderr
+
+
 def test_nothing_there_is_5_and_no_port_is_4(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["mock", "uart_node", "--link", "./u"]):
-        done = run("scan", "./u", "--rate", "9600", cwd=tmp_path)
+        done = run("scan", "./u", "--kind", "rylr998", "--rate", "9600", cwd=tmp_path)
     assert done.returncode == 5, done.stdout + done.stderr
     done = run("scan", "./nothing", cwd=tmp_path)
     assert done.returncode == 4
