@@ -16,6 +16,7 @@ from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 PACKETS_PER_S = 40
 TROUBLES_PER_S = 5
+NOTICES_PER_S = 20
 NAMES_SHOWN = 8
 MISSED_SHOWN = 3  # for each reason
 MANY = 64  # when verbose
@@ -67,7 +68,9 @@ class Terminal(Observer):
         self._style = Style(use_colour(out))
         self._packets = RateLimit(PACKETS_PER_S)
         self._troubles = RateLimit(TROUBLES_PER_S)
-        self._stops = RateLimit(TROUBLES_PER_S)  # of their own: no other trouble hides a stop
+        # Of their own: refusals come in numbers, notices once; and nothing hides a stop.
+        self._notices = RateLimit(NOTICES_PER_S)
+        self._stops = RateLimit(TROUBLES_PER_S)
 
     def line(self, text: str) -> None:
         """A line as it is."""
@@ -125,7 +128,7 @@ class Terminal(Observer):
             )
 
     def notice(self, source: str, text: str) -> None:
-        if self._admit(self._troubles, "notices"):
+        if self._admit(self._notices, "notices"):
             self._say(source, text)
 
     def stopped(self, robot: str, reason: str, text: str) -> None:

@@ -187,6 +187,16 @@ def test_a_stop_is_shown_whatever_else_is_said_and_to_the_quiet_too() -> None:
     assert "values/s" not in out.getvalue()
 
 
+def test_what_is_said_once_is_not_lost_among_refusals() -> None:
+    out = io.StringIO()
+    shown = terminal(out, Clock())
+    for _ in range(100):
+        shown.refused("eye.rx", "overflow", "the receiver's buffer is full")
+    shown.notice("medium", "eye.rx: position unknown")
+    assert "position unknown" in out.getvalue()
+    assert out.getvalue().count("overflow") < 10
+
+
 def test_the_summary_of_a_loop() -> None:
     loop = {
         "values_in": 9,
