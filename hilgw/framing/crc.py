@@ -59,7 +59,7 @@ _STANDARD = {
     "xmodem": (0x11021, 0, False, 0),
     "crc-32": (0x104C11DB7, 0, True, 0xFFFFFFFF),
 }
-_CUSTOM = re.compile(r"(poly|init|rev|xorOut)=(\w+)")
+_CUSTOM = re.compile(r"(poly|init|rev|xorout)=(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +150,15 @@ def _update(poly: int, start: int, rev: bool, xor_out: int) -> Update:
 
 
 def _custom(text: str) -> Crc:
-    parts = [part.strip() for part in text.split(",")]
+    # Short names of framings come in lower case.
+    parts = [part.strip().lower() for part in text.split(",")]
     matches = [_CUSTOM.fullmatch(part) for part in parts]
     values = {match[1]: match[2] for match in matches if match}
     try:
         if len(values) != len(parts) or "poly" not in values:
             raise ValueError(text)
         rev = {"true": True, "false": False}[values.get("rev", "false")]
-        numbers = [int(values.get(key, "0"), 0) for key in ("poly", "init", "xorOut")]
+        numbers = [int(values.get(key, "0"), 0) for key in ("poly", "init", "xorout")]
     except (ValueError, KeyError):
         raise ConfigError(
             f"cannot read the CRC '{text}'",

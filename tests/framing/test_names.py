@@ -66,3 +66,9 @@ def test_only_the_framing_asked_for_is_loaded() -> None:
 
 def test_c_extensions_are_reported() -> None:
     assert set(c_extensions()) == {"cobs", "crcmod"}
+
+
+def test_a_polynomial_of_ones_own_may_follow_the_dash() -> None:
+    """Names are read without regard to case, and so are the polynomial's parts."""
+    own = create("cobs-poly=0x11021,init=0xFFFF,rev=false,xorOut=0x0")
+    assert own.encode(b"123456789") == create("cobs-crc16").encode(b"123456789")
