@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 RULES = "60-hilgw.rules"
+LOGIN_PROMPTS = ("agetty", "getty")
 PORT_NAMES = ("ttyUSB*", "ttyACM*", "ttyAMA*", "ttyS[0-9]", "rfcomm*")
 
 
@@ -125,6 +126,8 @@ def _access(machine: Machine) -> Iterator[Finding]:
 def _busy(machine: Machine) -> Iterator[Finding]:
     for port in machine.ports():
         for holder in machine.holders(str(port)):
+            if holder.split(" ")[0] in LOGIN_PROMPTS:  # _getty says how to end one for good
+                continue
             pid = re.search(r"pid (\d+)", holder)
             cure = f"end it, e.g. kill {pid[1]}" if pid else "end it"
             yield Finding(port.name, ok=False, what=f"open in {holder}", cure=cure)
@@ -144,15 +147,22 @@ def _modem_manager(machine: Machine) -> Iterator[Finding]:
 
 def _getty(machine: Machine) -> Iterator[Finding]:
     ports = {port.name for port in machine.ports()}
+    # Newer systemd hands the port over open, and does not name it.
+    prompted = {
+        port.name
+        for port in machine.ports()
+        if any(holder.split(" ")[0] in LOGIN_PROMPTS for holder in machine.holders(str(port)))
+    }
     for _, words in machine.processes():
-        if Path(words[0]).name in ("agetty", "getty"):
-            for port in sorted(ports & {Path(word).name for word in words[1:]}):
-                yield Finding(
-                    port,
-                    ok=False,
-                    what="a login prompt runs on it",
-                    cure=f"sudo systemctl disable --now serial-getty@{port}.service",
-                )
+        if Path(words[0]).name in LOGIN_PROMPTS:
+            prompted |= ports & {Path(word).name for word in words[1:]}
+    for port in sorted(prompted):
+        yield Finding(
+            port,
+            ok=False,
+            what="a login prompt runs on it",
+            cure=f"sudo systemctl disable --now serial-getty@{port}.service",
+        )
 
 
 def _latency(machine: Machine) -> Iterator[Finding]:

@@ -108,6 +108,19 @@ def test_a_login_prompt_on_a_port_but_not_on_another(healthy: Path) -> None:
     assert "serial-getty@ttyUSB0.service" in the_problem(examine(machine(healthy))).cure
 
 
+def test_a_login_prompt_that_got_its_port_open(healthy: Path) -> None:
+    put(healthy, "proc/10/cmdline", "/sbin/agetty\x00-\x00vt220\x00")
+    held = machine(healthy, holders=lambda port: ["agetty (pid 10)"])
+    assert "serial-getty@ttyUSB0.service" in the_problem(examine(held)).cure
+
+
+def test_the_rule_applies_to_what_is_plugged_in_already() -> None:
+    """`udevadm trigger`, which the cure names, says `change`, not `add`."""
+    rules = (ROOT / "tools" / "udev" / RULES).read_text()
+    (latency,) = (line for line in rules.splitlines() if "ATTR{latency_timer}" in line)
+    assert 'ACTION=="add|change"' in latency
+
+
 def test_the_ftdi_latency_timer(healthy: Path) -> None:
     put(healthy, "sys/bus/usb-serial/devices/ttyUSB0/latency_timer", "16\n")
     problem = the_problem(examine(machine(healthy)))
