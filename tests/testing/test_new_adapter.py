@@ -214,6 +214,8 @@ def test_a_wire_has_a_mock_that_echoes(checkout: Path) -> None:
         (["My-Radio"], "is no name for an adapter; write it like my_radio"),
         (["class"], "is no name for an adapter"),
         (["base"], "is no name for an adapter"),
+        (["null"], "is no name for an adapter"),
+        (["x" * 41], "is no name for an adapter"),
         (["buzz", "--into", "/nowhere"], "/nowhere is no checkout of hilgw"),
         (["buzz", "--type", "sound"], "invalid choice: 'sound'"),
     ],
