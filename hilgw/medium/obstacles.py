@@ -4,7 +4,7 @@ those in its direction only, and there against the nearest first."""
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hilgw.errors import ConfigError
@@ -155,7 +155,7 @@ class _View:
     ) -> None:
         self._axes = axes
         self._place = place
-        self._sectors: list[list[tuple[float, Obstacle]]] = [[] for _ in range(_SECTORS)]
+        self._sectors: dict[int, list[tuple[float, Obstacle]]] = {}
         seen = []
         for obstacle in obstacles:
             if obstacle.pose is not None:
@@ -165,13 +165,13 @@ class _View:
         seen.sort(key=lambda each: each[0])
         for each in seen:
             for sector in self._hidden_by(each[1]):
-                self._sectors[sector].append(each)
+                self._sectors.setdefault(sector, []).append(each)
 
-    def towards(self, point: Vector) -> list[tuple[float, Obstacle]]:
+    def towards(self, point: Vector) -> Sequence[tuple[float, Obstacle]]:
         """The obstacles in the sector of this point, with the distance none is nearer than."""
         u, v = self._axes
         angle = math.atan2(point[v] - self._place[v], point[u] - self._place[u])
-        return self._sectors[math.floor(angle * _SECTORS_PER_RAD) % _SECTORS]
+        return self._sectors.get(math.floor(angle * _SECTORS_PER_RAD) % _SECTORS, ())
 
     def _hidden_by(self, obstacle: Obstacle) -> Iterable[int]:
         """The sectors the sphere around an obstacle reaches into; all, above and below it."""
