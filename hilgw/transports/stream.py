@@ -95,6 +95,8 @@ class FdStream:
         except (BlockingIOError, InterruptedError):
             sent = 0
         except OSError as error:
+            if self._lost is not None:  # known, and not told yet: that is why
+                raise self._lost from self._lost.__cause__
             raise self._fail(describe_loss(error), error) from error
         if sent < size:
             rest += memoryview(data)[sent:]

@@ -322,6 +322,19 @@ def test_a_loss_that_was_not_reported_yet_is_not_reported_after_close() -> None:
     run(scenario)
 
 
+def test_who_writes_after_a_loss_nobody_was_told_of_hears_what_it_was() -> None:
+    async def scenario() -> None:
+        with Pair() as pair:
+            client = Client(pair.stream)
+            with Faults().watch(pair.fd).fail("write", 1, errno.EIO):
+                for _ in range(2):
+                    with pytest.raises(PortError, match="Input/output error"):
+                        pair.stream.write(b"x")
+            await until(lambda: bool(client.lost))
+
+    run(scenario)
+
+
 def test_a_loss_before_the_start_is_reported_at_the_start() -> None:
     async def scenario() -> None:
         with Pair() as pair:
