@@ -10,9 +10,8 @@ from hilgw.medium.packet import Packet
 
 if TYPE_CHECKING:
     from hilgw.adapters.base import Heard, StationSettings
-    from hilgw.engine.observer import Observer
+    from hilgw.engine.tally import Tally
     from hilgw.medium.airs import Airs
-    from hilgw.medium.ledger import StationCount
 
 
 class Hearing:
@@ -26,8 +25,7 @@ class Hearing:
         common: StationSettings,
         *,
         airs: Airs,
-        count: StationCount,
-        observer: Observer,
+        tally: Tally,
         transmit: Callable[[Packet], None],
     ) -> None:
         self._name = name
@@ -35,8 +33,7 @@ class Hearing:
         self._air = air
         self._common = common
         self._airs = airs
-        self._count = count
-        self._observer = observer
+        self._tally = tally
         self._transmit = transmit
         self._sources = {normal(address): robot for address, robot in common.sources.items()}
 
@@ -44,13 +41,12 @@ class Hearing:
         """One packet came in from the hardware."""
         airs, air, name = self._airs, self._air, self._name
         if airs.is_own_echo(air, name, event.address, event.data, now):
-            self._count.echo()
-            self._observer.refused(name, "own_echo", "sent by a module of this gateway")
+            self._tally.echo()
             return
         if airs.is_duplicate(air, name, event.address, event.data, now):
-            self.drop("duplicate", "another module here heard it first")
+            self._tally.drop("duplicate", "another module here heard it first")
             return
-        self._count.hear()
+        self._tally.count.hear()
         self._transmit(
             Packet(
                 data=event.data,
@@ -66,8 +62,3 @@ class Hearing:
                 rssi_uncertain=event.rssi_uncertain,
             )
         )
-
-    def drop(self, reason: str, text: str, count: int = 1) -> None:
-        """Something came in that cannot become a packet."""
-        self._count.drop(reason, count)
-        self._observer.refused(self._name, reason, text)

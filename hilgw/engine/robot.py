@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from hilgw.controllers.base import Action, Say, Send, Session
 from hilgw.engine.latency import Latency
+from hilgw.engine.tally import Tally
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
@@ -137,12 +139,12 @@ class ReceiverPort:
         self.name = f"{robot}.{name}"
         self.receiver = receiver
         self._steps = steps
-        self.latency = Latency()
         self._device = name
         self._scheduler = scheduler
-        self._count = ledger.station(self.name, lambda: receiver.queued)
+        count = ledger.station(self.name, lambda: receiver.queued)
+        self._tally = Tally(self.name, count, observer)
+        self.latency = self._tally.latency
         self._on_packet = on_packet
-        self._observer = observer
         self._timer: Handle | None = None
         self._medium: Medium | None = None
         self._listener: Listener | None = None
@@ -179,8 +181,7 @@ class ReceiverPort:
         """The medium hands over one copy."""
         reason = self.receiver.receive(copy, copy.arrived_ns)
         if reason:
-            self._count.refuse(reason)
-            self._observer.refused(self.name, reason, "not taken by the receiver")
+            self._tally.refuse(reason, "not taken by the receiver")
         self._arm()
 
     def _arm(self) -> None:
@@ -193,15 +194,10 @@ class ReceiverPort:
     def _sample(self) -> None:
         self._timer = None
         now = self._scheduler.now()
-        reasons = self.receiver.sample(now).reasons
-        for reason in reasons:
-            self._count.refuse(reason)
-        for reason in reasons:  # all are counted before anybody hears of one
-            self._observer.refused(self.name, reason, "the receiver's buffer is full")
+        for reason, copies in Counter(self.receiver.sample(now).reasons).items():
+            self._tally.refuse(reason, "the receiver's buffer is full", copies)
         while (copy := self.receiver.nextPacket()) is not None:
-            self._count.deliver()
-            self.latency.add(now - copy.arrived_ns)
-            self._observer.delivered(self.name, copy)
+            self._tally.deliver(copy, now)
             self._on_packet(self._device, copy)
         self._arm()
 
@@ -209,7 +205,7 @@ class ReceiverPort:
         """The gateway ends: what nobody read expires."""
         if self._timer is not None:
             self._timer.cancel()
-        self._count.expire(self.receiver.expire_all(), "stopped")
+        self._tally.expire(self.receiver.expire_all())
 
 
 class Robot:

@@ -26,9 +26,9 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.engine.hearing import Hearing
-from hilgw.engine.latency import Latency
 from hilgw.engine.line import Line
 from hilgw.engine.outbox import Outbox
+from hilgw.engine.tally import Tally
 from hilgw.engine.wire import Alarm, Wire
 from hilgw.errors import AdapterError, PeerError
 from hilgw.medium.airs import AIR_TIME_NS
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Scheduler, Transport
 
 SILENT_FRAMES = 3  # this many frames in a row without an answer, and the module counts as stalled
-SAID_LIMIT = 256  # notices remembered, so that each is said once
 
 
 class Station:
@@ -82,28 +81,19 @@ class Station:
         self.on_ready: Callable[[str], None] | None = None
         self.on_not_ready: Callable[[str], None] | None = None
         self.on_failed: Callable[[HilgwError], None] | None = None
-        self.outward = Latency()
         self._line = line
         self._scheduler = scheduler
         self._outbox = Outbox(common.bufferSize)
-        self._count = ledger.station(name, lambda: self.queued)
+        self._tally = Tally(name, ledger.station(name, lambda: self.queued), observer)
+        self.outward = self._tally.latency
         self._hearing = Hearing(
-            name,
-            type,
-            air,
-            common,
-            airs=airs,
-            count=self._count,
-            observer=observer,
-            transmit=transmit,
+            name, type, air, common, airs=airs, tally=self._tally, transmit=transmit
         )
         self._airs = airs
         self._window = window
-        self._observer = observer
         self._wire = Wire(self._fail)
         self._alarm = Alarm(scheduler, self._wake)
         self._unanswered = 0
-        self._said: set[str] = set()
 
     @property
     def queued(self) -> int:
@@ -117,7 +107,7 @@ class Station:
         outbox = self._outbox
         if not outbox.admit(copy):
             reason = outbox.full_reason if self.ready else "down"
-            self._refuse(reason, f"the queue of {outbox.limit} B is full")
+            self._tally.refuse(reason, f"the queue of {outbox.limit} B is full")
         elif self.ready:
             self._pump(self._scheduler.now())
 
@@ -146,17 +136,13 @@ class Station:
         now = self._scheduler.now()
         self._guarded(self.session.close, now)
         self._settle(now)
-        lost = self._outbox.drop_in_flight()
-        if lost:
-            self._count.refuse("down", lost)
-        for _ in range(lost):  # all are counted before anybody hears of one
-            self._observer.refused(self.name, "down", "the port went down")
+        self._tally.refuse("down", "the port went down", self._outbox.drop_in_flight())
         self._rearm(now)
 
     def close(self) -> None:
         """The gateway ends: what is left expires."""
         self.detach()
-        self._count.expire(self._outbox.drop_waiting(), "stopped")
+        self._tally.expire(self._outbox.drop_waiting())
 
     def fault(self, error: Exception) -> None:
         """The adapter itself failed: the supervisor closes its port, and opens it again."""
@@ -190,7 +176,7 @@ class Station:
                 case Delivered(token):
                     copy = self._outbox.outstanding.pop(token, None)
                     if copy is not None:
-                        self._deliver(copy, now)
+                        self._tally.deliver(copy, now)
                 case Refused(token, reason):
                     self._lose(token, reason)
                 case Write(data):
@@ -199,9 +185,9 @@ class Station:
                 case SetLine(name, on):
                     self._wire.set_line(name, on)
                 case Dropped(reason, text, count):
-                    self._hearing.drop(reason, text, count)
+                    self._tally.drop(reason, text, count)
                 case Notice(text, once):
-                    self._say(text, once)
+                    self._tally.say(text, once)
                 case Ready(identity, addresses):
                     self._become_ready(identity, addresses)
                 case NotReady(reason):
@@ -227,30 +213,15 @@ class Station:
         if self.on_failed is not None:
             self.on_failed(error)
 
-    def _deliver(self, copy: Copy, now: int) -> None:
-        self._count.deliver()
-        self.outward.add(now - copy.arrived_ns)
-        self._observer.delivered(self.name, copy)
-
     def _lose(self, token: int, reason: str) -> None:
         if self._outbox.outstanding.pop(token, None) is None:
             return
-        self._refuse(reason, "not delivered")
+        self._tally.refuse(reason, "not delivered")
         if reason == "no_status":
             self._unanswered += 1
             if self._unanswered >= SILENT_FRAMES:
                 self._unanswered = 0
                 self._fail(PeerError("stopped answering", where=self.name))
-
-    def _refuse(self, reason: str, text: str) -> None:
-        self._count.refuse(reason)
-        self._observer.refused(self.name, reason, text)
-
-    def _say(self, text: str, once: bool) -> None:
-        if not once or text not in self._said:
-            if len(self._said) < SAID_LIMIT:
-                self._said.add(text)
-            self._observer.notice(self.name, text)
 
     # --- out to the wire ---------------------------------------------------------------------
 
@@ -266,9 +237,9 @@ class Station:
                 break
             copy = outbox.take()
             if isinstance(frame, CannotSend):
-                self._refuse(frame.reason, frame.text)
+                self._tally.refuse(frame.reason, frame.text)
             elif not self._wire.write(frame.data):
-                self._refuse("down", "the port took no bytes")
+                self._tally.refuse("down", "the port took no bytes")
             else:
                 ends = self._line.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
@@ -286,7 +257,7 @@ class Station:
 
     def _settle(self, now: int) -> None:
         while (copy := self._outbox.landed(now)) is not None:
-            self._deliver(copy, now)
+            self._tally.deliver(copy, now)
 
     # --- time --------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import pytest
 from hilgw.adapters.base import Heard, StationSettings
 from hilgw.engine.hearing import Hearing
 from hilgw.engine.observer import Observer
+from hilgw.engine.tally import Tally
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Packet
@@ -26,8 +27,7 @@ def test_sources_are_looked_up_in_one_spelling(written: str, heard: str | None) 
         "lab",
         StationSettings(port="fake", sources={written: "rover"}),
         airs=Airs(),
-        count=Ledger().station("xb"),
-        observer=Observer(),
+        tally=Tally("xb", Ledger().station("xb"), Observer()),
         transmit=packets.append,
     )
     hearing.hear(Heard(b"x", 5, address=heard), 1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hilgw.devices.loop import Event, Notice, ProtocolFailure, Refused
+from hilgw.engine.tally import Said
 
 if TYPE_CHECKING:
     from hilgw.bodies.base import Session as BodySession
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
     from hilgw.transports.base import Scheduler
 
-SAID_LIMIT = 256  # notices remembered, so that each is said once
 LOGGED_BYTES = 64
 
 
@@ -31,7 +31,7 @@ class Parts:
     radios: Radios
     scheduler: Scheduler
     observer: Observer
-    _said: set[str] = field(default_factory=set)
+    _said: Said = field(default_factory=Said)
 
     def say(self, side: Side[Any], event: Event) -> None:
         """What is for the user alone."""
@@ -39,9 +39,7 @@ class Parts:
             case Refused(_, reason, text):
                 self.observer.refused(side.name, reason, text)
             case Notice(text, once):
-                if not once or text not in self._said:
-                    if len(self._said) < SAID_LIMIT:
-                        self._said.add(text)
+                if self._said.is_due(text, once):
                     self.observer.notice(side.name, text)
             case ProtocolFailure(error, tail) if tail:
                 more = "..." if len(tail) > LOGGED_BYTES else ""
