@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from hilgw.errors import HilgwError, UsageError
+
+FIXES = {
+    "invalid": "a packet has at least one byte",
+    "channel": "allowedChannels, or the mapping of the hardware, does not have this channel",
+    "full": "it is larger than what bufferSize leaves now",
+    "overflow": "it is larger than what bufferSize leaves now",
+    "down": "the hardware is down and its queue is full",
+    "too_long": "the hardware cannot carry as much in one packet; hilgw adapters says the limits",
+}
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -57,8 +68,16 @@ def _payload(args: argparse.Namespace) -> bytes:
         ) from None
 
 
-def tell_gateway(control: str | None, request: dict[str, Any], where: str) -> None:
-    """One request to a running gateway. Raises HilgwError with what it answered, if not yes."""
+def tell_gateway(
+    control: str | None,
+    request: dict[str, Any],
+    where: str,
+    fixes: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """One request to a running gateway. Raises HilgwError with what it answered, if not yes.
+
+    fixes: what to do, by the reason of a refusal.
+    """
     from hilgw.engine.control import ask, find_gateway
 
     answer = asyncio.run(ask(find_gateway(control), request))
@@ -67,13 +86,16 @@ def tell_gateway(control: str | None, request: dict[str, Any], where: str) -> No
         error.exit_code = answer.get("exit_code", 1)
         raise error
     if "refused" in answer:
-        raise HilgwError(f"refused: {answer['refused']}", where=where)
+        reason = str(answer["refused"])
+        raise HilgwError(
+            f"refused: {reason.replace('_', ' ')}", where=where, fix=fixes.get(reason, "")
+        )
 
 
 def run(args: argparse.Namespace) -> int:
     """0 when the packet was queued; 1 when it was refused, with the reason."""
     data = _payload(args)
     request = {"do": "send", "station": args.station, "data": data.hex(), "channel": args.channel}
-    tell_gateway(getattr(args, "control", None), request, args.station)
+    tell_gateway(getattr(args, "control", None), request, args.station, FIXES)
     print(f"{args.station}: {len(data)} B queued")
     return 0

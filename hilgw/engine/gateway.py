@@ -182,8 +182,9 @@ class Gateway:
         arrivals.accept()
         self.transmitted(packet, (station.name,), "")
         arrivals.arrive()
+        before = arrivals.refused.copy()
         station.deliver(Copy(packet, now))
-        return None
+        return next(iter(arrivals.refused - before), None)
 
     def transmitted(
         self, packet: Packet, listeners: Sequence[str], reason: str, missed: Missed = nobody

@@ -29,24 +29,26 @@ robots:
 class Bench:
     """A gateway and its socket; `answers` asks one after the other."""
 
-    def __init__(self, tmp_path: Path) -> None:
+    def __init__(self, tmp_path: Path, config: str = CONFIG) -> None:
+        self.config = config
         self.path = tmp_path / "control"
         self.pose: Pose | None = None
         self.state: tuple[float, int] = (0.0, 0)
 
     def answers(self, *requests: Any) -> list[dict[str, Any]]:
         async def main() -> list[dict[str, Any]]:
-            gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
+            config = load_text(self.config, "f").config
+            gateway = build(config, asyncio.get_running_loop(), Observer())
             server = ControlServer(gateway, str(self.path))
             await server.start()
             try:
                 found = [await ask(self.path, request) for request in requests]
-                self.pose = gateway.places.pose_of("rover")
-                robot = gateway.robots["rover"]
-                self.state = (
-                    robot.emitters["tx"].emitter.getRange(),
-                    robot.receivers["rx"].receiver._channel,
-                )
+                if robot := gateway.robots.get("rover"):
+                    self.pose = gateway.places.pose_of("rover")
+                    self.state = (
+                        robot.emitters["tx"].emitter.getRange(),
+                        robot.receivers["rx"].receiver._channel,
+                    )
                 return found
             finally:
                 await server.close()
@@ -112,3 +114,14 @@ def test_a_device_is_set_or_refuses(tmp_path: Path) -> None:
         {"do": "set", "device": "rover.tx", "range": -3},
     ) == [{"ok": True}, {"ok": True}, {"refused": "channel"}, {"refused": "range"}]
     assert bench.state == (5.0, 1)
+
+
+def test_what_a_station_refuses_at_once_is_said(tmp_path: Path) -> None:
+    config = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip, bufferSize: 9}}\n"
+    bench = Bench(tmp_path, config)
+    sent = {"do": "send", "station": "a", "data": "00" * 5}
+    assert bench.answers(sent, sent, sent | {"data": ""}) == [
+        {"ok": True},
+        {"refused": "down"},
+        {"refused": "invalid"},
+    ]
