@@ -62,6 +62,15 @@ def test_values_and_commands_pass_in_frames() -> None:
     assert loop.figures.latency.count == 1
 
 
+def test_devices_that_no_version_names_pass_under_their_number_and_keep_their_place() -> None:
+    devices: Devices = ((200, "new"), (DISTANCE, "ds"), (0, "none"), (255, "last"))
+    loop = FakeLoop(devices, serial=True)
+    loop.body.attach(loop.robot)  # type: ignore[arg-type]
+    loop.controller.attach(loop.pilot)  # type: ignore[arg-type]
+    loop.body.data_received(b"".join(map(frame, registrations(devices))))
+    assert frames(loop.pilot) == registrations(devices)
+
+
 def test_a_line_gets_no_more_than_it_carries_and_then_the_newest() -> None:
     loop = on_lines(MANY, baud_rate=9600)
     step = 0

@@ -71,6 +71,7 @@ EXTENSION: dict[tuple[int, str], Layout] = {
 BODILESS = frozenset({Command.ERROR, Command.ENABLE_SENSOR, Command.DISABLE_SENSOR})
 
 _ACRONYMS = {"GPS", "LED"}
+_NAMELESS = re.compile(r"node (\d{1,3})")
 # WC2EC's own document says 37 for a distance sensor, which R2020a, its Webots, gives to DISPLAY:
 # there both numbers are taken for one.
 _ALIASES = {"R2020a": {37: DISTANCE_SENSOR}}
@@ -86,8 +87,11 @@ class Numbers:
         self._kinds |= _ALIASES.get(version.strip()[:6], {})
 
     def number(self, kind: str) -> int:
-        """The number of a node by its Webots name; ConfigError when this version has none."""
+        """The number of a node by its Webots name, or by what `kind` calls one without a name;
+        ConfigError when this version has none."""
         own = self._numbers.get(kind)
+        if own is None and (nameless := _NAMELESS.fullmatch(kind)):
+            return int(nameless[1])
         return nodes.number(self.version, _upper(kind)) if own is None else own
 
     def known(self, kind: str) -> list[int]:
