@@ -30,6 +30,8 @@ PARAMETERS: dict[str, str] = {
     "rssi_at_1m_dbm": "how loud this module is heard at 1 m at full power (default -40)",
     "noise_dbm": "noise this module hears; above its threshold CA it cannot send (default -110)",
     "sensitivity_dbm": "weaker signals are not heard (default: the hardware's)",
+    "duty_cycle": "share of each hour in which it may send, as at 868 MHz; beyond it refuses with "
+    "status 04 (default 1: no limit)",
     "XX": "any AT register by its two letters, in hexadecimal, e.g. RR=3 (NI as text)",
 }
 
@@ -173,6 +175,10 @@ def _set_noise(module: Module, value: Any) -> None:
     module.noise_dbm = number("noise_dbm", value, -200, 50)
 
 
+def _set_duty_cycle(module: Module, value: Any) -> None:
+    module.radio.duty.share = number("duty_cycle", value, 0, 1)
+
+
 def _set_flow_control(module: Module, value: Any) -> None:
     text = str(value).lower()
     if text not in ("true", "false"):
@@ -191,5 +197,6 @@ _SETTERS: dict[str, Callable[[Module, Any], None]] = {
     "replies": _set_replies,
     "rssi_at_1m_dbm": _set_strength,
     "noise_dbm": _set_noise,
+    "duty_cycle": _set_duty_cycle,
     "rtscts": _set_flow_control,
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from firmware_mocks.air import Radio, Signal
 from firmware_mocks.base import MS
 from firmware_mocks.xbee import status
+from firmware_mocks.xbee.duty import DutyCycle
 from firmware_mocks.xbee.packets import Done, Outcome, Packet
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Transceiver:
         self.name = module.name
         self.position = position
         self.sensitivity_dbm = module.hardware.sensitivity_dbm
+        self.duty = DutyCycle()
         self.dropped = 0  # packets that found the queue full
         self._queue: deque[tuple[Packet, Done]] = deque()
         self._attempt = 0
@@ -70,12 +72,16 @@ class Transceiver:
     def _transmit(self, now: int) -> None:
         packet, _ = self._queue[0]
         life = self._life
+        air_ns = CSMA_NS + packet.size * 8 * 1_000_000_000 // self.module.air_bps
+        if not self.duty.spend(air_ns, now):
+            self._refuse(now)
+            return
         signal = Signal(
             sender=self,
             band=self.band,
             frame=packet,
             power_at_1m_dbm=self.module.power_at_1m_dbm,
-            duration_ns=CSMA_NS + packet.size * 8 * 1_000_000_000 // self.module.air_bps,
+            duration_ns=air_ns,
             answer_ns=ACK_NS if packet.acknowledged else 0,
         )
 
@@ -84,6 +90,15 @@ class Transceiver:
                 self._sent(acknowledged, when)
 
         self.module.air.transmit(signal, sent, now)
+
+    def _refuse(self, now: int) -> None:
+        life = self._life
+
+        def refused(when: int) -> None:
+            if life == self._life:
+                self._finish(Outcome(status.DUTY_CYCLE, self._attempt), when)
+
+        self.module.air.call_at(now + CSMA_NS, refused)
 
     def _sent(self, acknowledged: list[Radio], now: int) -> None:
         packet, _ = self._queue[0]

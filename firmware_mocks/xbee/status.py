@@ -4,6 +4,7 @@
 SUCCESS = 0x00
 NO_ACK = 0x01
 CCA_FAILURE = 0x02
+DUTY_CYCLE = 0x04  # 868 MHz: the share of the hour is used up
 BAD_ENDPOINT = 0x15
 NETWORK_ACK = 0x21
 NOT_JOINED = 0x22
