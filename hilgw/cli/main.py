@@ -38,7 +38,7 @@ examples:
 exit codes:
   0 success           1 failure           2 usage          3 configuration
   4 port              5 peer              6 mismatch       7 failsafe latched
-  130 Ctrl-C          143 SIGTERM
+  130 Ctrl-C          143 SIGTERM         129 terminal closed
 """
 
 

@@ -4,10 +4,12 @@ import os
 import signal
 
 EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+    EXIT_BY_SIGNAL[signal.SIGHUP] = 129  # the terminal was closed; nohup ignores that
 
 
 def leave_at_once_on_signals() -> None:
-    """SIGINT and SIGTERM end the process from here on, with their exit code and no word.
+    """These signals end the process from here on, with their exit code and no word.
 
     For when there is nothing to clean up: an exception in the middle of an import may be lost, or
     crash a library written in C; one after the end has nobody to catch it.

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, for every command that lasts."""
+"""Ctrl-C, SIGTERM and a closed terminal, for every command that lasts."""
 
 from __future__ import annotations
 

@@ -106,7 +106,9 @@ def test_6_another_module_than_the_one_configured(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
 )
 def test_130_and_143_after_a_clean_stop(number: signal.Signals, code: int, tmp_path: Path) -> None:
     gateway = Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"])
@@ -147,6 +149,24 @@ def test_output_nobody_reads_holds_up_nothing(tmp_path: Path) -> None:
 
 def _full(held: bytearray) -> bool:
     return int.from_bytes(held, sys.byteorder) > 4000
+
+
+def test_nohup_outlives_its_terminal(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        ["nohup", *COMMAND, "--config", XBEE, "--ready-file", "ready"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until((tmp_path / "ready").exists)
+        process.send_signal(signal.SIGHUP)
+        assert run("send", "xbee0", "hi", cwd=tmp_path).returncode == 0
+        process.terminate()
+        assert process.wait(2) == 143
+    finally:
+        process.kill()
 
 
 @pytest.mark.parametrize("delay_ms", [0, 30, 60, 100, 150, 200, 300, 500])
