@@ -97,6 +97,11 @@ class Emitter:
         self._used += size
         return _ACCEPTED
 
+    def settle(self, now: int) -> None:
+        """Frees the buffer of what has left by `now`, as if it were handed out; `depart` still
+        does that."""
+        self._settle(now + 1)
+
     def next_departure(self) -> int | None:
         """When the next packet leaves, None when none will."""
         if self._left:
@@ -183,9 +188,9 @@ class Emitter:
         self._line_free = start + size * self.fields.byteSize * _NS_PER_S
         return -(-self._line_free // baud)
 
-    def _settle(self, now: int) -> None:
+    def _settle(self, before: int) -> None:
         """Frees the buffer of what left before this instant, whether or not it was collected."""
-        while self._waiting and self._waiting[0].departed_ns < now:
+        while self._waiting and self._waiting[0].departed_ns < before:
             packet = self._waiting.popleft()
             self._used -= len(packet.data)
             self._left_bytes += len(packet.data)

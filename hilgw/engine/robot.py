@@ -59,6 +59,7 @@ class EmitterPort:
         if channel is not None and not emitter.setChannel(channel):
             self._count.offer("channel")
             return "channel"
+        emitter.settle(now)  # whether or not a step has ended, or a timer is late
         result = emitter.send(data, now)
         emitter.setChannel(usual)
         self._count.offer(result.reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hilgw.devices.emitter import Emitter
@@ -159,6 +159,8 @@ LINES = st.fixed_dictionaries(
 SENDS = st.lists(st.tuples(st.integers(0, 300 * MS), st.integers(1, 60)), max_size=25)
 
 
+@example({"baudRate": -1, "byteSize": 8, "bufferSize": 20}, [(1, 1), (0, 1), (0, 19)], 1, 0)
+@example({"baudRate": 8000, "byteSize": 8, "bufferSize": 20}, [(0, 1), (MS, 20)], 8, 9)
 @given(LINES, SENDS, st.sampled_from([1, 8, 32, 100]), st.integers(0, 3 * MS))
 def test_step_driven_and_running_free_the_same_packets_depart_at_the_same_times(
     line: dict[str, Any], sends: list[tuple[int, int]], step_ms: int, late_ns: int
