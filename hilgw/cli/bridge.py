@@ -93,7 +93,7 @@ def _settings(args: argparse.Namespace) -> BridgeSettings:
     from hilgw.transports.base import LineSettings
 
     host, tcp_port = _address(args.listen)
-    if args.baud <= 0:
+    if not 0 < args.baud < 1 << 31:
         raise UsageError(f"--baud {args.baud}: not a baud rate", fix="e.g. --baud 115200")
     line = LineSettings(args.baud, args.databits, PARITIES[args.parity], args.stopbits, args.rtscts)
     return BridgeSettings(args.port, host, tcp_port, line, args.writer, args.pace)

@@ -45,7 +45,7 @@ class Flow:
             "received_bytes": self.received_bytes,
             "sent_bytes": self.sent_bytes,
             "frames": self.frames,
-            "dropped": dict(self.dropped),
+            "dropped": {reason: count for reason, count in self.dropped.items() if count},
         }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.1
 BACKOFF_FIRST_S = 0.1
 BACKOFF_LAST_S = 5.0
+UNANSWERED_S = 0.8  # a name with nobody behind it (a server that is down) is not asked less often
 STALL_S = 2.0
 STALL_LOOK_S = 0.25
 FAULTS_ALLOWED = 5  # an adapter that failed so often is not started again
@@ -85,6 +86,7 @@ class Supervisor:
         self._retry_s = retry_s
         self._backoff_s = BACKOFF_FIRST_S
         self._faults = 0
+        self._unanswered = False  # the port has a name, and nobody behind it
         self._broken: asyncio.Future[HilgwError] | None = None
         station.on_ready = self._ready
         station.on_not_ready = self._not_ready
@@ -108,7 +110,8 @@ class Supervisor:
 
     async def _live_once(self) -> HilgwError:
         """Open, hand to the station, wait until it breaks; returns why."""
-        if self._retry_s is None or self.state is not State.WAITING:
+        again = self._retry_s is not None or self._unanswered
+        if not again or self.state is not State.WAITING:
             self._enter(State.OPENING, self.place)
         try:
             transport = await self._open_port()
@@ -183,15 +186,28 @@ class Supervisor:
 
     async def _wait_for_port(self, error: PortError) -> None:
         self._enter(State.WAITING, error.what)
-        await asyncio.sleep(LOOK_S if self._retry_s is None else self._retry_s)
+        there = self._identity() is not None
+        self._unanswered = there and error.reason == PortError.ABSENT
+        if self._retry_s is not None:
+            await asyncio.sleep(self._retry_s)
+        elif self._unanswered:
+            await asyncio.sleep(min(self._next_delay_s(), UNANSWERED_S))
+        else:
+            await asyncio.sleep(LOOK_S)
         while self._identity() is None:
+            self._unanswered = False
+            self._backoff_s = BACKOFF_FIRST_S
             await asyncio.sleep(LOOK_S)
 
     async def _back_off(self, error: HilgwError) -> None:
-        delay = self._backoff_s * self._jitter.uniform(0.8, 1.2)
-        self._backoff_s = min(self._backoff_s * 2, BACKOFF_LAST_S)
+        delay = self._next_delay_s()
         self._enter(State.BACKOFF, f"{error}; next try in {delay:.1f} s")
         await asyncio.sleep(delay)
+
+    def _next_delay_s(self) -> float:
+        delay = self._backoff_s * self._jitter.uniform(0.8, 1.2)
+        self._backoff_s = min(self._backoff_s * 2, BACKOFF_LAST_S)
+        return delay
 
     # --- told by the station and the transport -----------------------------------------------
 

@@ -248,6 +248,7 @@ def test_addresses_that_are_refused(listen: str, words: str, tmp_path: Path) -> 
     [
         ((), "--listen"),
         (("--listen", "127.0.0.1:0", "--baud", "0"), "--baud 0"),
+        (("--listen", "127.0.0.1:0", "--baud", "9999999999"), "not a baud rate"),
         (("--listen", "127.0.0.1:0", "--baud", "fast"), "--baud"),
         (("--listen", "127.0.0.1:0", "--parity", "M"), "--parity"),
         (("--listen", "127.0.0.1:0", "--stopbits", "3"), "--stopbits"),

@@ -139,6 +139,9 @@ def test_a_device_that_takes_less_holds_the_line() -> None:
 
 
 def test_what_waits_when_the_port_leaves_is_dropped_and_counted() -> None:
+    nothing = Bench()
+    nothing.port.detach()
+    assert nothing.flow.as_dict()["dropped"] == {}, "a reason without a byte is none"
     bench = Bench()
     bench.port.write(bytes(PACED_HIGH_BYTES + 1))
     bench.scheduler.run_until(bench.start + 20_000_000)

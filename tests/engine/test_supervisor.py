@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from hilgw.adapters.base import Event, Failed
+from hilgw.engine import supervisor
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.ports import port_identity
 from hilgw.engine.supervisor import FAULTS_ALLOWED, STALL_S, Supervisor
@@ -69,6 +71,38 @@ async def stop(task: asyncio.Task[None]) -> None:
 
 def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervisor, "BACKOFF_FIRST_S", 0.01)
+    monkeypatch.setattr(supervisor, "UNANSWERED_S", 0.03)
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        timer = Timer(loop)
+        pipe = Pipe(timer, LINE)
+        asked: list[float] = []
+
+        async def open_port() -> Transport:
+            asked.append(loop.time())
+            if len(asked) < 6:
+                raise PortError("refused", reason=PortError.ABSENT)
+            return await pipe.open()
+
+        rig = Rig(open_port, lambda: "socket://server:1", timer)
+        task = asyncio.create_task(rig.supervisor.run())
+        await until(rig.up)
+        pauses = [later - sooner for sooner, later in pairwise(asked)]
+        assert all(
+            pause >= least for pause, least in zip(pauses, (0.008, 0.016, 0.03), strict=False)
+        )
+        assert rig.log.states == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
+        await stop(task)
+        timer.close()
+
+    asyncio.run(scenario())
 
 
 def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(tmp_path: Path) -> None:
