@@ -142,13 +142,16 @@ class Loops:
         serial = settings.port is not None
         framing = create(part.framing) if serial and part.framing else None
         line = line_settings(settings) if serial else None
-        return Side(
+        side: Side[Any] = Side(
             name,
             part.session(settings, self._config.webots, framing),
             self._gateway.timer,
             self._gateway.loops.pulse,
             None if line is None else Line(line.baudRate, line.byteSize),
         )
+        if framing is not None:
+            side.dropped = framing.dropped
+        return side
 
     def _supervise(
         self,

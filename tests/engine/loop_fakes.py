@@ -74,7 +74,7 @@ class FakeLoop:
         self.figures = Figures()
         self.failures: list[tuple[str, HilgwError]] = []
         place: dict[str, Any] = {"port": "/dev/x"} if serial else {}
-        framing = create("cobs-crc16")
+        framing, pilot_framing = create("cobs-crc16"), create("cobs-crc16")
         self.body: Side[Any] = self._side(
             "cab.body",
             BODY.session(
@@ -89,10 +89,11 @@ class FakeLoop:
             CONTROLLER.session(
                 Wc2ecControllerSettings(**(place or {"listen": "tcp://127.0.0.1:1"})),
                 "R2020a",
-                create("cobs-crc16") if serial else None,
+                pilot_framing if serial else None,
             ),
             baud_rate if serial else 0,
         )
+        self.controller.dropped = pilot_framing.dropped if serial else {}
         parts = Parts(
             "cab",
             self.body,

@@ -71,6 +71,13 @@ def test_devices_that_no_version_names_pass_under_their_number_and_keep_their_pl
     assert frames(loop.pilot) == registrations(devices)
 
 
+def test_frames_that_were_damaged_are_in_the_report_by_reason() -> None:
+    loop = on_lines()
+    loop.controller.data_received(b"\x04\x80\x26\x01\0\x09\x01\0" + frame(GO))
+    counts = loop.loop.report()["counts"]["controller"]
+    assert (counts["frames_bad_crc"], counts["frames_bad_code"], counts["commands"]) == (1, 1, 1)
+
+
 def test_a_line_gets_no_more_than_it_carries_and_then_the_newest() -> None:
     loop = on_lines(MANY, baud_rate=9600)
     step = 0

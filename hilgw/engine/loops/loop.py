@@ -95,6 +95,7 @@ class Loop:
         body, controller = parts.body, parts.controller
         counts = {
             side: dict(part.session.counts)
+            | {f"frames_{reason}": count for reason, count in part.dropped.items()}
             for side, part in (("body", body), ("controller", controller))
             if part is not None
         }

@@ -12,7 +12,7 @@ from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.transports.stream import FdStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hilgw.engine.line import Line
     from hilgw.engine.loops.pulse import Pulse
@@ -63,6 +63,7 @@ class Side(Generic[S]):
         self.identity = ""
         self.heard = False
         self.refused: Counter[str] = Counter()
+        self.dropped: Mapping[str, int] = {}  # frames of a line that were damaged, by reason
         self.on_ready: Callable[[str], None] | None = None
         self.on_not_ready: Callable[[str], None] | None = None
         self.on_failed: Callable[[HilgwError], None] | None = None
