@@ -235,12 +235,16 @@ class Station:
             frame = self._frame(outbox.waiting[0], now)
             if frame is None:
                 break
-            copy = outbox.take()
+            copy = outbox.waiting[0]  # it waits until the port has it: a failure is told at once
             if isinstance(frame, CannotSend):
+                outbox.take()
                 self._tally.refuse(frame.reason, frame.text)
             elif not self._wire.write(frame.data):
-                self._tally.refuse("down", "the port took no bytes")
+                if outbox.waiting and outbox.waiting[0] is copy:
+                    outbox.take()
+                    self._tally.refuse("down", "the port took no bytes")
             else:
+                outbox.take()
                 ends = self._line.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
                 air_time_ns = AIR_TIME_NS + frame.air_time_ns

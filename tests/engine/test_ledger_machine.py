@@ -264,3 +264,15 @@ class Machine(RuleBasedStateMachine):
 
 TestLedger = Machine.TestCase
 TestLedger.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+
+
+def test_a_port_that_takes_no_bytes_loses_no_copy_on_the_way() -> None:
+    machine = Machine()
+    machine.begin(0, [-1] * 3, [-1] * 6, [False] * 3, tokens=False)
+    machine.hear(name="m1", data=b"hi")
+    machine.answer(name="a", times=1)
+    machine.plug(name="m1", late=False)
+    machine.break_down(name="m1", how="full")
+    machine.wait(ms=33, late_ns=0)
+    machine.adds_up()
+    machine.teardown()
