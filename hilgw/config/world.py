@@ -43,6 +43,8 @@ def check_world(checks: Checks) -> None:
         common = adapter.common
         needed = "position" if common.attached_to is None else ""
         _standing(checks, path, common.position, common.rotation, needed=needed)
+    for path, node in checks.made("airs", None, "nodes", None):
+        _standing(checks, path, node.position, None)
     for path, settings in checks.made("obstacles", None):
         try:
             obstacle(settings, 2)

@@ -351,6 +351,11 @@ WRONG = [  # replace this, by this: path, what is said
     ),
     ("{ping: pong}", "{ping: }", "airs.lab.nodes.remote.replies.ping: must be text, not nothing"),
     ("link: ./xbee-spare", 'link: ""', "airs.lab.nodes.spare.link: the link has no name"),
+    (
+        "position: [3, 0, 0]",
+        "position: [1.0e+200, 0, 0]",
+        "airs.lab.nodes.remote.position: position [1e+200, 0.0, 0.0] is no place",
+    ),
     ("link: ./xbee-spare", 'link: "x\\0"', "airs.lab.nodes.spare.link: has characters in it that"),
     ("link: ./xbee-spare", 'link: "a\\nb"', "airs.lab.nodes.spare.link: has characters in it that"),
     ("emitter: tx", 'emitter: ""', "robots.rover.controller.emitter: there is no device of this"),
