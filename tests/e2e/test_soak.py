@@ -40,6 +40,24 @@ def test_full_lines_lose_nothing(tmp_path: Path) -> None:
     assert report["gateway_cpu_percent"] < 60
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["--seconds=0", "--seconds=nan", "--ports=0", "--baud=4000000", "--report=nowhere/soak.json"],
+)
+def test_what_cannot_be_measured_is_said_before_it_begins(option: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "soak.py"), option],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"error: {option.replace('=', ' ')}: " in done.stderr.replace("4e+06", "4000000")
+
+
 @pytest.fixture(scope="module")
 def numbered() -> ModuleType:
     spec = importlib.util.spec_from_file_location("numbered", BENCH / "numbered.py")

@@ -227,14 +227,25 @@ def say_report(report: dict[str, Any]) -> None:
     print("nothing lost" if report["good"] else "NOT GOOD")
 
 
+def check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Before anything is opened, and before a minute is spent on a report that cannot be kept."""
+    for name, low, high in (("seconds", 1, 86_400), ("ports", 1, 64), ("baud", 9600, 921_600)):
+        value = getattr(args, name)
+        if not low <= value <= high:  # NaN neither
+            parser.error(f"--{name} {value:g}: from {low} to {high}")
+    if args.report and not Path(args.report).absolute().parent.is_dir():
+        parser.error(f"--report {args.report}: no such folder")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/soak", description=__doc__.split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--ports", type=int, default=16)
-    parser.add_argument("--baud", type=int, default=115200)
+    parser.add_argument("--seconds", type=float, default=60, help="default 60, at least 1")
+    parser.add_argument("--ports", type=int, default=16, help="1 to 64, default 16")
+    parser.add_argument("--baud", type=int, default=115200, help="9600 to 921600, default 115200")
     parser.add_argument("--report", metavar="FILE", help="the figures as JSON too")
     parser.add_argument("--devices", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    check(parser, args)
     with asyncio.Runner(loop_factory=DirectLoop) as runner:
         if args.devices:
             runner.run(run_devices(args.ports, args.seconds, args.baud))
