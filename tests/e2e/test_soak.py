@@ -55,7 +55,7 @@ def test_what_cannot_be_measured_is_said_before_it_begins(option: str, tmp_path:
         check=False,
     )
     assert done.returncode == 2
-    assert f"error: {option.replace('=', ' ')}: " in done.stderr.replace("4e+06", "4000000")
+    assert f"error: {option.replace('=', ' ')}: " in done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -232,7 +232,7 @@ def check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     for name, low, high in (("seconds", 1, 86_400), ("ports", 1, 64), ("baud", 9600, 921_600)):
         value = getattr(args, name)
         if not low <= value <= high:  # NaN neither
-            parser.error(f"--{name} {value:g}: from {low} to {high}")
+            parser.error(f"--{name} {value:.10g}: from {low} to {high}")
     if args.report and not Path(args.report).absolute().parent.is_dir():
         parser.error(f"--report {args.report}: no such folder")
 
