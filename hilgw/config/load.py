@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -14,11 +15,14 @@ from hilgw.config.checks import check
 from hilgw.config.context import Context
 from hilgw.config.diagnose import diagnose
 from hilgw.config.document import Document, compose
+from hilgw.config.mend import mend
 from hilgw.config.model import GatewayConfig
 from hilgw.config.places import ConfigErrors, Diagnostic, Place
 from hilgw.config.shape import file_adapter
 from hilgw.config.text import read_text
 from hilgw.config.world import in_folder
+
+MENDINGS = 3  # times a file with mistakes is looked at again
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,20 @@ def load_text(
 
 
 def _validate(document: Document, context: Context) -> GatewayConfig | None:
+    validate = functools.partial(file_adapter().validate_python, context=context)
     try:
-        return file_adapter().validate_python(document.data, context=context)
+        return validate(document.data)
     except ValidationError as error:
         document.problems += diagnose(error, document, context)
-        return None
+        mended = mend(error, document, context)
+    for _ in range(MENDINGS * mended):
+        try:
+            validate(document.data)
+        except ValidationError as error:  # what was wrong at first was said
+            if mend(error, document, context):
+                continue
+        break
+    return None
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

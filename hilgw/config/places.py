@@ -104,15 +104,21 @@ def spell(path: Path) -> str:
     return text
 
 
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The name that was probably meant, when there is one."""
+    names = dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED))
+    folded = {item.lower().replace("_", "").replace("-", ""): item for item in reversed(names)}
+    plain = str(name)[:80].lower().replace("_", "").replace("-", "")
+    near = difflib.get_close_matches(plain, folded, n=1, cutoff=0.6 if len(plain) > 3 else 0.5)
+    return folded[near[0]] if near else None
+
+
 def suggest(name: object, known: Iterable[str]) -> str:
     """What to do about a name that does not exist: the nearest one, or all there are."""
     names = list(dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED)))
-    folded = {item.lower().replace("_", "").replace("-", ""): item for item in reversed(names)}
-    wanted = str(name)[:80]
-    plain = wanted.lower().replace("_", "").replace("-", "")
-    near = difflib.get_close_matches(plain, folded, n=1, cutoff=0.6 if len(plain) > 3 else 0.5)
-    if near:
-        return f"did you mean {quoted(folded[near[0]])}?"
+    near = nearest(name, names)
+    if near is not None:
+        return f"did you mean {quoted(near)}?"
     if not names:
         return "there are none here"
     listed = ", ".join(quoted(item)[1:-1] for item in sorted(names)[:24])
