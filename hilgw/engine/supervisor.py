@@ -1,9 +1,10 @@
 """Reconnection: one supervisor above each station. Adapters and transports never retry.
 
 States and their meaning: `hilgw.engine.observer.State`. A port that is absent is looked for every
-100 ms; back-off is for opens and handshakes that fail. Before the first "up" a port that is busy
-or denied, or a device that is not the one named, ends the gateway; afterwards it is always
-reconnected, and a wrong device is left alone until its port goes away.
+100 ms; back-off is for opens and handshakes that fail, and for ports that are lost at once.
+Before the first "up" a port that is busy or denied, or a device that is not the one named, ends
+the gateway; afterwards it is always reconnected, and a wrong device is left alone until its port
+goes away.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ LOOK_S = 0.1
 BACKOFF_FIRST_S = 0.1
 BACKOFF_LAST_S = 5.0
 UNANSWERED_S = 0.8  # a name with nobody behind it (a server that is down) is not asked less often
+SETTLED_S = 2.0  # a port that is lost sooner than this is not there as it should be
 STALL_S = 2.0
 STALL_LOOK_S = 0.25
 FAULTS_ALLOWED = 5  # an adapter that failed so often is not started again
@@ -86,7 +88,9 @@ class Supervisor:
         self._retry_s = retry_s
         self._backoff_s = BACKOFF_FIRST_S
         self._faults = 0
-        self._unanswered = False  # the port has a name, and nobody behind it
+        self._unanswered = False  # the port has a name, and nobody behind it who stays
+        self._behind: object | None = None  # what stood behind the path at the last try
+        self._lived_s = 0.0
         self._broken: asyncio.Future[HilgwError] | None = None
         station.on_ready = self._ready
         station.on_not_ready = self._not_ready
@@ -113,11 +117,13 @@ class Supervisor:
         again = self._retry_s is not None or self._unanswered
         if not again or self.state is not State.WAITING:
             self._enter(State.OPENING, self.place)
+        self._behind, self._lived_s = self._identity(), 0.0
         try:
             transport = await self._open_port()
         except PortError as error:
             return error
         self.opened += 1
+        opened_s = asyncio.get_running_loop().time()
         self._broken = asyncio.get_running_loop().create_future()
         try:
             for notice in getattr(transport, "notices", ()):
@@ -127,6 +133,9 @@ class Supervisor:
             self.station.attach(transport)
             return await self._watch(transport, self._broken)
         finally:
+            self._lived_s = asyncio.get_running_loop().time() - opened_s
+            if self._lived_s >= SETTLED_S:
+                self._backoff_s = BACKOFF_FIRST_S
             transport.close()
             self.station.detach()
             self._broken = None
@@ -155,11 +164,7 @@ class Supervisor:
             await self._stay_down(error)
         elif isinstance(error, AdapterError):
             await self._restart(error)
-        elif isinstance(error, PortError) and error.reason == PortError.ABSENT:
-            await self._wait_for_port(error)
-        elif isinstance(error, PortError) and error.reason == PortError.LOST:
-            self._enter(State.WAITING, error.what)
-            self._backoff_s = BACKOFF_FIRST_S
+        elif isinstance(error, PortError) and error.reason in (PortError.ABSENT, PortError.LOST):
             await self._wait_for_port(error)
         else:
             if not self.was_up and isinstance(error, PortError):
@@ -186,18 +191,27 @@ class Supervisor:
 
     async def _wait_for_port(self, error: PortError) -> None:
         self._enter(State.WAITING, error.what)
-        there = self._identity() is not None
-        self._unanswered = there and error.reason == PortError.ABSENT
+        self._unanswered = self._identity() is not None and self._lived_s < SETTLED_S
         if self._retry_s is not None:
             await asyncio.sleep(self._retry_s)
         elif self._unanswered:
-            await asyncio.sleep(min(self._next_delay_s(), UNANSWERED_S))
+            await self._wait_for_another(min(self._next_delay_s(), UNANSWERED_S))
         else:
             await asyncio.sleep(LOOK_S)
         while self._identity() is None:
             self._unanswered = False
             self._backoff_s = BACKOFF_FIRST_S
             await asyncio.sleep(LOOK_S)
+
+    async def _wait_for_another(self, longest_s: float) -> None:
+        """Until something else stands behind the path, or for so long."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + longest_s
+        while (left := end - loop.time()) > 0:
+            await asyncio.sleep(min(left, LOOK_S))
+            if self._identity() != self._behind:
+                self._backoff_s = BACKOFF_FIRST_S
+                return
 
     async def _back_off(self, error: HilgwError) -> None:
         delay = self._next_delay_s()
@@ -214,7 +228,6 @@ class Supervisor:
     def _ready(self, identity: str) -> None:
         self.was_up = True
         self.ups += 1
-        self._backoff_s = BACKOFF_FIRST_S
         self._enter(State.UP, identity)
         if self.on_up is not None:
             self.on_up()

@@ -105,6 +105,45 @@ def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once(
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
+    monkeypatch: pytest.MonkeyPatch, replaced: bool
+) -> None:
+    monkeypatch.setattr(supervisor, "LOOK_S", 0.001)
+    monkeypatch.setattr(supervisor, "BACKOFF_FIRST_S", 0.01)
+    monkeypatch.setattr(supervisor, "UNANSWERED_S", 0.08)
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        timer = Timer(loop)
+        pipe = Pipe(timer, LINE)
+        asked: list[float] = []
+        behind = 0
+
+        async def open_port() -> Transport:
+            asked.append(loop.time())
+            return await pipe.open(LINE)
+
+        rig = Rig(open_port, lambda: behind, timer)
+        task = asyncio.create_task(rig.supervisor.run())
+        for ups in range(1, 6):
+            await until(lambda ups=ups: rig.supervisor.ups == ups)  # type: ignore[misc]
+            assert rig.station.on_failed is not None
+            rig.station.on_failed(PortError("hung up", reason=PortError.LOST))
+            await until(lambda: not rig.up())
+            behind += replaced  # another port under the same name is no reason to wait
+        await until(lambda: rig.supervisor.ups == 6)
+        pauses = [later - sooner for sooner, later in pairwise(asked)]
+        if replaced:
+            assert min(pauses[1:]) < 0.03
+        else:
+            assert pauses[-1] >= 0.064  # 80 ms, a fifth less by chance
+        await stop(task)
+        timer.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(tmp_path: Path) -> None:
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
