@@ -97,7 +97,10 @@ class PacedLine:
 
     def _start_if_idle(self) -> None:
         if self._queue and self._alarm is None and not self._held and not self._delivering:
-            self._send_slice(max(self._end, self._scheduler.now()))
+            now = self._scheduler.now()
+            if now >= self._end:  # not the reckoning's fraction of a nanosecond before it
+                self._origin, self._bits, self._end = now, 0, now
+            self._send_slice(self._end)
 
     def _send_slice(self, start: int) -> None:
         """Put the next slice on the wire at `start`, the end of the last one or later."""

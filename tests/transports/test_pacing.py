@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hilgw.transports.pacing import CATCH_UP_NS, SLICE_NS, PacedLine
@@ -101,6 +101,7 @@ def test_one_busy_period_takes_exactly_its_time(
         max_size=20,
     ),
 )
+@example(baud_rate=3_411_223, puts=[(0, 1), (2932, 1)])  # at the very end of the one before
 def test_no_byte_arrives_before_a_line_could_have_carried_it(
     baud_rate: int, puts: list[tuple[int, int]]
 ) -> None:

@@ -43,7 +43,9 @@ def levels_of(frame: Frame, half_us: int, widths: Sequence[int], first: bool) ->
         if begin > last:
             return None
         one, both = widths[begin], sum(widths[begin : begin + 2])
-        shared = begin % 2 == 1 and begin < last and 2 * us >= (one + both) * half_us
+        # In the very middle: two single halves that are short, or one wide half that is long.
+        middle = (one + both) * half_us - (one == 1)
+        shared = begin % 2 == 1 and begin < last and 2 * us > middle
         if not near(us, (both if shared else one) * half_us, STRETCH_US):
             return None
         levels += [place % 2 == 0] * (1 + shared)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hilgw.errors import ConfigError, FrameError
 from hilgw.protocols.ir import AGAIN, CODECS, Code, Codec, codec
 from hilgw.protocols.ir.base import TOGGLE
+from hilgw.protocols.ir.manchester import RC6
 from hilgw.protocols.ir.nec import SHORT_REPEAT
 
 NAMES = sorted(CODECS)
@@ -172,6 +173,16 @@ def test_jitter_within_the_tolerance_changes_nothing(
         jittered.append(us + data.draw(st.integers(-most, most)))
     assert one.decode(jittered) == code
     assert one.is_whole(jittered) == one.traits.has_length
+
+
+@pytest.mark.parametrize("toggle", [0, 1])
+def test_a_toggle_bit_that_is_a_quarter_too_long_is_no_three_halves(toggle: int) -> None:
+    code = Code(address=1 | 128 * toggle, command=37, toggle=toggle)
+    frame = list(RC6.encode(code))
+    wide = [place for place, us in enumerate(frame) if us == 2 * UNITS["rc6"] and place > 3]
+    for place in wide:
+        longer = [*frame[:place], frame[place] * 5 // 4, *frame[place + 1 :]]
+        assert RC6.decode(longer) == code
 
 
 @given(coded(), st.integers(0, 100))
