@@ -76,8 +76,10 @@ class ControlServer:
         try:
             self._server = await asyncio.start_unix_server(self._serve, self.path, limit=LINE_BYTES)
         except OSError as error:
+            what = error.strerror or f"{error}"  # a path that is too long has no number
+            fix = "name a shorter path with --control, or set XDG_RUNTIME_DIR"
             raise HilgwError(
-                f"cannot make the control socket: {error.strerror}", where=str(self.path)
+                f"cannot make the control socket: {what}", where=str(self.path), fix=fix
             ) from None
         self.path.chmod(0o600)
 

@@ -51,7 +51,7 @@ class Gateway:
     on_ready: Callable[[], None] | None = None
     loops: LoopGroup = field(init=False)
     _ready_said: bool = False
-    _started_ns: int = 0
+    _started_ns: int | None = None
 
     def __post_init__(self) -> None:
         self.loops = LoopGroup(self.timer)
@@ -231,7 +231,8 @@ class Gateway:
 
     def report(self) -> dict[str, Any]:
         """The run in figures, for `--report`: plain JSON types, no NaN."""
-        violations = self.ledger.violations()
+        now, violations = self.timer.now(), self.ledger.violations()
+        begin = now if self._started_ns is None else self._started_ns
         latency: dict[str, Any] = {}
         for robot in self.robots.values():
             for emitter in robot.emitters.values():
@@ -241,7 +242,7 @@ class Gateway:
         for station in self.stations.values():
             latency[station.name] = {"hop": "sent", **station.outward.as_dict()}
         return {
-            "duration_s": round((self.timer.now() - self._started_ns) / 1e9, 3),
+            "duration_s": round((now - begin) / 1e9, 3),
             **self.ledger.as_dict(),
             "heard_by": self.heard_by.as_dict(),
             "ledger": {"adds_up": not violations, "violations": violations},

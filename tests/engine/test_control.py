@@ -13,6 +13,7 @@ from hilgw.config.build import build
 from hilgw.config.load import load_text
 from hilgw.engine.control import ControlServer, ask
 from hilgw.engine.observer import Observer
+from hilgw.errors import HilgwError
 from hilgw.medium.pose import Pose
 
 CONFIG = """
@@ -125,3 +126,21 @@ def test_what_a_station_refuses_at_once_is_said(tmp_path: Path) -> None:
         {"refused": "down"},
         {"refused": "invalid"},
     ]
+
+
+def test_a_path_no_socket_can_have_is_said_with_what_to_do(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 100)
+    folder.mkdir()
+    with pytest.raises(HilgwError, match=r"path too long; name a shorter path with --control"):
+        Bench(folder).answers()
+
+
+def test_a_gateway_that_never_ran_took_no_time() -> None:
+    async def main() -> Any:
+        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
+        try:
+            return gateway.report()["duration_s"]
+        finally:
+            gateway.close()
+
+    assert asyncio.run(main()) == 0

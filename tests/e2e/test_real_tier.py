@@ -1,0 +1,76 @@
+"""The tests of real devices, made to run on what is none: they are there, and they can fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import tty
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import ROOT, Gateway
+
+
+def pytest_of(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/real"]
+    return subprocess.run(
+        [*command, *arguments],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_without_a_device_there_are_none() -> None:
+    done = pytest_of("--collect-only")
+    assert "no tests collected" in done.stdout
+
+
+class LoopPlug:
+    """A line that says all it hears, or not quite."""
+
+    def __init__(self, wrong: bytes, right: bytes) -> None:
+        self.master, self.slave = os.openpty()
+        tty.setraw(self.slave)
+        self.path = os.ttyname(self.slave)
+        self._table = bytes.maketrans(right, wrong)
+        self._thread = threading.Thread(target=self._repeat)
+        self._thread.start()
+
+    def _repeat(self) -> None:
+        while data := os.read(self.master, 4096):
+            if data == b"\x04the end":
+                return
+            os.write(self.master, data.translate(self._table))
+
+    def end(self) -> None:
+        os.write(self.slave, b"\x04the end")
+        self._thread.join()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+@pytest.mark.parametrize(("wrong", "passes"), [(b"a", True), (b"b", False)])
+def test_a_loop_plug(wrong: bytes, passes: bool) -> None:
+    plug = LoopPlug(wrong, b"a")
+    picked = () if passes else ("-k", "all_values and posix and 115200")
+    try:
+        done = pytest_of("--loop-plug", plug.path, *picked)
+    finally:
+        plug.end()
+    assert (done.returncode == 0) == passes, done.stdout + done.stderr
+
+
+def test_an_xbee(tmp_path: Path) -> None:
+    bench = tmp_path / "bench"
+    bench.mkdir()
+    with Gateway(bench, ["mock", "xbee", "--link", "./xb"]):
+        done = pytest_of("--xbee", str(bench / "xb"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
