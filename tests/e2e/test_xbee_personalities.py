@@ -152,8 +152,8 @@ def test_digi_xbee_hears_a_module_in_transparent_mode(tmp_path: Path) -> None:
             spare.add_data_received_callback(lambda message: heard.append(bytes(message.data)))
             done = run("send", "rover.tx", "--hex", PAYLOAD.hex(" "), cwd=tmp_path)
             assert done.returncode == 0, done.stderr
-            wait_until(lambda: heard, what="the robot's packet")
-            assert heard == [PAYLOAD]
+            # A module cuts where its line pauses, and on a busy machine ours may pause in a packet.
+            wait_until(lambda: b"".join(heard) == PAYLOAD, what="the robot's packet")
             spare.send_data_broadcast(b"to all \x7e")
             wait_until(lambda: 'delivered "to all ~"' in gateway.text(), what="the broadcast")
         finally:

@@ -263,7 +263,7 @@ def test_a_body_that_contradicts_itself_is_stopped_and_connected_anew(tmp_path: 
 
 # --- the gateway is late ----------------------------------------------------------------------
 
-LATE = "    failsafe: {late_s: 0.2}"
+LATE = "    failsafe: {late_s: 0.5}"
 
 
 def test_while_the_loop_hangs_a_thread_stops_the_motors(tmp_path: Path) -> None:
@@ -272,8 +272,8 @@ def test_while_the_loop_hangs_a_thread_stops_the_motors(tmp_path: Path) -> None:
         running.call(lambda: None)
         begin = time.monotonic_ns()
         running.hang(1.5)
-        took_s = stop_in_time(running, begin, 0.5)
-        assert took_s >= 0.15
+        took_s = stop_in_time(running, begin, 1.2)
+        assert took_s >= 0.4
         controller.send(set_value(1, 9.0), set_value(2, 9.0))  # into the hang: a stale command
         controller.wait_for_end()
         report = running.report()
@@ -291,9 +291,9 @@ def test_without_the_thread_the_motors_would_run_while_the_loop_hangs(tmp_path: 
         running.call(lambda: running.gateway.loops.pulse._end.set())
         driving(running)
         begin = time.monotonic_ns()
-        running.hang(0.8)
+        running.hang(1.3)
         took_s = (robot_of(running).wait_for(STOP) - begin) / 1e9
-        assert took_s > 0.7
+        assert took_s > 1.2
         assert running.report()["emergency_stops"] == 0
 
 
@@ -301,7 +301,7 @@ def test_commands_that_waited_while_the_gateway_slept_are_thrown_away(tmp_path: 
     with RunningLoop(tmp_path, LATE) as running:
         controller = running.controller()
         running.call(lambda: None)
-        running.hang(0.5)
+        running.hang(1.0)
         for speed in range(1, 50):
             controller.send(set_value(1, speed / 10))
         late = running.knock()
