@@ -1,0 +1,362 @@
+"""Runs gateways and firmware mocks in virtual time and writes down all that can be seen of them.
+
+The one file of the golden tests that knows hilgw: when its parts are renamed or moved, this is
+where their names are. What it writes must stay the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import io
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from firmware_mocks.air import Air
+from hilgw.cli.terminal import Terminal
+from hilgw.config.build import build
+from hilgw.config.load import load_config
+from hilgw.engine.control import ControlServer, ask
+from hilgw.engine.mocks import mock_names as mock_names
+from hilgw.errors import HilgwError
+from tests.golden.virtual import VirtualLoop, VirtualTime, local_sockets
+
+MS = 1_000_000
+SILENCE_NS = 20 * MS  # bytes of one direction that come so close together are one line
+WIDTH = 48  # bytes of a line
+QUIET = re.compile(r"latency|sensor_to_motor|duration_s|.*_(ms|ns|us)")
+STAMP = re.compile(r"^ *\d+\.\d{3}  ", re.M)
+FIGURE = re.compile(r"\d+\.\d+ ms")
+
+
+# --- gateways -------------------------------------------------------------------------------------
+
+
+Request = tuple[float, Mapping[str, Any]]  # seconds from the start, and what is asked for
+
+
+def run_config(path: str, duration_s: float, requests: Sequence[Request] = ()) -> str:
+    """A configuration as shipped, its mocks on pipes in memory; what there was to be seen.
+
+    requests: as `hilgw send` and others make them on the control socket; and {"unplug": NAME} or
+    {"plug": NAME} for the cable of a mock.
+    """
+    loaded = load_config(path, [], "loop")
+    links = [
+        f'airs."{air}".nodes."{name}".link=null'  # nobody opens them, and they would be ptys
+        for air, config in loaded.config.airs.items()
+        for name, node in config.nodes.items()
+        if node.link is not None
+    ]
+    loaded = load_config(path, links, "loop")
+    time = VirtualTime()
+    with local_sockets(), asyncio.Runner(loop_factory=lambda: VirtualLoop(time)) as runner:
+        return runner.run(_run(loaded, duration_s, time, requests))
+
+
+def _said(warnings: Iterable[Any]) -> list[str]:
+    """Without the folder of the file."""
+    return [f"{each.line}:{each.column}: {each.path}: {each.message}" for each in warnings]
+
+
+async def _run(
+    loaded: Any, duration_s: float, time: VirtualTime, requests: Sequence[Request]
+) -> str:
+    lines, ports, answers = io.StringIO(), Ports(time), list[str]()
+    observer = Recorder(lines, clock=lambda: time.now() / 1e9)
+    gateway = build(loaded.config, asyncio.get_running_loop(), observer, time)  # type: ignore[arg-type]
+    for host in gateway.hosts:
+        for mock in host.mocks:
+            kind = type(mock).__module__.split(".")[1]  # a robot's body and program share its name
+            ports.tap(f"{mock.name} ({kind})", mock)
+    for line in (*_said(loaded.warnings), *gateway.description):
+        observer.line(line)
+    gateway.on_ready = lambda: observer.line("ready")
+    ended = "in time"
+    asking = asyncio.create_task(_ask(gateway, requests, answers))
+    try:
+        await gateway.run(asyncio.Event(), duration_s)
+    except HilgwError as error:
+        ended = f"{type(error).__name__}, exit code {error.exit_code}: {error}"
+    finally:
+        gateway.close()
+    await asking
+    report = gateway.report()
+    observer.summary(report)
+    shown = STAMP.sub("", FIGURE.sub("# ms", lines.getvalue()))
+    return "\n".join(
+        [
+            "=== terminal",
+            shown,
+            *answers,
+            *observer.written(),
+            *ports.written(),
+            "=== report",
+            json.dumps(_without_times(report), indent=1),
+            "",
+            f"=== ended: {ended}",
+            "",
+        ]
+    )
+
+
+async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str]) -> None:
+    """Asks each at its time, through a real control socket."""
+    if not requests:
+        return
+    answers.append("=== asked")
+    begin_s = asyncio.get_running_loop().time()
+    with tempfile.TemporaryDirectory(prefix="hilgw-golden-") as folder:
+        server = ControlServer(gateway, f"{folder}/control")
+        await server.start()
+        for at_s, request in requests:
+            await asyncio.sleep(begin_s + at_s - asyncio.get_running_loop().time())
+            answer: Any = "done"
+            if "do" in request:
+                answer = await ask(server.path, dict(request))
+            else:
+                [(do, name)] = request.items()
+                for host in gateway.hosts:
+                    for mock in host.mocks:
+                        if mock.name == name:
+                            getattr(host, do)(mock)
+            answers.append(f"{json.dumps(request)} -> {json.dumps(_without_times(answer))}")
+        await server.close()
+    answers.append("")
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_times(v) for k, v in value.items() if not QUIET.fullmatch(str(k))}
+    return [_without_times(each) for each in value] if isinstance(value, list) else value
+
+
+class Recorder(Terminal):
+    """What a gateway tells the terminal; and all of it, by subject."""
+
+    def __init__(self, out: Any, clock: Callable[[], float]) -> None:
+        super().__init__(out, clock=clock)
+        self.events: dict[str, list[str]] = {}
+
+    def written(self) -> list[str]:
+        return [
+            line
+            for subject in sorted(self.events)
+            for line in [f"=== events of {subject}", *self.events[subject], ""]
+        ]
+
+    def _note(self, subject: str, text: str) -> None:
+        self.events.setdefault(subject, []).append(text)
+
+    def state(self, station: str, state: Any, reason: str) -> None:
+        self._note(station, f"state {state.value}: {reason}")
+        super().state(station, state, reason)
+
+    def transmitted(
+        self, packet: Any, listeners: Any, unheard: Any, missed: Callable[[], Mapping[str, str]]
+    ) -> None:
+        text = f"transmitted {_packet(packet)} -> {' '.join(listeners) or unheard}"
+        reasons: dict[str, list[str]] = {}
+        for name, reason in missed().items():
+            reasons.setdefault(reason, []).append(name)
+        for reason, names in sorted(reasons.items()):
+            text += f"; {reason}: {' '.join(sorted(names))}"
+        self._note(packet.source, text)
+        super().transmitted(packet, listeners, unheard, missed)
+
+    def delivered(self, station: str, copy: Any) -> None:
+        heard = f"strength {copy.signal_strength:.6g} direction " + " ".join(
+            f"{part + 0:.6f}" for part in copy.direction
+        )
+        self._note(station, f"delivered {_packet(copy.packet)} from {copy.packet.source} {heard}")
+        super().delivered(station, copy)
+
+    def refused(self, station: str, reason: str, text: str) -> None:
+        self._note(station, f"refused {reason}: {text}")
+        super().refused(station, reason, text)
+
+    def notice(self, source: str, text: str) -> None:
+        self._note(source, f"notice {text}")
+        super().notice(source, text)
+
+    def stopped(self, robot: str, reason: str, text: str) -> None:
+        self._note(robot, f"stopped {reason}: {text}")
+        super().stopped(robot, reason, text)
+
+    def loop(self, robot: str, status: Any) -> None:
+        self._note(robot, f"loop sensors {dict(status.sensors)}, motors {dict(status.motors)}")
+        super().loop(robot, status)
+
+
+def _packet(packet: Any) -> str:
+    return (
+        f"ch {packet.channel} {packet.type} {packet.data.hex(' ')} rssi {packet.rssi_dbm} "
+        f"address {packet.address}"
+    )
+
+
+# --- bytes ----------------------------------------------------------------------------------------
+
+
+class Ports:
+    """The bytes that modules get and give, in lines that end where there was silence."""
+
+    def __init__(self, time: VirtualTime) -> None:
+        self._time = time
+        self._pieces: dict[tuple[str, str], list[tuple[int, str | bytearray]]] = {}
+
+    def tap(self, name: str, mock: Any) -> None:
+        """All that passes between a firmware mock and its host from now on."""
+        get, give = mock.receive, mock.take
+
+        def receive(data: bytes, now: int) -> None:
+            self._add(name, "to", data)
+            get(data, now)
+
+        def take(now: int) -> bytes:
+            data: bytes = give(now)
+            self._add(name, "from", data)
+            return data
+
+        mock.receive, mock.take = receive, take
+        for told in ("set_modem_line", "connect", "disconnect"):
+            if (tell := getattr(mock, told, None)) is not None:
+                setattr(mock, told, self._telling(name, told, tell))
+
+    def _telling(self, name: str, told: str, tell: Callable[..., None]) -> Callable[..., None]:
+        def teller(*given: Any) -> None:
+            words = " ".join(map(str, [told, *given[:-1]]))  # the last is the time
+            self._pieces.setdefault((name, "to"), []).append((self._time.now(), words))
+            tell(*given)
+
+        return teller
+
+    def _add(self, name: str, way: str, data: bytes) -> None:
+        if not data:
+            return
+        pieces, now = self._pieces.setdefault((name, way), []), self._time.now()
+        last = pieces[-1] if pieces else None
+        if last and isinstance(last[1], bytearray) and now - last[0] < SILENCE_NS:
+            last[1].extend(data)
+            pieces[-1] = (now, last[1])
+        else:
+            pieces.append((now, bytearray(data)))
+
+    def written(self) -> list[str]:
+        lines = []
+        for (name, way), pieces in sorted(self._pieces.items()):
+            lines.append(f"=== bytes {way} {name}")
+            for _, piece in pieces:
+                lines += [f"({piece})"] if isinstance(piece, str) else _hex(piece)
+            lines.append("")
+        return lines
+
+
+def _hex(data: bytes | bytearray) -> list[str]:
+    """What goes beyond one line is indented."""
+    rows = [bytes(data[at : at + WIDTH]).hex(" ") for at in range(0, len(data), WIDTH)]
+    return [f"{'  ' if at else ''}{row}" for at, row in enumerate(rows)]
+
+
+# --- firmware mocks -------------------------------------------------------------------------------
+
+
+def new_mock(
+    kind: str,
+    name: str,
+    air: Any,
+    parameters: Mapping[str, Any],
+    position: tuple[float, float, float],
+) -> Any:
+    return importlib.import_module(f"firmware_mocks.{kind}").create(
+        name, air, dict(parameters), position=position
+    )
+
+
+class Modules:
+    """Firmware mocks in one air on a clock of their own; who said what, and at which instant.
+
+    Each step of a script is (milliseconds to wait, who, what): bytes for the module, or the name
+    of one of its methods and what it is given; `now` is added where the method takes the time.
+    """
+
+    def __init__(self, *modules: tuple[str, Mapping[str, Any]], seed: int = 1) -> None:
+        self.air = Air(seed=seed)
+        self.now = 1000 * MS
+        self.modules = []
+        self.lines: list[str] = []
+        for at, (kind, parameters) in enumerate(modules):
+            name = "abcdef"[at]
+            mock = new_mock(kind, name, self.air, parameters, (2.0 * at, 0.0, 0.0))
+            self.lines.append(f"{name}: {kind} {json.dumps(parameters)}")
+            self.modules.append(mock)
+            mock.advance(self.now)
+        self._collect()
+
+    def play(self, script: Iterable[Sequence[Any]], rest_ms: float = 3000) -> str:
+        for wait_ms, who, what, *given in script:
+            self.run(wait_ms)
+            self._do("abcdef".index(who), what, given)
+        self.run(rest_ms)
+        for mock in self.modules:
+            self.lines.append(
+                f"{mock.name}: {mock.baud_rate} bit/s, {mock.bits_per_byte} bit a byte"
+            )
+        return "\n".join([*self.lines, ""])
+
+    def _do(self, at: int, what: bytes | str, given: Sequence[Any]) -> None:
+        mock = self.modules[at]
+        if isinstance(what, bytes):
+            self._say(mock, ">", what)
+            mock.receive(what, self.now)
+        else:
+            told = "" if not given else " ".join(map(str, given))
+            self.lines.append(f"{self._instant()} {mock.name} . {what} {told}".rstrip())
+            if what == "host_baud":
+                mock.host_baud = given[0]
+            elif what == "switch_off":
+                mock.switch_off()
+            elif what == "set":
+                with self._errors(mock):
+                    mock.set(*given)
+            else:
+                getattr(mock, what)(*given, self.now)
+        self._collect()
+
+    @contextlib.contextmanager
+    def _errors(self, mock: Any) -> Any:
+        try:
+            yield
+        except ValueError:
+            self.lines.append(f"{self._instant()} {mock.name} ! ValueError")
+
+    def run(self, ms: float) -> None:
+        end = self.now + round(ms * MS)
+        for _ in range(1_000_000):
+            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
+            due = min((each for each in dues if each is not None), default=end + 1)
+            if due > end:
+                break
+            self.now = max(self.now, due)
+            self.air.advance(self.now)
+            for mock in self.modules:
+                mock.advance(self.now)
+            self._collect()
+        self.now = end
+
+    def _collect(self) -> None:
+        for mock in self.modules:
+            if data := mock.take(self.now):
+                self._say(mock, "<", data)
+
+    def _say(self, mock: Any, way: str, data: bytes) -> None:
+        first, *rest = _hex(data) or [""]
+        self.lines.append(f"{self._instant()} {mock.name} {way} {first}")
+        self.lines.extend(f"{'':>17}   {row}" for row in rest)
+
+    def _instant(self) -> str:
+        return f"{(self.now - 1000 * MS) / MS:>12.6f} ms"

@@ -1,0 +1,87 @@
+"""Each shipped configuration, and those in `more/`, does what it did: bytes, events, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.golden.running import run_config
+
+HERE = Path(__file__).parent
+SHIPPED = sorted((HERE.parents[1] / "configs").glob("*.yaml"))
+MORE = sorted((HERE / "more").glob("*.yaml"))
+# Nothing happens at these ends: what is a little later some day is still in.
+DURATION_S = 4.45
+DURATIONS_S = {
+    "ir_toy": 6.9,
+    "swarm": 3.45,
+    "wc2ec": 3.45,
+    "firmware-in-the-loop": 3.45,
+}
+MORE_S = {"loops": 2.45, "uart": 2.95}
+SEND = {"do": "send", "data": b"by hand".hex()}
+ASKED: dict[str, list[tuple[float, dict[str, object]]]] = {
+    "commands": [
+        (0.3, {**SEND, "station": "rover.tx"}),
+        (0.31, {**SEND, "station": "rover.tx", "data": "00" * 65}),
+        (0.32, {**SEND, "station": "rover.tx", "channel": 99}),
+        (0.5, {**SEND, "station": "xbee0"}),
+        (0.55, {**SEND, "station": "xbee0", "channel": 13}),
+        (0.6, {**SEND, "station": "xbee0", "data": "00" * 200}),
+        (0.65, {**SEND, "station": "uart0", "channel": -1}),
+        (0.66, {**SEND, "station": "uart0", "data": ""}),
+        (0.7, {**SEND, "station": "nobody"}),
+        (0.75, {"do": "set", "device": "rover.tx", "channel": 13}),
+        (1.15, {"do": "set", "device": "rover.tx", "channel": 14}),
+        (1.16, {"do": "set", "device": "rover.tx", "range": 0.5}),
+        (1.55, {"do": "set", "device": "rover.tx", "range": 500}),
+        (1.56, {"do": "set", "device": "rover.tx", "channel": 12, "range": 50.0}),
+        (1.57, {"do": "set", "device": "rover.rx", "range": 5}),
+        (1.58, {"do": "set", "device": "rover.rx", "channel": 13}),
+        (1.59, {"do": "set", "device": "rover.none", "channel": "x"}),
+        (1.7, {"do": "place", "body": "wall", "position": [0, 9, 0]}),
+        (1.9, {"do": "place", "body": "lamp", "position": [0, 20, 0], "rotation": [0, 0, 1, 1]}),
+        (2.1, {"do": "place", "body": "lamp", "position": None}),
+        (2.15, {"do": "place", "body": "nobody", "position": [0, 0, 0]}),
+        (2.16, {"do": "place", "body": "lamp", "position": [0, 0]}),
+        (2.2, {"unplug": "xbee0"}),
+        (2.25, {**SEND, "station": "xbee0"}),
+        (2.9, {"plug": "xbee0"}),
+        (3.0, {"unplug": "uart0"}),
+        (3.3, {"plug": "uart0"}),
+        (3.4, {"do": "arm", "robot": "cab"}),
+        (3.41, {"do": "arm", "robot": "rover"}),
+        (3.5, {"unplug": "cab"}),
+        (3.8, {"plug": "cab"}),
+        (4.0, {"do": "nonsense"}),
+        (4.1, {"do": "report"}),
+    ]
+}
+
+
+@pytest.mark.parametrize("config", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_configuration_does_what_it_did(
+    config: Path, golden: Callable[[str, str], None]
+) -> None:
+    written = run_config(str(config), DURATIONS_S.get(config.stem, DURATION_S))
+    golden(f"{config.stem}.txt", written)
+
+
+@pytest.mark.parametrize("config", MORE, ids=lambda path: path.stem)
+def test_another_configuration_does_what_it_did(
+    config: Path, golden: Callable[[str, str], None]
+) -> None:
+    written = run_config(
+        str(config), MORE_S.get(config.stem, DURATION_S), ASKED.get(config.stem, [])
+    )
+    golden(f"more/{config.stem}.txt", written)
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert SHIPPED
+    kept = {file.stem for file in HERE.glob("*.txt")}
+    assert kept == {config.stem for config in SHIPPED}
+    kept = {file.stem for file in (HERE / "more").glob("*.txt")}
+    assert kept == {config.stem for config in MORE}
