@@ -12,10 +12,9 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _wc2ec_radio as radio
-from firmware_mocks import _wc2ec_wire as wire
-from firmware_mocks._cobs_frames import FrameReader, frame
-from firmware_mocks._wc2ec_parameters import number, settings_of
+from firmware_mocks._wc2ec import radio, wire
+from firmware_mocks._wc2ec.cobs import FrameReader, frame
+from firmware_mocks._wc2ec.parameters import number, settings_of
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
 from firmware_mocks.wc2ec_controller import DEFAULTS as PILOT_DEFAULTS

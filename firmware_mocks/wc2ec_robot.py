@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _wc2ec_wire as wire
-from firmware_mocks._cobs_frames import FrameReader, frame
-from firmware_mocks._wc2ec_body import STEP_NS, Body
-from firmware_mocks._wc2ec_parameters import choice, number, settings_of
+from firmware_mocks._wc2ec import wire
+from firmware_mocks._wc2ec.body import STEP_NS, Body
+from firmware_mocks._wc2ec.cobs import FrameReader, frame
+from firmware_mocks._wc2ec.parameters import choice, number, settings_of
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
 

@@ -6,6 +6,12 @@ the table stands in `hilgw --help` and in docs/config.md.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+
+_SHOWN = 40  # characters of a quoted text
+_COMPARED = 500  # names; more would make a hostile file slow to reject
+
 
 class HilgwError(Exception):
     """Base of every error this package raises on purpose.
@@ -80,3 +86,36 @@ class AdapterError(HilgwError):
 
 class FrameError(HilgwError):
     """Bytes that are no frame, or a payload that a frame cannot carry."""
+
+
+def printable(text: str) -> str:
+    """A file name or an option as it may be shown."""
+    return text if text.isprintable() and len(text) <= 4096 else repr(text[:4096])
+
+
+def quoted(text: str) -> str:
+    """Text from a file as it may be shown: in quotes, escaped, shortened."""
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The name that was probably meant, when there is one."""
+    import difflib  # slow to import, and used for mistakes only
+
+    names = dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED))
+    folded = {item.lower().replace("_", "").replace("-", ""): item for item in reversed(names)}
+    plain = str(name)[:80].lower().replace("_", "").replace("-", "")
+    near = difflib.get_close_matches(plain, folded, n=1, cutoff=0.6 if len(plain) > 3 else 0.5)
+    return folded[near[0]] if near else None
+
+
+def suggest(name: object, known: Iterable[str]) -> str:
+    """What to do about a name that does not exist: the nearest one, or all there are."""
+    names = list(dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED)))
+    near = nearest(name, names)
+    if near is not None:
+        return f"did you mean {quoted(near)}?"
+    if not names:
+        return "there are none here"
+    listed = ", ".join(quoted(item)[1:-1] for item in sorted(names)[:24])
+    return f"known here: {listed}" + (", ..." if len(names) > 24 else "")

@@ -7,8 +7,8 @@ sections 10.1 and 10.2.
 
 from __future__ import annotations
 
-from hilgw.adapters._uart_session import UartSession
-from hilgw.adapters._uart_settings import UartSettings
+from hilgw.adapters._common.framed_line import UartSession
+from hilgw.adapters._common.framed_line_settings import UartSettings
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,

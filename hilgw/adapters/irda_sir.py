@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from hilgw.adapters._common.field_mapping import (
+    DIRECTION_FROM_POSES,
+    INFRA_RED,
+    STRENGTH_FROM_POSES,
+)
 from hilgw.adapters._irda_session import IrdaSession
-from hilgw.adapters._mapped import DIRECTION_FROM_POSES, INFRA_RED, STRENGTH_FROM_POSES
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.errors import ConfigError
 from hilgw.settings import setting

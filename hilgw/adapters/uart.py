@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hilgw.adapters import _uart_settings
-from hilgw.adapters._mapped import BYTE_SIZE, DIRECTION_FROM_POSES, NOISE, STRENGTH_FROM_POSES
-from hilgw.adapters._uart_session import UartSession
-from hilgw.adapters._uart_settings import Problem, UartSettings
+from hilgw.adapters._common import framed_line_settings as _uart_settings
+from hilgw.adapters._common.field_mapping import (
+    BYTE_SIZE,
+    DIRECTION_FROM_POSES,
+    NOISE,
+    STRENGTH_FROM_POSES,
+)
+from hilgw.adapters._common.framed_line import UartSession
+from hilgw.adapters._common.framed_line_settings import Problem, UartSettings
 from hilgw.adapters.base import Limits, Mapped, MockSpec, StationSettings, line_of
 from hilgw.framing.base import LONGEST_PAYLOAD
 

@@ -1,6 +1,6 @@
 """What a body is: settings, and a sans-I/O session with the robot behind a connection.
 
-Bytes and time go in, events of `hilgw.devices.loop` come out. The session never opens a
+Bytes and time go in, events of `hilgw.control.events` come out. The session never opens a
 connection, never reads a clock, never retries. `now` is integer nanoseconds.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
+from hilgw.control.events import EmitterSettings, Event, MotorSettings, PacketOut, ReceiverSettings
 from hilgw.devices.kinds import Devices
-from hilgw.devices.loop import EmitterSettings, Event, MotorSettings, PacketOut, ReceiverSettings
 from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec
 

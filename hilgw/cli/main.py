@@ -57,7 +57,7 @@ def _command_of(arguments: list[str]) -> str | None:
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
     """The parser with this command's options only: importing all would cost every start."""
-    run = import_module("hilgw.cli.run")
+    run = import_module("hilgw.cli.commands.run")
     parser = argparse.ArgumentParser(
         prog="hilgw",
         description="Connects the Emitter and Receiver devices of simulated robots to real serial, "
@@ -71,7 +71,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, help_text in COMMANDS.items():
         if name == command:
-            import_module(f"hilgw.cli.{name}").add_parser(commands)
+            import_module(f"hilgw.cli.commands.{name}").add_parser(commands)
         else:
             commands.add_parser(name, help=help_text, add_help=False)
     return parser

@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from hilgw import plugins
 from hilgw.adapters.base import StationSettings, UsbId, line_of
-from hilgw.config import plugins
 from hilgw.config.context import Context
 from hilgw.config.diagnose import descend
-from hilgw.config.document import Document
 from hilgw.config.loop_checks import check_loops
-from hilgw.config.mocks import check_mock
+from hilgw.config.mock_parameters import check_mock
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
-from hilgw.config.places import WARNING, Diagnostic, Path, quoted, spell
 from hilgw.config.references import check_references
+from hilgw.config.source.document import Document
+from hilgw.config.source.positions import WARNING, Diagnostic, Path, spell
 from hilgw.config.world import check_world
 from hilgw.devices.fields import normalise
-from hilgw.errors import ConfigError, PortError
-from hilgw.transports.port_urls import kind_of
+from hilgw.errors import ConfigError, PortError, quoted
+from hilgw.transports.serial.urls import kind_of
 
 _NUMBER = re.compile(r"-?[0-9]{1,19}")  # a key of a mapping by channel
 _NO_PATH = ("has characters in it that no path has", "write the path alone")
@@ -139,7 +139,7 @@ class Checks:
             self.error(path, error.what, error.fix)
 
     def own_check(
-        self, path: Path, group: str, part: AdapterConfig | PartConfig, *settings: Any
+        self, path: Path, group: plugins.Group, part: AdapterConfig | PartConfig, *settings: Any
     ) -> None:
         own: Callable[..., list[tuple[str, str, str]]] | None
         own = getattr(plugins.load(group, part.kind), "check", None)

@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from hilgw.config.context import Context
-from hilgw.config.document import Document
-from hilgw.config.places import Diagnostic, Path, quoted, suggest
+from hilgw.config.source.document import Document
+from hilgw.config.source.positions import Diagnostic, Path
+from hilgw.errors import quoted, suggest
 
 MAX_ERRORS = 1000
 

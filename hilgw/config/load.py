@@ -14,12 +14,12 @@ from hilgw.config import overrides as options
 from hilgw.config.checks import check
 from hilgw.config.context import Context
 from hilgw.config.diagnose import diagnose
-from hilgw.config.document import Document, compose
-from hilgw.config.mend import mend
 from hilgw.config.model import GatewayConfig
-from hilgw.config.places import ConfigErrors, Diagnostic, Place
-from hilgw.config.shape import file_adapter
-from hilgw.config.text import read_text
+from hilgw.config.recovery import mend
+from hilgw.config.schema.file import file_adapter
+from hilgw.config.source.document import Document, compose
+from hilgw.config.source.positions import ConfigErrors, Diagnostic, Place
+from hilgw.config.source.text import read_text
 from hilgw.config.world import in_folder
 
 MENDINGS = 3  # times a file with mistakes is looked at again

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config import plugins
+from hilgw import plugins
 from hilgw.config.diagnose import descend
-from hilgw.config.loops import peer_of
-from hilgw.config.mocks import check_mock
-from hilgw.config.places import spell
+from hilgw.config.mock_parameters import check_mock
+from hilgw.config.source.positions import spell
+from hilgw.controllers.base import PeerController
 from hilgw.errors import ConfigError
-from hilgw.transports.tcp import parse_address
+from hilgw.transports.tcp.stream import parse_address
 
 if TYPE_CHECKING:
     from hilgw.config.checks import Checks
     from hilgw.config.model import PartConfig
-    from hilgw.config.places import Path
+    from hilgw.config.source.positions import Path
 
 LOOPBACK = "127.0.0.1"
+
+
+def peer_of(part: PartConfig | None) -> PeerController | None:
+    """The controller of a loop; None for one that decides by itself."""
+    controller = None if part is None else plugins.load(plugins.CONTROLLERS, part.kind)
+    return controller if isinstance(controller, PeerController) else None
 
 
 def check_loops(checks: Checks) -> None:

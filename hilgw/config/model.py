@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hilgw.adapters.base import StationSettings
+from hilgw.control.safety import FailsafeSettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
-from hilgw.engine.loops.failsafe import FailsafeSettings
 from hilgw.medium.motions import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
 from hilgw.settings import setting

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from hilgw.config.diagnose import descend
-from hilgw.config.document import Document, compose
-from hilgw.config.places import Diagnostic, Path, Place, quoted, spell, suggest
-from hilgw.config.text import NOT_TEXT
+from hilgw.config.source.document import Document, compose
+from hilgw.config.source.positions import Diagnostic, Path, Place, spell
+from hilgw.config.source.text import NOT_TEXT
+from hilgw.errors import quoted, suggest
 
 _STEP = re.compile(r"""\.?(?:"([^"]*)"|\[([0-9]{1,6})\]|([^.\["=]+))""")
 _NAMED = (  # mappings whose keys are the user's own names

@@ -8,8 +8,9 @@ from typing import Any
 
 from hilgw.config.context import Context
 from hilgw.config.diagnose import descend
-from hilgw.config.document import Document
-from hilgw.config.places import Path, quoted, suggest
+from hilgw.config.source.document import Document
+from hilgw.config.source.positions import Path
+from hilgw.errors import quoted, suggest
 
 _SECTIONS = {"robot": "robots", "adapter": "adapters", "air": "airs"}
 _NODES = {"emitter": "Emitter", "receiver": "Receiver"}

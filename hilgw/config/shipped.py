@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import hilgw
-from hilgw.config.places import quoted, suggest
-from hilgw.errors import UsageError
+from hilgw.errors import UsageError, quoted, suggest
 
 
 def examples() -> dict[str, str]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.config.diagnose import descend
 from hilgw.config.model import GatewayConfig, MocapConfig, MotionFile
-from hilgw.config.places import Path, printable, quoted, suggest
-from hilgw.config.text import MAX_BYTES
-from hilgw.errors import ConfigError
+from hilgw.config.source.positions import Path
+from hilgw.config.source.text import MAX_BYTES
+from hilgw.errors import ConfigError, printable, quoted, suggest
 from hilgw.medium.motions import Circle, TimedPoses, Waypoints, read_timed_poses
 from hilgw.medium.obstacles import obstacle
 from hilgw.medium.pose import Pose

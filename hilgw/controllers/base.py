@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from hilgw.control.events import Event, PacketIn
 from hilgw.devices.kinds import Device, Devices
-from hilgw.devices.loop import Event, PacketIn
 from hilgw.framing.base import Framing
 from hilgw.medium.packet import Copy
 from hilgw.settings import MockSpec

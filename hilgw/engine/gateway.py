@@ -6,24 +6,24 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hilgw.engine.control_loop.group import LoopGroup
 from hilgw.engine.heard_by import HeardBy
-from hilgw.engine.loops.group import LoopGroup
 from hilgw.engine.mocap import Mocap
 from hilgw.engine.observer import Missed, Observer, nobody
-from hilgw.engine.robot import EmitterPort
+from hilgw.engine.robot.robot import EmitterPort
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hilgw.engine.loops.door import Door
-    from hilgw.engine.mocks import MockHost
-    from hilgw.engine.places import Places
-    from hilgw.engine.robot import Robot
-    from hilgw.engine.station import Station
+    from hilgw.engine.control_loop.tcp_server import Door
+    from hilgw.engine.mock_host import MockHost
+    from hilgw.engine.robot.robot import Robot
+    from hilgw.engine.scene import Places
+    from hilgw.engine.scheduler import Timer
+    from hilgw.engine.station.station import Station
     from hilgw.engine.supervisor import Supervisor
-    from hilgw.engine.timer import Timer
     from hilgw.medium.ledger import Ledger
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
@@ -34,7 +34,7 @@ COMMAND_SOURCE = "command"  # the emitter `hilgw send` counts under
 
 @dataclass(eq=False)
 class Gateway:
-    """Everything that runs, as `hilgw.config.build` put it together."""
+    """Everything that runs, as `hilgw.assemble.gateway` put it together."""
 
     timer: Timer
     ledger: Ledger

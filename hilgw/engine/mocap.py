@@ -14,7 +14,7 @@ from hilgw.medium import mocap
 
 if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
-    from hilgw.engine.places import Places
+    from hilgw.engine.scene import Places
 
 NAME = "mocap"
 SAID_LIMIT = 64  # unknown names said, each once

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hilgw import plugins
 from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing, FramingClass
 
-KINDS = ("cobs", "gap", "hdlc", "length", "lines", "slip")
 # Complete short names, for help texts and suggestions; every CRC name may follow a dash.
 SHORT_NAMES = (
     "cobs-crc16",
@@ -37,7 +36,7 @@ def create(spec: Any) -> Framing:
     """
     settings = parse(spec) if isinstance(spec, str) else spec
     kind = getattr(settings, "framing", None)
-    if kind not in KINDS:
+    if kind not in plugins.names(plugins.FRAMINGS):
         raise ConfigError(f"{spec!r} is neither the name nor the settings of a framing")
     return _framing_class(kind)(settings)
 
@@ -46,14 +45,14 @@ def parse(name: str) -> Any:
     """The settings a short name stands for: KIND[-variant][:argument]."""
     head, _, argument = name.strip().lower().partition(":")
     kind, _, variant = head.partition("-")
-    if kind not in KINDS:
+    if kind not in plugins.names(plugins.FRAMINGS):
         raise _unknown(name)
     return _framing_class(kind).parse(variant, argument)
 
 
 def settings_classes() -> tuple[type[Any], ...]:
     """The settings of all framings, told apart by their field `framing`."""
-    return tuple(_framing_class(kind).Settings for kind in KINDS)
+    return tuple(_framing_class(kind).Settings for kind in plugins.names(plugins.FRAMINGS))
 
 
 def _unknown(name: str) -> ConfigError:
@@ -65,5 +64,5 @@ def _unknown(name: str) -> ConfigError:
 
 
 def _framing_class(kind: str) -> FramingClass:
-    framing: FramingClass = import_module(f"{__name__}.{kind}").FRAMING
+    framing: FramingClass = plugins.load(plugins.FRAMINGS, kind)
     return framing

@@ -8,13 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hilgw.testing.conformance import AdapterConformance
-    from hilgw.testing.rules import BrokenRule
-    from hilgw.testing.subject import Vector
+    from hilgw.testing.conformance.adapter import AdapterConformance
+    from hilgw.testing.conformance.rules import BrokenRule
+    from hilgw.testing.conformance.subject import Vector
 
 __all__ = ["AdapterConformance", "BrokenRule", "Vector"]
 
-_HOMES = {"AdapterConformance": "conformance", "BrokenRule": "rules", "Vector": "subject"}
+_HOMES = {
+    "AdapterConformance": "conformance.adapter",
+    "BrokenRule": "conformance.rules",
+    "Vector": "conformance.subject",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from hilgw.testing.bench import Bench
-    from hilgw.testing.gateways import Gateways
-    from hilgw.testing.mocks import AirOfTest, FirmwareMocks
-    from hilgw.testing.ports import VirtualPorts
+    from hilgw.testing.fixtures.bench import Bench
+    from hilgw.testing.fixtures.gateways import Gateways
+    from hilgw.testing.fixtures.mocks import AirOfTest, FirmwareMocks
+    from hilgw.testing.fixtures.ports import VirtualPorts
 
 _BENCH = pytest.StashKey["Bench"]()
 
@@ -28,7 +28,7 @@ _BENCH = pytest.StashKey["Bench"]()
 @pytest.fixture
 def hilgw_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     """What the other fixtures share: one loop in a thread of its own."""
-    from hilgw.testing.bench import Bench
+    from hilgw.testing.fixtures.bench import Bench
 
     bench = Bench()
     request.node.stash[_BENCH] = bench

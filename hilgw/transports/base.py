@@ -22,7 +22,7 @@ class Handle(Protocol):
 
 
 class Scheduler(Protocol):
-    """The one timer service; `hilgw.engine.timer.Timer` implements it."""
+    """The one timer service; `hilgw.engine.scheduler.Timer` implements it."""
 
     def now(self) -> int:
         """Monotonic time, integer nanoseconds."""

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilgw.bodies._wc2ec_session import Wc2ecBodySession
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
-from hilgw.devices.kinds import MotorLimits
-from hilgw.devices.loop import (
+from hilgw.bodies.wc2ec.session import Wc2ecBodySession
+from hilgw.control.events import (
     Connected,
     DeviceFault,
     Disconnected,
@@ -29,6 +28,7 @@ from hilgw.devices.loop import (
     SensorValue,
     Write,
 )
+from hilgw.devices.kinds import MotorLimits
 from hilgw.framing import create
 from hilgw.protocols.wc2ec import (
     Decoder,

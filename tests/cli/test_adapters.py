@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from hilgw import plugins
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.cli.main import main
-from hilgw.config import plugins
 from hilgw.errors import ConfigError
 
 

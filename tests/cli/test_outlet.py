@@ -11,7 +11,7 @@ from typing import TextIO
 
 import pytest
 
-from hilgw.cli.outlet import HELD_BYTES, Outlet, finish, outlet
+from hilgw.cli.output.outlet import HELD_BYTES, Outlet, finish, outlet
 
 SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 PIPE_BYTES = 4096
@@ -73,7 +73,7 @@ def test_at_the_end_it_waits_a_little_and_says_what_is_missing(
     pipe: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader, stream = pipe
-    monkeypatch.setattr("hilgw.cli.outlet.PATIENCE_S", 0.01)
+    monkeypatch.setattr("hilgw.cli.output.outlet.PATIENCE_S", 0.01)
     out = begun(stream)
     say(out, "x" * 2 * PIPE_BYTES)
     finish(out)

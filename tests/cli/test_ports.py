@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from hilgw.cli import ports
+from hilgw.cli.commands import ports
 from hilgw.cli.main import main
-from hilgw.transports import serial_port
-from hilgw.transports.serial_port import PortInfo
+from hilgw.transports.serial import port as serial_port
+from hilgw.transports.serial.port import PortInfo
 
 INFO = PortInfo("/dev/ttyUSB0", "FT230X Basic UART", 0x0403, 0x6015, "A1B2")
 

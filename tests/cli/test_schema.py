@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from hilgw.cli.main import main
-from hilgw.config.shape import json_schema
+from hilgw.config.schema.file import json_schema
 
 
 def test_it_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> None:

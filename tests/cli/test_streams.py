@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.cli import files
+from hilgw.cli.output import files
 from hilgw.errors import HilgwError
 
 ROOT = Path(__file__).parents[2]

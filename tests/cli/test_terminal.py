@@ -6,9 +6,9 @@ import io
 
 import pytest
 
-from hilgw.cli import loop_lines
-from hilgw.cli.terminal import PACKETS_PER_S, TROUBLES_PER_S, RateLimit, Terminal
-from hilgw.cli.text import Style, duration, escape, use_colour
+from hilgw.cli.output import control_loops as loop_lines
+from hilgw.cli.output.terminal import PACKETS_PER_S, TROUBLES_PER_S, RateLimit, Terminal
+from hilgw.cli.output.text import Style, duration, escape, use_colour
 from hilgw.engine.latency import Latency
 from hilgw.engine.observer import LoopStatus, State
 from hilgw.medium.packet import Packet

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.config.load import Loaded, load_text
-from hilgw.config.places import ConfigErrors
+from hilgw.config.source.positions import ConfigErrors
 
 ROOT = Path(__file__).parents[2]
 

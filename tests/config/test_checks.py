@@ -172,7 +172,7 @@ def test_the_stand_in_of_an_adapter_is_judged_on_mocks(
 
 def test_warnings_come_with_errors_too(xbee_yaml: str) -> None:
     from hilgw.config.load import load_text
-    from hilgw.config.places import ConfigErrors
+    from hilgw.config.source.positions import ConfigErrors
 
     text = xbee_yaml.replace("byteSize: 8,", "range: 5, maxRange: 3,").replace(
         "loss: 0.0", "loss: 2"

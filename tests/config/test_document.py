@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from hilgw.config.document import MAX_DEPTH, Document, compose
-from hilgw.config.scalars import BAD
+from hilgw.config.source.document import MAX_DEPTH, Document, compose
+from hilgw.config.source.scalars import BAD
 
 
 def problems(text: str) -> list[str]:
@@ -238,7 +238,7 @@ def test_depth_up_to_the_limit_is_fine() -> None:
 
 
 def test_a_file_of_endless_values_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hilgw.config.document.MAX_VALUES", 500)
+    monkeypatch.setattr("hilgw.config.source.document.MAX_VALUES", 500)
     assert compose("[" + "1," * 499 + "]", "f").problems == []
     document = compose("[" + "1," * 500 + "]", "f")
     assert [p.message for p in document.problems] == ["more than 500 values"]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilgw.config.load import load_text
-from hilgw.config.places import ConfigErrors
-from hilgw.config.text import decode
+from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import decode
 
 SHIPPED = (Path(__file__).parents[2] / "configs" / "xbee.yaml").read_text(encoding="utf-8")
 DATA = yaml.safe_load(SHIPPED)

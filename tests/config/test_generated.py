@@ -46,7 +46,7 @@ def test_stale_pages_are_named_and_written(tmp_path: Path) -> None:
 
 def test_the_page_of_a_kind_names_every_setting_and_mapping() -> None:
     from hilgw.adapters.xbee import ADAPTER
-    from hilgw.config.describe import rows
+    from hilgw.config.schema.describe import rows
 
     page = (ROOT / "docs" / "adapters" / "xbee.md").read_text(encoding="utf-8")
     assert all(f"`{row.key}`" in page for row in rows(ADAPTER.Settings))

@@ -11,7 +11,7 @@ import pytest
 
 from hilgw.adapters.base import UsbId
 from hilgw.config.load import load_config, load_text
-from hilgw.config.places import ConfigErrors
+from hilgw.config.source.positions import ConfigErrors
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 
 Lines = Callable[..., list[str]]

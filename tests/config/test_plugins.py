@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from hilgw import plugins
 from hilgw.cli.main import main
-from hilgw.config import plugins, shape
 from hilgw.config.load import load_text
+from hilgw.config.schema import file as shape
 from hilgw.errors import ConfigError
 
 Lines = Callable[..., list[str]]
@@ -66,7 +67,7 @@ BROKEN = {
     "broken": "ModuleNotFoundError",
     "nothing": "AttributeError",
     "half": "AttributeError",
-    "no_settings": "its Settings are no dataclass",
+    "no_settings": "Settings is not a dataclass",
     "leaves": "SystemExit",
     "odd": "the settings of kind 'odd' cannot be read: NameError",
 }
@@ -96,7 +97,7 @@ def test_kinds_of_this_package() -> None:
     assert "xbee" in plugins.find(plugins.ADAPTERS)
     assert "beacon" in plugins.find(plugins.CONTROLLERS)
     assert plugins.load(plugins.ADAPTERS, "xbee").kind == "xbee"
-    for group in plugins.EXPORTS:
+    for group in (plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS):
         for kind, loader in plugins.find(group).items():
             part = loader()
             assert part.kind == kind
@@ -112,7 +113,8 @@ def test_what_is_no_kind(kind: str) -> None:
 
 
 def test_a_group_without_a_package_is_empty() -> None:
-    assert plugins.find("hilgw.nothing") == {}
+    group = plugins.Group("hilgw.nothing", "hilgw.nothing", "kind", "NOTHING")
+    assert plugins.find(group) == {}
 
 
 def test_a_third_partys_adapter_by_its_entry_point(third_party: Path, errors: Lines) -> None:

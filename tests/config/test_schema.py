@@ -15,12 +15,12 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from hilgw.config.context import Context
-from hilgw.config.describe import rows
-from hilgw.config.document import compose
 from hilgw.config.load import load_text
-from hilgw.config.places import ConfigErrors
-from hilgw.config.schema import annotation, parts_model, plain
-from hilgw.config.shape import json_schema
+from hilgw.config.schema.describe import rows
+from hilgw.config.schema.file import json_schema
+from hilgw.config.schema.models import annotation, parts_model, plain
+from hilgw.config.source.document import compose
+from hilgw.config.source.positions import ConfigErrors
 from hilgw.errors import ConfigError
 from hilgw.settings import setting
 

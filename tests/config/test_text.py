@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.config.places import ConfigErrors
-from hilgw.config.text import MAX_BYTES, Lines, decode, read_text
+from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import MAX_BYTES, Lines, decode, read_text
 
 
 def refusal(file: Path | str) -> str:

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilgw.controllers._wc2ec_session import Wc2ecControllerSession
-from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings, is_loopback
-from hilgw.devices.kinds import Device, MotorLimits
-from hilgw.devices.loop import (
+from hilgw.control.events import (
     Connected,
     Disconnected,
     EmitterSettings,
@@ -29,6 +26,9 @@ from hilgw.devices.loop import (
     Stop,
     Write,
 )
+from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings, is_loopback
+from hilgw.controllers.wc2ec.session import Wc2ecControllerSession
+from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.framing import create
 from hilgw.protocols.wc2ec import (
     Decoder,

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hilgw.control.events import MotorCommand, default_actuation
+from hilgw.control.limits import STEP_NS, Slew
 from hilgw.devices.kinds import (
     KINDS,
     Device,
@@ -18,8 +20,6 @@ from hilgw.devices.kinds import (
     check_settings,
     limit_errors,
 )
-from hilgw.devices.loop import MotorCommand, default_actuation
-from hilgw.devices.slew import STEP_NS, Slew
 from hilgw.errors import ConfigError
 
 INF = math.inf

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from hilgw.config.load import load_config
-from hilgw.engine.control import _pose
+from hilgw.engine.control_socket import _pose
 from hilgw.medium.matching import REASONS
 from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.engine.mock_kinds import GROUP
+from hilgw.plugins import MOCKS
 from hilgw.testing import AdapterConformance
-from hilgw.testing.gateways import Gateways, RunningGateway
-from hilgw.testing.mocks import FirmwareMocks, MockHandle
-from hilgw.testing.ports import TestPort, VirtualPorts
+from hilgw.testing.fixtures.gateways import Gateways, RunningGateway
+from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
+from hilgw.testing.fixtures.ports import TestPort, VirtualPorts
 from tests.e2e.running import ROOT, environment
 
 PAGE = (ROOT / "docs" / "testing.md").read_text()
@@ -67,4 +67,4 @@ def test_it_counts_the_rules() -> None:
     table = PAGE[PAGE.index("| rule |") : PAGE.index("A broken rule")]
     assert len(re.findall(r"^\| \w", table, re.MULTILINE)) - 1 == 11
     assert len([name for name in dir(AdapterConformance) if name.startswith("test_")]) == 24
-    assert f'entry-points."{GROUP}"' in PAGE
+    assert f'entry-points."{MOCKS.name}"' in PAGE

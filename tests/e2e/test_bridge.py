@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from hilgw.framing import create
+from tests.bridge.rig import ALL_VALUES, Device
 from tests.e2e.running import Gateway, environment, run, wait_until
-from tests.engine.bridging import ALL_VALUES, Device
 
 BULK = ALL_VALUES * 1024
 

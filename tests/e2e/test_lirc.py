@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine.mocks import MockHost, create_mock, new_air
-from hilgw.engine.timer import Timer
+from hilgw.engine.mock_host import MockHost, create_mock
+from hilgw.engine.scheduler import Timer
+from hilgw.plugins import new_air
 from hilgw.protocols.ir import Code, codec
 from hilgw.protocols.ir.base import TOGGLE
-from hilgw.transports.virtual_port import VirtualPort
+from hilgw.transports.virtual.pty import VirtualPort
 from tests.e2e.lirc import (
     Keys,
     lircd,

@@ -16,9 +16,9 @@ from hilgw.adapters.base import (
     StationSettings,
     Transmission,
 )
-from hilgw.engine.line import Line
 from hilgw.engine.observer import Observer
-from hilgw.engine.station import Station
+from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.station import Station
 from hilgw.errors import PortError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger

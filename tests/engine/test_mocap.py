@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hilgw.engine.mocap import SAID_LIMIT, Mocap
 from hilgw.engine.observer import Observer
-from hilgw.engine.places import Places
+from hilgw.engine.scene import Places
 from hilgw.engine.steps import Steps
 from hilgw.errors import PortError
 from hilgw.medium.ledger import Ledger

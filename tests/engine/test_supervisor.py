@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from hilgw.adapters.base import Event, Failed
+from hilgw.discovery.ports import port_identity
 from hilgw.engine import supervisor
 from hilgw.engine.observer import Observer, State
-from hilgw.engine.ports import port_identity
+from hilgw.engine.scheduler import Timer
 from hilgw.engine.supervisor import FAULTS_ALLOWED, STALL_S, Supervisor
-from hilgw.engine.timer import Timer
 from hilgw.errors import MismatchError, PeerError, PortError
 from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.pipe import Pipe
-from hilgw.transports.serial_port import open_serial
-from hilgw.transports.virtual_port import VirtualPort
+from hilgw.transports.serial.port import open_serial
+from hilgw.transports.virtual.pipe import Pipe
+from hilgw.transports.virtual.pty import VirtualPort
 from tests.engine.fakes import Bench, EchoSession
 
 LINE = LineSettings(baudRate=115200)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from hilgw.config.build import build
+from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config, load_text
 from hilgw.config.model import GatewayConfig
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Missed, Observer, nobody
-from hilgw.engine.timer import Timer
+from hilgw.engine.scheduler import Timer
 from hilgw.medium.packet import Copy, Packet
 from tests.engine.fakes import FakeScheduler
 

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from firmware_mocks.air import Air
-from hilgw.cli.terminal import Terminal
-from hilgw.config.build import build
+from hilgw import plugins
+from hilgw.assemble.gateway import build
+from hilgw.cli.output.terminal import Terminal
 from hilgw.config.load import load_config
-from hilgw.engine.control import ControlServer, ask
-from hilgw.engine.mocks import mock_names as mock_names
+from hilgw.engine.control_socket import ControlServer, ask
 from hilgw.errors import HilgwError
 from tests.golden.virtual import VirtualLoop, VirtualTime, local_sockets
 
@@ -360,3 +360,8 @@ class Modules:
 
     def _instant(self) -> str:
         return f"{(self.now - 1000 * MS) / MS:>12.6f} ms"
+
+
+def mock_names() -> list[str]:
+    """The kinds of firmware mocks."""
+    return plugins.names(plugins.MOCKS)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.engine.timer import Timer
+from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
-from hilgw.transports.serial_port import DataPath, open_serial
+from hilgw.transports.serial.port import DataPath, open_serial
 from tests.e2e.running import report_of
 from tests.transports.rig import ALL_VALUES, Client, run, with_timer
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import serial
 
-from hilgw.engine.mocks import mock_names
 from hilgw.errors import ConfigError, HilgwError, PeerError, UsageError
-from hilgw.testing.gateways import Gateways
-from hilgw.testing.mocks import AirOfTest, FirmwareMocks
-from hilgw.testing.ports import VirtualPorts
+from hilgw.plugins import MOCKS, names
+from hilgw.testing.fixtures.gateways import Gateways
+from hilgw.testing.fixtures.mocks import AirOfTest, FirmwareMocks
+from hilgw.testing.fixtures.ports import VirtualPorts
 from tests.e2e.running import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -190,7 +190,7 @@ def test_other_airs_are_silent(firmware_mock: FirmwareMocks, air: AirOfTest) -> 
     assert firmware_mock("xbee", seed=9).air.seed == 9
 
 
-@pytest.mark.parametrize("kind", mock_names())
+@pytest.mark.parametrize("kind", names(MOCKS))
 def test_every_kind_of_mock_has_a_port(firmware_mock: FirmwareMocks, kind: str) -> None:
     to = {"connect": firmware_mock("wc2ec_robot").port} if kind == "wc2ec_controller" else {}
     mock = firmware_mock(kind, seed=4, **to)

@@ -209,7 +209,7 @@ def test_a_wire_has_a_mock_that_echoes(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["xbee"], "there is already hilgw/adapters/xbee.py, configs/xbee.yaml"),
+        (["xbee"], "there is already configs/xbee.yaml, hilgw/adapters/xbee/"),
         (["uart"], "there is already hilgw/adapters/uart.py"),
         (["My-Radio"], "is no name for an adapter; write it like my_radio"),
         (["class"], "is no name for an adapter"),

@@ -12,8 +12,8 @@ import time
 
 from hilgw.errors import PortError
 from hilgw.transports.base import Transport
-from hilgw.transports.tcp import connect_tcp
-from hilgw.transports.tcp_listener import TcpListener
+from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.stream import connect_tcp
 from tests.transports.rig import Client, until
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine.timer import Timer
+from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings, ModemLines
-from hilgw.transports.pipe import Pipe
-from hilgw.transports.serial_cares import ModemLinesLeftAlone
-from hilgw.transports.serial_stream import SerialStream
+from hilgw.transports.serial.quirks import ModemLinesLeftAlone
+from hilgw.transports.serial.stream import SerialStream
+from hilgw.transports.virtual.pipe import Pipe
 
 
 class Driver:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hilgw.transports.pacing import CATCH_UP_NS, SLICE_NS, PacedLine
+from hilgw.transports.virtual.pacing import CATCH_UP_NS, SLICE_NS, PacedLine
 
 SECOND = 1_000_000_000
 

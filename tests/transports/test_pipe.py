@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from hilgw.engine.timer import Timer
+from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
-from hilgw.transports.pipe import Pipe, pipe_pair
+from hilgw.transports.virtual.pipe import Pipe, pipe_pair
 from tests.transports.rig import ALL_VALUES, LINE, SEEN_S, Client, run, turns, until, with_timer
 
 

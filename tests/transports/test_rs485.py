@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 import serial
 
-from hilgw.engine.timer import Timer
+from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.transports import tty
 from hilgw.transports.base import LineSettings
-from hilgw.transports.serial_port import _switch_by_rts, open_serial
+from hilgw.transports.serial import tty
+from hilgw.transports.serial.port import _switch_by_rts, open_serial
 from tests.transports.rig import descriptors, run, until
 
 

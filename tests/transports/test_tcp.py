@@ -19,11 +19,12 @@ from typing import Any
 import pytest
 
 from hilgw.errors import PortError
-from hilgw.transports import tcp, tcp_listener
 from hilgw.transports.base import Transport
-from hilgw.transports.serial_port import open_serial
-from hilgw.transports.tcp import TcpStream, connect_tcp
-from hilgw.transports.tcp_listener import TcpListener
+from hilgw.transports.serial.port import open_serial
+from hilgw.transports.tcp import listener as tcp_listener
+from hilgw.transports.tcp import stream as tcp
+from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.stream import TcpStream, connect_tcp
 from tests.transports.rig import (
     ALL_VALUES,
     LOOP_GAP_S,

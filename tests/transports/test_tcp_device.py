@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from hilgw.transports.tcp import connect_tcp
-from hilgw.transports.tcp_device import TcpClientDevice, TcpDevice, TcpServerDevice
-from hilgw.transports.tcp_listener import TcpListener
+from hilgw.transports.tcp.device import TcpClientDevice, TcpDevice, TcpServerDevice
+from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.stream import connect_tcp
 
 DEADLINE_S = 5.0
 

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 import serial
 
-from hilgw.engine.timer import Timer
+from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.transports import threaded_stream
 from hilgw.transports.base import LineSettings
-from hilgw.transports.serial_port import _open_loop, open_serial
-from hilgw.transports.threaded_stream import ThreadedStream
-from hilgw.transports.virtual_port import VirtualPort
+from hilgw.transports.serial import threaded as threaded_stream
+from hilgw.transports.serial.port import _open_loop, open_serial
+from hilgw.transports.serial.threaded import ThreadedStream
+from hilgw.transports.virtual.pty import VirtualPort
 from tests.conftest import SEARCH
 from tests.transports.rig import (
     ALL_VALUES,

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.engine.timer import Timer
+from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.transports import virtual_port
 from hilgw.transports.base import LineSettings
-from hilgw.transports.serial_port import open_serial
-from hilgw.transports.virtual_port import VirtualPort
+from hilgw.transports.serial.port import open_serial
+from hilgw.transports.virtual import pty as virtual_port
+from hilgw.transports.virtual.pty import VirtualPort
 from tests.transports.rig import (
     ALL_VALUES,
     SEEN_S,

@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.e2e.loop_peers import (  # noqa: E402
+from tests.e2e.control_loop_peers import (  # noqa: E402
     CAB,
     DISTANCE,
     ROTATIONAL,

@@ -22,12 +22,12 @@ from typing import Any, cast
 
 from numbered import End
 
-from hilgw.engine.bridge_port import FlowTransport
+from hilgw.bridge.port import FlowTransport
 from hilgw.engine.direct_loop import DirectLoop
-from hilgw.engine.timer import Timer
+from hilgw.engine.scheduler import Timer
 from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.serial_port import open_serial
-from hilgw.transports.virtual_port import VirtualPort
+from hilgw.transports.serial.port import open_serial
+from hilgw.transports.virtual.pty import VirtualPort
 
 AHEAD_S = 0.5  # how much a device has ready for its line
 TICK_S = 0.1

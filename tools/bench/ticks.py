@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from hilgw.engine.timer import Timer
+from hilgw.engine.scheduler import Timer
 
 LEAD_NS = 20_000_000  # before the first tick
 

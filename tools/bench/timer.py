@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields
-from hilgw.engine.robot import EmitterPort
+from hilgw.engine.robot.robot import EmitterPort
+from hilgw.engine.scheduler import Timer
 from hilgw.engine.steps import Steps
-from hilgw.engine.timer import Timer
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Packet
 from hilgw.transports.base import Scheduler

@@ -108,7 +108,7 @@ def receive_with_gateway(port: str, packets: int) -> None:
 
 
 async def _run_gateway(config: Any, packets: int) -> None:
-    from hilgw.config.build import build
+    from hilgw.assemble.gateway import build
     from hilgw.engine.observer import Observer
 
     gateway = build(config, asyncio.get_running_loop(), Observer())
@@ -142,9 +142,9 @@ async def _run_session(port: str, packets: int) -> None:
     """What an engine does for a session, and nothing else."""
     from hilgw.adapters.base import Event, Heard, Ready, StationSettings, Write
     from hilgw.adapters.xbee import ADAPTER
-    from hilgw.engine.timer import Timer
+    from hilgw.engine.scheduler import Timer
     from hilgw.transports.base import LineSettings
-    from hilgw.transports.serial_port import open_serial
+    from hilgw.transports.serial.port import open_serial
 
     timer = Timer(asyncio.get_running_loop())
     transport = await open_serial(port, LineSettings(BAUD_RATE), timer)
@@ -214,7 +214,8 @@ def answer(mock: Any, master: int, now: int) -> None:
 
 def measure(name: str, packets: int, together: int) -> Figure:
     """One receiver, started anew, from the moment it is ready to its last packet."""
-    from hilgw.engine.mocks import create_mock, new_air
+    from hilgw.engine.mock_host import create_mock
+    from hilgw.plugins import new_air
 
     master, slave = os.openpty()
     tty.setraw(slave)

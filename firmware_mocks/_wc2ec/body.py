@@ -1,0 +1,181 @@
+"""The robot behind the WC2EC mock: its devices by index, what they show, what they obey."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections import Counter
+from typing import Any
+
+from firmware_mocks._wc2ec import wire
+from firmware_mocks._wc2ec.parameters import choice, number
+from firmware_mocks._wc2ec.room import Room
+from firmware_mocks.base import MS
+
+STEP_NS = 20 * MS
+RANGE_M = 1.0  # of a distance sensor, which shows 1000 at this distance and beyond
+LIFT_SPEED = 0.05  # m/s
+ANGLES = (("ds_left", 0.7), ("ds_front", 0.0), ("ds_right", -0.7))
+
+
+class Body:
+    """Devices in index order: the distance sensors, left and right wheel, what else there is.
+
+    full: it knows the starred commands and packets, and shows what its motors do.
+    """
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.types = wire.types_of(str(values["webots"]))
+        self.full = choice(values, "dialect", ("original", "full")) == "full"
+        width, depth = number(values, "width", 0.5, 100), number(values, "depth", 0.5, 100)
+        self.room = Room(width, depth, *_place(values["position"], width, depth))
+        self.lift = 0.0
+        self.counts: Counter[str] = Counter()
+        self._angles = _angles(round(number(values, "sensors", 3, 250)))
+        self.devices = self._devices(choice(values, "lift", ("no", "yes")) == "yes")
+        self.forget()
+
+    def _devices(self, with_lift: bool) -> list[tuple[int, str]]:
+        types = self.types
+        devices = [(types.distance_sensor, name) for name in self._angles]
+        devices += [(types.rotational_motor, "left_wheel"), (types.rotational_motor, "right_wheel")]
+        if with_lift:
+            devices.append((types.linear_motor, "lift"))
+        if self.full:
+            devices += [(types.emitter, "emitter"), (types.receiver, "receiver")]
+        return devices
+
+    def forget(self) -> None:
+        """A new controller: motors at their defaults, all sensors on."""
+        motors = (self.types.rotational_motor, self.types.linear_motor)
+        self.motors = {index: 0.0 for index, (kind, _) in enumerate(self.devices) if kind in motors}
+        self._echoes: list[tuple[int, bytes]] = []
+        self._off: set[int] = set()
+        self._period: dict[int, int] = {}
+        self._due: dict[int, int] = {}
+
+    @property
+    def wheels(self) -> tuple[float, float]:
+        """Velocities of the left and the right wheel."""
+        first = len(self._angles)
+        return self.motors[first], self.motors[first + 1]
+
+    def registrations(self) -> list[bytes]:
+        return [
+            wire.registration(kind, index, name.encode())
+            for index, (kind, name) in enumerate(self.devices)
+        ]
+
+    def step(self) -> None:
+        """The world goes on by STEP_NS."""
+        self.room.move(*self.wheels, STEP_NS / 1e9)
+        target = self.motors.get(len(self._angles) + 2)
+        if target is not None:
+            reach = LIFT_SPEED * STEP_NS / 1e9
+            self.lift += max(-reach, min(reach, target - self.lift))
+
+    def show(self, now: int) -> list[bytes]:
+        """What the enabled sensors show, in index order."""
+        shown = []
+        for index, angle in enumerate(self._angles.values()):
+            if self._is_due(index, now):
+                amount = 1000.0 * min(self.room.distance(angle), RANGE_M) / RANGE_M
+                kind = self.devices[index][0]
+                shown.append(wire.value(wire.SENSOR_DATA, kind, index, amount))
+        if not self.full:
+            return shown
+        for index in self.motors:
+            kind = self.devices[index][0]
+            amount = self.lift if kind == self.types.linear_motor else self.motors[index]
+            shown.append(wire.value(wire.SENSOR_DATA, kind, index, amount))
+        return shown + self._repeat_packets()
+
+    def _repeat_packets(self) -> list[bytes]:
+        """A beacon in the middle of the room repeats each packet it hears: one step later."""
+        echoes, self._echoes = self._echoes, []
+        index = len(self.devices) - 1
+        distance, direction = self.room.towards(self.room.width / 2, self.room.depth / 2)
+        strength = 1 / max(distance, 0.01) ** 2
+        kind = self.types.receiver
+        return [
+            wire.received_packet(kind, index, channel, strength, direction, data)
+            for channel, data in (echoes if index not in self._off else ())
+        ]
+
+    def _is_due(self, index: int, now: int) -> bool:
+        if index in self._off:
+            return False
+        period = self._period.get(index)
+        if period is None:
+            return True
+        if now < self._due[index]:
+            return False
+        self._due[index] += period
+        return True
+
+    def obey(self, message: bytes, now: int) -> bytes:
+        """Do what a whole message says; the answer, b"" when there is none."""
+        self.counts["commands"] += 1
+        command, index, body = message[0], message[2], message[3:]
+        done = index < len(self.devices)
+        if not done:
+            pass
+        elif command == wire.SET_VALUE and index in self.motors:
+            done = self._drive(index, body[:8])
+        elif command == wire.SET_VALUE and self.devices[index][0] == self.types.emitter:
+            channel: int = struct.unpack_from("<i", body)[0]
+            self._echoes.append((channel, body[8:]))
+        elif command == wire.SET_SENSOR and index in self.motors:
+            linear = self.devices[index][0] == self.types.linear_motor
+            done = len(body) == 32 and self._drive(index, body[:8] if linear else body[8:16])
+        elif command == wire.SET_SENSOR and index < len(self._angles):
+            self._sample(index, struct.unpack_from("<d", body)[0], now)
+        elif command in (wire.ENABLE_SENSOR, wire.DISABLE_SENSOR):
+            (self._off.add if command == wire.DISABLE_SENSOR else self._off.discard)(index)
+            self._period.pop(index, None)
+        else:
+            done = command == wire.SET_SENSOR
+        if done:
+            return b""
+        self.counts["errors"] += 1
+        return wire.bare(wire.ERROR, message[1], message[2]) if self.full else b""
+
+    def _drive(self, index: int, body: bytes) -> bool:
+        amount: float = struct.unpack("<d", body)[0]
+        if not math.isfinite(amount):
+            return False
+        self.motors[index] = amount
+        return True
+
+    def _sample(self, index: int, period_ms: float, now: int) -> None:
+        self._off.discard(index)
+        self._period.pop(index, None)
+        if period_ms <= 0:
+            self._off.add(index)
+        else:
+            self._period[index] = round(period_ms * MS)
+            self._due[index] = now + self._period[index]
+
+
+def _angles(count: int) -> dict[str, float]:
+    """Name -> angle to the heading; those after the first three look back."""
+    angles = dict(ANGLES)
+    for extra in range(3, count):
+        angles[f"ds_{extra}"] = math.pi / 2 + math.pi * (extra - 2) / (count - 2)
+    return angles
+
+
+def _place(position: Any, width: float, depth: float) -> tuple[float, float, float]:
+    """x, y and heading; (0, 0, 0) is the middle, looking along x."""
+    parts = position.strip("[]() ").split(",") if isinstance(position, str) else position
+    try:
+        x, y, heading = (float(part) for part in parts)
+    except (TypeError, ValueError):
+        raise ValueError(f"position: {position!r} is not x, y, heading") from None
+    if not math.isfinite(heading):
+        raise ValueError(f"position: heading {heading:g} is no angle")
+    if (x, y) == (0.0, 0.0):
+        return width / 2, depth / 2, heading
+    if not (0.1 <= x <= width - 0.1 and 0.1 <= y <= depth - 0.1):
+        raise ValueError(f"position: {x:g}, {y:g} is not inside the room")
+    return x, y, heading

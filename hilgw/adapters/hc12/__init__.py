@@ -1,0 +1,109 @@
+"""HC-12 modules, 433 MHz: a stream of bytes through the air, set by AT commands."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from hilgw.adapters._common import framed_line_settings as _uart_settings
+from hilgw.adapters._common.field_mapping import (
+    ALL_AROUND,
+    ALLOWED_CHANNELS,
+    DIRECTION_FROM_POSES,
+    NOISE,
+    RADIO,
+)
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters.hc12 import settings as _hc12_settings
+from hilgw.adapters.hc12.session import Hc12Session
+from hilgw.adapters.hc12.settings import (
+    LONGEST,
+    RATES,
+    Hc12Settings,
+    ModuleChannel,
+    mode_of,
+)
+
+LIMITS = Limits(
+    payload=max(LONGEST.values()),
+    window=1024,  # frames have no answer to wait for; the line itself is what limits
+    channels="module_channel: 1 to 127, the module's own (above 100 not guaranteed); header: 0 to "
+    "254",
+    rates=RATES,
+    mapping=(
+        RADIO,
+        Mapped(
+            "channel",
+            "exact",
+            "mapping module_channel: AT+C, 433.4 MHz + 0.4 MHz a channel, neighbours 5 apart; "
+            "header: one byte before the payload, all channels on one AT+C",
+        ),
+        Mapped(
+            "channel -1",
+            "approximate",
+            "goes out to all modules on this AT+C (header: channel byte 255); a module cannot "
+            "listen to several",
+        ),
+        ALLOWED_CHANNELS,
+        Mapped(
+            "range, maxRange",
+            "approximate",
+            "for all packets alike, by range_m or power_dbm (AT+P1 to P8, -1 to 20 dBm: 6 dB are "
+            "half the way); the medium filters by pose",
+        ),
+        ALL_AROUND,
+        Mapped(
+            "baudRate",
+            "exact",
+            "rate of the UART (AT+B), which in FU3 decides the air's: 1200 and 2400 baud 5 kbit/s, "
+            "4800 and 9600 15, 19200 and 38400 58, 57600 and 115200 236; both ends need the same "
+            "of these; FU2 up to 4800, FU4 1200 alone",
+        ),
+        Mapped("byteSize", "exact", "bits on the UART per byte: 10 is 8N1, 11 8E1, 8O1 or 8N2"),
+        Mapped(
+            "bufferSize",
+            "exact",
+            "the gateway's queue; one packet is one frame, up to 256 bytes (FU2 64; FU4 50, one "
+            "every 2 s)",
+        ),
+        Mapped("signalStrength", "cannot", "the module tells no RSSI: 1/distance^2 from poses"),
+        DIRECTION_FROM_POSES,
+        NOISE,
+    ),
+)
+
+_SettingsClass = type[Hc12Settings]
+
+
+class Hc12Adapter:
+    """See `hilgw.adapters.base.Adapter`."""
+
+    kind: ClassVar[str] = "hc12"
+    type: ClassVar[str] = "radio"
+    summary: ClassVar[str] = "HC-12 radio modules, 433 MHz, a transparent stream with a framing"
+    Settings: ClassVar[_SettingsClass] = Hc12Settings
+    limits: ClassVar[Limits] = LIMITS
+
+    def check(self, settings: Hc12Settings, common: StationSettings) -> list[Problem]:
+        """Problems between fields: path below the adapter, message, what to do."""
+        return _hc12_settings.check(settings, common)
+
+    def session(self, settings: Hc12Settings, common: StationSettings) -> Hc12Session:
+        return Hc12Session(settings, common)
+
+    def mock(self, settings: Hc12Settings, common: StationSettings) -> MockSpec:
+        """A module at this rate and in this mode; set by hand where hilgw cannot set it."""
+        parameters: dict[str, Any] = {
+            "B": common.baudRate,
+            "byteSize": line_of(common)[0].byteSize,
+            "FU": mode_of(settings)[-1],
+            "framing": _uart_settings.in_full(settings.framing),
+            "command_rate": settings.command_rate,
+        }
+        if settings.set_line in ("dtr", "rts"):
+            parameters |= {"set_by": settings.set_line, "set_low": settings.set_low}
+        elif isinstance(settings.mapping, ModuleChannel):
+            parameters["C"] = common.channel
+        return MockSpec("hc12", parameters | settings.mock)
+
+
+ADAPTER = Hc12Adapter()

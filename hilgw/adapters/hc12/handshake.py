@@ -1,0 +1,189 @@
+"""What is said to an HC-12 in command mode, and how it gets there.
+
+Source: HC-12 user manuals V2.3 and V2.4. Commands have no end of line, replies end in CR LF. SET
+low for 40 ms begins command mode; 80 ms after SET is high the settings work, and for 200 ms it
+must not go low again. Both spellings of the replies are taken.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hilgw.adapters._common.dialogue import Ask, Pause, Script
+from hilgw.adapters.base import Notice, SetLine, StationSettings
+from hilgw.adapters.hc12.settings import (
+    POWERS_DBM,
+    Hc12Settings,
+    ModuleChannel,
+    mode_of,
+    power_of,
+    reach_m,
+)
+from hilgw.errors import MismatchError, PeerError
+
+BEFORE_LOW_S = 0.25  # the module may be in its reset
+AFTER_LOW_S = 0.06
+AFTER_HIGH_S = 0.12
+ANSWER_S = 0.5
+TRIES = 3
+HELD_S = 1.0  # between questions whether SET was let go of
+MOST_QUESTIONS = 600
+
+_OK = re.compile(rb"OK\Z")
+_VERSION = re.compile(rb"(?:OK\+)?(HC-12[ _]?[vV][0-9.A-Za-z]{1,16})\Z")
+_READS = {
+    "B": (b"AT+RB", re.compile(rb"OK\+(?:RB|B):?([0-9]{4,6})\Z")),
+    "C": (b"AT+RC", re.compile(rb"OK\+(?:RC|C):?([0-9]{1,3})\Z")),
+    "FU": (b"AT+RF", re.compile(rb"OK\+(?:RF|RFU|FU):?(?:FU)?([1-4])\Z")),
+    "P": (b"AT+RP", re.compile(rb"OK\+(?:RP|P):?\+?(-?[0-9]{1,2})dBm\Z")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module as command mode shows it; known: it was."""
+
+    version: str = "HC-12"
+    known: bool = False
+    values: dict[str, int] | None = None
+
+    @property
+    def identity(self) -> str:
+        if self.values is None:
+            return f"{self.version}, its settings not verified"
+        v = self.values
+        frequency = 433.4 + 0.4 * (v["C"] - 1)
+        return (
+            f"{self.version}, channel {v['C']:03} ({frequency:.1f} MHz), FU{v['FU']}, "
+            f"{v['B']} baud, {v['P']:+} dBm"
+        )
+
+
+def wanted_of(settings: Hc12Settings, common: StationSettings) -> dict[str, int]:
+    """What the settings ask of the module, by the letters of its commands."""
+    wanted = {"B": common.baudRate}
+    if settings.mode is not None:
+        wanted["FU"] = int(settings.mode[-1])
+    if isinstance(settings.mapping, ModuleChannel):
+        wanted["C"] = common.channel
+    power = power_of(settings, common)
+    if power is not None:
+        wanted["P"] = power
+    return wanted
+
+
+def command_for(name: str, value: int) -> str:
+    if name == "C":
+        return f"AT+C{value:03}"
+    return f"AT+P{POWERS_DBM.index(value) + 1}" if name == "P" else f"AT+{name}{value}"
+
+
+def converse(settings: Hc12Settings, common: StationSettings) -> Script[Module]:
+    """Into command mode, check, set, verify, and out again."""
+    low = settings.set_low == "on"
+    if settings.set_line == "manual":
+        yield Notice(_unverified(settings, common))
+        return Module()
+    if settings.set_line == "held":
+        return (yield from _verify_held(settings, common))
+    yield SetLine(settings.set_line, not low)
+    yield Pause(BEFORE_LOW_S)
+    yield SetLine(settings.set_line, low)
+    yield Pause(AFTER_LOW_S)
+    found = yield Ask(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
+    if found is None:
+        raise PeerError(
+            "the module does not answer AT in command mode",
+            fix=f"check its power, TX and RX, that {settings.set_line.upper()} pulls SET low when "
+            f"it is {settings.set_low} (set_low), and that its rate is {common.baudRate} "
+            "(command_rate)",
+        )
+    version = yield from _version()
+    values = yield from _adjust(settings, common)
+    yield SetLine(settings.set_line, not low)
+    yield Pause(AFTER_HIGH_S)
+    return Module(version, True, values)
+
+
+def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
+    listed = [command_for(name, value) for name, value in wanted_of(settings, common).items()]
+    listed += [] if settings.mode else [f"AT+{mode_of(settings)}"]
+    return (
+        "nothing can be verified without command mode (set_line is manual); the module must be "
+        f"set to {', '.join(listed)}"
+    )
+
+
+def _version() -> Script[str]:
+    """Some firmware has no AT+V."""
+    found = yield Ask(b"AT+V", _VERSION, timeout_s=ANSWER_S)
+    return "HC-12" if found is None else found[1].decode("ascii")
+
+
+def _read(name: str) -> Script[int]:
+    text, answer = _READS[name]
+    found = yield Ask(text, answer, timeout_s=ANSWER_S, tries=TRIES)
+    if found is None:
+        raise PeerError(
+            f"the module does not answer {text.decode()}", fix="check the wiring; is it an HC-12?"
+        )
+    return int(found[1])
+
+
+def _read_all() -> Script[dict[str, int]]:
+    values: dict[str, int] = {}
+    for name in _READS:
+        values[name] = yield from _read(name)
+    return values
+
+
+def _adjust(settings: Hc12Settings, common: StationSettings) -> Script[dict[str, int]]:
+    """Set what the settings ask and the module has otherwise; what it has then."""
+    wanted = wanted_of(settings, common)
+    values = yield from _read_all()
+    changed = [
+        name for name in ("FU", "B", "C", "P") if values[name] != wanted.get(name, values[name])
+    ]
+    for name in changed:
+        text = command_for(name, wanted[name])
+        done = re.compile(rb"OK\+" + re.escape(text[3:].encode()) + rb"\b|OK\+R?" + name.encode())
+        found = yield Ask(text.encode(), done, timeout_s=ANSWER_S, tries=TRIES)
+        if found is None:
+            raise PeerError(f"the module does not answer {text}", fix="check the wiring")
+    if changed:
+        values = yield from _read_all()
+        listed = ", ".join(command_for(name, wanted[name]) for name in changed)
+        yield Notice(f"module set by {listed}")
+    _demand(wanted, values)
+    if settings.range_m is not None:
+        reach = reach_m(values["P"], f"FU{values['FU']}", common)
+        yield Notice(f"{values['P']:+} dBm reach about {reach:.0f} m in free space")
+    return values
+
+
+def _demand(wanted: dict[str, int], values: dict[str, int]) -> None:
+    for name, value in wanted.items():
+        if values[name] != value:
+            raise MismatchError(
+                f"the module has {name} = {values[name]}, the settings ask for {value}",
+                fix=f"set it with {command_for(name, value)}, or correct the settings",
+            )
+
+
+def _verify_held(settings: Hc12Settings, common: StationSettings) -> Script[Module]:
+    """SET is held low by hand: read, compare, and wait until it is let go of."""
+    found = yield Ask(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
+    if found is None:
+        yield Notice("no command mode (is SET low?): " + _unverified(settings, common))
+        return Module()
+    version = yield from _version()
+    values = yield from _read_all()
+    _demand(wanted_of(settings, common), values)
+    yield Notice("the module's settings are right: let go of SET now")
+    for _ in range(MOST_QUESTIONS):
+        yield Pause(HELD_S)
+        found = yield Ask(b"AT", _OK, timeout_s=ANSWER_S)
+        if found is None:
+            return Module(version, True, values)
+    raise PeerError("the module stays in command mode", fix="let go of SET")

@@ -1,0 +1,136 @@
+"""A session with one HC-12: command mode first, then a stream of framed packets, sans-I/O."""
+
+from __future__ import annotations
+
+from hilgw.adapters._common.dialogue import SECOND_NS, Dialogue
+from hilgw.adapters._common.framed_line import UartSession
+from hilgw.adapters.base import (
+    NOT_YET,
+    CannotSend,
+    Event,
+    Notice,
+    Ready,
+    StationSettings,
+    Transmission,
+    line_of,
+)
+from hilgw.adapters.hc12.handshake import Module, converse
+from hilgw.adapters.hc12.settings import (
+    FU4_FRAME,
+    LONGEST,
+    PAUSE_S,
+    Hc12Settings,
+    mode_of,
+    uart_settings,
+)
+from hilgw.medium.packet import Packet
+
+LONGEST_REPLY = 64
+
+
+class Hc12Session:
+    """The session of `hilgw.adapters.base` for an HC-12.
+
+    Frames carry no token: the module says nothing of what became of them.
+    """
+
+    def __init__(self, settings: Hc12Settings, common: StationSettings) -> None:
+        self._settings = settings
+        self._common = common
+        self._stream = UartSession(uart_settings(settings), common)
+        self.channels = self._stream.channels
+        self._mode = mode_of(settings)
+        line = line_of(common)[0]
+        self._byte_ns = line.byteSize * SECOND_NS // line.baudRate
+        self._dialogue: Dialogue[Module] | None = None
+        self._line = b""
+        self._ready = False
+        self._quiet_until = 0
+        self._waits = False  # a packet waits for the pause between packets
+
+    def open(self, now: int) -> list[Event]:
+        events = self.close()
+        self._dialogue = Dialogue(converse(self._settings, self._common))
+        return events + self._after_dialogue(self._dialogue.start(now), now)
+
+    def close(self) -> list[Event]:
+        self._dialogue = None
+        self._line = b""
+        self._ready = self._waits = False
+        self._quiet_until = 0
+        return self._stream.close()
+
+    def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
+        dialogue = self._dialogue
+        if dialogue is None or not dialogue.over:
+            return events
+        self._dialogue, module = None, dialogue.result
+        if module is None:
+            return events
+        self._ready = True
+        if module.values is not None:
+            self._mode = f"FU{module.values['FU']}"
+        opened = self._stream.open(now)
+        framing = next(event.identity for event in opened if isinstance(event, Ready))
+        said: list[Event] = [event for event in opened if isinstance(event, Notice)]
+        return [*events, *said, Ready(f"{module.identity}; {framing}")]
+
+    # --- from the module -------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        if self._ready:
+            return self._stream.receive(data, now)
+        events: list[Event] = []
+        *lines, rest = (self._line + data).split(b"\r\n")
+        self._line = rest[-LONGEST_REPLY:]
+        for line in lines:
+            if self._dialogue is not None:
+                taken = self._dialogue.take_line(line[-LONGEST_REPLY:], now)
+                events += self._after_dialogue(taken or [], now)
+        if self._ready:
+            self._line = b""
+        return events
+
+    # --- to the module ---------------------------------------------------------------------------
+
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        if not self._ready:
+            return NOT_YET
+        longest = LONGEST[self._mode]
+        if len(packet.data) > longest:
+            text = f"{len(packet.data)} bytes, in {self._mode} {longest} go at once"
+            return CannotSend("too_long", text)
+        if now < self._quiet_until:
+            self._waits = True
+            return NOT_YET
+        answer = self._stream.send(packet, now)
+        if not isinstance(answer, Transmission):
+            return answer
+        if self._mode == "FU4" and len(answer.data) > FU4_FRAME:
+            text = f"{len(answer.data)} bytes with its framing, in FU4 {FU4_FRAME} go at once"
+            return CannotSend("too_long", text)
+        if PAUSE_S[self._mode]:
+            pause_ns = round(PAUSE_S[self._mode] * SECOND_NS)
+            self._quiet_until = now + len(answer.data) * self._byte_ns + pause_ns
+        return answer
+
+    # --- time ------------------------------------------------------------------------------------
+
+    def next_deadline(self) -> int | None:
+        if self._dialogue is not None:
+            return self._dialogue.deadline
+        waits = [self._stream.next_deadline(), self._quiet_until if self._waits else None]
+        return min((due for due in waits if due is not None), default=None)
+
+    def expire(self, now: int) -> list[Event]:
+        if self._dialogue is not None:
+            return self._after_dialogue(self._dialogue.expire(now), now)
+        if now >= self._quiet_until:
+            self._waits = False
+        return self._stream.expire(now)
+
+    def describe(self, frame: bytes) -> str:
+        """Commands as they are, frames in words; never raises."""
+        if frame.startswith((b"AT", b"OK")) and frame.strip().isascii():
+            return f"command mode: {frame[:96]!r}"
+        return self._stream.describe(frame)

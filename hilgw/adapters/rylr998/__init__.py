@@ -1,0 +1,97 @@
+"""REYAX RYLR998 and RYLR498: LoRa modules that send packets to addresses by AT commands."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from hilgw.adapters._common.field_mapping import (
+    ALL_AROUND,
+    ALLOWED_CHANNELS,
+    DIRECTION_FROM_POSES,
+    NOISE,
+    RADIO,
+)
+from hilgw.adapters._common.routes import ByHeader
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
+from hilgw.adapters.rylr998 import settings as _rylr_settings
+from hilgw.adapters.rylr998.session import RylrSession
+from hilgw.adapters.rylr998.settings import LONGEST, RATES, RylrSettings
+
+LIMITS = Limits(
+    payload=LONGEST,
+    window=1,
+    channels="network: 3 to 15 and 18, the module's own NETWORKID; destination: those of the "
+    "table and `channel`; header: 0 to 254",
+    rates=RATES,
+    mapping=(
+        RADIO,
+        Mapped(
+            "channel",
+            "approximate",
+            "mapping network: NETWORKID, one channel per module; destination: an address per "
+            "channel; header: one byte before the payload, all channels in one network",
+        ),
+        Mapped(
+            "channel -1",
+            "approximate",
+            "sent to address 0, all modules of this network (with header: channel byte 255 to "
+            "`destination`); a module cannot listen to several networks",
+        ),
+        ALLOWED_CHANNELS,
+        Mapped(
+            "range, maxRange",
+            "cannot",
+            "power_dbm and modulation decide how far it reaches, for all packets alike; the medium "
+            "filters by pose",
+        ),
+        ALL_AROUND,
+        Mapped(
+            "baudRate",
+            "exact",
+            "rate of the UART (IPR), never changed; the air is slower, a packet of 240 bytes "
+            "takes 1.4 s with the factory's modulation: the next waits for the module's +OK",
+        ),
+        Mapped("byteSize", "exact", "bits on the UART per byte: 10, the module's line is 8N1"),
+        Mapped(
+            "bufferSize",
+            "exact",
+            "the gateway's queue; one packet is one AT+SEND of up to 240 bytes (header: 239; "
+            "encoding hex: half of it)",
+        ),
+        Mapped("signalStrength", "approximate", "from the RSSI of +RCV; its SNR is not passed on"),
+        DIRECTION_FROM_POSES,
+        NOISE,
+    ),
+)
+
+_SettingsClass = type[RylrSettings]
+
+
+class RylrAdapter:
+    """See `hilgw.adapters.base.Adapter`."""
+
+    kind: ClassVar[str] = "rylr998"
+    type: ClassVar[str] = "radio"
+    summary: ClassVar[str] = "REYAX RYLR998 and RYLR498 LoRa modules, addressed packets"
+    Settings: ClassVar[_SettingsClass] = RylrSettings
+    limits: ClassVar[Limits] = LIMITS
+    probes: ClassVar[tuple[Probe, ...]] = (
+        Probe(RylrSettings(mapping=ByHeader(), wake=False), (115200, 9600)),
+    )
+
+    def check(self, settings: RylrSettings, common: StationSettings) -> list[Problem]:
+        """Problems between fields: path below the adapter, message, what to do."""
+        return _rylr_settings.check(settings, common)
+
+    def session(self, settings: RylrSettings, common: StationSettings) -> RylrSession:
+        return RylrSession(settings, common)
+
+    def mock(self, settings: RylrSettings, common: StationSettings) -> MockSpec:
+        """A module at this rate that is the one named; what the handshake sets is left to it."""
+        parameters: dict[str, Any] = {"IPR": common.baudRate}
+        if settings.module:
+            parameters["UID"] = settings.module
+        return MockSpec("rylr998", parameters)
+
+
+ADAPTER = RylrAdapter()

@@ -1,0 +1,179 @@
+"""What is said to a RYLR998 to find it, check it against the settings and set what they ask.
+
+Source: REYAX RYLR998/RYLR498 "LoRa AT command guide". Nothing but reads is asked before the
+module is known to be the one the settings name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from hilgw.adapters._common.dialogue import Ask, Script
+from hilgw.adapters.base import Notice, StationSettings
+from hilgw.adapters.rylr998.settings import RylrSettings, network_of
+from hilgw.errors import MismatchError, PeerError
+
+FIND_TRIES = 4
+FIND_TIMEOUT_S = 0.4
+ANSWER_TRIES = 3
+
+ERRORS: dict[int, tuple[str, str]] = {
+    1: ("no_line_end", "the command does not end in CR LF"),
+    2: ("no_command", "the command does not begin with AT"),
+    3: ("no_equals", "the command has no ="),
+    4: ("unknown_command", "the command is not known"),
+    5: ("length", "the data are not as long as was said"),
+    10: ("tx_over_time", "the transmission took too long"),
+    11: ("rx_over_time", "the reception took too long"),
+    12: ("crc", "CRC error"),
+    13: ("too_long", "more than 240 bytes"),
+    14: ("flash", "writing the flash failed"),
+    15: ("unknown", "unknown failure"),
+    17: ("tx_not_finished", "the last transmission is not finished"),
+    18: ("preamble", "the preamble is not allowed in this network"),
+    19: ("rx_header", "reception failed, header error"),
+    20: ("sleep_time", "the times of MODE 2 are not allowed"),
+}
+OK = re.compile(rb"\+OK\Z")
+ERROR = re.compile(rb"\+ERR=([0-9]{1,3})\Z")
+
+
+def error_reason(code: int) -> str:
+    """A word for the ledger."""
+    return ERRORS[code][0] if code in ERRORS else f"err_{code}"
+
+
+def error_text(code: int) -> str:
+    return ERRORS[code][1] if code in ERRORS else f"error {code}"
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module as the handshake leaves it. parameter: spreading factor, bandwidth code, coding
+    rate, preamble."""
+
+    version: str
+    uid: str
+    address: int
+    network: int
+    band_hz: int
+    parameter: tuple[int, int, int, int]
+
+    @property
+    def identity(self) -> str:
+        sf, bandwidth, coding, _ = self.parameter
+        return (
+            f"{self.version}, address {self.address}, network {self.network}, "
+            f"{self.band_hz / 1e6:g} MHz, SF{sf}, {1000 / 2 ** (10 - bandwidth):g} kHz, "
+            f"4/{coding + 4}"
+        )
+
+    def air_ns(self, size: int) -> int:
+        """How long a packet of `size` bytes is on the air: the LoRa formula (Semtech AN1200.13),
+        explicit header and CRC; the module adds 8 bytes of its own."""
+        sf, bandwidth, coding, preamble = self.parameter
+        symbol_s = 2.0**sf / (125_000 * 2.0 ** (bandwidth - 7))
+        low_rate = 2 if symbol_s > 0.016 else 0
+        bits = 8 * (size + 8) - 4 * sf + 28 + 16
+        symbols = 8 + max(math.ceil(bits / (4 * (sf - low_rate))) * (coding + 4), 0)
+        return round((preamble + 4.25 + symbols) * symbol_s * 1e9)
+
+
+def converse(settings: RylrSettings, common: StationSettings) -> Script[Module]:
+    """Find, check, set, verify."""
+    yield from _find(common)
+    version = yield from _read("VER", rb"[^\r\n]{1,64}")
+    uid = yield from _read("UID", rb"[0-9A-Fa-f]{8,32}")
+    if settings.module and uid.upper() != settings.module.upper():
+        raise MismatchError(
+            f"this is module {uid}, the settings name {settings.module}",
+            fix="plug in the other one, or correct `module`",
+        )
+    values: dict[str, str] = {"MODE": "0"}
+    wanted = {
+        "ADDRESS": settings.address,
+        "NETWORKID": network_of(settings, common),
+        "BAND": settings.frequency_hz,
+        "PARAMETER": settings.modulation.text if settings.modulation else None,
+        "CRFOP": settings.power_dbm,
+    }
+    changed = []
+    for name, value in {"MODE": 0 if settings.wake else None, **wanted}.items():
+        values[name] = yield from _read(name, rb"[0-9,M]{1,32}")
+        # The band is read back with ",M" where it was stored.
+        held = values[name].removesuffix(",M")
+        if value is not None and held != str(value):
+            values[name] = yield from _change(name, str(value))
+            changed.append(f"{name} = {values[name]}")
+        if name == "MODE" and values[name] != "0":
+            raise MismatchError(
+                f"the module sleeps, MODE = {values[name]}", fix="wake: true, or send it AT+MODE=0"
+            )
+    if changed:
+        yield Notice("module set to " + ", ".join(changed))
+    return Module(
+        version,
+        uid.upper(),
+        _number("ADDRESS", values),
+        _number("NETWORKID", values),
+        _number("BAND", values),
+        _parameter(values["PARAMETER"]),
+    )
+
+
+def _find(common: StationSettings) -> Script[None]:
+    # The first AT may end a command that somebody began, and be refused with it.
+    found = yield Ask(b"AT\r\n", OK, timeout_s=FIND_TIMEOUT_S, tries=FIND_TRIES)
+    if found is None:
+        raise PeerError(
+            "the module does not answer AT",
+            fix=f"check its power, that TX and RX are not swapped, and that its IPR is "
+            f"{common.baudRate}",
+        )
+
+
+def _read(name: str, value: bytes) -> Script[str]:
+    """The value of a setting, in the module's own text."""
+    answer = re.compile(rb"\+" + name.encode() + rb"=(" + value + rb")\Z")
+    found = yield Ask(f"AT+{name}?\r\n".encode(), answer, ERROR, tries=ANSWER_TRIES)
+    if found is None:
+        raise PeerError(f"the module stopped answering at AT+{name}?", fix="check the wiring")
+    if found.re is ERROR:
+        text = error_text(int(found[1]))
+        raise PeerError(f"the module answers AT+{name}? with: {text}", fix="is it a RYLR998?")
+    return found[1].decode("ascii", "replace")
+
+
+def _change(name: str, value: str) -> Script[str]:
+    """Set, and read back."""
+    done = re.compile(rb"\+OK\Z")
+    text = f"AT+{name}={value}\r\n".encode()
+    found = yield Ask(text, done, ERROR, timeout_s=2.0, tries=ANSWER_TRIES)
+    if found is None:
+        raise PeerError(f"the module does not answer AT+{name}={value}", fix="check the wiring")
+    if found.re is ERROR:
+        text_ = error_text(int(found[1]))
+        cure = "use a value its data sheet allows"
+        raise MismatchError(f"the module refuses {name} = {value}: {text_}", fix=cure)
+    held = yield from _read(name, rb"[0-9,M]{1,32}")
+    if held.removesuffix(",M") != value:
+        raise MismatchError(f"the module keeps {name} = {held}, asked for {value}")
+    return held
+
+
+def _number(name: str, values: dict[str, str]) -> int:
+    held = values[name].removesuffix(",M")
+    if not held.isdecimal():
+        raise PeerError(f"the module says {name} = {held}", fix="is it a RYLR998?")
+    return int(held)
+
+
+def _parameter(held: str) -> tuple[int, int, int, int]:
+    fields = held.split(",")
+    if len(fields) == 4 and all(field.isdecimal() for field in fields):
+        sf, bandwidth, coding, preamble = map(int, fields)
+        if 5 <= sf <= 12 and 7 <= bandwidth <= 9 and 1 <= coding <= 4 and preamble <= 64:
+            return sf, bandwidth, coding, preamble
+    raise PeerError(f"the module says PARAMETER = {held}", fix="is it a RYLR998?")

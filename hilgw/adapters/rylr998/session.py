@@ -1,0 +1,275 @@
+"""A session with one RYLR998: packets to AT+SEND, +RCV to packets, sans-I/O."""
+
+from __future__ import annotations
+
+import binascii
+import re
+
+from hilgw.adapters._common.dialogue import SECOND_NS, Dialogue
+from hilgw.adapters._common.routes import ByDestination, ByHeader, HeaderRoute, Route, TableRoute
+from hilgw.adapters.base import (
+    NOT_YET,
+    CannotSend,
+    Delivered,
+    Dropped,
+    Event,
+    Failed,
+    Heard,
+    Notice,
+    NotReady,
+    Ready,
+    Refused,
+    StationSettings,
+    Transmission,
+    line_of,
+)
+from hilgw.adapters.rylr998.handshake import ERROR, OK, Module, converse, error_reason, error_text
+from hilgw.adapters.rylr998.settings import LONGEST, TO_ALL, RylrSettings, normal_address
+from hilgw.adapters.rylr998.stream import Cut, Garbage, Item, Received, Stream
+from hilgw.errors import PeerError
+from hilgw.medium.packet import Packet
+
+GAP_NS = 300_000_000  # bytes of one line or packet follow each other closer, even at 300 baud
+MOST_RESTARTS = 6
+RESTARTS = (b"+RESET", b"+READY", b"+FACTORY")
+
+_ANSWER = re.compile(rb"\+(?:OK|ERR=[0-9]{1,3}|[A-Z]{3,9}=[ -~]{0,64})")
+_EARLY = Dropped("not_ready", "received while the module was being set up")
+_EMPTY = Dropped("empty", "a received packet without data")
+_CUT = Dropped("bad_frame", "the start of a packet whose rest is not one")
+_NO_HEX = Dropped("no_hex", "a received packet that is not in hex digits")
+
+
+def route_for(settings: RylrSettings, common: StationSettings) -> Route:
+    destination = normal_address(settings.destination)
+    if isinstance(settings.mapping, ByHeader):
+        return HeaderRoute(destination)
+    table: dict[int, str] = {}
+    if isinstance(settings.mapping, ByDestination):
+        table = {key: normal_address(to) for key, to in settings.mapping.table.items()}
+    return TableRoute(common.channel, destination, TO_ALL, table)
+
+
+class RylrSession:
+    """The session of `hilgw.adapters.base` for a RYLR998.
+
+    One command at a time: the module answers +OK when the packet is through the air, and the next
+    one goes not before its computed air time is over.
+    """
+
+    def __init__(self, settings: RylrSettings, common: StationSettings) -> None:
+        self._settings = settings
+        self._common = common
+        self._route = route_for(settings, common)
+        self.channels = self._route.channels
+        self._timeout_ns = round(settings.reply_timeout_s * SECOND_NS)
+        self._byte_ns = line_of(common)[0].byteSize * SECOND_NS // common.baudRate
+        self._hex = settings.encoding == "hex"
+        self._stream = Stream()
+        self._gap_deadline: int | None = None
+        self._dialogue: Dialogue[Module] | None = None
+        self._module: Module | None = None
+        self._open = self._was_ready = False  # was_ready: since it was opened
+        self._restarts = 0
+        self._token = 0
+        self._outstanding: tuple[int, int] | None = None  # token, deadline of its answer
+        self._air_free_at = 0
+        self._waits = False  # a packet waits for the air
+
+    # --- open and close --------------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        events = self.close()
+        self._restarts = 0
+        self._open = True
+        return events + self._shake_hands(now)
+
+    def close(self) -> list[Event]:
+        events = self._lose("down")
+        self._stream.reset()
+        self._gap_deadline = None
+        self._dialogue = self._module = None
+        self._open = self._was_ready = self._waits = False
+        self._air_free_at = 0
+        return events
+
+    def _shake_hands(self, now: int) -> list[Event]:
+        self._module = None
+        self._dialogue = Dialogue(converse(self._settings, self._common))
+        return self._after_dialogue(self._dialogue.start(now))
+
+    def _after_dialogue(self, events: list[Event]) -> list[Event]:
+        dialogue = self._dialogue
+        if dialogue is None or not dialogue.over:
+            return events
+        self._dialogue, self._module = None, dialogue.result
+        if dialogue.result is None:
+            return events
+        self._restarts = 0
+        self._was_ready = True
+        address = str(dialogue.result.address)
+        own = () if address == TO_ALL else (address,)
+        return [*events, Ready(dialogue.result.identity, own)]
+
+    def _lose(self, reason: str) -> list[Event]:
+        lost, self._outstanding = self._outstanding, None
+        return [Refused(lost[0], reason)] if lost else []
+
+    def _begin_again(self, reason: str, lost_by: str, now: int) -> list[Event]:
+        """The module restarted, or is not in step with us."""
+        events = self._lose(lost_by)
+        if self._module is not None:
+            events.append(NotReady(reason))
+        self._restarts += 1
+        if self._restarts > MOST_RESTARTS:
+            self._module = self._dialogue = None
+            error = PeerError("the module keeps restarting", fix="check its power supply")
+            return [*events, Failed(error)]
+        return events + self._shake_hands(now)
+
+    # --- from the module -------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        if not self._open:
+            return []
+        events = self._take(self._stream.feed(data), now)
+        self._gap_deadline = now + GAP_NS if self._stream.held else None
+        return events
+
+    def _take(self, items: list[Item], now: int) -> list[Event]:
+        events: list[Event] = []
+        for item in items:
+            match item:
+                case Received():
+                    events.append(self._hear(item))
+                case Garbage(size):
+                    events.append(_garbage(size))
+                case Cut():
+                    events.append(_CUT)
+                case bytes():
+                    events += self._take_line(item, now)
+        return events
+
+    def _hear(self, received: Received) -> Event:
+        if not self._was_ready:
+            return _EARLY
+        data = received.data
+        if self._hex:
+            try:
+                data = binascii.unhexlify(data)
+            except ValueError:
+                return _NO_HEX
+        if not data:
+            return _EMPTY
+        address = str(received.address)
+        taken = self._route.inward(data, address)
+        if isinstance(taken, Dropped):
+            return taken
+        channel, payload = taken
+        known = None if address == TO_ALL else address
+        return Heard(payload, channel, float(received.rssi_dbm), known)
+
+    def _take_line(self, line: bytes, now: int) -> list[Event]:
+        if line.endswith(RESTARTS):
+            if self._dialogue is None and self._module is None:
+                return []
+            return self._begin_again("the module restarted", "reset", now)
+        if self._dialogue is not None:
+            events = self._dialogue.take_line(line, now)
+            return _unasked(line) if events is None else self._after_dialogue(events)
+        if OK.search(line):
+            token = self._settled()
+            return [] if token is None else [Delivered(token)]
+        error = ERROR.search(line)
+        if error is None:
+            return _unasked(line)
+        code, token = int(error[1]), self._settled()
+        said = Notice(f"the module says: {error_text(code)} (+ERR={code})")
+        return [said] if token is None else [said, Refused(token, error_reason(code))]
+
+    def _settled(self) -> int | None:
+        """The frame that was waiting for its answer."""
+        settled, self._outstanding = self._outstanding, None
+        return settled[0] if settled else None
+
+    # --- to the module ---------------------------------------------------------------------------
+
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        module = self._module
+        if module is None:
+            return NOT_YET
+        taken = self._route.outward(packet)
+        if isinstance(taken, CannotSend):
+            return taken
+        destination, payload = taken
+        if self._hex:
+            payload = payload.hex().upper().encode()
+        if len(payload) > LONGEST:
+            return CannotSend("too_long", f"{len(payload)} bytes, the module takes {LONGEST}")
+        if self._outstanding is not None:
+            return NOT_YET
+        if now < self._air_free_at:
+            self._waits = True
+            return NOT_YET
+        wire = b"AT+SEND=%s,%d,%s\r\n" % (destination.encode(), len(payload), payload)
+        self._token += 1
+        on_line_ns, air_ns = len(wire) * self._byte_ns, module.air_ns(len(payload))
+        self._air_free_at = now + on_line_ns + air_ns
+        self._outstanding = (self._token, self._air_free_at + self._timeout_ns)
+        return Transmission(wire, self._token)
+
+    # --- time ------------------------------------------------------------------------------------
+
+    def next_deadline(self) -> int | None:
+        waits = [self._gap_deadline]
+        if self._outstanding is not None:
+            waits.append(self._outstanding[1])
+        elif self._waits:
+            waits.append(self._air_free_at)
+        if self._dialogue is not None:
+            waits.append(self._dialogue.deadline)
+        return min((due for due in waits if due is not None), default=None)
+
+    def expire(self, now: int) -> list[Event]:
+        events: list[Event] = []
+        if self._gap_deadline is not None and now >= self._gap_deadline:
+            self._gap_deadline = None
+            events += self._take(self._stream.flush(), now)
+        if now >= self._air_free_at:
+            self._waits = False
+        if self._outstanding is not None and now >= self._outstanding[1]:
+            # A late answer would be taken for the next one's: get into step again.
+            events += self._begin_again("the module did not answer AT+SEND", "no_status", now)
+        if self._dialogue is not None:
+            events += self._after_dialogue(self._dialogue.expire(now))
+        return events
+
+    # --- words -----------------------------------------------------------------------------------
+
+    def describe(self, frame: bytes) -> str:
+        """Bytes of either direction in words; never raises."""
+        stream = Stream()
+        items = stream.feed(frame) + stream.flush()
+        return "; ".join(map(_in_words, items)) or "nothing"
+
+
+def _unasked(line: bytes) -> list[Event]:
+    """A line nobody waits for: the late answer to a question asked twice, or noise."""
+    return [] if _ANSWER.fullmatch(line) else [_garbage(len(line))]
+
+
+def _garbage(size: int) -> Dropped:
+    return Dropped("garbage_bytes", "bytes that are no line and no packet", size)
+
+
+def _in_words(item: Item) -> str:
+    match item:
+        case Received(address, data, rssi, snr):
+            return f"{len(data)} B {data[:64]!r} from {address}, {rssi} dBm, SNR {snr} dB"
+        case Garbage(size):
+            return f"{size} B that are no line"
+        case Cut():
+            return "a packet cut short"
+        case bytes():
+            error = ERROR.search(item)
+            return f"{item[:96]!r}" + (f" ({error_text(int(error[1]))})" if error else "")

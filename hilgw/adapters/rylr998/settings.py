@@ -1,0 +1,176 @@
+"""Settings of a RYLR998, and the checks that take more than one field.
+
+Source: REYAX RYLR998/RYLR498 "LoRa AT command guide".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from hilgw.adapters._common.routes import LAST_HEADER, ByDestination, ByHeader
+from hilgw.adapters.base import Problem, StationSettings
+from hilgw.settings import setting
+
+NETWORKS = (*range(3, 16), 18)
+PUBLIC_NETWORK = 18  # the only one whose preamble may be other than 12
+PRIVATE_PREAMBLE = 12
+BANDWIDTH_CODES = {125: 7, 250: 8, 500: 9}  # kHz
+LARGEST_SPREADING = {125: 9, 250: 10, 500: 11}
+RATES = (300, 1200, 4800, 9600, 19200, 28800, 38400, 57600, 115200)
+LONGEST = 240  # bytes of one AT+SEND
+TO_ALL = "0"
+LAST_ADDRESS = 65_535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByNetwork:
+    """The module's NETWORKID is the Webots channel: 3 to 15, or 18."""
+
+    by: Literal["network"] = "network"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Modulation:
+    """AT+PARAMETER: how long a packet is on the air, and how far it reaches."""
+
+    spreading_factor: int = setting(
+        "one more doubles the air time and adds 2.5 dB; 5 and 6 need newer firmware",
+        9,
+        ge=5,
+        le=11,
+    )
+    bandwidth_khz: int = setting("bandwidth", 125, choices=tuple(BANDWIDTH_CODES), unit="kHz")
+    coding_rate: str = setting(
+        "error correction", "4/5", choices=("4/5", "4/6", "4/7", "4/8"), example="4/5"
+    )
+    preamble: int = setting("symbols before a packet; 12 unless the network is 18", 12, ge=4, le=24)
+
+    @property
+    def text(self) -> str:
+        """As the module takes it."""
+        coding = int(self.coding_rate[-1]) - 4
+        bandwidth = BANDWIDTH_CODES[self.bandwidth_khz]
+        return f"{self.spreading_factor},{bandwidth},{coding},{self.preamble}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RylrSettings:
+    """What a RYLR998 needs beside what every station has."""
+
+    mapping: ByNetwork | ByDestination | ByHeader = setting(
+        "how a Webots channel maps to the radio", ByNetwork()
+    )
+    destination: str = setting(
+        "address that gets the packets, 0 to 65535; 0: all modules", TO_ALL, pattern="[0-9]{1,5}"
+    )
+    address: int | None = setting(
+        "the module's own address (ADDRESS); not set: left as it is", None, ge=0, le=LAST_ADDRESS
+    )
+    network_id: int | None = setting(
+        "network (NETWORKID): 3 to 15, or 18; not set: left as it is", None, choices=NETWORKS
+    )
+    frequency_hz: int | None = setting(
+        "centre frequency (BAND); not set: left as it is",
+        None,
+        ge=820_000_000,
+        le=960_000_000,
+        unit="Hz",
+        example=868_500_000,
+    )
+    modulation: Modulation | None = setting(
+        "the radio's PARAMETER, the same at both ends; not set: left as it is", None
+    )
+    power_dbm: int | None = setting(
+        "transmit power (CRFOP); not set: left as it is", None, ge=0, le=22, unit="dBm"
+    )
+    wake: bool = setting(
+        "a module that sleeps (MODE) is set to MODE 0; false: then it cannot be used", True
+    )
+    module: str = setting(
+        "unique id (AT+UID?, 24 hex digits) the module must have; empty: any",
+        "",
+        pattern=r"([0-9A-Fa-f]{24})?",
+    )
+    encoding: str = setting(
+        "raw: a packet's bytes as they are; hex: two digits per byte, at both ends, for firmware "
+        "that does not take every byte",
+        "raw",
+        choices=("raw", "hex"),
+    )
+    reply_timeout_s: float = setting(
+        "how long the module may take to answer, beyond the air time", 2.0, gt=0, le=60, unit="s"
+    )
+
+
+def network_of(settings: RylrSettings, common: StationSettings) -> int | None:
+    """The NETWORKID the settings ask for; None: none."""
+    return common.channel if isinstance(settings.mapping, ByNetwork) else settings.network_id
+
+
+def normal_address(text: str) -> str:
+    return str(int(text))
+
+
+def is_address(text: str) -> bool:
+    return re.fullmatch("[0-9]{1,5}", text, re.ASCII) is not None and int(text) <= LAST_ADDRESS
+
+
+def check(settings: RylrSettings, common: StationSettings) -> list[Problem]:
+    """What is wrong between fields, each with its place and its cure."""
+    problems = _check_mapping(settings, common)
+    if not is_address(settings.destination):
+        problems.append(
+            ("destination", f"{settings.destination} is no address", "use 0 to 65535; 0 is all")
+        )
+    if common.baudRate not in RATES:
+        listed = ", ".join(map(str, RATES))
+        problems.append(("baudRate", f"the module has no {common.baudRate} baud", f"use {listed}"))
+    if (common.parity, common.stop_bits) != ("none", 1):
+        problems.append(("parity", "the module's line is 8N1", "leave parity and stop_bits out"))
+    if "0" in common.sources:
+        what = "0 is the address of every factory-fresh module"
+        problems.append(("sources.0", what, "give that module an ADDRESS of its own"))
+    if settings.modulation is not None:
+        problems += _check_modulation(settings.modulation, network_of(settings, common))
+    return problems
+
+
+def _check_mapping(settings: RylrSettings, common: StationSettings) -> list[Problem]:
+    mapping = settings.mapping
+    problems: list[Problem] = []
+    if isinstance(mapping, ByNetwork):
+        if common.channel not in NETWORKS:
+            what = f"{common.channel} is no NETWORKID, which mapping network takes the channel for"
+            problems.append(("channel", what, "use 3 to 15 or 18, or mapping: {by: header}"))
+        elif settings.network_id not in (None, common.channel):
+            what = f"{settings.network_id} contradicts channel {common.channel}"
+            cure = "leave network_id out: with mapping network it is the channel"
+            problems.append(("network_id", what, cure))
+    if isinstance(mapping, ByDestination):
+        if not mapping.table:
+            problems.append(("mapping.table", "no destination", 'name at least one: {7: "50"}'))
+        for channel, address in mapping.table.items():
+            path = f"mapping.table.{channel}"
+            if channel < 0:
+                problems.append((path, f"{channel} is no channel", "use 0 or more"))
+            if not is_address(address):
+                problems.append((path, f"{address!r} is no address", "use 0 to 65535; 0 is all"))
+    elif isinstance(mapping, ByHeader) and common.channel > LAST_HEADER:
+        what = f"{common.channel} does not fit the header byte"
+        problems.append(("channel", what, "use 0 to 254"))
+    return problems
+
+
+def _check_modulation(modulation: Modulation, network: int | None) -> list[Problem]:
+    problems: list[Problem] = []
+    largest = LARGEST_SPREADING[modulation.bandwidth_khz]
+    if modulation.spreading_factor > largest:
+        what = f"{modulation.spreading_factor} is too much for {modulation.bandwidth_khz} kHz"
+        cure = f"use {largest} or less, or a wider bandwidth_khz"
+        problems.append(("modulation.spreading_factor", what, cure))
+    if modulation.preamble != PRIVATE_PREAMBLE and network not in (None, PUBLIC_NETWORK):
+        what = f"network {network} takes no preamble but 12 (+ERR=18)"
+        problems.append(("modulation.preamble", what, "use 12, or network 18"))
+    return problems

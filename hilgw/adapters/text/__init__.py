@@ -1,0 +1,87 @@
+"""Any module that is spoken to in lines of text, declared in the configuration."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from hilgw.adapters._common.field_mapping import (
+    ALL_AROUND,
+    BYTE_SIZE,
+    DIRECTION_FROM_POSES,
+    NOISE,
+    RADIO,
+)
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters.text import settings as _text_settings
+from hilgw.adapters.text.session import TextSession
+from hilgw.adapters.text.settings import TextSettings
+from hilgw.adapters.uart import RATES
+
+LIMITS = Limits(
+    payload=1024,
+    window=1,
+    channels="mapping channel: `channel` alone; destination: those of the table and `channel`; "
+    "header: 0 to 254",
+    rates=RATES,
+    mapping=(
+        RADIO,
+        Mapped(
+            "channel",
+            "approximate",
+            "mapping channel: one module is one channel, what the module is tuned to stands in "
+            "`setup`; destination: an address per channel; header: one byte before the payload",
+        ),
+        Mapped("channel -1", "approximate", "sent to `to_all` (header: channel byte 255)"),
+        Mapped(
+            "allowedChannels", "approximate", "kept by the simulated device; the module knows none"
+        ),
+        Mapped(
+            "range, maxRange",
+            "cannot",
+            "power is what `setup` makes it; the medium filters by pose",
+        ),
+        ALL_AROUND,
+        Mapped("baudRate", "exact", "rate of the UART; the air is paced by the module's answers"),
+        BYTE_SIZE,
+        Mapped(
+            "bufferSize",
+            "exact",
+            "the gateway's queue; one packet is one line, up to longest_packet (64 unless set; "
+            "header: one less)",
+        ),
+        Mapped("signalStrength", "approximate", "from the group rssi, where the pattern has one"),
+        DIRECTION_FROM_POSES,
+        NOISE,
+    ),
+)
+
+_SettingsClass = type[TextSettings]
+
+
+class TextAdapter:
+    """See `hilgw.adapters.base.Adapter`."""
+
+    kind: ClassVar[str] = "text"
+    type: ClassVar[str] = "radio"
+    summary: ClassVar[str] = "any module spoken to in lines of text, declared in the configuration"
+    Settings: ClassVar[_SettingsClass] = TextSettings
+    limits: ClassVar[Limits] = LIMITS
+
+    def check(self, settings: TextSettings, common: StationSettings) -> list[Problem]:
+        """Problems between fields: path below the adapter, message, what to do."""
+        return _text_settings.check(settings, common)
+
+    def session(self, settings: TextSettings, common: StationSettings) -> TextSession:
+        return TextSession(settings, common)
+
+    def mock(self, settings: TextSettings, common: StationSettings) -> MockSpec:
+        """A module with this line that speaks as `mock` says."""
+        parameters: dict[str, Any] = {
+            "baudRate": common.baudRate,
+            "byteSize": line_of(common)[0].byteSize,
+            "line_end": settings.line_end,
+        }
+        return MockSpec("text_module", parameters | settings.mock)
+
+
+ADAPTER = TextAdapter()

@@ -1,0 +1,297 @@
+"""A session with a module that is spoken to in text, as its settings describe it, sans-I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hilgw.adapters._common.dialogue import SECOND_NS, Ask, Dialogue, Pause, Script
+from hilgw.adapters._common.routes import ByDestination, ByHeader, HeaderRoute, Route, TableRoute
+from hilgw.adapters.base import (
+    NOT_YET,
+    CannotSend,
+    Delivered,
+    Dropped,
+    Event,
+    Failed,
+    Heard,
+    NotReady,
+    Ready,
+    Refused,
+    StationSettings,
+    Transmission,
+    Write,
+)
+from hilgw.adapters.text.patterns import compiled
+from hilgw.adapters.text.settings import Step, TextSettings, filled, places_in
+from hilgw.adapters.text.stream import Item, Received, Spoilt, Stream, in_words
+from hilgw.errors import PeerError
+from hilgw.medium.packet import Packet
+
+GAP_NS = 500_000_000  # the bytes of one line follow each other closer
+MOST_RESTARTS = 6
+
+_EARLY = Dropped("not_ready", "received while the module was being set up")
+_EMPTY = Dropped("empty", "a received packet without data")
+
+
+def route_for(settings: TextSettings, common: StationSettings) -> Route:
+    if isinstance(settings.mapping, ByHeader):
+        return HeaderRoute(settings.destination)
+    table = settings.mapping.table if isinstance(settings.mapping, ByDestination) else {}
+    return TableRoute(common.channel, settings.destination, settings.to_all, table)
+
+
+class TextSession:
+    """The session of `hilgw.adapters.base` for a text module: one dialogue at a time.
+
+    A packet is a dialogue, too: the first thing it says is the Transmission, the rest follows as
+    the module answers.
+    """
+
+    def __init__(self, settings: TextSettings, common: StationSettings) -> None:
+        self._settings = settings
+        self._route = route_for(settings, common)
+        self.channels = self._route.channels
+        self._end = settings.line_end.encode("utf-8", "surrogateescape")
+        self._stream = Stream(settings.receive, self._end, settings.longest_line)
+        self._listen_on, self._restarted, self._ignored = (
+            compiled(text) if text else None
+            for text in (settings.listen_on, settings.restarted, settings.ignore)
+        )
+        places = {place for step in settings.send for place in places_in(step.send)}
+        # Without a length a packet ends where its line does.
+        self._forbidden = b"" if "data" not in places or "length" in places else self._end
+        self._gap_deadline: int | None = None
+        self._open = self._was_ready = False  # was_ready: since it was opened
+        self._ready = False
+        self._dialogue: Dialogue[str] | None = None
+        self._token = 0
+        self._sending: int | None = None  # token of the packet whose dialogue is under way
+        self._must_listen = False
+        self._restarts = 0
+        self._quiet_until = 0
+        self._waits = False
+
+    # --- open and close --------------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        events = self.close()
+        self._restarts = 0
+        self._open = True
+        return events + self._set_up(now)
+
+    def close(self) -> list[Event]:
+        events = self._lose("down")
+        self._stream.reset()
+        self._gap_deadline = self._dialogue = None
+        self._ready = self._must_listen = self._waits = False
+        self._open = self._was_ready = False
+        self._quiet_until = 0
+        return events
+
+    def _set_up(self, now: int) -> list[Event]:
+        steps = (*self._settings.setup, *self._settings.listen)
+        self._ready = self._must_listen = False
+        return self._begin(self._script(steps, {}), now)
+
+    def _lose(self, reason: str) -> list[Event]:
+        token, self._sending = self._sending, None
+        return [] if token is None else [Refused(token, reason)]
+
+    def _begin_again(self, reason: str, lost_by: str, now: int) -> list[Event]:
+        events = self._lose(lost_by)
+        if self._ready:
+            events.append(NotReady(reason))
+        self._dialogue = None
+        self._ready = False
+        self._restarts += 1
+        if self._restarts > MOST_RESTARTS:
+            error = PeerError(f"again and again: {reason}", fix="check power, wiring and `setup`")
+            return [*events, Failed(error)]
+        return events + self._set_up(now)
+
+    # --- dialogues -------------------------------------------------------------------------------
+
+    def _script(
+        self, steps: Sequence[Step], values: dict[str, bytes], *, said: bool = False
+    ) -> Script[str]:
+        """All steps; gives "" when they succeeded, else a reason. said: the first is out."""
+        for index, step in enumerate(steps):
+            text = filled(step.send, values) + self._end if step.send else b""
+            if said and index == 0:
+                text = b""
+            if not step.expect:
+                if text:
+                    yield Write(text)
+                continue
+            good = compiled(step.expect, whole=True)
+            bad = compiled(step.failed, whole=True) if step.failed else None
+            tries = step.tries if text else 1
+            found = yield Ask(text, good, bad, step.timeout_s, tries)
+            if found is None:
+                return "no_status"
+            if found.re is bad:
+                return "failed"
+        if values and self._settings.pause_s:
+            yield Pause(self._settings.pause_s)
+        return ""
+
+    def _begin(self, script: Script[str], now: int) -> list[Event]:
+        self._dialogue = Dialogue(script)
+        return self._go_on(self._dialogue.start(now), now)
+
+    def _go_on(self, events: list[Event], now: int) -> list[Event]:
+        """What comes of a dialogue that may have come to its end."""
+        dialogue = self._dialogue
+        if dialogue is None or not dialogue.over:
+            return events
+        self._dialogue = None
+        outcome = dialogue.result
+        if not self._ready:
+            return events + self._was_set_up(outcome or "", now)
+        if outcome == "no_status":
+            # A late answer would be taken for the next one's: get into step again.
+            return events + self._begin_again("the module did not answer", "no_status", now)
+        token, self._sending = self._sending, None
+        if token is not None:
+            events.append(Refused(token, outcome) if outcome else Delivered(token))
+            self._must_listen = True
+        elif outcome:
+            return events + self._begin_again("it cannot be made to listen", "failed", now)
+        self._restarts = 0
+        return events + self._listen(now)
+
+    def _was_set_up(self, outcome: str, now: int) -> list[Event]:
+        name = self._settings.name
+        if outcome:
+            how = "does not answer" if outcome == "no_status" else "refuses"
+            what = f"the {name} {how} a step of setup or listen"
+            return [Failed(PeerError(what, fix="check power, wiring, baudRate and the steps"))]
+        self._ready = self._was_ready = True
+        return [Ready(name)]
+
+    def _listen(self, now: int) -> list[Event]:
+        """The steps that make the module receive, when they are due and nothing else is said."""
+        steps = self._settings.listen
+        if self._dialogue is not None or not self._must_listen or not self._ready:
+            return []
+        self._must_listen = False
+        return self._begin(self._script(steps, {}), now) if steps else []
+
+    # --- from the module -------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        if not self._open:
+            return []
+        events = self._take(self._stream.feed(data), now)
+        self._gap_deadline = now + GAP_NS if self._stream.held else None
+        return events
+
+    def _take(self, items: list[Item], now: int) -> list[Event]:
+        events: list[Event] = []
+        for item in items:
+            if isinstance(item, Received):
+                events += self._hear(item, now)
+            elif isinstance(item, Spoilt):
+                events.append(Dropped(*item))
+            else:
+                events += self._take_line(item, now)
+        return events
+
+    def _hear(self, received: Received, now: int) -> list[Event]:
+        if not self._was_ready:
+            return [_EARLY]
+        self._must_listen = True
+        if not received.data:
+            return [_EMPTY, *self._listen(now)]
+        taken = self._route.inward(received.data, received.source)
+        if isinstance(taken, Dropped):
+            return [taken, *self._listen(now)]
+        channel, payload = taken
+        heard = Heard(payload, channel, received.rssi_dbm, received.source or None)
+        return [heard, *self._listen(now)]
+
+    def _take_line(self, line: bytes, now: int) -> list[Event]:
+        # What is asked for goes first: a module may say its banner when asked for its version.
+        if self._dialogue is not None:
+            events = self._dialogue.take_line(line, now)
+            if events is not None:
+                return self._go_on(events, now)
+        if self._restarted is not None and self._restarted.search(line):
+            if not self._ready and self._dialogue is None:
+                return []
+            return self._begin_again("the module restarted", "reset", now)
+        if self._listen_on is not None and self._listen_on.search(line):
+            self._must_listen = True
+            return self._listen(now)
+        if self._ignored is not None and self._ignored.search(line):
+            return []
+        return [Dropped("garbage_bytes", "bytes that are no line", len(line))]
+
+    # --- to the module ---------------------------------------------------------------------------
+
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        if not self._ready:
+            return NOT_YET
+        taken = self._route.outward(packet)
+        if isinstance(taken, CannotSend):
+            return taken
+        destination, payload = taken
+        longest = self._settings.longest_packet
+        if len(payload) > longest:
+            return CannotSend("too_long", f"{len(payload)} bytes, longest_packet is {longest}")
+        if any(byte in payload for byte in self._forbidden):
+            return CannotSend("unframable", "the line's end within a packet sent as {data}")
+        if self._dialogue is not None:
+            return NOT_YET
+        values = {
+            "data": payload,
+            "hex": payload.hex().upper().encode(),
+            "length": str(len(payload)).encode(),
+            "destination": destination.encode("utf-8", "surrogateescape"),
+        }
+        first = filled(self._settings.send[0].send, values) + self._end
+        self._token += 1
+        if len(self._settings.send) == 1 and not self._settings.send[0].expect:
+            return self._send_unanswered(first, now)
+        self._sending = self._token
+        self._dialogue = Dialogue(self._script(self._settings.send, values, said=True))
+        # Its first step only listens, since what it says is the Transmission.
+        self._dialogue.start(now)
+        return Transmission(first, self._token)
+
+    def _send_unanswered(self, wire: bytes, now: int) -> Transmission | None:
+        """Nothing is waited for: delivered by the line's own reckoning."""
+        if now < self._quiet_until:
+            self._waits = True
+            return NOT_YET
+        self._quiet_until = now + round(self._settings.pause_s * SECOND_NS)
+        return Transmission(wire)
+
+    # --- time ------------------------------------------------------------------------------------
+
+    def next_deadline(self) -> int | None:
+        waits = [self._gap_deadline]
+        if self._dialogue is not None:
+            waits.append(self._dialogue.deadline)
+        if self._waits:
+            waits.append(self._quiet_until)
+        return min((due for due in waits if due is not None), default=None)
+
+    def expire(self, now: int) -> list[Event]:
+        events: list[Event] = []
+        if self._gap_deadline is not None and now >= self._gap_deadline:
+            self._gap_deadline = None
+            events += self._take(self._stream.flush(), now)
+        if now >= self._quiet_until:
+            self._waits = False
+        if self._dialogue is not None:
+            events += self._go_on(self._dialogue.expire(now), now)
+        return events
+
+    # --- words -----------------------------------------------------------------------------------
+
+    def describe(self, frame: bytes) -> str:
+        """Bytes of either direction in words; never raises."""
+        stream = Stream(self._settings.receive, self._end, self._settings.longest_line)
+        return "; ".join(map(in_words, stream.feed(frame) + stream.flush())) or "nothing"

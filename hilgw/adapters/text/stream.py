@@ -1,0 +1,166 @@
+"""What a text module says, cut into lines and packets.
+
+Where the pattern of a packet has a length before the data, the data are taken by that length,
+whatever bytes they are; what follows them decides whether it was a packet.
+"""
+
+from __future__ import annotations
+
+import binascii
+import math
+import re
+from typing import NamedTuple
+
+from hilgw.adapters.text.patterns import Pattern, compiled, compiled_head, split_at_data
+
+
+class Received(NamedTuple):
+    """One packet; None, or empty, where the pattern has no such group."""
+
+    data: bytes
+    source: str
+    rssi_dbm: float | None
+
+
+class Spoilt(NamedTuple):
+    """Something counted by this reason: `number` bytes or frames."""
+
+    reason: str
+    text: str
+    number: int
+
+
+Item = Received | Spoilt | bytes  # bytes: one line, without its end
+
+_CUT = Spoilt("bad_frame", "the start of a packet whose rest is not one", 1)
+_NO_HEX = Spoilt("no_hex", "a packet whose data are not in hex digits", 1)
+
+
+def _garbage(size: int) -> Spoilt:
+    return Spoilt("garbage_bytes", "bytes that are no line", size)
+
+
+class Stream:
+    """Bytes in any chunks; what they are, in order. Holds no more than two lines."""
+
+    def __init__(self, pattern: str, line_end: bytes, longest: int) -> None:
+        self._held = bytearray()
+        self._end = line_end
+        self._longest = longest
+        parts = split_at_data(pattern)
+        self._head: Pattern | None = None
+        if parts is None:
+            self._line = compiled(pattern)
+        else:
+            self._head, self._line = compiled_head(parts[0]), compiled(parts[1], whole=True)
+
+    @property
+    def held(self) -> int:
+        return len(self._held)
+
+    def reset(self) -> None:
+        self._held.clear()
+
+    def feed(self, data: bytes) -> list[Item]:
+        items: list[Item] = []
+        for start in range(0, len(data), self._longest):  # so that what is held stays bounded
+            self._held += data[start : start + self._longest]
+            items += self._parse(over=False)
+        return items
+
+    def flush(self) -> list[Item]:
+        """Nothing more comes: what is held is all there is."""
+        items = self._parse(over=True)
+        if self._held:
+            items.append(_garbage(len(self._held)))
+            self._held.clear()
+        return items
+
+    def _parse(self, *, over: bool) -> list[Item]:
+        held, at = bytes(self._held), 0
+        items: list[Item] = []
+        while at < len(held):
+            end = held.find(self._end, at)
+            limit = len(held) if end < 0 else end
+            head = self._head.search(held, at, limit) if self._head is not None else None
+            if head is not None:
+                if head.start() > at:
+                    items.append(_garbage(head.start() - at))
+                    at = head.start()
+                found = self._packet(held, head)
+                if found is None:
+                    if not over:
+                        break
+                    found = _CUT, head.end()
+                item, at = found
+                items.append(item)
+            elif end >= 0:
+                if end > at:
+                    items.append(self._read(held[at:end]))
+                at = end + len(self._end)
+            elif limit - at > self._longest:
+                items.append(_garbage(self._longest // 2))
+                at += self._longest // 2
+            else:
+                break
+        del self._held[:at]
+        return items
+
+    def _packet(self, held: bytes, head: re.Match[bytes]) -> tuple[Item, int] | None:
+        """The packet that begins here and where it ends; None while its rest may still come."""
+        digits = head["length"]
+        size = int(digits) if digits and digits.isdigit() and len(digits) < 6 else self._longest
+        if size >= self._longest:
+            return _CUT, head.end()
+        start, end = head.end(), head.end() + size
+        if len(held) < end:
+            return None
+        over = held.find(self._end, end)
+        if over < 0:
+            return None if len(held) - end <= self._longest else (_CUT, start)
+        tail = self._line.search(held[end:over])
+        if tail is None:
+            return _CUT, start
+        groups = {**head.groupdict(), **tail.groupdict(), "data": held[start:end]}
+        return _received(groups), over + len(self._end)
+
+    def _read(self, line: bytes) -> Item:
+        """A whole line: a packet, where it is one."""
+        if self._head is not None or len(line) > self._longest:
+            return line
+        found = self._line.search(line)
+        return line if found is None else _received(found.groupdict())
+
+
+def _received(groups: dict[str, bytes | None]) -> Item:
+    data = groups.get("data")
+    digits = groups.get("hex")
+    if digits is not None:
+        try:
+            data = binascii.unhexlify(digits)
+        except ValueError:
+            return _NO_HEX
+    return Received(data or b"", _text(groups.get("source")), _number(groups.get("rssi")))
+
+
+def _text(value: bytes | None) -> str:
+    return (value or b"").decode("latin-1").strip()
+
+
+def _number(value: bytes | None) -> float | None:
+    try:
+        number = float(value) if value else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def in_words(item: Item) -> str:
+    """For people."""
+    if isinstance(item, Received):
+        source = f" from {item.source!r}" if item.source else ""
+        rssi = "" if item.rssi_dbm is None else f", {item.rssi_dbm:g} dBm"
+        return f"packet of {len(item.data)} B {item.data[:64]!r}{source}{rssi}"
+    if isinstance(item, Spoilt):
+        return f"{item.number} x {item.text}"
+    return repr(item[:96])

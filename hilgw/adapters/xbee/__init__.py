@@ -1,0 +1,135 @@
+"""Digi XBee modules: 802.15.4, DigiMesh, Zigbee; API modes 1 and 2, and transparent mode."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from hilgw.adapters._common.field_mapping import ALL_AROUND, DIRECTION_FROM_POSES, RADIO
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Session, StationSettings
+from hilgw.adapters.xbee import checks as _xbee_checks
+from hilgw.adapters.xbee.session import XBeeSession
+from hilgw.adapters.xbee.settings import (
+    WINDOW,
+    ByHeader,
+    ModuleChannel,
+    Problem,
+    XBeeSettings,
+)
+from hilgw.adapters.xbee.transparent import TransparentSession
+
+# BD 0 to A; S1 ends at 115200.
+RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600)
+
+LIMITS = Limits(
+    payload=100,
+    window=WINDOW,
+    channels="module_channel: 11 to 26, the module's own CH; destination: those of the table "
+    "and `channel`; header: 0 to 254",
+    rates=RATES,
+    mapping=(
+        RADIO,
+        Mapped(
+            "channel",
+            "approximate",
+            "mapping module_channel: CH, one channel per module (with zigbee the network chooses "
+            "CH and it is only checked; 868 and 900 MHz modules hop and have none); destination: "
+            "an address per channel, CH untouched; header: one byte before the payload, all "
+            "channels on one CH",
+        ),
+        Mapped(
+            "channel -1",
+            "approximate",
+            "sent to all modules of this CH and PAN (with header: channel byte 255 to "
+            "`destination`); a module cannot listen to several CH",
+        ),
+        Mapped(
+            "range, maxRange", "cannot", "power (PL) is left as it is; the medium filters by pose"
+        ),
+        Mapped(
+            "baudRate",
+            "exact",
+            "rate of the UART (BD), never changed; the air has 250 kbit/s at 2.4 GHz",
+        ),
+        Mapped(
+            "byteSize", "exact", "bits on the UART per byte: 10 is 8N1, what a module starts with"
+        ),
+        Mapped(
+            "bufferSize",
+            "exact",
+            "the gateway's queue; one packet is one radio frame, up to NP: 100 and more with "
+            "802.15.4, 73 with DigiMesh, 255 with Zigbee (92 to all), 256 at 868 and 900 MHz; in "
+            "transparent mode up to the framing's max_payload",
+        ),
+        ALL_AROUND,
+        Mapped(
+            "signalStrength",
+            "approximate",
+            "from the RSSI of frames 80 and 81; frames 90 and 91 have none, there DB is asked for, "
+            "which is of the last hop and may be another packet's (shown with ~); transparent "
+            "mode has none",
+        ),
+        DIRECTION_FROM_POSES,
+        Mapped(
+            "delivery",
+            "approximate",
+            "by the transmit status, a broadcast when it was sent; the duty cycle of 868 MHz comes "
+            "back as cca or duty_cycle; transparent mode: when the last byte has left the UART, "
+            "and what overruns the module's buffer (rtscts: true prevents it), gets no answer by "
+            "radio, or is mixed with another sender's bytes is lost unseen",
+        ),
+    ),
+)
+
+
+_SettingsClass = type[XBeeSettings]
+
+
+class XBeeAdapter:
+    """See `hilgw.adapters.base.Adapter`."""
+
+    kind: ClassVar[str] = "xbee"
+    type: ClassVar[str] = "radio"
+    summary: ClassVar[str] = "Digi XBee radio modules: 802.15.4, DigiMesh, Zigbee, 868 and 900 MHz"
+    Settings: ClassVar[_SettingsClass] = XBeeSettings
+    limits: ClassVar[Limits] = LIMITS
+    probes: ClassVar[tuple[Probe, ...]] = (
+        Probe(XBeeSettings(mapping=ByHeader()), (9600, 115200, 57600, 38400, 19200)),
+        Probe(XBeeSettings(mapping=ByHeader(), api_mode=2), (9600, 115200)),
+    )
+
+    def check(self, settings: XBeeSettings, common: StationSettings) -> list[Problem]:
+        """Problems between fields: path below the adapter, message, what to do."""
+        return _xbee_checks.check(settings, common)
+
+    def session(self, settings: XBeeSettings, common: StationSettings) -> Session:
+        if settings.api_mode == 0:
+            return TransparentSession(settings, common)
+        return XBeeSession(settings, common)
+
+    def mock(self, settings: XBeeSettings, common: StationSettings) -> MockSpec:
+        """A module that answers at these rates; what the handshake sets is left to it.
+
+        The settings' `mock` has the last word: other hardware, a Zigbee coordinator (CE: 1).
+        """
+        rate = common.baudRate
+        parameters: dict[str, Any] = {
+            "AP": settings.api_mode,
+            "BD": RATES.index(rate) if rate in RATES else rate,
+        }
+        if common.parity != "none":
+            parameters["NB"] = ("none", "even", "odd").index(common.parity)
+        if common.stop_bits != 1:
+            parameters["SB"] = common.stop_bits - 1
+        if settings.module:
+            parameters["SH"] = int(settings.module[:8], 16)
+            parameters["SL"] = int(settings.module[8:], 16)
+        if settings.firmware != "802.15.4":
+            parameters["hardware"] = settings.firmware
+            if settings.firmware == "zigbee" and isinstance(settings.mapping, ModuleChannel):
+                parameters["channel"] = common.channel
+        if common.rtscts:
+            parameters["rtscts"] = True
+        return MockSpec("xbee", parameters | settings.mock)
+
+
+ADAPTER = XBeeAdapter()

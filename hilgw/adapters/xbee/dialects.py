@@ -1,0 +1,170 @@
+"""Two ways to give an XBee its commands: API frames, and text in command mode.
+
+Source: Digi's user guides, "AT commands", "Command mode".
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hilgw.adapters.base import StationSettings
+from hilgw.adapters.xbee.frames import AtResponse
+from hilgw.adapters.xbee.settings import XBeeSettings
+from hilgw.adapters.xbee.steps import Ask, Script, Silence, Type
+from hilgw.errors import MismatchError, PeerError
+
+FIND_TIMEOUT_S = 0.5
+GUARD_S = 1.1  # GT, 1000 ms from the factory: the silence before +++
+COMMAND_OK_S = 2.0  # the module's OK comes only after the silence behind +++
+
+_MODES = {0: "transparent mode", 4: "MicroPython mode"}
+
+
+class Dialect(Protocol):
+    """`heard_bytes`, `heard_frames`: what came in so far, told by whoever runs the conversation,
+    so that silence can be explained."""
+
+    heard_bytes: bool
+    heard_frames: bool
+
+    def find(self) -> Script[None]:
+        """A module that listens, in the mode the settings name; else our own errors."""
+
+    def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
+        """One command; None when no answer came."""
+
+    def leave(self) -> Script[None]:
+        """The last command was given."""
+
+
+def dialect_for(settings: XBeeSettings, common: StationSettings) -> Dialect:
+    return FrameDialect(settings, common) if settings.api_mode else TextDialect(settings, common)
+
+
+class _Ear:
+    """What both dialects know of the line."""
+
+    def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
+        self._wanted = settings.api_mode
+        self._baud = common.baudRate
+        self.heard_bytes = self.heard_frames = False
+
+    def _no_answer(self) -> PeerError:
+        if self.heard_frames:
+            return PeerError(
+                "the module sends API frames but answers no command",
+                fix="check the wire from the host's TX to the module's DIN, and CTS and RTS",
+            )
+        if self.heard_bytes:
+            return PeerError(
+                "bytes come in, but none of them is an API frame or an answer",
+                fix=f"baudRate {self._baud} is probably not the module's BD; or it is not an XBee",
+            )
+        return PeerError(
+            "the module does not answer, in API mode or in command mode",
+            fix="check its power, that TX and RX are not swapped, that its BD is "
+            f"{self._baud} baud, and that it does not sleep (SM)",
+        )
+
+    def _wrong_mode(self, mode: int) -> MismatchError:
+        what = _MODES.get(mode, f"mode {mode}")
+        wanted = f"API mode {self._wanted}" if self._wanted else "transparent mode (api_mode: 0)"
+        return MismatchError(
+            f"the module is in {what} (AP = {mode}), the settings say {wanted}",
+            fix=f"in a terminal at {self._baud} baud type +++ without Enter, one second "
+            f"of silence before and after it; at OK type ATAP{self._wanted}, ATWR and ATCN, each "
+            f"with Enter. Or set AP = {self._wanted} in XCTU and write it",
+        )
+
+
+class FrameDialect(_Ear):
+    """Frames 08 and 09, in API mode 1 or 2."""
+
+    def find(self) -> Script[None]:
+        answer = yield Ask("AP", timeout_s=FIND_TIMEOUT_S)
+        if not isinstance(answer, AtResponse):
+            yield from self._probe_command_mode()
+            return
+        mode, wanted = int.from_bytes(answer.value, "big"), self._wanted
+        if answer.ok and answer.value and mode != wanted:
+            raise MismatchError(
+                f"the module works in API mode {mode}, the settings say {wanted}",
+                fix=f"set api_mode: {mode} here, or AP = {wanted} in the module with XCTU",
+            )
+
+    def _probe_command_mode(self) -> Script[None]:
+        """No answer to API frames: is it a module in transparent mode?"""
+        yield Silence(GUARD_S)
+        ok = yield Type(b"+++", rb"OK", COMMAND_OK_S)
+        if ok is None:
+            raise self._no_answer()
+        answer = yield Type(b"ATAP\r", rb"[0-9A-Fa-f]{1,4}")
+        yield Type(b"ATCN\r", rb"OK")
+        if not isinstance(answer, bytes):
+            raise PeerError(
+                "the module enters command mode but does not answer ATAP",
+                fix="check that it is an XBee, and restart it",
+            )
+        mode = int(answer, 16)
+        if mode == self._wanted:
+            raise PeerError(
+                f"the module is in API mode {mode} but does not answer API frames",
+                fix="restart it",
+            )
+        raise self._wrong_mode(mode)
+
+    def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
+        answer = yield Ask(name, value, queued)
+        return answer if isinstance(answer, AtResponse) else None
+
+    def leave(self) -> Script[None]:
+        yield from ()
+
+
+class TextDialect(_Ear):
+    """Command mode: what is set holds from AC on, CN ends it. Values are hexadecimal text."""
+
+    def find(self) -> Script[None]:
+        yield Silence(GUARD_S)
+        ok = yield Type(b"+++", rb"OK", COMMAND_OK_S)
+        if ok is None:
+            yield from self._probe_frames()
+        answer = yield from self.ask("AP")
+        if answer is None or not answer.ok:
+            raise PeerError(
+                "the module enters command mode but does not answer ATAP",
+                fix="check that it is an XBee, and restart it",
+            )
+        mode = int.from_bytes(answer.value, "big")
+        if mode:
+            yield from self.leave()
+            raise _frames_instead(mode) if mode in (1, 2) else self._wrong_mode(mode)
+
+    def _probe_frames(self) -> Script[None]:
+        """No answer to +++: is it a module in API mode that knows no command mode?"""
+        answer = yield Ask("AP", timeout_s=FIND_TIMEOUT_S)
+        if not isinstance(answer, AtResponse):
+            raise self._no_answer()
+        raise _frames_instead(int.from_bytes(answer.value, "big"))
+
+    def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
+        shown = f"{int.from_bytes(value, 'big'):X}" if value else ""
+        changes = bool(value) or not queued
+        pattern = rb"OK|ERROR" if changes else rb"ERROR|[0-9A-Fa-f]{1,16}"
+        line = yield Type(f"AT{name}{shown}\r".encode("ascii"), pattern)
+        if not isinstance(line, bytes):
+            return None
+        if line == b"ERROR":
+            return AtResponse(0, name, 1)
+        digits = "" if changes else line.decode("ascii")
+        return AtResponse(0, name, 0, bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
+
+    def leave(self) -> Script[None]:
+        yield Type(b"ATCN\r", rb"OK")
+
+
+def _frames_instead(mode: int) -> MismatchError:
+    return MismatchError(
+        f"the module works in API mode {mode}, the settings say transparent mode (0)",
+        fix=f"set api_mode: {mode} here, or AP = 0 in the module with XCTU",
+    )

@@ -1,0 +1,130 @@
+"""Questions to the network of an XBee: who is there (ND), and AT commands for other modules.
+
+Source: Digi's user guides, "ND command", "Remote AT command request".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hilgw.adapters._survey import Node, RemoteAnswer, SearchEnded
+from hilgw.adapters.base import Event
+from hilgw.adapters.xbee import describe as words
+from hilgw.adapters.xbee import frames
+
+SECOND_NS = 1_000_000_000
+SEARCH_NS = 30 * SECOND_NS  # NT is 25.5 s at most
+REMOTE_NS = 10 * SECOND_NS
+APPLY = 0x02
+ROLES = {0: "coordinator", 1: "router", 2: "end device"}
+AT_ONCE = 8  # remote commands on their way
+
+Put = Callable[[Callable[[int], bytes]], tuple[int, Event]]  # frame data by its id -> id, Write
+
+
+class Network:
+    """One search at a time, and a few remote commands."""
+
+    def __init__(self, raw: bool) -> None:
+        self._raw = raw  # 802.15.4: its records are shorter
+        self._search: tuple[int, int] | None = None  # frame id, deadline
+        self._remote: dict[int, tuple[int, str, str]] = {}  # id -> deadline, address, command
+
+    @property
+    def deadline(self) -> int | None:
+        if not self._remote:  # asked for at every event
+            return None if self._search is None else self._search[1]
+        dues = [entry[0] for entry in self._remote.values()]
+        if self._search is not None:
+            dues.append(self._search[1])
+        return min(dues, default=None)
+
+    def discover(self, now: int, put: Put) -> list[Event]:
+        if self._search is not None:
+            return []
+        frame_id, write = put(lambda number: frames.AtCommand(number, "ND").pack())
+        self._search = frame_id, now + SEARCH_NS
+        return [write]
+
+    def command(self, address: str, name: str, value: bytes, now: int, put: Put) -> list[Event]:
+        if len(self._remote) >= AT_ONCE:
+            return [RemoteAnswer(address, name, problem="too many commands at once")]
+        long, network = address, frames.UNKNOWN_16
+        if len(address) == 4:
+            long, network = frames.UNKNOWN_64, address
+
+        def data(number: int) -> bytes:
+            return frames.RemoteAtCommand(number, long, network, APPLY, name, value).pack()
+
+        frame_id, write = put(data)
+        self._remote[frame_id] = now + REMOTE_NS, address, name
+        return [write]
+
+    # --- answers ------------------------------------------------------------------------------
+
+    def take(self, frame: frames.AtResponse | frames.RemoteAtResponse) -> list[Event]:
+        if isinstance(frame, frames.RemoteAtResponse):
+            return self._take_remote(frame)
+        if self._search is None or frame.name != "ND" or frame.frame_id != self._search[0]:
+            return []
+        if frame.ok and frame.value:
+            node = parse_node(frame.value, self._raw)
+            return [] if node is None else [node]
+        self._search = None
+        return [SearchEnded("" if frame.ok else words.at_status_text(frame.status))]
+
+    def _take_remote(self, frame: frames.RemoteAtResponse) -> list[Event]:
+        entry = self._remote.get(frame.frame_id)
+        if entry is None or entry[2] != frame.name:
+            return []
+        del self._remote[frame.frame_id]
+        address = frame.source if frame.source != frames.UNKNOWN_64 else frame.network
+        good = frame.status & 0x0F == 0
+        problem = "" if good else words.at_status_text(frame.status)
+        return [RemoteAnswer(address, frame.name, frame.value, problem)]
+
+    def expire(self, now: int) -> list[Event]:
+        events: list[Event] = []
+        if self._search is not None and now >= self._search[1]:
+            self._search = None
+            events.append(SearchEnded("the module never said that its search is over"))
+        for frame_id, (deadline, address, name) in list(self._remote.items()):
+            if now >= deadline:
+                del self._remote[frame_id]
+                events.append(RemoteAnswer(address, name, problem="no answer"))
+        return events
+
+    def give_up(self, reason: str) -> list[Event]:
+        """The session broke: nothing will be answered."""
+        events: list[Event] = [
+            RemoteAnswer(address, name, problem=reason)
+            for _, address, name in self._remote.values()
+        ]
+        self._remote.clear()
+        if self._search is not None:
+            self._search = None
+            events.append(SearchEnded(reason))
+        return events
+
+
+def parse_node(record: bytes, raw: bool) -> Node | None:
+    """One record of ND's answer; None when it is cut short. raw: as 802.15.4 lays it out."""
+    name_at = 11 if raw else 10
+    end = record.find(0, name_at)
+    if end < 0:
+        return None
+    network = record[:2].hex().upper()
+    rssi_dbm = -record[10] if raw else None
+    role = ""
+    if not raw:
+        tail = record[end + 1 :]  # parent, role, status, profile, manufacturer, [DD], [RSSI]
+        role = ROLES.get(tail[2], "") if len(tail) > 2 else ""
+        if len(tail) in (9, 13):
+            rssi_dbm = -tail[-1]
+    return Node(
+        record[2:10].hex().upper(),
+        "" if network == frames.UNKNOWN_16 else network,
+        record[name_at:end].decode("utf-8", "replace"),
+        role,
+        rssi_dbm,
+    )

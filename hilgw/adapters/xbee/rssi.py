@@ -1,0 +1,82 @@
+"""The RSSI of packets whose frame has none: asked for behind them, from the register DB.
+
+DB is what the module measured last, on the last hop: when another packet (or an acknowledgement)
+came in between, it is that one's. So every RSSI from here is marked as uncertain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hilgw.adapters.base import Event, Heard, Write
+from hilgw.adapters.xbee.frames import AtResponse
+
+MS = 1_000_000
+ASK_EVERY_NS = 20 * MS
+PATIENCE_NS = 100 * MS  # beside the time the line needs
+QUESTION_BYTES = 32  # question and answer with escapes, and a little more
+DEAF_NS = 1000 * MS  # how long a module that did not answer is left alone
+HELD = 16  # packets that wait at most
+
+Ask = Callable[[str], tuple[int, Write]]
+
+
+class LastHop:
+    """Holds packets until DB is known: one question at a time, answered for all that wait.
+
+    Packets keep their order. Where no answer comes, or the next question is not due yet, they go
+    on without an RSSI, or with the last one if they are from the same module.
+    """
+
+    def __init__(self, byte_ns: int) -> None:
+        self._patience_ns = PATIENCE_NS + QUESTION_BYTES * byte_ns
+        self._held: list[Heard] = []
+        self._asked: int | None = None
+        self._next_ns = 0
+        self._unknown = False
+        self._last: tuple[str | None, int] | None = None  # address, RSSI
+        self.deadline: int | None = None
+
+    def hear(self, heard: Heard, now: int, ask: Ask) -> list[Event]:
+        if self._held:
+            self._held.append(heard)
+            return self.release() if len(self._held) >= HELD else []
+        if heard.rssi_dbm is not None or self._unknown:
+            return [heard]
+        if now < self._next_ns:
+            last = self._last
+            return [_with(heard, last[1] if last and last[0] == heard.address else None)]
+        self._asked, question = ask("DB")
+        self._held.append(heard)
+        self._next_ns = now + ASK_EVERY_NS
+        self.deadline = now + self._patience_ns
+        return [question]
+
+    def take(self, answer: AtResponse) -> list[Event]:
+        """An answer to some command; what it sets free."""
+        if answer.frame_id != self._asked or answer.name != "DB":
+            return []
+        self._unknown = not answer.ok
+        value = int.from_bytes(answer.value, "big") if answer.ok else 0
+        return self.release(-value if 0 < value < 256 else None)
+
+    def expire(self, now: int) -> list[Event]:
+        if self.deadline is None or now < self.deadline:
+            return []
+        self._next_ns = now + DEAF_NS
+        return self.release()
+
+    def release(self, rssi_dbm: int | None = None) -> list[Event]:
+        """Let go of all that wait, with this RSSI."""
+        held, self._held = self._held, []
+        self._asked = self.deadline = self._last = None
+        if held and rssi_dbm is not None:
+            self._last = held[-1].address, rssi_dbm
+        return [_with(heard, rssi_dbm) for heard in held]
+
+
+def _with(heard: Heard, rssi_dbm: int | None) -> Heard:
+    if heard.rssi_dbm is not None or rssi_dbm is None:
+        return heard
+    return replace(heard, rssi_dbm=rssi_dbm, rssi_uncertain=True)

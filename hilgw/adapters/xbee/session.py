@@ -1,0 +1,282 @@
+"""A session with one XBee: packets to frames and back, sans-I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hilgw.adapters.base import (
+    NOT_YET,
+    CannotSend,
+    Delivered,
+    Dropped,
+    Event,
+    Failed,
+    Heard,
+    Notice,
+    NotReady,
+    Ready,
+    Refused,
+    StationSettings,
+    Transmission,
+    Write,
+    line_of,
+)
+from hilgw.adapters.xbee import describe as words
+from hilgw.adapters.xbee import frames
+from hilgw.adapters.xbee.handshake import SECOND_NS, Handshake
+from hilgw.adapters.xbee.inward import BAD_FRAME, PAYLOAD_AT, Inward
+from hilgw.adapters.xbee.modules import RAW_802, ZIGBEE, Module
+from hilgw.adapters.xbee.network import Network
+from hilgw.adapters.xbee.outward import Outward, endpoints_of, outward_for
+from hilgw.adapters.xbee.routes import route_for
+from hilgw.adapters.xbee.rssi import LastHop
+from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
+from hilgw.adapters.xbee.window import Window
+from hilgw.errors import FrameError
+from hilgw.framing.xbee_api import FROM_MODULE, Decoder, encode
+from hilgw.medium.packet import Packet
+
+# What the smallest UART buffer (174 bytes, S2C) takes before CTS falls, 17 bytes from full:
+# several frames go ahead only while they fit, so nothing overruns without flow control.
+UART_ROOM = 157
+GAP_NS = 300_000_000  # a frame that pauses for longer is cut short
+
+_EARLY = Dropped("not_ready", "received while the module was being set up")
+_TO_ALL = (frames.BROADCAST_16, frames.BROADCAST_64)
+
+
+class XBeeSession:
+    """The session of `hilgw.adapters.base` for modules in API mode 1 or 2.
+
+    unknown_statuses: transmit statuses that answer no outstanding frame.
+    """
+
+    def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
+        self._settings = settings
+        self._common = common
+        self._escaped = settings.api_mode == 2
+        self._route = route_for(settings, common)
+        self.channels = self._route.channels
+        self.unknown_statuses = 0
+        self._decoder = Decoder(self._escaped, types=FROM_MODULE)
+        self._bad_frames = 0
+        self._gap_deadline: int | None = None
+        self._handshake: Handshake | None = None
+        self._module: Module | None = None
+        self._outward: Outward | None = None
+        self._frame_id = 0
+        room = None if common.rtscts else UART_ROOM
+        self._window = Window(settings.window, room, int(settings.status_timeout_s * SECOND_NS))
+        raw = settings.firmware == RAW_802
+        self._network = Network(raw)
+        self._rssi: LastHop | None = None
+        if settings.rssi_from_db or (settings.rssi_from_db is None and not raw):
+            byte_ns = line_of(common)[0].byteSize * SECOND_NS // common.baudRate
+            self._rssi = LastHop(byte_ns)
+        self._inward = Inward(self._route, None if raw else endpoints_of(settings))
+
+    # --- open and close -----------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        events = self.close()
+        return events + self._shake_hands(now)
+
+    def close(self) -> list[Event]:
+        events = self._break_off("down")
+        self._decoder.reset()
+        self._gap_deadline = None
+        self._handshake = self._module = None
+        return events
+
+    def _shake_hands(self, now: int) -> list[Event]:
+        self._module = None
+        self._handshake = Handshake(self._settings, self._common)
+        return self._after_handshake(self._handshake.start(now))
+
+    def _after_handshake(self, events: list[Event]) -> list[Event]:
+        """Become ready when the handshake has found its module, closed when it has failed."""
+        module = self._handshake.module if self._handshake else None
+        if module is None:
+            if any(isinstance(event, Failed) for event in events):
+                self._handshake = None
+            return events
+        self._handshake, self._module = None, module
+        self._outward = outward_for(self._settings, module)
+        addresses = [module.serial]
+        unique = module.my < 0xFFFE and f"{module.my:04X}" != FACTORY_MY
+        if unique:
+            addresses.append(f"{module.my:04X}")
+        return [*events, Ready(module.identity, tuple(addresses))]
+
+    def _break_off(self, reason: str) -> list[Event]:
+        """The session breaks: what waits for an answer gets none."""
+        events = self._rssi.release() if self._rssi is not None else []
+        events += [Refused(token, reason) for token in self._window.clear()]
+        return events + self._network.give_up(reason)
+
+    # --- from the module ----------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        if self._module is None and self._handshake is None:
+            return []
+        events: list[Event] = []
+        found = self._decoder.feed(data)
+        if self._handshake is not None:
+            events += self._after_handshake(self._handshake.take_text(data, now))
+        self._gap_deadline = now + GAP_NS if self._decoder.pending else None
+        return self._take(found, events, now)
+
+    def _take(self, found: list[bytes], events: list[Event], now: int) -> list[Event]:
+        for frame in found:
+            offset = PAYLOAD_AT.get(frame[0])
+            if offset is None:
+                events += self._control(frame, now)
+            elif self._module is not None:
+                heard = self._inward.hear(frame, offset)
+                if self._rssi is not None and isinstance(heard, Heard):
+                    events += self._rssi.hear(heard, now, self._ask)
+                else:
+                    events.append(heard)
+            elif self._handshake is not None:
+                self._handshake.take_packet()
+                events.append(_EARLY)
+        if self._decoder.bad_frames != self._bad_frames:
+            events += [BAD_FRAME] * (self._decoder.bad_frames - self._bad_frames)
+            self._bad_frames = self._decoder.bad_frames
+        return events
+
+    def _control(self, frame: bytes, now: int) -> list[Event]:
+        """Any frame that is no packet."""
+        try:
+            record = frames.parse(frame)
+        except FrameError as error:
+            return [Notice(f"frame ignored: {error.what}")]
+        if self._handshake is not None:
+            return self._after_handshake(self._handshake.take_frame(record, now))
+        if self._module is None:
+            return []
+        if isinstance(record, frames.TransmitStatus | frames.ExtendedStatus):
+            return self._settle(record.frame_id, record.status)
+        if isinstance(record, frames.ModemStatus):
+            return self._take_modem_status(record.status, now)
+        if isinstance(record, frames.NodeIdentification):
+            return [Notice(words.describe(frame))]
+        if isinstance(record, frames.AtResponse | frames.RemoteAtResponse):
+            freed: list[Event] = []
+            if self._rssi is not None and isinstance(record, frames.AtResponse):
+                freed = self._rssi.take(record)
+            return freed + self._network.take(record)
+        return []
+
+    def _take_modem_status(self, status: int, now: int) -> list[Event]:
+        text = words.modem_text(status)
+        if status in words.RESETS:
+            lost, why = self._break_off("reset"), f"the module restarted: {text}"
+        elif status == words.LEFT and self._module and self._module.protocol == ZIGBEE:
+            lost, why = self._break_off("not_joined"), f"the module {text}"
+        else:
+            return [Notice(f"module: {text}")]
+        return [*lost, NotReady(why), *self._shake_hands(now)]
+
+    def _settle(self, frame_id: int, status: int) -> list[Event]:
+        """The module says how a frame ended."""
+        token = self._window.settle(frame_id)
+        if token is None:
+            self.unknown_statuses += 1
+            return [Notice("a transmit status answers no frame that is outstanding; ignored")]
+        if status == 0:
+            return [Delivered(token)]
+        return [Refused(token, words.delivery_reason(status))]
+
+    # --- to the module ------------------------------------------------------------------------
+
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        module, outward = self._module, self._outward
+        if module is None or outward is None:
+            return NOT_YET
+        taken = self._route.outward(packet)
+        if isinstance(taken, CannotSend):
+            return taken
+        destination, payload = taken
+        limit = module.broadcast if destination in _TO_ALL else module.payload
+        if len(payload) > limit:
+            text = f"{len(payload)} bytes for the radio, the module takes {limit}"
+            return CannotSend("too_long", text)
+        if not self._window.admits(len(payload) + outward.overhead):
+            return NOT_YET
+        frame_id = self._next_id()
+        wire = encode(outward.pack(frame_id, destination, payload), self._escaped)
+        return Transmission(wire, self._window.put(frame_id, len(wire), now))
+
+    def _next_id(self) -> int:
+        """A frame id that no frame is waiting under."""
+        frame_id = self._frame_id % 255 + 1
+        while frame_id in self._window:
+            frame_id = frame_id % 255 + 1
+        self._frame_id = frame_id
+        return frame_id
+
+    def _ask(self, name: str) -> tuple[int, Write]:
+        return self._put(lambda number: frames.AtCommand(number, name).pack())
+
+    def _put(self, data: Callable[[int], bytes]) -> tuple[int, Write]:
+        """A question on its way: its frame id, and the bytes."""
+        frame_id = self._next_id()
+        return frame_id, Write(encode(data(frame_id), self._escaped))
+
+    # --- the network --------------------------------------------------------------------------
+
+    def discover(self, now: int) -> list[Event]:
+        """Search for the modules of the network: a Node for each that answers, then SearchEnded.
+
+        Nothing, when the session is not ready or a search is on its way.
+        """
+        return [] if self._module is None else self._network.discover(now, self._put)
+
+    def command(self, address: str, name: str, value: bytes, now: int) -> list[Event]:
+        """An AT command for the module at this address (16 or 4 hex digits), applied at once: a
+        RemoteAnswer will come. Without a value it reads. Nothing, when the session is not ready.
+        """
+        if self._module is None:
+            return []
+        return self._network.command(address.upper(), name, value, now, self._put)
+
+    # --- time ---------------------------------------------------------------------------------
+
+    def next_deadline(self) -> int | None:
+        due = self._gap_deadline
+        for other in (
+            self._window.deadline,
+            self._network.deadline,
+            None if self._rssi is None else self._rssi.deadline,
+            None if self._handshake is None else self._handshake.deadline,
+        ):
+            if other is not None and (due is None or other < due):
+                due = other
+        return due
+
+    def expire(self, now: int) -> list[Event]:
+        events: list[Event] = []
+        if self._gap_deadline is not None and now >= self._gap_deadline:
+            self._gap_deadline = None
+            self._take(self._decoder.flush(), events, now)
+        events += [Refused(token, "no_status") for token in self._window.expire(now)]
+        if self._rssi is not None:
+            events += self._rssi.expire(now)
+        events += self._network.expire(now)
+        if self._handshake is not None:
+            events += self._after_handshake(self._handshake.expire(now))
+        return events
+
+    # --- words --------------------------------------------------------------------------------
+
+    def describe(self, frame: bytes) -> str:
+        """Wire bytes (one or more frames, from 7E on) or frame data, in words; never raises."""
+        if frame[:1] != b"\x7e":
+            return words.describe(frame)
+        decoder = Decoder(self._escaped)
+        found = decoder.feed(frame)
+        found += decoder.flush()
+        if not found:
+            return f"no whole XBee frame: {len(frame)} B"
+        return "; ".join(words.describe(data) for data in found)

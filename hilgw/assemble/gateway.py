@@ -1,0 +1,259 @@
+"""From a checked configuration to a gateway that can run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from hilgw.adapters.base import line_of
+from hilgw.assemble import control_loops as loops
+from hilgw.assemble import mocks as stand_ins
+from hilgw.assemble import scene as bodies
+from hilgw.config import line_rates as rates
+from hilgw.config.world import mount_of
+from hilgw.devices.emitter import Emitter
+from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
+from hilgw.devices.nodes import upright_axis
+from hilgw.devices.receiver import Receiver
+from hilgw.discovery.ports import describe_port, exists, resolve_port
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.robot.robot import EmitterPort, ReceiverPort, Robot
+from hilgw.engine.scene import Places
+from hilgw.engine.scheduler import Timer
+from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.station import Station
+from hilgw.engine.steps import Steps
+from hilgw.engine.supervisor import Supervisor
+from hilgw.errors import ConfigError
+from hilgw.medium.airs import Airs
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.listener import Listener
+from hilgw.medium.medium import Medium
+from hilgw.medium.packet import Copy, Packet
+from hilgw.plugins import ADAPTERS, load
+from hilgw.transports.base import LineSettings, Transport
+from hilgw.transports.serial.port import open_serial
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from hilgw.adapters.base import Adapter
+    from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
+    from hilgw.engine.observer import Observer
+
+NS_PER_MS = 1_000_000
+
+Open = Callable[[], Awaitable[Transport]]
+
+
+def build(
+    config: GatewayConfig,
+    loop: asyncio.AbstractEventLoop,
+    observer: Observer,
+    timer: Timer | None = None,
+) -> Gateway:
+    """Everything a configuration describes, ready to run. Call it in a running loop.
+
+    timer: whose time it runs on, by default the loop's own. Raises HilgwError when a mock or a
+    virtual port cannot be made.
+    """
+    if config.backend.startswith("replay:"):  # must not become the real port
+        fix = "use mock, loop or real"
+        raise ConfigError("recordings cannot be replayed yet", where="backend", fix=fix)
+    if timer is None:
+        timer = Timer(loop)
+    ledger = Ledger()
+    medium = Medium(
+        ledger,
+        config.webots,
+        config.medium.seed,
+        on_fault=lambda name, error: gateway.fault(name, error),
+        on_notice=lambda text: observer.notice("medium", text),
+        on_transmit=lambda *transmitted: gateway.transmitted(*transmitted),
+    )
+    steps = Steps(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
+    places = Places(medium, timer, upright_axis(config.webots), steps)
+    gateway = Gateway(timer, ledger, medium, places, observer)
+    assembly = _Assembly(config, gateway, Airs(), steps)
+    try:
+        assembly.add_all()
+    except BaseException:
+        gateway.close()
+        raise
+    return gateway
+
+
+class _Assembly:
+    """One build under way."""
+
+    def __init__(self, config: GatewayConfig, gateway: Gateway, airs: Airs, steps: Steps) -> None:
+        self.config = config
+        self.gateway = gateway
+        self.airs = airs
+        self.steps = steps
+        self.say = gateway.description.append
+
+    def add_all(self) -> None:
+        for name, robot in self.config.robots.items():
+            self.add_robot(name, robot)
+        bodies.add_obstacles(self.gateway, self.config)
+        bodies.add_mocap(self.gateway, self.config)
+        mocks = stand_ins.StandIns(self.config, self.gateway)
+        for name, adapter in self.config.adapters.items():
+            self.add_station(name, adapter, mocks)
+        mocks.add_nodes()
+        assembly = loops.Loops(self.config, self.gateway)
+        for name, robot in self.config.robots.items():
+            assembly.add(name, robot)
+        for notice in rates.notices(self.config):
+            self.say(f"  {notice}")
+
+    # --- robots ------------------------------------------------------------------------------
+
+    def add_robot(self, name: str, config: RobotConfig) -> None:
+        gateway = self.gateway
+        session = loops.own_session(config.controller)
+        robot = Robot(name, session, gateway.timer, gateway.observer)
+        bodies.stand_robot(gateway.places, name, config)
+        for device, fields in config.devices.items():
+            if isinstance(fields, EmitterFields):
+                robot.emitters[device] = self.emitter(name, device, fields)
+            else:
+                robot.receivers[device] = self.receiver(robot, device, fields)
+        gateway.robots[name] = robot
+        self.say(f"  {name:<12} robot: {_devices(config)}")
+
+    def emitter(self, robot: str, name: str, fields: EmitterFields) -> EmitterPort:
+        gateway, steps = self.gateway, self.steps
+        full_name, mount = f"{robot}.{name}", mount_of(fields.translation, fields.rotation)
+        emitter = Emitter(fields, lambda text: gateway.observer.notice(full_name, text))
+
+        def transmit(packet: Packet) -> None:
+            gateway.places.transmit(packet, robot, mount)
+
+        return EmitterPort(robot, name, emitter, gateway.timer, gateway.ledger, transmit, steps)
+
+    def receiver(self, robot: Robot, name: str, fields: ReceiverFields) -> ReceiverPort:
+        gateway, steps = self.gateway, self.steps
+        full_name = f"{robot.name}.{name}"
+        receiver: Receiver[Copy] = Receiver(
+            fields,
+            self.config.medium.step_ms,
+            notify=lambda text: gateway.observer.notice(full_name, text),
+        )
+        receiver.enable(receiver.default_period_ms, steps.last(gateway.timer.now()))
+        port = ReceiverPort(
+            robot.name,
+            name,
+            receiver,
+            gateway.timer,
+            gateway.ledger,
+            robot.packet,
+            gateway.observer,
+            steps,
+        )
+        port.attach(
+            gateway.medium,
+            Listener(
+                name=port.name,
+                type=fields.type,
+                deliver=port.deliver,
+                owner=robot.name,
+                channels=None if fields.channel == BROADCAST else frozenset({fields.channel}),
+                aperture=fields.aperture,
+                mount=mount_of(fields.translation, fields.rotation),
+                signal_strength_noise=fields.signalStrengthNoise,
+                direction_noise=fields.directionNoise,
+            ),
+        )
+        return port
+
+    # --- hardware ----------------------------------------------------------------------------
+
+    def add_station(self, name: str, config: AdapterConfig, mocks: stand_ins.StandIns) -> None:
+        gateway, common = self.gateway, config.common
+        adapter: Adapter = load(ADAPTERS, config.kind)
+        line, notice = line_of(common)
+        if notice:
+            gateway.observer.notice(name, notice)
+        body, mount = bodies.stand_module(gateway.places, name, common)
+
+        def transmit(packet: Packet) -> None:
+            gateway.places.transmit(packet, body, mount)
+
+        air = stand_ins.air_of(config, adapter, name)
+        self.airs.own(air, name, ())  # it may hear the others before it is ready itself
+        station = Station(
+            name,
+            config.kind,
+            adapter.session(config.settings, common),
+            common,
+            type=adapter.type,
+            air=air,
+            line=Line(common.baudRate, line.byteSize),
+            scheduler=gateway.timer,
+            ledger=gateway.ledger,
+            airs=self.airs,
+            window=adapter.limits.window,
+            observer=gateway.observer,
+            transmit=transmit,
+        )
+        gateway.stations[name] = station
+        gateway.medium.attach(
+            Listener(
+                name=name,
+                type=adapter.type,
+                deliver=station.deliver,
+                air=air,
+                relay=common.relay,
+                channels=station.session.channels,
+                body=body,
+                mount=mount,
+                fits_explicitly=station.fits,
+            )
+        )
+        self.supervise(station, config, line, mocks)
+
+    def real_port(
+        self, config: AdapterConfig, line: LineSettings
+    ) -> tuple[Open, Callable[[], object | None]]:
+        port, timer = config.common.port, self.gateway.timer
+        urls = self.config.network_ports
+
+        async def open_port() -> Transport:
+            return await open_serial(resolve_port(port), line, timer, allow_urls=urls)
+
+        return open_port, lambda: exists(port)
+
+    def supervise(
+        self, station: Station, config: AdapterConfig, line: LineSettings, mocks: stand_ins.StandIns
+    ) -> None:
+        gateway = self.gateway
+        place = describe_port(config.common.port)
+        stand_in = mocks.stand_in(station.name, config, line)
+        if stand_in is not None:
+            open_port, identity, words = stand_in
+            place += f" ({words})"
+        else:
+            open_port, identity = self.real_port(config, line)
+        self.say(f"  {station.name:<12} {config.kind}: {place}, {config.common.baudRate} baud")
+        gateway.supervisors[station.name] = Supervisor(
+            station,
+            open_port,
+            identity,
+            gateway.observer,
+            place=place,
+            jitter=random.Random(station.name),
+        )
+
+
+def _devices(config: RobotConfig) -> str:
+    words = []
+    for name, fields in config.devices.items():
+        node = "Emitter" if isinstance(fields, EmitterFields) else "Receiver"
+        channel = "all" if fields.channel == BROADCAST else str(fields.channel)
+        words.append(f"{name} ({node}, {fields.type}, channel {channel})")
+    if config.controller is not None and loops.own_session(config.controller) is not None:
+        words.append(f"controller {config.controller.kind}")
+    return ", ".join(words) or "no devices"

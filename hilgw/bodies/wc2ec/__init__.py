@@ -1,0 +1,109 @@
+"""Body `wc2ec`: a Webots robot whose controller serves WC2EC; hilgw is its external controller.
+
+On TCP hilgw connects; on a serial line the robot's side registers until it hears a good frame.
+The robot's registrations make the devices; the type byte it wrote is the one it gets back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hilgw.bodies.wc2ec.session import Wc2ecBodySession
+from hilgw.devices.kinds import NO_LIMITS, MotorLimits, limit_errors
+from hilgw.settings import MockSpec, setting
+
+if TYPE_CHECKING:
+    from hilgw.framing.base import Framing
+
+URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
+AVAILABLE = 10.0
+"""Webots' default maxForce and maxTorque: assumed until a controller sets another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wc2ecBodySettings:
+    """Where the robot is, what it speaks, and what its motors may do."""
+
+    connect: str | None = setting(
+        "the robot's WC2EC server", None, pattern=URL, example="tcp://127.0.0.1:27015"
+    )
+    port: str | None = setting("serial device path, instead of connect", None)
+    baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
+    byteSize: int = setting(
+        "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",
+        10,
+        choices=(8, 10, 11),
+        unit="bit",
+    )
+    extensions: bool = setting(
+        "packets of Emitter and Receiver; only where the robot knows them", False
+    )
+    original_peer: bool = setting(
+        "the robot runs the original program: never send it enableSensor, disableSensor or "
+        "setSensor, at which it hangs",
+        False,
+    )
+    silence_s: float = setting(
+        "on a serial line: silence that counts as a disconnect", 0.5, gt=0, le=3600, unit="s"
+    )
+    default_position: dict[str, float] = setting(
+        "linear motor -> where it goes when nobody commands it; not named: it holds",
+        default_factory=dict,
+        unit="m",
+    )
+    limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
+    mock: dict[str, Any] = setting(
+        "parameters of the robot that stands in with backend mock (`hilgw mock wc2ec-robot "
+        "--list`)",
+        default_factory=dict,
+    )
+
+
+class Wc2ecBody:
+    """The body as the configuration finds it."""
+
+    kind: ClassVar[str] = "wc2ec"
+    summary: ClassVar[str] = "a Webots robot that runs a WC2EC controller, on TCP or a serial line"
+    Settings: ClassVar[type[Any]] = Wc2ecBodySettings
+    retry_s: ClassVar[float] = 1.0  # between tries to connect, as the original client does
+    framing: ClassVar[str] = "cobs-crc16"
+
+    def check(self, settings: Wc2ecBodySettings) -> list[tuple[str, str, str]]:
+        """What the field limits cannot say: (path below the body, message, fix)."""
+        errors = []
+        if (settings.connect is None) == (settings.port is None):
+            what = "one of connect and port must be set, and only one"
+            errors.append(("connect", what, 'e.g. connect: "tcp://127.0.0.1:27015"'))
+        if settings.original_peer and settings.extensions:
+            what = "an original peer knows no extensions"
+            errors.append(("extensions", what, "set one of the two to false"))
+        for name in dict.fromkeys((*settings.limits, *settings.default_position)):
+            limits = settings.limits.get(name, NO_LIMITS)
+            for where, what in limit_errors(limits, settings.default_position.get(name)):
+                path = (
+                    f"{where}.{name}" if where == "default_position" else f"limits.{name}.{where}"
+                )
+                errors.append((path, what, "make the limits and the default agree"))
+        return errors
+
+    def is_real(self, settings: Wc2ecBodySettings) -> bool:
+        """On a serial line it may be: a simulated one is met over TCP."""
+        return settings.port is not None
+
+    def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:
+        parameters: dict[str, Any] = {"webots": version}
+        if settings.port is not None:
+            parameters |= {"frame": self.framing, "silence_ms": settings.silence_s * 1000}
+        if settings.extensions:
+            parameters["dialect"] = "full"
+        return MockSpec("wc2ec_robot", parameters | settings.mock)
+
+    def session(
+        self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None
+    ) -> Wc2ecBodySession:
+        """framing: cobs-crc16 for a serial line, None on TCP. ConfigError: unknown version."""
+        return Wc2ecBodySession(settings, version, framing)
+
+
+BODY = Wc2ecBody()

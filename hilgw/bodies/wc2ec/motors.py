@@ -1,0 +1,170 @@
+"""The motors of a WC2EC robot: what each was last told, and the messages that tell it more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hilgw.control.events import default_actuation
+from hilgw.control.limits import Slew
+from hilgw.devices.kinds import (
+    KINDS,
+    LINEAR_MOTOR,
+    Device,
+    Devices,
+    Refusal,
+    check_command,
+    check_settings,
+)
+from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue
+
+AVAILABLE = 10.0
+"""Webots' default maxForce and maxTorque: assumed until a controller sets another."""
+
+NOT_SETTABLE = "not_settable"
+ORIGINAL_PEER = "original_peer"
+UNKNOWN_POSITION = "unknown_position"
+
+
+@dataclass(slots=True)
+class _Motor:
+    """settings: as last told, in the order of the kind. last: the message that says it."""
+
+    device: Device
+    type: int
+    settings: list[float]
+    shown: int  # which of the settings a single value sets
+    slew: Slew | None
+    last: Sent | None = None
+
+
+class Motors:
+    """original_peer: the robot knows setValue alone; what needs setSensor is refused."""
+
+    def __init__(self, *, original_peer: bool) -> None:
+        self._original_peer = original_peer
+        self._motors: dict[int, _Motor] = {}
+        self._slews: list[Slew] = []
+
+    def clear(self) -> None:
+        self._motors.clear()
+        self._slews.clear()
+
+    def add(self, device: Device, number: int) -> None:
+        """number: the type byte the robot registered the motor with; it gets it back."""
+        linear = device.kind == LINEAR_MOTOR
+        start = [math.nan if linear else math.inf, 0.0, -1.0, AVAILABLE]
+        slew = None
+        if device.limits.rate is not None:
+            slew = Slew(device.limits.rate, 0.0, brakes=not linear)
+            self._slews.append(slew)
+        assert device.value is not None
+        shown = list(KINDS[device.kind].quantity).index(device.value.name)
+        self._motors[device.index] = _Motor(device, number, start, shown, slew)
+
+    def lacks(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that no motor has."""
+        return sorted(set(names) - {motor.device.name for motor in self._motors.values()})
+
+    def command(
+        self, device: Device, name: str, value: float, position: float | None, now: int
+    ) -> Sent | Refusal:
+        """The message for one setting. position: what a linear motor last reported, if it did."""
+        motor = self._motors.get(device.index)
+        if motor is None:
+            return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is no motor")
+        checked = check_command(device, name, value)
+        if isinstance(checked, Refusal):
+            return checked
+        if device.value is not None and name == device.value.name:
+            return self._value(motor, checked, position, now)
+        settings = list(motor.settings)
+        settings[list(KINDS[device.kind].quantity).index(name)] = checked
+        if math.isnan(settings[0]):
+            if position is None:
+                text = f"'{device.name}' has no known position to set its {name} with"
+                return Refusal(UNKNOWN_POSITION, text)
+            settings[0] = position
+        return self._all(motor, settings, now)
+
+    def configure(self, device: Device, settings: list[float], now: int) -> Sent | Refusal:
+        """The message for all settings at once, in the order of the kind."""
+        motor = self._motors.get(device.index)
+        if motor is None:
+            return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is no motor")
+        return self._all(motor, settings, now)
+
+    def defaults(self, devices: Devices, positions: dict[int, float]) -> list[SetValue | SetMotor]:
+        """The messages that bring every motor to its default; nothing is changed by asking."""
+        messages: list[SetValue | SetMotor] = [
+            SetValue(self._motors[order.index].type, order.index, order.value)
+            for order in default_actuation(devices, positions)
+        ]
+        told = {message.index for message in messages}
+        for index, motor in self._motors.items():
+            # A linear motor under velocity control would run on: it holds at velocity 0.
+            position, _, *rest = motor.settings
+            if index not in told and position == math.inf and not self._original_peer:
+                messages.append(SetMotor(motor.type, index, position, 0.0, *rest))
+        return messages
+
+    def adopt(self, defaults: Sequence[SetValue | SetMotor]) -> Sequence[SetValue | SetMotor]:
+        """The motors were told these, past the rate limit."""
+        for message in defaults:
+            motor = self._motors[message.index]
+            motor.last = message
+            if isinstance(message, SetMotor):
+                motor.settings[1] = message.velocity
+            else:
+                motor.settings[motor.shown] = message.value
+        for motor in self._motors.values():
+            if motor.slew is not None and not math.isnan(motor.settings[motor.shown]):
+                motor.slew.settle(motor.settings[motor.shown])
+        return defaults
+
+    def last(self) -> list[Sent]:
+        """What each motor was last told."""
+        return [motor.last for motor in self._motors.values() if motor.last is not None]
+
+    def next_deadline(self) -> int | None:
+        if not self._slews:
+            return None
+        dues = (slew.next_deadline() for slew in self._slews)
+        return min((due for due in dues if due is not None), default=None)
+
+    def expire(self, now: int) -> list[Sent]:
+        """The next values of motors that follow a rate."""
+        messages: list[Sent] = []
+        for index, motor in self._motors.items():
+            value = motor.slew.expire(now) if motor.slew else None
+            if value is not None:
+                motor.settings[motor.shown] = value
+                motor.last = SetValue(motor.type, index, value)
+                messages.append(motor.last)
+        return messages
+
+    def _value(self, motor: _Motor, value: float, position: float | None, now: int) -> Sent:
+        motor.settings[motor.shown] = value = self._follow(motor, value, position, now)
+        motor.last = SetValue(motor.type, motor.device.index, value)
+        return motor.last
+
+    def _all(self, motor: _Motor, settings: list[float], now: int) -> Sent | Refusal:
+        refusal = check_settings(motor.device, tuple(settings))
+        if refusal is not None:
+            return refusal
+        if self._original_peer:
+            text = f"'{motor.device.name}': the original program knows no setSensor"
+            return Refusal(ORIGINAL_PEER, text)
+        settings[motor.shown] = self._follow(motor, settings[motor.shown], None, now)
+        motor.settings = settings
+        motor.last = SetMotor(motor.type, motor.device.index, *settings)
+        return motor.last
+
+    def _follow(self, motor: _Motor, value: float, position: float | None, now: int) -> float:
+        if motor.slew is None:
+            return value
+        if math.isnan(motor.settings[motor.shown]):
+            # The first position: from where the motor is, or at once when that is unknown.
+            motor.slew.settle(value if position is None else position)
+        return motor.slew.aim(value, now)

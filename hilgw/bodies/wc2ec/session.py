@@ -1,0 +1,298 @@
+"""The session of body `wc2ec`: hilgw is the external controller of a Webots robot.
+
+The robot's registrations make the devices; the type byte it wrote is the one it gets back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hilgw.bodies.wc2ec import requests
+from hilgw.bodies.wc2ec.motors import ORIGINAL_PEER, Motors
+from hilgw.bodies.wc2ec.roster import Roster
+from hilgw.control.events import (
+    Connected,
+    DeviceFault,
+    Disconnected,
+    EmitterSettings,
+    Event,
+    MotorSettings,
+    Notice,
+    PacketIn,
+    PacketOut,
+    ProtocolFailure,
+    ReceiverSettings,
+    Refused,
+    Registered,
+    SensorValue,
+    Write,
+)
+from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, NO_LIMITS, Device, Devices, Refusal
+from hilgw.errors import FrameError, PeerError
+from hilgw.protocols import wc2ec
+
+if TYPE_CHECKING:
+    from hilgw.bodies.wc2ec import Wc2ecBodySettings
+    from hilgw.framing.base import Framing
+
+
+class Wc2ecBodySession:
+    """The pure session; see `hilgw.bodies.base.Session`."""
+
+    def __init__(
+        self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None
+    ) -> None:
+        self.devices = Devices()
+        self.counts: Counter[str] = Counter()
+        self.positions: dict[int, float] = {}
+        self._settings = settings
+        self._silence_ns = round(settings.silence_s * 1e9)
+        layouts = wc2ec.Layouts(version, extensions=settings.extensions)
+        self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
+        self._types: dict[int, int] = {}
+        self._motors = Motors(original_peer=settings.original_peer)
+        self._roster = Roster(on_line=framing is not None)
+        self._armed = self._all_registered = False
+        self._wrote_ns = 0
+
+    # --- the connection -----------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        """Up: what an earlier robot registered is forgotten."""
+        self.devices.clear()
+        self.positions.clear()
+        self._types.clear()
+        self._link.kinds.clear()
+        self._motors.clear()
+        self._armed = self._all_registered = False
+        self._link.open(now)
+        self._roster.open(now)
+        self._wrote_ns = now
+        return [] if self._link.framed else [Connected("WC2EC robot")]
+
+    def close(self) -> list[Event]:
+        """Gone: nothing can be written; the robot stops its motors itself."""
+        was_there = self._link.alive
+        self._link.close()
+        self._armed = False
+        return [Disconnected("connection closed")] if was_there else []
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        events = self._check_silence(now)
+        was_there = self._link.alive
+        messages = self._link.feed(data, now)
+        if self._link.alive and not was_there:
+            events.append(Connected("WC2EC robot on a serial line"))
+        for message in messages:
+            if type(message) is wc2ec.SensorData and self._all_registered:
+                events.append(self._show(message))
+                continue
+            events += self._hear(message, now)
+            if events and isinstance(events[-1], ProtocolFailure):
+                break
+        return events
+
+    def next_deadline(self) -> int | None:
+        if not (self._link.is_open and self._link.framed):
+            return self._motors.next_deadline() if self._link.is_open else None
+        dues = (self._motors.next_deadline(), self._link.next_deadline(), self._keepalive_due())
+        return min((due for due in dues if due is not None), default=None)
+
+    def expire(self, now: int) -> list[Event]:
+        events = self._check_silence(now)
+        if self._link.is_open:
+            events += self._write(self._motors.expire(now), now)
+        due = self._keepalive_due()
+        if due is not None and now >= due:
+            # On a line the robot takes our silence for a disconnect: say the last again.
+            events += self._write(self._motors.last() or self._greeting(), now)
+        return events
+
+    def describe(self, data: bytes, *, received: bool) -> str:
+        sent_by = wc2ec.Side.WEBOTS if received else wc2ec.Side.EXTERNAL
+        return wc2ec.describe(data, sent_by, self._link.layouts)
+
+    # --- from the loop ------------------------------------------------------------------------
+
+    def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
+        """One setting of a motor. setValue where that is what it sets, else setSensor with the
+        other settings as they were last told."""
+
+        def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
+            return self._motors.command(device, field, value, self.positions.get(index), now)
+
+        return self._ask(index, make, now, moves=True)
+
+    def configure(self, settings: MotorSettings, now: int) -> list[Event]:
+        """All settings of a motor at once."""
+        values = [settings.position, settings.velocity, settings.acceleration, settings.available]
+
+        def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
+            return self._motors.configure(device, values, now)
+
+        return self._ask(settings.index, make, now, moves=True)
+
+    def stop(self, reason: str, now: int) -> list[Event]:
+        """Every motor to its default, once: nothing when no command came since the last stop."""
+        if not (self._armed and self._link.can_write):
+            return []
+        self._armed = False
+        self.counts["stops"] += 1
+        self.counts[f"stop_{reason}"] += 1
+        return self._write(self._motors.adopt(self._defaults()), now)
+
+    def stop_bytes(self) -> bytes:
+        """What `stop` would write now; nothing is changed by asking."""
+        if not (self._armed and self._link.can_write):
+            return b""
+        return b"".join(map(self._link.wrap, self._defaults()))
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        """A sensor at this period; None: at every step, 0: off. Not sent to an original peer."""
+
+        def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
+            if self._settings.original_peer:
+                text = f"'{device.name}': the original program enables all its sensors"
+                return Refusal(ORIGINAL_PEER, text)
+            return requests.switch(device, number, period_ms)
+
+        return self._ask(index, make, now)
+
+    def send(self, packet: PacketOut, now: int) -> list[Event]:
+        """One packet through an Emitter of the robot (extension)."""
+        make = partial(requests.send, packet=packet)
+        return self._ask(packet.index, make, now, extension=True)
+
+    def tune(self, settings: EmitterSettings | ReceiverSettings, now: int) -> list[Event]:
+        """Channel and range, or channel and period, of a radio of the robot (extension)."""
+        make = partial(requests.tune, settings=settings)
+        return self._ask(settings.index, make, now, extension=True)
+
+    def _ask(
+        self,
+        index: int,
+        make: Callable[[Device, int], wc2ec.Sent | Refusal],
+        now: int,
+        *,
+        moves: bool = False,
+        extension: bool = False,
+    ) -> list[Event]:
+        """Write what `make` makes of the device and its type byte, or refuse and count it."""
+        device = self.devices.by_index(index)
+        if not (self._link.alive and self._roster.is_complete(now)):
+            return self._refuse(index, "down", "the robot is not there, or still registers")
+        if device is None:
+            return self._refuse(index, "unknown_device", f"the robot registered no device {index}")
+        if extension and not self._settings.extensions:
+            return self._refuse(index, "no_extensions", f"'{device.name}': extensions are off")
+        message = make(device, self._types[index])
+        if isinstance(message, Refusal):
+            return self._refuse(index, message.reason, message.text)
+        try:
+            events = self._write([message], now)
+        except FrameError as error:
+            return self._refuse(index, "unsendable", error.what)
+        if moves:
+            self._armed = True
+            self.counts["commands"] += 1
+        return events
+
+    # --- from the robot -----------------------------------------------------------------------
+
+    def _hear(self, message: wc2ec.Message, now: int) -> list[Event]:
+        match message:
+            case wc2ec.SensorData():
+                return [*self._notices(), self._show(message)]
+            case wc2ec.RegisterSensor():
+                return self._register(message, now)
+            case wc2ec.PacketData(_, index, channel, strength, direction, data):
+                self.counts["packets_in"] += 1
+                return [PacketIn(index, channel, *wc2ec.known_signal(strength, direction), data)]
+            case wc2ec.Error(_, index):
+                self.counts["faults"] += 1
+                return [DeviceFault(index)]
+            case wc2ec.Rejected(_, _, index, reason, text):
+                if reason == wc2ec.UNKNOWN_DEVICE:
+                    self._roster.unknown(index)
+                return self._refuse(index, reason, text)
+            case wc2ec.Failure(error, _, tail):
+                return self._fail(error, tail, now)
+        return []
+
+    def _show(self, message: wc2ec.SensorData) -> SensorValue:
+        self.counts["values"] += 1
+        index = message.index
+        if self._link.kinds[index] == LINEAR_MOTOR:
+            self.positions[index] = message.value
+        return SensorValue(index, message.value)
+
+    def _register(self, message: wc2ec.RegisterSensor, now: int) -> list[Event]:
+        name, index = wc2ec.readable(message.name), message.index
+        kind = self._link.layouts.numbers.kind(message.type)
+        known = self.devices.by_index(index)
+        if known is not None:
+            if (known.name, known.kind) == (name, kind):
+                return []
+            text = f"device {index} was {known.kind} '{known.name}' and is now {kind} '{name}'"
+            return self._fail(PeerError(text), b"", now)
+        device = Device(
+            name=name,
+            kind=kind,
+            index=index,
+            limits=self._settings.limits.get(name, NO_LIMITS),
+            default=self._settings.default_position.get(name),
+        )
+        self.devices.add(device)
+        self._types[index] = message.type
+        self._roster.registered(index)
+        if device.role == MOTOR:
+            self._motors.add(device, message.type)
+        return [Registered(device)]
+
+    def _notices(self) -> list[Event]:
+        """Once registered: motors the settings name and the robot does not have."""
+        self._all_registered = True
+        named = {*self._settings.limits, *self._settings.default_position}
+        return [Notice(f"the robot has no motor '{name}'") for name in self._motors.lacks(named)]
+
+    def _fail(self, error: PeerError, tail: bytes, now: int) -> list[Event]:
+        self.counts["failures"] += 1
+        events = self.stop("protocol", now)
+        self._link.fail()
+        return [*events, ProtocolFailure(error, tail)]
+
+    def _check_silence(self, now: int) -> list[Event]:
+        if not self._link.fell_silent(now):
+            return []
+        self.counts["silences"] += 1
+        stop = self.stop("silence", now)  # it may still hear
+        return [*stop, Disconnected(f"silent for {self._settings.silence_s:g} s")]
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def _greeting(self) -> Sequence[wc2ec.Sent]:
+        """The first frames of a line: the defaults the motors have anyway; else what changes
+        nothing."""
+        index, number = next(iter(self._types.items()))
+        return self._motors.adopt(self._defaults()) or [wc2ec.EnableSensor(number, index)]
+
+    def _defaults(self) -> list[wc2ec.SetValue | wc2ec.SetMotor]:
+        return self._motors.defaults(self.devices, self.positions)
+
+    def _keepalive_due(self) -> int | None:
+        if not (self._link.framed and self._link.is_open and len(self.devices)):
+            return None
+        return max(self._wrote_ns + self._silence_ns // 3, self._roster.due())
+
+    def _write(self, messages: Sequence[wc2ec.Sent], now: int) -> list[Event]:
+        if not messages:
+            return []
+        self._wrote_ns = now
+        return [Write(b"".join(map(self._link.wrap, messages)))]
+
+    def _refuse(self, index: int, reason: str, text: str) -> list[Event]:
+        self.counts[f"refused_{reason}"] += 1
+        return [Refused(index, reason, text)]

@@ -1,0 +1,235 @@
+"""A plain bridge between a serial port and TCP, on the same data path as the gateway.
+
+Bytes go straight from one descriptor to the others in the loop's callback: no task, no queue and
+no future per packet. With a framing only whole, good frames pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from hilgw.bridge.clients import (
+    MAX_CLIENTS,
+    SEND_BUFFER_BYTES,
+    Clients,
+    WriterRule,
+)
+from hilgw.bridge.flow import Flow, Reframer
+from hilgw.bridge.port import BridgePort, FlowTransport
+from hilgw.engine.observer import Observer, State
+from hilgw.engine.supervisor import Supervisor
+from hilgw.errors import PeerError
+from hilgw.transports.base import LineSettings
+from hilgw.transports.tcp.listener import TcpListener
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from hilgw.framing.base import Framing
+    from hilgw.transports.base import Scheduler, Transport
+
+NAME = "port"  # the port's name in what is said
+STOP_S = 1.5
+# Clients get bytes of the device, not of the time before: listening begins after the first try
+# to open the port, however that ends, or after this long.
+FIRST_TRY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeSettings:
+    """What a bridge connects. pace: what TCP clients send leaves at the rate of the line."""
+
+    port: str
+    host: str
+    tcp_port: int
+    line: LineSettings = LineSettings()
+    writer: WriterRule = "first"
+    pace: bool = False
+
+
+class _Reframers:
+    """Makes one for each stream: each has its own unfinished frame."""
+
+    def __init__(self, new_framing: Callable[[], Framing], scheduler: Scheduler) -> None:
+        self._new_framing = new_framing
+        self._scheduler = scheduler
+
+    def __call__(self, flow: Flow, deliver: Callable[[bytes], None]) -> Reframer:
+        return Reframer(self._new_framing(), self._scheduler, flow, deliver)
+
+
+class Bridge(Observer):
+    """open_port, identity: as for a Supervisor. new_framing: None for plain bytes.
+
+    observer is told the states of the port; say gets what else a user may want to know.
+    """
+
+    def __init__(
+        self,
+        settings: BridgeSettings,
+        scheduler: Scheduler,
+        *,
+        open_port: Callable[[], Awaitable[Transport]],
+        identity: Callable[[], object | None],
+        observer: Observer,
+        new_framing: Callable[[], Framing] | None = None,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.settings = settings
+        self.to_serial, self.to_tcp = Flow(), Flow()
+        self.on_ready: Callable[[], None] | None = None
+        self._scheduler = scheduler
+        self._observer = observer
+        self._say = say
+        self._tried = asyncio.Event()
+        self._listening = False
+        self._started_ns = scheduler.now()
+        reframers = None if new_framing is None else _Reframers(new_framing, scheduler)
+        self._port = BridgePort(NAME, settings.line, self.to_serial, self._pause, self._resume)
+        self._clients = Clients(
+            scheduler,
+            self._port,
+            self.to_serial,
+            self.to_tcp,
+            rule=settings.writer,
+            new_reframer=reframers,
+            say=say,
+            warn=lambda text: observer.notice("tcp", text),
+        )
+        self._connect_port(reframers)
+        self._listener = TcpListener(
+            settings.host,
+            settings.tcp_port,
+            lambda stream, peer: self._clients.add(cast(FlowTransport, stream), peer),
+            # One more: it is the clients that know whom to let go for a new one.
+            max_clients=MAX_CLIENTS + 1,
+            max_per_address=MAX_CLIENTS + 1,
+            send_buffer_bytes=SEND_BUFFER_BYTES,
+        )
+        self.supervisor = Supervisor(
+            self._port,
+            open_port,
+            identity,
+            self,
+            place=settings.port,
+            jitter=random.Random(),
+            stall_s=None,  # a device may hold its sender back for as long as it likes
+        )
+
+    def _connect_port(self, reframers: _Reframers | None) -> None:
+        """What the port sends goes to all clients, through the framing if there is one."""
+        if self.settings.pace:
+            self._port.pace(self._scheduler, self.settings.line)
+        pass_on = self._clients.broadcast
+        if reframers is not None:
+            reframer = reframers(self.to_tcp, pass_on)
+            pass_on, self._port.on_lost = reframer.feed, reframer.reset
+        flow = self.to_tcp
+
+        def on_data(data: bytes) -> None:
+            flow.received_bytes += len(data)
+            pass_on(data)
+
+        self._port.data_received = on_data
+
+    def _pause(self) -> None:
+        self._clients.pause()
+
+    def _resume(self) -> None:
+        self._clients.resume()
+
+    # --- life -------------------------------------------------------------------------------------
+
+    @property
+    def where(self) -> str:
+        """HOST:PORT, with the port that was chosen."""
+        return self._listener.where
+
+    async def run(self, stop: asyncio.Event, duration_s: float | None = None) -> None:
+        """Runs until `stop` is set or the duration is over; raises the first fatal error.
+
+        Also raises when the port was never up by the end of the duration.
+        """
+        self._started_ns = self._scheduler.now()
+        loop = asyncio.get_running_loop()
+        supervising = asyncio.create_task(self.supervisor.run())
+        stopping = asyncio.create_task(stop.wait())
+        end = None if duration_s is None else loop.time() + duration_s
+        try:
+            await self._start_listening(supervising, stopping)
+            left = None if end is None else max(0.0, end - loop.time())
+            await asyncio.wait(
+                {supervising, stopping}, timeout=left, return_when=asyncio.FIRST_COMPLETED
+            )
+            if supervising.done():
+                supervising.result()
+        finally:
+            await self._stop(supervising, stopping)
+        if not stop.is_set() and not self.supervisor.was_up:
+            raise self.supervisor.last_error or PeerError("was never up", where=self.settings.port)
+
+    async def _start_listening(self, *ends: asyncio.Task[Any]) -> None:
+        tried = asyncio.create_task(self._tried.wait())
+        await asyncio.wait({tried, *ends}, timeout=FIRST_TRY_S, return_when=asyncio.FIRST_COMPLETED)
+        tried.cancel()
+        if any(end.done() for end in ends):
+            return
+        await self._listener.start()
+        self._listening = True
+        self._say(f"listening on {self.where}")
+        self._check_ready()
+
+    async def _stop(self, *tasks: asyncio.Task[Any]) -> None:
+        self._listener.close()
+        self._clients.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=STOP_S)
+        for task in tasks:
+            if task.done() and not task.cancelled():
+                task.exception()  # it was raised already, or comes too late to matter
+
+    def _check_ready(self) -> None:
+        up = self._listening and self.supervisor.state is State.UP
+        if up and self.on_ready is not None:
+            on_ready, self.on_ready = self.on_ready, None
+            on_ready()
+
+    # --- the supervisor calls these ---------------------------------------------------------------
+
+    def state(self, station: str, state: State, reason: str) -> None:
+        self._observer.state(station, state, reason)
+        if state not in (State.OPENING, State.HANDSHAKE):
+            self._tried.set()
+        self._check_ready()
+
+    def notice(self, source: str, text: str) -> None:
+        self._observer.notice(source, text)
+
+    # --- what happened ----------------------------------------------------------------------------
+
+    def report(self) -> dict[str, Any]:
+        """The run in figures: plain JSON types."""
+        clients, supervisor = self._clients, self.supervisor
+        return {
+            "duration_s": round((self._scheduler.now() - self._started_ns) / 1e9, 3),
+            "port": {
+                "path": self.settings.port,
+                "line": self._port.identity,
+                "state": supervisor.state.value,
+                "reason": supervisor.reason,
+                "opened": supervisor.opened,
+                "ups": supervisor.ups,
+            },
+            "listen": self.where,
+            "clients": {
+                "accepted": clients.accepted,
+                "refused": clients.refused + self._listener.refused,
+                "too_slow": clients.slow,
+            },
+            "to_serial": self.to_serial.as_dict(),
+            "to_tcp": self.to_tcp.as_dict(),
+        }

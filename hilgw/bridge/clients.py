@@ -1,0 +1,260 @@
+"""The TCP side of a bridge: all clients read, one writes, and a slow one does not stop the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from hilgw.bridge.flow import (
+    CLIENT_GONE,
+    CLIENT_SLOW,
+    NO_CLIENT,
+    NOT_WRITER,
+    Flow,
+    Reframer,
+)
+from hilgw.bridge.port import HIGH_WATER_BYTES, FlowTransport
+from hilgw.errors import PortError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.bridge.port import BridgePort
+    from hilgw.transports.base import Handle, Scheduler
+
+WriterRule = Literal["first", "last", "all"]
+WRITER_RULES: tuple[WriterRule, ...] = ("first", "last", "all")
+MAX_CLIENTS = 64
+# A client that cannot keep up holds the port back for so long, then it is disconnected. Alone it
+# may be as slow as it likes while it takes something within the longer time.
+PATIENCE_NS = 1_000_000_000
+PATIENCE_ALONE_NS = 10_000_000_000
+LOOK_NS = 100_000_000
+# What the kernel holds for one client. With its own choice of megabytes it would take long to
+# tell a slow client from one that takes nothing.
+SEND_BUFFER_BYTES = 65536
+# TCP does not tell a client that has only finished sending from one that is gone, until
+# something is sent to it; so one that has finished, and gets nothing for this long, is let go.
+HALF_CLOSED_NS = 10_000_000_000
+
+
+class Client:
+    """One connection."""
+
+    def __init__(self, stream: FlowTransport, peer: str, clients: Clients) -> None:
+        self.stream = stream
+        self.peer = peer
+        self.writes = False
+        self.finished = False  # it sends nothing more
+        self.sent_bytes = 0
+        self.reframer: Reframer | None = None
+        self._clients = clients
+
+    def received(self, data: bytes) -> None:
+        clients = self._clients
+        clients.to_port.received_bytes += len(data)
+        if self.reframer is not None:
+            self.reframer.feed(data)
+        elif self.writes:
+            clients.port.write(data)
+        else:
+            clients.to_port.dropped[NOT_WRITER] += len(data)
+
+    def pass_on(self, data: bytes) -> None:
+        """A whole frame, to the port if it is this one's turn to write."""
+        if self.writes:
+            self._clients.port.write(data)
+        else:
+            self._clients.to_port.dropped[NOT_WRITER] += len(data)
+
+
+class _Waiting:
+    """Since when a client holds the port back, and when it last took something."""
+
+    def __init__(self, pending: int, now: int) -> None:
+        self.pending = pending
+        self.since = now
+        self.progress = now
+
+
+class Clients:
+    """All connections of a bridge. say: what a user may want to know; warn: what he should."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        port: BridgePort,
+        to_port: Flow,
+        from_port: Flow,
+        *,
+        rule: WriterRule,
+        new_reframer: Callable[[Flow, Callable[[bytes], None]], Reframer] | None,
+        say: Callable[[str], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        self.port = port
+        self.to_port = to_port
+        self.from_port = from_port
+        self.accepted = 0
+        self.refused = 0
+        self.slow = 0
+        self._scheduler = scheduler
+        self._rule = rule
+        self._new_reframer = new_reframer
+        self._say = say
+        self._warn = warn
+        self._clients: tuple[Client, ...] = ()
+        self._waiting: dict[Client, _Waiting] = {}
+        self._look: Handle | None = None
+        self._paused = False
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    # --- coming and going -------------------------------------------------------------------------
+
+    def add(self, stream: FlowTransport, peer: str) -> None:
+        if len(self) >= MAX_CLIENTS and not self._let_a_finished_one_go():
+            self.refused += 1
+            stream.close()
+            self._warn(f"client {peer} refused: {MAX_CLIENTS} are connected")
+            return
+        client = Client(stream, peer, self)
+        if self._new_reframer is not None:
+            client.reframer = self._new_reframer(self.to_port, client.pass_on)
+        stream.on_half_close = lambda: self._finish(client)
+        stream.on_drained = lambda: self._stop_waiting(client)
+        if self._paused:
+            stream.pause_reading()
+        self.accepted += 1
+        self._clients += (client,)
+        self._elect()
+        stream.start(client.received, lambda error: self._remove(client, error.what))
+        self._say(f"client {peer} connected{'' if client.writes else ', reads only'}")
+
+    def close(self) -> None:
+        for client in self._clients:
+            self._close_stream(client, CLIENT_GONE)
+        self._clients = ()
+        self._waiting.clear()
+        if self._look is not None:
+            self._look.cancel()
+
+    def _close_stream(self, client: Client, reason: str) -> None:
+        """What still waited for it is dropped for this reason."""
+        client.stream.close()
+        self.from_port.take_back(client.stream.unsent, reason)
+
+    def _remove(self, client: Client, why: str, reason: str = CLIENT_GONE) -> None:
+        if client not in self._clients:
+            return
+        self._close_stream(client, reason)
+        self._clients = tuple(each for each in self._clients if each is not client)
+        if client.reframer is not None:
+            client.reframer.reset()
+        self._stop_waiting(client)
+        self._elect()
+        if not client.finished:
+            self._say(f"client {client.peer} left: {why}")
+
+    def _elect(self) -> None:
+        """Who writes: among those that still send, the first, the last, or all."""
+        able = [client for client in self._clients if not client.finished]
+        chosen = {"first": able[:1], "last": able[-1:], "all": able}[self._rule]
+        for client in self._clients:
+            client.writes = client in chosen
+
+    def _finish(self, client: Client) -> None:
+        """It has ended its direction; it may still want the answer."""
+        self._say(f"client {client.peer} finished")
+        client.finished = True
+        if client.reframer is not None:
+            client.reframer.reset()
+        self._elect()
+        self._let_go_when_idle(client, -1)
+
+    def _let_go_when_idle(self, client: Client, sent_bytes: int) -> None:
+        if client.sent_bytes == sent_bytes and not client.stream.pending:
+            self._remove(client, "it had ended its direction")
+        elif client in self._clients:
+            sent = client.sent_bytes
+            self._scheduler.call_at(
+                self._scheduler.now() + HALF_CLOSED_NS, lambda: self._let_go_when_idle(client, sent)
+            )
+
+    def _let_a_finished_one_go(self) -> bool:
+        for client in self._clients:
+            if client.finished:
+                self._remove(client, "it had ended its direction")
+                return True
+        return False
+
+    # --- from the port to all ---------------------------------------------------------------------
+
+    def broadcast(self, data: bytes) -> None:
+        clients = self._clients
+        flow = self.from_port
+        if not clients:
+            flow.dropped[NO_CLIENT] += len(data)
+        for client in clients:
+            stream = client.stream
+            try:
+                stream.write(data)
+            except PortError as error:
+                if error.reason == PortError.LOST:  # of which the stream tells by itself
+                    flow.dropped[CLIENT_GONE] += len(data)
+                else:
+                    self._disconnect_slow(client, len(data))
+                continue
+            client.sent_bytes += len(data)
+            flow.sent_bytes += len(data)
+            if stream.pending > HIGH_WATER_BYTES and client not in self._waiting:
+                self._wait_for(client)
+
+    def _wait_for(self, client: Client) -> None:
+        """Nothing more is read from the port until this one has caught up, or was sent away."""
+        now = self._scheduler.now()
+        self._waiting[client] = _Waiting(client.stream.pending, now)
+        self.port.hold()
+        if self._look is None:
+            self._look = self._scheduler.call_at(now + LOOK_NS, self._look_at_waiting)
+
+    def _stop_waiting(self, client: Client) -> None:
+        if self._waiting.pop(client, None) is not None and not self._waiting:
+            self.port.release()
+
+    def _look_at_waiting(self) -> None:
+        self._look = None
+        now = self._scheduler.now()
+        for client, waiting in list(self._waiting.items()):
+            pending = client.stream.pending
+            if pending < waiting.pending:
+                waiting.pending, waiting.progress = pending, now
+            if len(self._clients) == 1:
+                impatient = now - waiting.progress >= PATIENCE_ALONE_NS
+            else:
+                impatient = now - waiting.since >= PATIENCE_NS
+            if impatient:
+                self._disconnect_slow(client, 0)
+        if self._waiting:
+            self._look = self._scheduler.call_at(now + LOOK_NS, self._look_at_waiting)
+
+    def _disconnect_slow(self, client: Client, refused_bytes: int) -> None:
+        lost = client.stream.pending + refused_bytes
+        self.slow += 1
+        if refused_bytes:
+            self.from_port.dropped[CLIENT_SLOW] += refused_bytes
+        self._remove(client, "too slow", CLIENT_SLOW)
+        self._warn(f"client {client.peer} disconnected: too slow, {lost} B were waiting for it")
+
+    # --- from the clients to the port -------------------------------------------------------------
+
+    def pause(self) -> None:
+        """The port takes no more for now."""
+        self._paused = True
+        for client in self._clients:
+            client.stream.pause_reading()
+
+    def resume(self) -> None:
+        self._paused = False
+        for client in self._clients:
+            client.stream.resume_reading()

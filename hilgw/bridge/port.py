@@ -1,0 +1,177 @@
+"""The serial side of a bridge: what a supervisor keeps open, and all its clients share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, cast
+
+from hilgw.bridge.flow import FULL, PORT_DOWN, Flow
+from hilgw.errors import PortError
+from hilgw.transports.base import Transport
+from hilgw.transports.virtual.pacing import PacedLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.errors import HilgwError
+    from hilgw.transports.base import LineSettings, Scheduler
+
+# Above this much waiting in user space, writers are read no more until it has gone.
+HIGH_WATER_BYTES = 65536
+# When paced, less waits: it is time that a command spends in a queue.
+PACED_HIGH_BYTES = 4096
+PACED_LOW_BYTES = 2048
+
+LONGEST_SLICE_BYTES = 64
+# A late process catches up by this much at most; the long-term rate is the line's all the same.
+CATCH_UP_NS = 500_000_000
+
+
+class FlowTransport(Transport, Protocol):
+    """A transport that tells when it has room again, and what it could not send; all do."""
+
+    unsent: int  # bytes that were still waiting when the stream ended
+
+    on_drained: Callable[[], None] | None
+    on_half_close: Callable[[], None] | None
+
+
+class BridgePort:
+    """One serial port, a `hilgw.engine.supervisor.Supervised`.
+
+    on_full, on_room: writers must wait, may go on. While the port is away what is written is
+    dropped and counted: a command that is late must not reach the device when it comes back.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        line: LineSettings,
+        flow: Flow,
+        on_full: Callable[[], None],
+        on_room: Callable[[], None],
+    ) -> None:
+        self.name = name
+        self.identity = f"{line.baudRate} {line.data_bits}{line.parity}{line.stop_bits}"
+        self.on_ready: Callable[[str], None] | None = None
+        self.on_not_ready: Callable[[str], None] | None = None
+        self.on_failed: Callable[[HilgwError], None] | None = None
+        self.data_received: Callable[[bytes], None] = lambda data: None
+        self.on_lost: Callable[[], None] = lambda: None
+        self._flow = flow
+        self._on_full = on_full
+        self._on_room = on_room
+        self._stream: FlowTransport | None = None
+        self._full = False
+        self._held = False
+        self._paced: PacedLine | None = None
+
+    def pace(self, scheduler: Scheduler, line: LineSettings) -> None:
+        """From now on what is written leaves at the rate of this line."""
+        self._paced = PacedLine(
+            scheduler,
+            self._send_slice,
+            baud_rate=line.baudRate,
+            bits_per_byte=line.byteSize,
+            slice_bytes=slice_bytes(line),
+            catch_up_ns=CATCH_UP_NS,
+        )
+
+    # --- the supervisor calls these ---------------------------------------------------------------
+
+    def attach(self, transport: Transport) -> None:
+        self._stream = stream = cast(FlowTransport, transport)
+        stream.on_drained = self._drained
+        if self._held:
+            stream.pause_reading()
+        if self.on_ready is not None:
+            self.on_ready(self.identity)
+
+    def detach(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            self._flow.take_back(stream.unsent, PORT_DOWN)
+        if self._paced is not None:
+            self._flow.dropped[PORT_DOWN] += self._paced.clear()
+            self._paced.release()
+        self._make_room()
+        self.on_lost()
+
+    # --- the clients call these -------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        stream = self._stream
+        if stream is None:
+            self._flow.dropped[PORT_DOWN] += len(data)
+            return
+        if self._paced is not None:
+            self._paced.put(data)
+            if len(self._paced) > PACED_HIGH_BYTES:
+                self._stop_writers()
+            return
+        try:
+            stream.write(data)
+        except PortError as error:
+            self._refused(len(data), error)
+            return
+        self._flow.sent_bytes += len(data)
+        if stream.pending > HIGH_WATER_BYTES:
+            self._stop_writers()
+
+    def hold(self) -> None:
+        """A client cannot keep up: leave what the device sends where it is."""
+        self._held = True
+        if self._stream is not None:
+            self._stream.pause_reading()
+
+    def release(self) -> None:
+        self._held = False
+        if self._stream is not None:
+            self._stream.resume_reading()
+
+    # --- flow control -----------------------------------------------------------------------------
+
+    def _refused(self, size: int, error: PortError) -> None:
+        """Full, or just lost; the supervisor hears of the loss itself."""
+        lost = error.reason == PortError.LOST
+        self._flow.dropped[PORT_DOWN if lost else FULL] += size
+
+    def _send_slice(self, data: bytes) -> None:
+        paced, stream = self._paced, self._stream
+        if paced is None or stream is None:
+            return
+        try:
+            stream.write(data)
+        except PortError as error:
+            self._refused(len(data), error)
+            return
+        self._flow.sent_bytes += len(data)
+        if stream.pending:
+            paced.hold()  # the device takes less than the line would carry
+        elif len(paced) <= PACED_LOW_BYTES:
+            self._make_room()
+
+    def _drained(self) -> None:
+        if self._paced is None:
+            self._make_room()
+        else:
+            self._paced.release()
+
+    def _stop_writers(self) -> None:
+        if not self._full:
+            self._full = True
+            self._on_full()
+
+    def _make_room(self) -> None:
+        if self._full:
+            self._full = False
+            self._on_room()
+
+
+def slice_bytes(line: LineSettings) -> int:
+    """Bytes that a paced bridge sends together: some four milliseconds' worth, at most 64.
+
+    A power of two, so that packets of the usual sizes end where a slice ends. Shorter slices
+    would have the processor wake up more often, and then it is late more often too.
+    """
+    bytes_in_slice = line.baudRate * 4 // (line.byteSize * 1000)
+    return min(LONGEST_SLICE_BYTES, 1 << bytes_in_slice.bit_length())

@@ -1,0 +1,100 @@
+"""`hilgw adapters [NAME]`: the kinds of hardware, their limits, how Webots' fields map."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+from hilgw.errors import UsageError
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "adapters",
+        help="list the kinds of hardware, their limits and how Webots' fields map",
+        description="Lists the kinds of hardware; with NAME, shows one: its limits, how Webots' "
+        "fields map to it (exact, approximate, cannot), and its settings.",
+        epilog="example: hilgw adapters xbee",
+    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="such as xbee")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints; 0. Raises UsageError for a name that does not exist."""
+    kinds = _kinds(args.name)
+    if args.json:
+        print(json.dumps([_as_data(adapter) for adapter in kinds], indent=2))
+    elif args.name is None:
+        width = max((len(adapter.kind) for adapter in kinds), default=0)
+        for adapter in kinds:
+            print(f"{adapter.kind:<{width}}  {adapter.type:<9}  {adapter.summary}")
+    else:
+        for adapter in kinds:
+            _show(adapter)
+    return 0
+
+
+def _kinds(name: str | None) -> list[Any]:
+    """The adapter of this name; or all, those that do not load are said and left out."""
+    from hilgw import plugins
+
+    if name is not None:
+        known = plugins.find(plugins.ADAPTERS)
+        if name not in known:
+            error = plugins.unknown("adapter", name, known)
+            raise UsageError(error.what, fix=error.fix)
+        return [known[name]()]
+    parts, broken = plugins.load_all(plugins.ADAPTERS)
+    for each in broken:
+        sys.stderr.write(f"hilgw: {each}\n")
+    return list(parts.values())
+
+
+def _as_data(adapter: Any) -> dict[str, Any]:
+    from hilgw.adapters.base import StationSettings
+    from hilgw.config.schema.describe import rows
+
+    return {
+        "kind": adapter.kind,
+        "type": adapter.type,
+        "summary": adapter.summary,
+        "limits": dataclasses.asdict(adapter.limits),
+        "settings": [dataclasses.asdict(row) for row in rows(adapter.Settings)],
+        "common_settings": [dataclasses.asdict(row) for row in rows(StationSettings)],
+    }
+
+
+def _show(adapter: Any) -> None:
+    from hilgw.config.schema.describe import rows
+
+    limits = adapter.limits
+    print(f"{adapter.kind}: {adapter.summary}\n")
+    _table(
+        (
+            ("type", adapter.type),
+            ("payload", f"up to {limits.payload} bytes in a packet"),
+            ("window", f"up to {limits.window} packets on their way at once"),
+            ("channels", limits.channels),
+            ("rates", ", ".join(str(rate) for rate in limits.rates)),
+        )
+    )
+    print("\nWebots' fields:")
+    _table((mapped.field, f"{mapped.maps}: {mapped.how}") for mapped in limits.mapping)
+    print("\nsettings, beside those all adapters have (docs/config.md):")
+    _table((row.key, row.in_words) for row in rows(adapter.Settings))
+
+
+def _table(lines: Iterable[tuple[str, str]]) -> None:
+    pairs = list(lines)
+    width = max((len(left) for left, _ in pairs), default=0)
+    for left, right in pairs:
+        indent = " " * (width + 4)
+        text = textwrap.fill(right, 100, initial_indent=indent, subsequent_indent=indent)
+        print(f"  {left:<{width}}  {text.strip()}")

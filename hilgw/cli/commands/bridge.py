@@ -1,0 +1,244 @@
+"""`hilgw bridge`: a plain bridge between a serial port and TCP."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from hilgw import __version__
+from hilgw.cli.output import files
+from hilgw.cli.stopping import Stop
+from hilgw.errors import ConfigError, HilgwError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.bridge.bridge import Bridge, BridgeSettings
+    from hilgw.cli.output.outlet import Outlet
+    from hilgw.engine.scheduler import Timer
+    from hilgw.framing.base import Framing
+
+BAUD_RATE = 115200
+PARITIES = {"N": "N", "E": "E", "O": "O", "NONE": "N", "EVEN": "E", "ODD": "O"}
+
+EPILOG = """\
+examples:
+  hilgw bridge /dev/ttyUSB0 --listen 127.0.0.1:5000
+  hilgw bridge /dev/ttyACM0 --listen [::1]:0 --baud 57600 --parity E --frame cobs-crc16
+
+All clients read; a client that cannot keep up for a second is disconnected. Who can connect can
+move motors, so only loopback addresses are listened on; use ssh -L from elsewhere.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from hilgw.cli.output.text import duration
+
+    parser = commands.add_parser(
+        "bridge",
+        help="a serial port on TCP, for any program",
+        description="A plain bridge between a serial port and TCP, until Ctrl-C or --duration.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option = parser.add_argument
+    option("port", metavar="PORT", help="the serial port, e.g. /dev/ttyUSB0 or rfc2217://HOST:PORT")
+    option("--listen", metavar="HOST:PORT", required=True, help="port 0: any free one, printed")
+    option("--baud", metavar="N", type=int, default=BAUD_RATE, help=f"default {BAUD_RATE}")
+    option("--databits", metavar="N", type=int, choices=(7, 8), default=8, help="7 or 8 (default)")
+    option("--parity", metavar="P", type=str.upper, choices=PARITIES, default="N", help="N, E or O")
+    option("--stopbits", metavar="N", type=int, choices=(1, 2), default=1, help="1 (default) or 2")
+    option("--rtscts", action="store_true", help="flow control by RTS and CTS")
+    option("--frame", metavar="FRAMING", help="pass whole, good frames only; e.g. cobs-crc16")
+    option(
+        "--writer",
+        choices=("first", "last", "all"),
+        default="first",
+        help="which client's bytes go to the port (default: the one connected first)",
+    )
+    option("--pace", action="store_true", help="send to the port at the rate of its line")
+    option("--duration", metavar="T", type=duration, help="stop after e.g. 10s, 500ms, 2min")
+    option("--report", metavar="FILE", help="write counts as JSON; -: to stdout")
+    option("--ready-file", metavar="FILE", help="made when listening and the port is up")
+    option("-q", "--quiet", action="store_true", help="only troubles")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs until the end; 0, 130 or 143. Raises HilgwError with its own exit code."""
+    settings = _settings(args)
+    framing = _framing(args.frame)
+    if args.ready_file is not None:
+        files.clear(args.ready_file)
+    if args.report not in (None, "-"):
+        files.expect(args.report)
+    new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
+    if sys.platform == "linux":
+        from hilgw.engine.direct_loop import DirectLoop
+
+        new_loop = DirectLoop
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_run(args, settings, framing))
+
+
+# --- the command line -------------------------------------------------------------------------
+
+
+def _settings(args: argparse.Namespace) -> BridgeSettings:
+    from hilgw.bridge.bridge import BridgeSettings
+    from hilgw.transports.base import LineSettings
+
+    host, tcp_port = _address(args.listen)
+    if not 0 < args.baud < 1 << 31:
+        raise UsageError(f"--baud {args.baud}: not a baud rate", fix="e.g. --baud 115200")
+    line = LineSettings(args.baud, args.databits, PARITIES[args.parity], args.stopbits, args.rtscts)
+    return BridgeSettings(args.port, host, tcp_port, line, args.writer, args.pace)
+
+
+def _address(text: str) -> tuple[str, int]:
+    """HOST:PORT or [HOST]:PORT. UsageError also for an address that others can reach."""
+    import socket
+
+    from hilgw.transports.tcp.stream import is_loopback
+
+    host, colon, port = text.rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if (
+        not colon
+        or not bare
+        or not port.isdecimal()
+        or int(port) > 65535
+        or (":" in bare and bare == host)
+    ):
+        raise UsageError(f"--listen {text}: no HOST:PORT", fix="e.g. 127.0.0.1:5000 or [::1]:5000")
+    try:
+        found = socket.getaddrinfo(bare, int(port), type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise UsageError(f"--listen {text}: no such address", fix="e.g. 127.0.0.1:5000") from None
+    if not all(is_loopback(str(address[0])) for *_, address in found):
+        raise UsageError(
+            f"--listen {text}: not a loopback address; whoever can connect can move motors",
+            fix="listen on 127.0.0.1 or [::1], and use ssh -L from elsewhere",
+        )
+    return bare, int(port)
+
+
+def _framing(name: str | None) -> str | None:
+    """Checked here, so that a wrong name is said before anything is opened."""
+    if name is None:
+        return None
+    from hilgw.framing import create
+
+    try:
+        framing = create(name)
+    except ConfigError as error:  # here it comes from the command line
+        raise UsageError(f"--frame: {error.what}", fix=error.fix) from None
+    if framing.pause_ns:
+        raise UsageError(
+            f"--frame {name}: TCP does not keep pauses", fix="use cobs-crc16, slip or another"
+        )
+    return name
+
+
+# --- the run ----------------------------------------------------------------------------------
+
+
+async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | None) -> int:
+    from hilgw.cli.output.outlet import outlet
+    from hilgw.cli.output.terminal import Terminal
+    from hilgw.engine.scheduler import Timer
+
+    stop = Stop()
+    out = sys.stderr if args.report == "-" else sys.stdout
+    way_out = outlet(out)
+    terminal = Terminal(way_out, quiet=args.quiet)
+    timer = Timer(asyncio.get_running_loop())
+    bridge = _build(settings, frame, timer, terminal, args.quiet)
+    fatal: HilgwError | None = None
+    try:
+        bridge.on_ready = lambda: _ready(args, terminal)
+        await bridge.run(stop.event, args.duration)
+    except HilgwError as error:
+        fatal = error
+    finally:
+        timer.close()
+    code = stop.code or (fatal.exit_code if fatal else 0)
+    stop.last_words()
+    _finish(args, bridge, way_out, code)
+    if fatal is not None and stop.code is None:
+        raise fatal
+    return code
+
+
+def _build(
+    settings: BridgeSettings, frame: str | None, timer: Timer, terminal: Any, quiet: bool
+) -> Bridge:
+    from hilgw.bridge.bridge import Bridge
+    from hilgw.discovery.ports import port_identity
+    from hilgw.framing import create
+    from hilgw.transports.serial.port import open_serial
+
+    def new_framing() -> Framing:
+        return create(frame)
+
+    return Bridge(
+        settings,
+        timer,
+        open_port=lambda: open_serial(settings.port, settings.line, timer, allow_urls=True),
+        identity=lambda: port_identity(settings.port),
+        observer=terminal,
+        new_framing=None if frame is None else new_framing,
+        say=(lambda text: None) if quiet else terminal.line,
+    )
+
+
+def _ready(args: argparse.Namespace, terminal: Any) -> None:
+    # What the start left in memory stays; looking through it again would only cost pauses.
+    gc.collect()
+    gc.freeze()
+    if not args.quiet:
+        terminal.line("ready")
+    if args.ready_file is not None:
+        files.write(args.ready_file, f"{os.getpid()}\n")
+
+
+def _finish(args: argparse.Namespace, bridge: Bridge, out: TextIO | Outlet, code: int) -> None:
+    from hilgw.cli.output.outlet import finish
+
+    report = {"hilgw": __version__, "exit_code": code, **bridge.report()}
+    if not args.quiet:
+        _summarise(report, out)
+    finish(out)
+    if args.report is not None:
+        import json
+
+        text = json.dumps(report, indent=2, allow_nan=False) + "\n"
+        if args.report == "-":
+            sys.stdout.write(text)
+        else:
+            files.write(args.report, text)
+
+
+def _summarise(report: dict[str, Any], out: TextIO | Outlet) -> None:
+    lines = [f"summary after {report['duration_s']:.1f} s"]
+    for direction in ("to_serial", "to_tcp"):
+        flow = report[direction]
+        dropped = ", ".join(
+            f"{n} {reason.replace('_', ' ')}" for reason, n in flow["dropped"].items()
+        )
+        lines.append(
+            f"  {direction.replace('_', ' '):<10} {flow['sent_bytes']} B"
+            + (f", {flow['frames']} frames" if flow["frames"] else "")
+            + (f"; dropped {dropped}" if dropped else "")
+        )
+    clients = report["clients"]
+    lines.append(f"  clients    {clients['accepted']}, too slow {clients['too_slow']}")
+    try:
+        out.write("\n".join(lines) + "\n")
+        out.flush()
+    except OSError:
+        pass  # the reader is gone; the report may still be wanted

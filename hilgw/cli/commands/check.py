@@ -1,0 +1,80 @@
+"""`hilgw check FILE...`: every error of every file, with its place."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from typing import Any
+
+from hilgw.errors import ConfigError
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "check",
+        help="check configuration files and say every error with its place",
+        description="Checks configuration files without opening a port. Exit code 3 when any has "
+        "an error; warnings are only said.",
+        epilog="example: hilgw check configs/*.yaml",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="configuration files")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        metavar="KEY=VALUE",
+        action="append",
+        default=argparse.SUPPRESS,  # they may stand before the command, too
+        help="check with this value instead, e.g. adapters.xbee0.channel=13",
+    )
+    parser.add_argument(
+        "--backend",
+        metavar="NAME",
+        default=argparse.SUPPRESS,
+        help="check with this back end instead",
+    )
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0, or 3 when a file has errors."""
+    overrides, backend = getattr(args, "overrides", []), getattr(args, "backend", None)
+    found = [_check(file, overrides, backend) for file in args.files]
+    if args.json:
+        print(json.dumps({"files": found}, indent=2))
+    else:
+        for entry in found:
+            _say(entry)
+    return 0 if all(entry["ok"] for entry in found) else ConfigError.exit_code
+
+
+def _check(file: str, overrides: list[str], backend: str | None) -> dict[str, Any]:
+    from hilgw.config.load import load_config
+    from hilgw.config.source.positions import ConfigErrors
+
+    try:
+        loaded = load_config(file, overrides, backend)
+    except ConfigErrors as errors:
+        found, warnings = errors.diagnostics, errors.warnings
+    else:
+        found, warnings = [], loaded.warnings
+    return {
+        "file": file,
+        "ok": not found,
+        "errors": [dataclasses.asdict(diagnostic) for diagnostic in found],
+        "warnings": [dataclasses.asdict(diagnostic) for diagnostic in warnings],
+    }
+
+
+def _say(entry: dict[str, Any]) -> None:
+    from hilgw.config.source.positions import ConfigErrors, Diagnostic
+    from hilgw.errors import printable
+
+    for warning in entry["warnings"]:
+        sys.stderr.write(f"{Diagnostic(**warning)}\n")
+    if entry["ok"]:
+        print(f"{printable(entry['file'])}: ok")
+    else:
+        sys.stderr.write(f"{ConfigErrors([Diagnostic(**error) for error in entry['errors']])}\n")

@@ -1,0 +1,237 @@
+"""`hilgw mock KIND`: firmware mocks on virtual ports or TCP, for any program."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hilgw.cli.output import files
+from hilgw.cli.stopping import Stop
+from hilgw.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from hilgw.engine.mock_host import Mock, MockHost
+    from hilgw.transports.base import DeviceSide
+
+MOST_MODULES = 256
+BOOT_S = 0.1  # modules say that they have booted before anybody is told of them
+APART_M = 1.0  # modules stand in a row unless --set position says otherwise
+# The option that says where a mock is met, by the way it is met.
+OPTIONS = {"serial": "link", "tcp-server": "listen", "tcp-client": "connect"}
+FIRST_TCP_PORT = 27015  # WC2EC's; the next module takes the next one
+
+EPILOG = """\
+examples:
+  hilgw mock --list
+  hilgw mock xbee --list
+  hilgw mock xbee --link ./a --link ./b --set channel=13 --set 1.position=3,0,0
+  hilgw mock xbee --link ./a --set 1.replies=ping:pong
+  hilgw mock wc2ec-robot --listen 127.0.0.1:27015
+  hilgw mock wc2ec-controller --connect 127.0.0.1:27015
+"""
+
+
+@dataclass
+class Module:
+    """One module asked for: by which option, its place (empty: of our choice; None: it has no
+    client and acts by itself), and its parameters."""
+
+    option: str = ""
+    place: str | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "mock",
+        help="run firmware mocks on virtual ports or TCP, for any program",
+        description="Runs modules of one kind that share an air, each behind a virtual port or "
+        "a TCP connection, until Ctrl-C.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="which mock, e.g. xbee")
+    parser.add_argument("--list", action="store_true", help="list the kinds, or KIND's parameters")
+    parser.add_argument(
+        "--link",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="name of a virtual port to make, one module each (repeatable; default: one, named "
+        "by us)",
+    )
+    for name, text in (("listen", "where one module listens"), ("connect", "where it connects")):
+        parser.add_argument(
+            f"--{name}",
+            action="append",
+            default=[],
+            metavar="HOST:PORT",
+            help=f"{text}, of the kinds that do (repeatable; default: 127.0.0.1:{FIRST_TCP_PORT})",
+        )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="[N.]NAME=VALUE",
+        help="a parameter of every module, or of module N, counted from 0 (repeatable); a module "
+        "without a --link, --listen or --connect has no port",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all chance")
+    parser.add_argument("--loss", type=float, default=0.0, metavar="P", help="share of frames lost")
+    parser.add_argument("--ready-file", metavar="FILE", help="made when all ports are there")
+    parser.add_argument("--json", action="store_true", help="say it as JSON, one line")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs until a signal; 130 or 143. Raises HilgwError with its own exit code."""
+    if args.list:
+        return _list(args)
+    if args.kind is None:
+        raise UsageError("no mock named", fix="try hilgw mock xbee, or hilgw mock --list")
+    if args.ready_file is not None:
+        files.clear(args.ready_file)
+    args.kind = args.kind.replace("-", "_")
+    places = [(name, place) for name in OPTIONS.values() for place in getattr(args, name)]
+    modules = _modules(places, args.settings)
+    try:
+        return asyncio.run(_serve(args, modules))
+    except ConfigError as error:  # here the parameters come from the command line
+        raise UsageError(error.what, where=error.where, fix=error.fix) from None
+
+
+def _modules(places: list[tuple[str, str]], settings: list[str]) -> list[Module]:
+    """The modules that the places and --set describe together. UsageError."""
+    modules = [Module(*place) for place in places] or [Module("", "")]
+    shared: dict[str, Any] = {}
+    for setting in settings:
+        match = re.fullmatch(r"(?:(\d{1,9})\.)?([^=.]+)=(.*)", setting, re.DOTALL)
+        if match is None:
+            raise UsageError(f"--set {setting}: no NAME=VALUE", fix="e.g. --set channel=12")
+        index, name, value = match.groups()
+        if index is None:
+            shared[name.strip()] = value
+            continue
+        if int(index) >= MOST_MODULES:
+            raise UsageError(f"--set {setting}: at most {MOST_MODULES} modules")
+        while len(modules) <= int(index):
+            modules.append(Module())
+        modules[int(index)].parameters[name.strip()] = value
+    for module in modules:
+        module.parameters = {**shared, **module.parameters}
+    return modules
+
+
+def _list(args: argparse.Namespace) -> int:
+    from hilgw.plugins import MOCKS, load_mock, names
+
+    if args.kind is None:
+        entries = {}
+        for name in names(MOCKS):
+            try:
+                entries[name.replace("_", "-")] = load_mock(name).summary
+            except ConfigError as error:  # another distribution's; the others are listed
+                sys.stderr.write(f"hilgw: {error}\n")
+    else:
+        entries = dict(load_mock(args.kind.replace("-", "_")).parameters)
+    if args.json:
+        print(json.dumps(entries, indent=2))
+        return 0
+    width = max(map(len, entries), default=0)
+    for name, text in entries.items():
+        print(f"{name:<{width}}  {text}")
+    return 0
+
+
+async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
+    from hilgw.engine.mock_host import MockHost
+    from hilgw.engine.scheduler import Timer
+    from hilgw.plugins import new_air
+
+    stop = Stop()
+    timer = Timer(asyncio.get_running_loop())
+    host = MockHost(timer, new_air(args.seed, args.loss))
+    try:
+        said = await _plug_in(args.kind, host, timer, modules)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.event.wait(), BOOT_S)
+        _announce(args, said)
+        if args.ready_file is not None:
+            files.write(args.ready_file, f"{os.getpid()}\n")
+        await stop.event.wait()
+        return stop.code or 0
+    finally:
+        host.close()
+        timer.close()
+
+
+async def _plug_in(
+    kind: str, host: MockHost, timer: Any, modules: list[Module]
+) -> list[dict[str, Any]]:
+    """Makes and hosts the modules; says what each is."""
+    from hilgw.engine.mock_host import create_mock
+
+    # All parameters are checked before the first port is made.
+    mocks = [
+        create_mock(
+            kind, f"{kind}{index}", host.air, module.parameters, (index * APART_M, 0.0, 0.0)
+        )
+        for index, module in enumerate(modules)
+    ]
+    for mock, module in zip(mocks, modules, strict=True):
+        wanted = OPTIONS[getattr(mock, "network", "serial")]
+        if module.option not in ("", wanted):
+            raise UsageError(f"--{module.option} does not fit {kind}", fix=f"use --{wanted}")
+        module.option = wanted
+    said = []
+    for index, (mock, module) in enumerate(zip(mocks, modules, strict=True)):
+        device = None if module.place is None else await _device(mock, module, index, timer)
+        host.add(mock, device)
+        place = device and (device.path if module.option != "link" else module.place or device.path)
+        said.append({module.option: place, "name": mock.name})
+    for entry, mock in zip(said, mocks, strict=True):
+        entry["is"] = mock.describe()
+    return said
+
+
+async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceSide:
+    """The mock's end of what it is met by."""
+    from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
+    from hilgw.transports.tcp.stream import parse_address
+    from hilgw.transports.virtual.pty import VirtualPort
+
+    place = module.place
+    if module.option == "link":
+        return VirtualPort(timer, place or None)
+    try:
+        address = parse_address(place or f"127.0.0.1:{FIRST_TCP_PORT + index}")
+    except ValueError as error:
+        raise UsageError(f"--{module.option} {error}", fix="e.g. 127.0.0.1:27015") from None
+    if module.option == "listen":
+        server = TcpServerDevice(*address)
+        await server.listen()
+        return server
+    if not address[1]:
+        raise UsageError(f"--connect {place}: port 0 is nobody's", fix="e.g. 127.0.0.1:27015")
+    client = TcpClientDevice(getattr(mock, "retry_s", 1.0))
+    client.aim(*address)
+    return client
+
+
+def _announce(args: argparse.Namespace, said: list[dict[str, Any]]) -> None:
+    if args.json:
+        print(json.dumps({"mock": args.kind, "modules": said}))
+    else:
+        for entry in said:
+            place = next(iter(entry.values()))
+            print(f"{place or '(no port)'}  {entry['name']}: {entry['is']}")
+        print("ready; Ctrl-C ends")
+    sys.stdout.flush()

@@ -1,0 +1,63 @@
+"""`hilgw ports`: the serial ports of this machine."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "ports",
+        help="list the serial ports of this machine",
+        description="Lists the serial ports: path, USB ids, the stable by-id name to put into "
+        "a configuration, and who holds the port open.",
+        epilog="example: hilgw ports --json",
+    )
+    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Always 0: no port at all is an answer too."""
+    ports = describe_ports()
+    if args.json:
+        import json
+
+        print(json.dumps(ports, indent=2))
+        return 0
+    if not ports:
+        print("no serial ports here; plug a device in, or try hilgw mock xbee --link ./xbee")
+    for port in ports:
+        usb = f"{port['vid']:04x}:{port['pid']:04x}" if port["vid"] is not None else ""
+        words = [port["path"], usb, port["description"], port["serial"]]
+        print("  ".join(word for word in words if word))
+        if port["probably"]:
+            print(f"    probably: {port['probably']}")
+        if port["by_id"]:
+            print(f"    {port['by_id']}")
+        for holder in port["holders"]:
+            print(f"    open in {holder}")
+    return 0
+
+
+def describe_ports() -> list[dict[str, Any]]:
+    """Path, by-id name, USB ids, serial number, description and holders of each port."""
+    from hilgw.discovery.ports import by_id_name
+    from hilgw.discovery.usb_ids import probably
+    from hilgw.transports.serial import tty
+    from hilgw.transports.serial.port import list_ports
+
+    return [
+        {
+            "path": info.path,
+            "by_id": by_id_name(info.path),
+            "vid": info.vid,
+            "pid": info.pid,
+            "serial": info.serial,
+            "description": info.description,
+            "probably": probably(info.vid, info.pid),
+            "holders": [str(holder) for holder in tty.holders(info.path)],
+        }
+        for info in list_ports()
+    ]

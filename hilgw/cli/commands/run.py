@@ -1,0 +1,160 @@
+"""`hilgw [run] --config FILE`: the gateway itself."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from hilgw import __version__
+from hilgw.cli.output import files
+from hilgw.cli.stopping import Stop
+from hilgw.errors import FailsafeError, HilgwError, UsageError
+
+if TYPE_CHECKING:
+    from hilgw.cli.output.terminal import Terminal
+    from hilgw.config.model import GatewayConfig
+    from hilgw.engine.gateway import Gateway
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a gateway (the default)",
+        description="Runs the gateway a configuration describes, until Ctrl-C or --duration.",
+        epilog="example: hilgw run --config configs/xbee.yaml --duration 10s --report out.json",
+    )
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `run`; SUPPRESS, because they may stand before or after the command."""
+    from hilgw.cli.output.text import duration
+
+    def option(*names: str, **kwargs: Any) -> None:
+        parser.add_argument(*names, default=argparse.SUPPRESS, **kwargs)
+
+    option("-c", "--config", metavar="FILE", help="the configuration to run")
+    option(
+        "--set",
+        metavar="PATH=VALUE",
+        action="append",
+        dest="overrides",
+        help="override one value, e.g. --set adapters.xbee0.channel=13 (repeatable)",
+    )
+    option("--backend", metavar="B", help="real, mock, loop or replay:FILE: what ports stand for")
+    option("--duration", metavar="T", type=duration, help="stop after e.g. 10s, 500ms, 2min")
+    option("--report", metavar="FILE", help="write counts and latencies as JSON; -: to stdout")
+    option("--ready-file", metavar="FILE", help="made when all that is required is up")
+    option("--control", metavar="PATH", help="the socket `hilgw send` uses (default: found by it)")
+    option("-q", "--quiet", action="store_true", help="only troubles and the summary")
+    option("-v", "--verbose", action="store_true", help="deliveries too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs until the end; 0, 130 or 143. Raises HilgwError with its own exit code."""
+    config_path = getattr(args, "config", None)
+    if config_path is None:
+        raise UsageError("no configuration named", fix="try hilgw --config configs/xbee.yaml")
+    report = getattr(args, "report", None)
+    out = sys.stderr if report == "-" else sys.stdout
+    if not getattr(args, "quiet", False):
+        out.write(f"hilgw {__version__}  {config_path}\n")
+        out.flush()  # the first word within a blink: the imports below take longer
+    from hilgw.config.load import load_config
+
+    loaded = load_config(
+        config_path, getattr(args, "overrides", []), getattr(args, "backend", None)
+    )
+    ready_file = getattr(args, "ready_file", None)
+    if ready_file is not None:
+        files.clear(ready_file)
+    if report not in (None, "-"):
+        files.expect(report)
+    for warning in loaded.warnings:
+        sys.stderr.write(f"{warning}\n")
+    new_loop = None
+    if sys.platform == "linux":
+        from hilgw.engine.direct_loop import DirectLoop
+
+        new_loop = DirectLoop
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_run(args, loaded.config, out))
+
+
+async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:
+    from hilgw.assemble.gateway import build
+    from hilgw.cli.output.outlet import finish, outlet
+    from hilgw.cli.output.terminal import Terminal
+
+    loop = asyncio.get_running_loop()
+    stop = Stop()
+    way_out = outlet(out)
+    terminal = Terminal(
+        way_out, quiet=getattr(args, "quiet", False), verbose=getattr(args, "verbose", False)
+    )
+    gateway = build(config, loop, terminal)
+    gc.collect()
+    gc.freeze()  # what is loaded by now stays: searching it for garbage would only delay packets
+    fatal: HilgwError | None = None
+    try:
+        await _serve(gateway, args, terminal, stop.event)
+    except HilgwError as error:
+        fatal = error
+    finally:
+        gateway.close()
+    # A failsafe that is latched is what matters, however the run was ended.
+    if fatal is not None and stop.code is not None and not isinstance(fatal, FailsafeError):
+        fatal = None
+    code = fatal.exit_code if fatal else stop.code or 0
+    stop.last_words()
+    report = {"hilgw": __version__, "config": args.config, "exit_code": code, **gateway.report()}
+    terminal.summary(report)
+    finish(way_out)
+    _write_report(args, report)
+    if fatal is not None:
+        raise fatal
+    return code
+
+
+async def _serve(
+    gateway: Gateway, args: argparse.Namespace, terminal: Terminal, stop: asyncio.Event
+) -> None:
+    from hilgw.engine.control_socket import ControlServer
+
+    ready_file = getattr(args, "ready_file", None)
+    if not getattr(args, "quiet", False):
+        for line in gateway.description:
+            terminal.line(line)
+
+    def on_ready() -> None:
+        terminal.line("ready")
+        if ready_file is not None:
+            try:
+                files.write(ready_file, f"{os.getpid()}\n")
+            except HilgwError as error:  # the gateway goes on
+                terminal.line(f"hilgw: {error}")
+
+    gateway.on_ready = on_ready
+    control = ControlServer(gateway, getattr(args, "control", None))
+    await control.start()
+    try:
+        await gateway.run(stop, getattr(args, "duration", None))
+    finally:
+        await control.close()
+
+
+def _write_report(args: argparse.Namespace, report: dict[str, Any]) -> None:
+    import json
+
+    target = getattr(args, "report", None)
+    if target is not None:
+        text = json.dumps(report, indent=2, allow_nan=False) + "\n"
+        if target == "-":
+            sys.stdout.write(text)
+        else:
+            files.write(target, text)

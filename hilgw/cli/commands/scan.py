@@ -1,0 +1,131 @@
+"""`hilgw scan`: which known hardware is on which port, at which rate."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hilgw.errors import PeerError, PortError, UsageError
+
+if TYPE_CHECKING:
+    from hilgw.discovery.scan import Found
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "scan",
+        help="find known modules on serial ports, and an XBee's network",
+        description="Opens each port at the rates known modules use and asks who is there. "
+        "Changes no setting; but whatever else is on the port gets a few bytes it does not "
+        "expect: name the ports when robots are among them.",
+        epilog="example: hilgw scan /dev/ttyUSB0 --rate 9600",
+    )
+    parser.add_argument("ports", metavar="PORT", nargs="*", help="default: all that nobody holds")
+    parser.add_argument("--kind", action="append", metavar="KIND", help="only this kind")
+    parser.add_argument("--rate", action="append", type=int, metavar="N", help="only this rate")
+    parser.add_argument("--no-network", action="store_true", help="do not search for more nodes")
+    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when something was found, 5 when not. A port named that cannot be opened: 4."""
+    found = asyncio.run(_scan(args))
+    if args.json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps([asdict(each) for each in found], indent=2))
+    if not found:
+        raise PeerError("nothing known was found", fix="check power, wiring and hilgw doctor")
+    return 0
+
+
+async def _scan(args: argparse.Namespace) -> list[Found]:
+    from hilgw.engine.scheduler import Timer
+
+    found: list[Found] = []
+    timer = Timer(asyncio.get_running_loop())
+    try:
+        for port, usb in _ports(args.ports):
+            try:
+                found += await _scan_port(args, port, usb, timer)
+            except PortError as error:
+                if args.ports:
+                    raise
+                _progress(f"{error}; passed over")
+    finally:
+        timer.close()
+    return found
+
+
+async def _scan_port(
+    args: argparse.Namespace, port: str, usb: tuple[int, int] | None, timer: Any
+) -> list[Found]:
+    from hilgw.discovery.scan import Try, scan_port
+
+    steps = scan_port(
+        port,
+        _adapters(args.kind),
+        timer,
+        usb=usb,
+        rates=tuple(args.rate or ()),
+        network=not args.no_network,
+    )
+    found = []
+    async for step in steps:
+        if isinstance(step, Try):
+            _progress(f"{step.port}: {step.kind} at {step.baudRate}?")
+        else:
+            found.append(step)
+            if not args.json:
+                _show(step)
+    return found
+
+
+def _show(found: Found) -> None:
+    print(f"{found.port}: {found.kind} at {found.baudRate}: {found.identity or found.problem}")
+    for node in found.nodes:
+        rssi = "" if node.rssi_dbm is None else f"{node.rssi_dbm} dBm"
+        words = (node.address, node.network, node.name, node.role, rssi)
+        print("    " + "  ".join(word for word in words if word))
+
+
+def _progress(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _ports(named: list[str]) -> list[tuple[str, tuple[int, int] | None]]:
+    """Paths with their USB ids; without names, all ports that nobody holds."""
+    from hilgw.transports.serial import tty
+    from hilgw.transports.serial.port import list_ports
+
+    infos = {info.path: info for info in list_ports()}
+
+    def usb(path: str) -> tuple[int, int] | None:
+        info = infos.get(path)
+        return (
+            None if info is None or info.vid is None or info.pid is None else (info.vid, info.pid)
+        )
+
+    if named:
+        return [(path, usb(path)) for path in named]
+    return [(path, usb(path)) for path in infos if not tty.holders(path)]
+
+
+def _adapters(kinds: list[str] | None) -> list[Any]:
+    from hilgw.plugins import ADAPTERS, find
+
+    known = find(ADAPTERS)
+    for kind in kinds or ():
+        if kind not in known:
+            raise UsageError(f"unknown kind {kind!r}", fix="there is " + ", ".join(known))
+    adapters = [loader() for name, loader in known.items() if not kinds or name in kinds]
+    found = [adapter for adapter in adapters if getattr(adapter, "probes", ())]
+    if not found:
+        what = f"{' and '.join(kinds or known)} cannot be told by asking without a change"
+        raise UsageError(what, fix="leave --kind out to look for those that can")
+    return found

@@ -1,0 +1,43 @@
+"""`hilgw set DEVICE`: channel and range of a robot's device in a running gateway."""
+
+from __future__ import annotations
+
+import argparse
+
+from hilgw.errors import UsageError
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from hilgw.cli.output.text import finite
+
+    parser = commands.add_parser(
+        "set",
+        help="change channel or range of a device in a running gateway",
+        description="Changes the channel of an Emitter or Receiver, or the range of an Emitter, "
+        "of a robot in the gateway that runs on this machine, as setChannel and setRange do.",
+        epilog="examples: hilgw set rover.rx --channel 5\n"
+        "          hilgw set rover.tx --channel -1 --range 2.5",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx ...")
+    parser.add_argument("--channel", metavar="N", type=int, help="from -1, all")
+    parser.add_argument("--range", metavar="M", type=finite, help="in m; -1: as far as it goes")
+    parser.add_argument(
+        "--control",
+        metavar="PATH",
+        default=argparse.SUPPRESS,  # it may stand before the command, too
+        help="the gateway's control socket",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when it was done; 1 when the device refuses, with the reason."""
+    from hilgw.cli.commands.send import tell_gateway
+
+    if args.channel is None and args.range is None:
+        raise UsageError("set what?", fix="give --channel N or --range M")
+    request = {"do": "set", "device": args.device, "channel": args.channel, "range": args.range}
+    tell_gateway(getattr(args, "control", None), request, args.device)
+    print(f"{args.device}: set")
+    return 0

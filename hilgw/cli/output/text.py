@@ -1,0 +1,71 @@
+"""Text for people: escaped bytes, durations, colours only on a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from hilgw.cli.output.outlet import Outlet
+
+SHOWN_BYTES = 64
+
+_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def escape(data: bytes, limit: int = SHOWN_BYTES) -> str:
+    """Bytes as a quoted string without a control character in it, cut at `limit` bytes."""
+    text = "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\x{byte:02x}"
+        for byte in data[:limit]
+    )
+    return f'"{text}"' + ("..." if len(data) > limit else "")
+
+
+def duration(text: str) -> float:
+    """'10s', '500ms', '2min', '1h' or seconds -> seconds; an argparse type."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
+    if match is None or match[2] not in _UNITS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 10s, 500ms, 2min or 1h")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def finite(text: str) -> float:
+    """A number with an end; an argparse type."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; write e.g. 2.5")
+    return number
+
+
+def use_colour(stream: TextIO | Outlet) -> bool:
+    """Colours only on a terminal that takes them, and never against NO_COLOR."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+class Style:
+    """Colours by meaning; plain when not on a terminal."""
+
+    def __init__(self, on: bool) -> None:
+        self._on = on
+
+    def _wrap(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._on else text
+
+    def good(self, text: str) -> str:
+        return self._wrap("32", text)
+
+    def bad(self, text: str) -> str:
+        return self._wrap("31", text)
+
+    def dim(self, text: str) -> str:
+        return self._wrap("2", text)
+
+    def strong(self, text: str) -> str:
+        return self._wrap("1", text)

@@ -1,0 +1,117 @@
+"""The limits of numbers and texts, as `setting()` declares them, in words and as checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import AfterValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from hilgw.errors import quoted, suggest
+
+Metadata: TypeAlias = Mapping[str, Any]
+
+
+def refuse(what: str, fix: str = "") -> PydanticCustomError:
+    """An error of ours in pydantic's collection."""
+    return PydanticCustomError("hilgw", "{what}", {"what": what, "fix": fix})
+
+
+def mistyped(wanted: str, text_would_do: bool) -> PydanticCustomError:
+    """The value has another type than any of those wanted."""
+    context = {"wanted": wanted, "text": text_would_do}
+    return PydanticCustomError("hilgw_type", "must be {wanted}", context)
+
+
+def number(value: float) -> str:
+    """A number as people write it."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return str(value)
+
+
+def bounds_in_words(metadata: Metadata) -> str:
+    """Such as "0 to 6.28319, or -1"; empty when every number is allowed."""
+    low, above, high = metadata.get("ge"), metadata.get("gt"), metadata.get("le")
+    if low is not None and high is not None:
+        span = f"{number(low)} to {number(high)}"
+    elif low is not None:
+        span = f"{number(low)} or more"
+    elif above is not None:
+        span = f"more than {number(above)}" + (
+            f", up to {number(high)}" if high is not None else ""
+        )
+    else:
+        span = f"up to {number(high)}" if high is not None else ""
+    beside = ", ".join(number(value) for value in metadata.get("also", ()))
+    return f"{span}, or {beside}" if beside and span else span
+
+
+def bounded(hint: type[int] | type[float], metadata: Metadata) -> Any:
+    """int or float within its bounds, or one of its choices."""
+    if choices := metadata.get("choices"):
+        return Annotated[hint, AfterValidator(_one_of(choices)), _json(hint, {"enum": [*choices]})]
+    words = bounds_in_words(metadata)
+    if not words:
+        return hint
+    low, above, high = metadata.get("ge"), metadata.get("gt"), metadata.get("le")
+    also = tuple(metadata.get("also", ()))
+
+    def check(value: Any) -> Any:
+        inside = (
+            (low is None or value >= low)
+            and (above is None or value > above)
+            and (high is None or value <= high)
+        )
+        if inside or value in also:
+            return value
+        said, span = number(value), words
+        for bound in (low, above, high):
+            if bound is not None and bound != value and number(bound) == said:
+                said, span = repr(value), words.replace(said, repr(bound))
+        raise refuse(f"{said} is out of range", f"allowed: {span}")
+
+    keys = {"minimum": low, "exclusiveMinimum": above, "maximum": high}
+    limits = {key: value for key, value in keys.items() if value is not None}
+    schema = {"anyOf": [{"enum": [*also]}, limits]} if also else limits
+    return Annotated[hint, AfterValidator(check), _json(hint, schema)]
+
+
+def worded(metadata: Metadata) -> Any:
+    """str that fits its pattern, or is one of its choices."""
+    if choices := metadata.get("choices"):
+        return Annotated[str, AfterValidator(_one_of(choices)), _json(str, {"enum": [*choices]})]
+    pattern = metadata.get("pattern")
+    if not pattern:
+        return str
+    compiled = re.compile(pattern)
+    example = metadata.get("example")
+    hint = f"write it like {example}" if example else f"it must match {pattern}"
+
+    def check(value: str) -> str:
+        if compiled.fullmatch(value):
+            return value
+        raise refuse(f"{quoted(value)} is not valid here", hint)
+
+    return Annotated[str, AfterValidator(check), _json(str, {"pattern": f"^(?:{pattern})$"})]
+
+
+def _one_of(choices: Iterable[Any]) -> Callable[[Any], Any]:
+    allowed = tuple(choices)
+
+    def check(value: Any) -> Any:
+        if value in allowed:
+            return value
+        if isinstance(value, str):
+            raise refuse(f"{quoted(value)} is not one of the choices", suggest(value, allowed))
+        listed = ", ".join(number(choice) for choice in allowed)
+        raise refuse(f"{number(value)} is not one of the choices", f"allowed: {listed}")
+
+    return check
+
+
+def _json(hint: type[Any], schema: dict[str, Any]) -> WithJsonSchema:
+    names = {int: "integer", float: "number", str: "string"}
+    return WithJsonSchema({"type": names[hint], **schema})

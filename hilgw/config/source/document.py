@@ -1,0 +1,296 @@
+"""Strict YAML: one pass over the text gives plain data, and the place of every key and value.
+
+What YAML offers beyond plain data (aliases, anchors, tags, merge keys, several documents) is
+refused, as is what its versions read differently; see scalars.py. All findings of one file are
+collected; only a syntax error ends the pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from hilgw.config.source.positions import Diagnostic, Path, Place
+from hilgw.config.source.scalars import BAD, Surprise, resolve
+from hilgw.config.source.syntax import NO_COLON, explain
+from hilgw.config.source.text import Lines
+from hilgw.errors import quoted
+
+MAX_DEPTH = 32
+MAX_VALUES = 50_000
+
+
+@dataclass(slots=True)
+class Document:
+    """One configuration as data, with places and with what is wrong already.
+
+    keys, values: path -> place of the key, and of the value. key_words, words: path -> the word as
+    typed, for keys and values that are not text. bad: paths of which something was said already.
+    partial: paths of mappings of which some keys could not be read. syntax: a syntax error ended
+    the pass, `data` is incomplete.
+    """
+
+    file: str
+    data: Any = None
+    keys: dict[Path, Place] = field(default_factory=dict)
+    values: dict[Path, Place] = field(default_factory=dict)
+    words: dict[Path, str] = field(default_factory=dict)
+    key_words: dict[Path, str] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
+    bad: set[Path] = field(default_factory=set)
+    partial: set[Path] = field(default_factory=set)
+    syntax: bool = False
+
+    def place_of_key(self, path: Path) -> Place:
+        """Where the key stands; for a list item the item; else the nearest thing around it."""
+        while path:
+            if place := self.keys.get(path) or self.values.get(path):
+                return place
+            path = path[:-1]
+        return Place(self.file, 1, 1)
+
+    def place_of_value(self, path: Path) -> Place:
+        return self.values.get(path) or self.place_of_key(path)
+
+    def report(self, place: Place, path: Path, what: str, fix: str = "") -> None:
+        """Note a problem at `path`; later checks are silent about it and what is below it."""
+        self.problems.append(Diagnostic.at(place, path, what, fix))
+        self.bad.add(path)
+
+    def is_bad(self, path: Path) -> bool:
+        return any(path[:length] in self.bad for length in range(len(path) + 1))
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mapping or list being read. path: None when what is read is not kept.
+
+    key: the key whose value comes next; NO_KEY when a key comes next; SKIP: its value is not kept.
+    bracket: where its bracket stands, when it has one.
+    """
+
+    container: dict[Any, Any] | list[Any]
+    path: Path | None
+    key: Any
+    bracket: Place | None
+
+
+_NO_KEY = object()
+_SKIP = object()
+
+
+def compose(text: str, file: str) -> Document:
+    """Read one YAML text. Never raises for anything in `text`."""
+    document = Document(file)
+    _Composer(document, Lines(text, file)).run(text)
+    return document
+
+
+class _Composer:
+    """Follows the parser's events with a stack of its own: no recursion, so depth is a count."""
+
+    def __init__(self, document: Document, lines: Lines) -> None:
+        self.document = document
+        self.lines = lines
+        self.stack: list[_Open] = []
+        self.word: Place | None = None  # where the last event begins, when it is an unquoted word
+        self.values = 0
+        self.documents = 0
+
+    def run(self, text: str) -> None:
+        loader: Any = yaml.SafeLoader(text)
+        try:
+            while not self.document.syntax and loader.check_event():
+                self.take(loader.get_event())
+        except yaml.MarkedYAMLError as error:
+            mark, what, fix = explain(error)
+            place = self.lines.place(mark.index if mark else 0)
+            if "<stream end>" in str(error.problem) and (opened := self.open_bracket()):
+                place, what, fix = opened
+            elif "mapping values" in str(error.problem) and (word := self.key_before(place.line)):
+                place, what, fix = word, *NO_COLON
+            self.end(place, what, fix)
+        except (ValueError, OverflowError):  # an escape such as "\UFFFFFFFF", an endless %YAML
+            place = self.lines.place(loader.get_mark().index)
+            self.end(place, "not valid YAML here", "write another number or character")
+        if self.documents == 0 and not self.document.syntax:
+            self.document.report(
+                Place(self.document.file, 1, 1), (), "the file is empty", "begin with `version: 1`"
+            )
+
+    def end(self, place: Place, what: str, fix: str = "") -> None:
+        """A finding after which the rest of the text cannot be read."""
+        self.document.problems.append(Diagnostic.at(place, (), what, fix))
+        self.document.syntax = True
+
+    def open_bracket(self) -> tuple[Place, str, str] | None:
+        """The innermost bracket that is open, and what is said when it stays so."""
+        for item in reversed(self.stack):
+            if item.bracket is not None:
+                signs = "{}" if isinstance(item.container, dict) else "[]"
+                return item.bracket, f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
+        return None
+
+    def key_before(self, line: int) -> Place | None:
+        """The last word, when it begins a line before `line`: a key that lacks its ':'."""
+        word = self.word
+        return word if word and word.line < line and self.lines.is_first(word) else None
+
+    def take(self, event: Any) -> None:
+        place = self.lines.place(event.start_mark.index)
+        plain = isinstance(event, yaml.ScalarEvent) and event.style is None
+        self.word = place if plain else None
+        if isinstance(event, yaml.DocumentStartEvent):
+            self.documents += 1
+            if self.documents > 1:
+                self.end(place, "a second document begins here", "keep one, or use two files")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self.stack.pop()
+        elif isinstance(event, yaml.NodeEvent):
+            self.values += 1
+            if self.values > MAX_VALUES:
+                self.end(place, f"more than {MAX_VALUES} values", "use several files")
+            elif self.stack and self.stack[-1].key is _NO_KEY:
+                self.take_key(event, place)
+            else:
+                self.take_value(event, place)
+
+    # --- keys -----------------------------------------------------------------------------------
+
+    def take_key(self, event: Any, place: Place) -> None:
+        top = self.stack[-1]
+        top.key = _SKIP
+        if isinstance(event, yaml.CollectionStartEvent):
+            self.lose_key(place, "a key must be text", "put it in quotes")
+            self.push(event, None)
+            return
+        if isinstance(event, yaml.AliasEvent) or event.anchor or event.tag:
+            self.lose_key(place, *_beyond(event))
+            return
+        key = self.key_of(event, place, top.path)
+        if key is None or top.path is None:
+            return
+        path = (*top.path, key)
+        if path in self.document.keys:
+            first = self.document.keys[path].line
+            what = f"duplicate key, first in line {first}"
+            self.document.problems.append(Diagnostic.at(place, path, what, "keep one of them"))
+            return
+        self.document.keys[path] = place
+        if not isinstance(key, str):
+            self.document.key_words[path] = event.value
+        top.key = key
+
+    def lose_key(self, place: Place, what: str, fix: str) -> None:
+        """Say what is wrong with a key that cannot be kept."""
+        path = self.stack[-1].path
+        if path is not None:
+            self.document.problems.append(Diagnostic.at(place, path, what, fix))
+            self.document.partial.add(path)
+
+    def key_of(self, event: Any, place: Place, parent: Path | None) -> str | int | None:
+        """The key this scalar is; None when it cannot be one."""
+        word: str = event.value
+        if not event.implicit[0]:
+            return word
+        if word == "<<":
+            self.lose_key(place, "merge key '<<'", "write the keys out")
+            return None
+        try:
+            key = resolve(word)
+        except Surprise as surprise:
+            self.report(place, _below(parent, word), surprise.what, surprise.fix)
+            return word
+        if isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool)):
+            return key
+        if word == "":
+            self.lose_key(place, "a key is missing before ':'", "write it, or delete the ':'")
+            return None
+        self.report(place, _below(parent, word), f"the key {word} is not text", "put it in quotes")
+        return word
+
+    # --- values ---------------------------------------------------------------------------------
+
+    def take_value(self, event: Any, place: Place) -> None:
+        path = self.next_path()
+        if path is not None:
+            self.document.values[path] = place
+        value: Any = BAD
+        if isinstance(event, yaml.AliasEvent) or event.tag:
+            self.report(place, path, *_beyond(event))
+        elif event.anchor and path is not None:
+            self.document.problems.append(Diagnostic.at(place, path, *_beyond(event)))
+        if isinstance(event, yaml.CollectionStartEvent):
+            value = self.push(event, path)
+        elif isinstance(event, yaml.ScalarEvent) and not event.tag:
+            value = self.value_of(event, place, path)
+        if path is None:
+            return
+        self.attach(path, value)
+
+    def next_path(self) -> Path | None:
+        """The path of the value that comes now; closes the key it belongs to."""
+        if not self.stack:
+            return ()
+        top = self.stack[-1]
+        key, top.key = top.key, _NO_KEY if isinstance(top.container, dict) else None
+        if top.path is None or key is _SKIP:
+            return None
+        return (*top.path, len(top.container) if isinstance(top.container, list) else key)
+
+    def value_of(self, event: Any, place: Place, path: Path | None) -> Any:
+        word: str = event.value
+        if not event.implicit[0]:
+            if any("\ud800" <= character <= "\udfff" for character in word):
+                self.report(place, path, "an escape that is half a character", "write it out")
+                return BAD
+            return word
+        try:
+            value = resolve(word)
+        except Surprise as surprise:
+            self.report(place, path, surprise.what, surprise.fix)
+            return BAD
+        if path is not None and not isinstance(value, str):
+            self.document.words[path] = word
+        return value
+
+    def push(self, event: Any, path: Path | None) -> Any:
+        mapping = isinstance(event, yaml.MappingStartEvent)
+        container: dict[Any, Any] | list[Any] = {} if mapping else []
+        place = self.lines.place(event.start_mark.index)
+        if len(self.stack) >= MAX_DEPTH:
+            self.end(place, f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation")
+        bracket = place if event.flow_style else None
+        self.stack.append(_Open(container, path, _NO_KEY if mapping else None, bracket))
+        return container
+
+    def attach(self, path: Path, value: Any) -> None:
+        """Put a value into its container: the one opened before it."""
+        if not path:
+            self.document.data = value
+            return
+        depth = -2 if isinstance(value, dict | list) else -1
+        container = self.stack[depth].container
+        if isinstance(container, list):
+            container.append(value)
+        else:
+            container[path[-1]] = value
+
+    def report(self, place: Place, path: Path | None, what: str, fix: str) -> None:
+        if path is not None:
+            self.document.report(place, path, what, fix)
+
+
+def _below(parent: Path | None, key: str) -> Path | None:
+    return None if parent is None else (*parent, key)
+
+
+def _beyond(event: Any) -> tuple[str, str]:
+    """What is said about a node that uses YAML beyond plain data."""
+    if isinstance(event, yaml.AliasEvent):
+        return f"alias {quoted(str(event.anchor))}", "write the value out"
+    if event.anchor:
+        return f"anchor {quoted(event.anchor)}", "delete it and write values out"
+    return f"tag {quoted(event.tag)}", "delete it"

@@ -1,0 +1,81 @@
+"""From a file's bytes to text, with every way a file can be no text said plainly."""
+
+from __future__ import annotations
+
+import bisect
+import codecs
+import re
+from pathlib import Path as FilePath
+
+from hilgw.config.source.positions import ConfigErrors, Diagnostic, Place
+
+MAX_BYTES = 1 << 20
+
+# Control characters, a mark of byte order inside the text, and what ends a line in YAML 1.1 alone.
+NOT_TEXT = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+_LINE_END = re.compile("\r\n|\n|\r")
+_WIDE_BOMS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_CURE = "save it as UTF-8 text"
+
+
+class Lines:
+    """Turns offsets into places. Lines end as editors end them: LF, CR LF or CR."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._file = file
+        self._text = text
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+    def place(self, offset: int) -> Place:
+        line = bisect.bisect_right(self._starts, offset)
+        return Place(self._file, line, offset - self._starts[line - 1] + 1)
+
+    def is_first(self, place: Place) -> bool:
+        """Whether nothing but spaces and the dashes of lists stands before it in its line."""
+        start = self._starts[place.line - 1]
+        return not self._text[start : start + place.column - 1].strip(" -")
+
+
+def read_text(file: str) -> str:
+    """The text of a configuration file. Raises ConfigErrors."""
+    try:
+        with FilePath(file).open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise _whole(file, "no such file", "`hilgw example` lists the shipped ones") from None
+    except IsADirectoryError:
+        raise _whole(file, "is a directory", "name a file in it") from None
+    except PermissionError:
+        raise _whole(file, "may not be read", "check its permissions") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _whole(file, f"cannot be read: {reason}", "check the path") from None
+    if len(data) > MAX_BYTES:
+        raise _whole(file, "is larger than 1 MiB", "this is no configuration of hilgw")
+    return decode(data, file)
+
+
+def decode(data: bytes, file: str) -> str:
+    """Text from UTF-8 bytes, without a leading byte order mark. Raises ConfigErrors."""
+    if data.startswith(_WIDE_BOMS):
+        what = "this is UTF-16 or UTF-32 text"
+        raise ConfigErrors([Diagnostic.at(Place(file, 1, 1), (), what, _CURE)])
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        place = Lines(before, file).place(len(before))
+        what = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        raise ConfigErrors([Diagnostic.at(place, (), what, _CURE)]) from None
+    if strange := NOT_TEXT.search(text):
+        place = Lines(text, file).place(strange.start())
+        what = f"character U+{ord(strange[0]):04X} does not belong in a text file"
+        raise ConfigErrors([Diagnostic.at(place, (), what, "delete it, or " + _CURE)])
+    return text
+
+
+def _whole(file: str, what: str, fix: str) -> ConfigErrors:
+    return ConfigErrors([Diagnostic.at(Place(file), (), what, fix)])

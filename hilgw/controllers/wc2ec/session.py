@@ -1,0 +1,294 @@
+"""The session of controller `wc2ec`: hilgw serves an unmodified external controller.
+
+To the controller hilgw is the Webots controller: it registers the devices of the loop in index
+order, sends the values of the sensors that are enabled (at first: all), and takes commands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    EmitterSettings,
+    Event,
+    MotorCommand,
+    MotorSettings,
+    PacketIn,
+    PacketOut,
+    ProtocolFailure,
+    ReceiverSettings,
+    Refused,
+    SensorSwitch,
+    Stop,
+    Write,
+)
+from hilgw.controllers.wc2ec.sampling import Sampling
+from hilgw.devices.kinds import Device, Devices, Refusal, check_command, check_settings
+from hilgw.errors import FrameError, HilgwError
+from hilgw.protocols.wc2ec import (
+    MOST_DEVICES,
+    Command,
+    DisableSensor,
+    EnableSensor,
+    Error,
+    Failure,
+    Layouts,
+    Link,
+    Message,
+    PacketData,
+    RegisterSensor,
+    Rejected,
+    SendPacket,
+    SetEmitter,
+    SetMotor,
+    SetPeriod,
+    SetReceiver,
+    SetValue,
+    Side,
+    describe,
+    written_signal,
+)
+
+if TYPE_CHECKING:
+    from hilgw.controllers.wc2ec import Wc2ecControllerSettings
+    from hilgw.framing.base import Framing
+
+REGISTER_NS = 1_000_000_000
+"""A serial line: registrations are repeated at this period until a good frame comes."""
+
+
+class Wc2ecControllerSession:
+    """The pure session. `devices` are those of the loop; `counts` what happened, by reason.
+
+    Bytes and time go in, events of `hilgw.control.events` come out. A command that is refused is
+    counted and answered with Error (127); the motors' limits are those of `devices`.
+    """
+
+    def __init__(
+        self, settings: Wc2ecControllerSettings, version: str, framing: Framing | None = None
+    ) -> None:
+        self.devices = Devices()
+        self.counts: Counter[str] = Counter()
+        self._settings = settings
+        layouts = Layouts(version, extensions=settings.extensions)
+        self._link = Link(Side.EXTERNAL, layouts, framing, round(settings.silence_s * 1e9))
+        self._numbers: dict[int, int] = {}
+        self._sampling = Sampling()
+        self._register_ns: int | None = None
+
+    # --- the connection -----------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        """An external controller connected, or the serial port is open."""
+        self._link.open(now)
+        self._sampling.clear()
+        events: list[Event] = [] if self._link.framed else [Connected("external controller")]
+        return events + self._register_all(now)
+
+    def close(self) -> list[Event]:
+        """The connection is gone."""
+        was_there = self._link.alive
+        self._link.close()
+        self._register_ns = None
+        if not was_there:
+            return []
+        return [self._stop("disconnected"), Disconnected("connection closed")]
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        """Bytes from the controller, in any chunks."""
+        events = self._check_silence(now)
+        was_there = self._link.alive
+        messages = self._link.feed(data, now)
+        if self._link.alive and not was_there:
+            self._register_ns = None
+            events.append(Connected("external controller on a serial line"))
+        for message in messages:
+            events += self._hear(message, now)
+        return events
+
+    def next_deadline(self) -> int | None:
+        """When `expire` wants to be called, or None."""
+        silence, register = self._link.next_deadline(), self._register_ns
+        if silence is None or register is None:
+            return register if silence is None else silence
+        return min(silence, register)
+
+    def expire(self, now: int) -> list[Event]:
+        """The deadline has come (calls before it are harmless)."""
+        events = self._check_silence(now)
+        if self._register_ns is not None and now >= self._register_ns:
+            events += self._register_all(now)
+        return events
+
+    def describe(self, data: bytes, *, received: bool) -> str:
+        """Bytes in words, for people; never raises."""
+        return describe(data, Side.EXTERNAL if received else Side.WEBOTS, self._link.layouts)
+
+    # --- from the loop ------------------------------------------------------------------------
+
+    def register(self, device: Device) -> list[Event]:
+        """The loop has this device too. Registering the same again does nothing; another device
+        under its index, or one that cannot be named on the wire, is refused."""
+        known = self.devices.by_index(device.index)
+        if known == device:
+            return []
+        if known is not None:
+            text = f"index {device.index} is '{known.name}', not '{device.name}'"
+            return [self._count(Refused(device.index, "index_taken", text))]
+        try:
+            number = self._link.layouts.numbers.number(device.kind)
+            data = self._link.wrap(RegisterSensor(number, device.index, device.name.encode()))
+        except HilgwError as error:
+            return [self._count(Refused(device.index, "unsendable", error.what))]
+        if device.index >= MOST_DEVICES:
+            text = f"WC2EC carries {MOST_DEVICES} devices; '{device.name}' is one too many"
+            return [self._count(Refused(device.index, "too_many", text))]
+        self.devices.add(device)
+        self._numbers[device.index] = number
+        self._link.kinds[device.index] = device.kind
+        return [Write(data)] if self._link.is_open else []
+
+    def forget(self) -> None:
+        """The body is another one: no device is known. Only between two controllers."""
+        self.devices.clear()
+        self._numbers.clear()
+        self._link.kinds.clear()
+
+    def report(self, values: Iterable[tuple[int, float]], now: int) -> list[Event]:
+        """What sensors show, (index, value) each, in one write. A sensor that is off, or not due
+        at its period, is left out; a value that is not finite is refused."""
+        events: list[Event] = []
+        data = []
+        numbers, is_open, is_due = self._numbers, self._link.is_open, self._sampling.is_due
+        for index, value in values:
+            number = numbers.get(index)
+            if number is None:
+                text = f"no device {index} in this loop"
+                events.append(self._count(Refused(index, "unknown_device", text)))
+            elif not math.isfinite(value):
+                text = f"device {index} shows {value}"
+                events.append(self._count(Refused(index, "not_finite", text)))
+            elif is_open and is_due(index, now):
+                data.append(self._link.wrap_value(number, index, value))
+        if data:
+            self.counts["values"] += len(data)
+            events.append(Write(b"".join(data)))
+        return events
+
+    def deliver(self, packet: PacketIn) -> list[Event]:
+        """One packet that a Receiver got (extension)."""
+        index = packet.index
+        number = self._numbers.get(index)
+        if number is None or not self._link.is_open:
+            return [self._count(Refused(index, "down", "no controller to read the packet"))]
+        if not self._settings.extensions:
+            return [self._count(Refused(index, "no_extensions", "extensions are off"))]
+        signal = written_signal(packet.signal_strength, packet.direction)
+        message = PacketData(number, index, packet.channel, *signal, packet.data)
+        try:
+            data = self._link.wrap(message)
+        except FrameError as error:
+            return [self._count(Refused(index, "unsendable", error.what))]
+        self.counts["packets_in"] += 1
+        return [Write(data)]
+
+    def fault(self, index: int) -> list[Event]:
+        """A device failed: the controller is told, once per call."""
+        number = self._numbers.get(index)
+        if number is None or not self._link.is_open:
+            return []
+        return [Write(self._link.wrap(Error(number, index)))]
+
+    # --- from the controller ------------------------------------------------------------------
+
+    def _hear(self, message: Message, now: int) -> list[Event]:
+        match message:
+            case SetValue(number, index, value):
+                return self._command(number, index, value)
+            case SetMotor():
+                return self._configure(message)
+            case SetPeriod(_, index, period):
+                return self._switch(index, period, now)
+            case EnableSensor(_, index):
+                return self._switch(index, None, now)
+            case DisableSensor(_, index):
+                return self._switch(index, 0.0, now)
+            case SendPacket(_, index, channel, data):
+                self.counts["packets_out"] += 1
+                return [PacketOut(index, channel, data)]
+            case SetEmitter(_, index, channel, range_m):
+                return [EmitterSettings(index, channel, range_m)]
+            case SetReceiver(_, index, channel, period_ms):
+                return [ReceiverSettings(index, channel, period_ms)]
+            case Rejected(command, number, index, reason, text):
+                return self._refuse(command, number, index, Refusal(reason, text))
+            case Failure(error, _, tail):
+                self.counts["failures"] += 1
+                self._link.fail()
+                return [self._stop("protocol"), ProtocolFailure(error, tail)]
+        return []
+
+    def _command(self, number: int, index: int, value: float) -> list[Event]:
+        device = self._known(index)
+        assert device.value is not None  # the decoder lets setValue pass for motors alone
+        checked = check_command(device, device.value.name, value)
+        if isinstance(checked, Refusal):
+            return self._refuse(Command.SET_VALUE, number, index, checked)
+        self.counts["commands"] += 1
+        return [MotorCommand(index, device.value.name, checked)]
+
+    def _configure(self, message: SetMotor) -> list[Event]:
+        number, index = message.type, message.index
+        values = (message.position, message.velocity, message.acceleration, message.available)
+        refusal = check_settings(self._known(index), values)
+        if refusal is not None:
+            return self._refuse(Command.SET_SENSOR, number, index, refusal)
+        self.counts["commands"] += 1
+        return [MotorSettings(index, *values)]
+
+    def _switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        self._sampling.switch(index, period_ms, now)
+        return [SensorSwitch(index, period_ms)]
+
+    def _known(self, index: int) -> Device:
+        device = self.devices.by_index(index)
+        assert device is not None  # the decoder refuses an index that was never registered
+        return device
+
+    def _refuse(self, command: int, number: int, index: int, refusal: Refusal) -> list[Event]:
+        refused = self._count(Refused(index, refusal.reason, refusal.text))
+        if command == Command.ERROR:
+            return [refused]  # our own echo: answering it would never end
+        return [refused, Write(self._link.wrap(Error(number, index)))]
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _register_all(self, now: int) -> list[Event]:
+        waits = self._link.framed and not self._link.alive
+        self._register_ns = now + REGISTER_NS if waits else None
+        data = b"".join(self._link.wrap(self._registration(device)) for device in self.devices)
+        return [Write(data)] if data else []
+
+    def _registration(self, device: Device) -> RegisterSensor:
+        return RegisterSensor(self._numbers[device.index], device.index, device.name.encode())
+
+    def _check_silence(self, now: int) -> list[Event]:
+        if not self._link.fell_silent(now):
+            return []
+        self._register_ns = now
+        self.counts["silences"] += 1
+        text = f"silent for {self._settings.silence_s:g} s"
+        return [self._stop("silence"), Disconnected(text)]
+
+    def _stop(self, reason: str) -> Stop:
+        self.counts[f"stop_{reason}"] += 1
+        return Stop(reason)
+
+    def _count(self, refused: Refused) -> Refused:
+        self.counts[f"refused_{refused.reason}"] += 1
+        return refused

@@ -1,0 +1,181 @@
+"""Finds known hardware on serial ports: the adapters' own handshakes, which only read.
+
+Each probe opens the port at one rate, runs the session until it says Ready or Failed, and closes
+the port. Sessions that can search their network are asked to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hilgw.adapters._survey import Node, SearchEnded
+from hilgw.adapters.base import Failed, Probe, Ready, StationSettings, Write
+from hilgw.errors import HilgwError, MismatchError, PortError
+from hilgw.transports.base import LineSettings
+from hilgw.transports.serial.port import open_serial
+
+if TYPE_CHECKING:
+    from hilgw.adapters.base import Adapter, Event
+    from hilgw.transports.base import Handle, Scheduler, Transport
+
+PROBE_S = 12.0  # a module in its factory state is recognised after two guard times
+SEARCH_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hardware that answered. problem: it answered, but needs this before it can be used."""
+
+    port: str
+    kind: str
+    baudRate: int
+    identity: str = ""
+    problem: str = ""
+    nodes: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One probe about to be made, for progress."""
+
+    port: str
+    kind: str
+    baudRate: int
+
+
+class _Run:
+    """One session on one open transport, until it has said what it is."""
+
+    def __init__(self, session: Any, transport: Transport, scheduler: Scheduler) -> None:
+        self.result: asyncio.Future[Ready | HilgwError] = _future()
+        self.searched: asyncio.Future[None] = _future()
+        self.nodes: list[Node] = []
+        self.session = session
+        self._transport = transport
+        self._scheduler = scheduler
+        self._timer: Handle | None = None
+
+    def start(self) -> None:
+        self._transport.start(self._receive, self._lost)
+        now = self._scheduler.now()
+        self._handle(self.session.open(now))
+
+    def search(self) -> None:
+        self._handle(self.session.discover(self._scheduler.now()))
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self.session.close()
+        self._transport.close()
+
+    def _receive(self, data: bytes) -> None:
+        self._handle(self.session.receive(data, self._scheduler.now()))
+
+    def _lost(self, error: PortError) -> None:
+        _settle(self.result, error)
+        _settle(self.searched, None)
+
+    def _handle(self, events: list[Event]) -> None:
+        for event in events:
+            match event:
+                case Write(data):
+                    try:
+                        self._transport.write(data)
+                    except PortError as error:
+                        _settle(self.result, error)
+                case Ready():
+                    _settle(self.result, event)
+                case Failed(error):
+                    _settle(self.result, error)
+                case Node():
+                    self.nodes.append(event)
+                case SearchEnded():
+                    _settle(self.searched, None)
+        self._rearm()
+
+    def _rearm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        due = self.session.next_deadline()
+        self._timer = None if due is None else self._scheduler.call_at(due, self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        self._handle(self.session.expire(self._scheduler.now()))
+
+
+def _future() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()
+
+
+def _settle(future: asyncio.Future[Any], result: object) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+async def scan_port(
+    port: str,
+    adapters: Iterable[Adapter],
+    scheduler: Scheduler,
+    *,
+    usb: tuple[int, int] | None = None,
+    rates: tuple[int, ...] = (),
+    network: bool = True,
+) -> AsyncIterator[Try | Found]:
+    """Each try as it begins, and the hardware found, if any; nothing is tried after that.
+
+    Each adapter's likeliest rate comes before the second of any. rates: only these. PortError
+    when the port cannot be opened at all.
+    """
+    tries = [
+        (place, adapter, probe, rate)
+        for adapter in adapters
+        for place, (probe, rate) in enumerate(_rates_of(adapter, usb))
+        if not rates or rate in rates
+    ]
+    for _, adapter, probe, rate in sorted(tries, key=lambda each: each[0]):
+        yield Try(port, adapter.kind, rate)
+        found = await _probe(port, adapter, probe.settings, rate, scheduler, network)
+        if found is not None:
+            yield found
+            return
+
+
+def _rates_of(adapter: Adapter, usb: tuple[int, int] | None) -> list[tuple[Probe, int]]:
+    """Its probes at each of their rates, likeliest first, where it can be behind such a port."""
+    probes: tuple[Probe, ...] = getattr(adapter, "probes", ())
+    return [
+        (probe, rate)
+        for probe in probes
+        if not probe.usb or usb in probe.usb
+        for rate in probe.rates
+    ]
+
+
+async def _probe(
+    port: str, adapter: Adapter, settings: Any, rate: int, scheduler: Scheduler, network: bool
+) -> Found | None:
+    common = StationSettings(port=port, baudRate=rate)
+    transport = await open_serial(port, LineSettings(baudRate=rate), scheduler)
+    run = _Run(adapter.session(settings, common), transport, scheduler)
+    try:
+        run.start()
+        try:
+            result = await asyncio.wait_for(run.result, PROBE_S)
+        except TimeoutError:
+            return None
+        if isinstance(result, MismatchError):
+            return Found(port, adapter.kind, rate, problem=str(result))
+        if isinstance(result, HilgwError):
+            return None
+        if network and hasattr(run.session, "discover"):
+            run.search()
+            await asyncio.wait({run.searched}, timeout=SEARCH_S)
+        return Found(port, adapter.kind, rate, result.identity, nodes=tuple(run.nodes))
+    finally:
+        run.close()
+        await transport.wait_closed()

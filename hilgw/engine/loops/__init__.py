@@ -1,1 +1,0 @@
-"""Loops: a controller and a body of any kind, joined; limits, failsafe, figures."""

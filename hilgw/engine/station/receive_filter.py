@@ -1,0 +1,64 @@
+"""What a station's hardware hears: echoes and duplicates set aside, the rest to the medium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hilgw.medium.airs import normal
+from hilgw.medium.packet import Packet
+
+if TYPE_CHECKING:
+    from hilgw.adapters.base import Heard, StationSettings
+    from hilgw.engine.statistics import Tally
+    from hilgw.medium.airs import Airs
+
+
+class Hearing:
+    """The inward half of one station."""
+
+    def __init__(
+        self,
+        name: str,
+        type: str,
+        air: str,
+        common: StationSettings,
+        *,
+        airs: Airs,
+        tally: Tally,
+        transmit: Callable[[Packet], None],
+    ) -> None:
+        self._name = name
+        self._type = type
+        self._air = air
+        self._common = common
+        self._airs = airs
+        self._tally = tally
+        self._transmit = transmit
+        self._sources = {normal(address): robot for address, robot in common.sources.items()}
+
+    def hear(self, event: Heard, now: int) -> None:
+        """One packet came in from the hardware."""
+        airs, air, name = self._airs, self._air, self._name
+        if airs.is_own_echo(air, name, event.address, event.data, now):
+            self._tally.echo()
+            return
+        if airs.is_duplicate(air, name, event.address, event.data, now):
+            self._tally.drop("duplicate", "another module here heard it first")
+            return
+        self._tally.count.hear()
+        self._transmit(
+            Packet(
+                data=event.data,
+                channel=event.channel,
+                type=self._type,
+                source=name,
+                owner=self._sources.get(normal(event.address)) if event.address else None,
+                air=air,
+                rssi_dbm=event.rssi_dbm,
+                rssi_at_1m_dbm=self._common.rssi_at_1m_dbm,
+                address=event.address,
+                sent_ns=now,
+                rssi_uncertain=event.rssi_uncertain,
+            )
+        )

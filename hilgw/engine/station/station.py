@@ -1,0 +1,291 @@
+"""A hardware station: the queue, the window and the counts around one adapter session.
+
+Between the medium (copies to send out, packets heard) and a transport (bytes). Synchronous:
+bytes in, session, medium, write; the only queue is the one Webots' bufferSize names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.adapters.base import (
+    CannotSend,
+    Delivered,
+    Dropped,
+    Event,
+    Failed,
+    Heard,
+    Notice,
+    NotReady,
+    Ready,
+    Refused,
+    Session,
+    SetLine,
+    StationSettings,
+    Transmission,
+    Write,
+)
+from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.receive_filter import Hearing
+from hilgw.engine.station.transmit_queue import Outbox
+from hilgw.engine.station.wire import Alarm, Wire
+from hilgw.engine.statistics import Tally
+from hilgw.errors import AdapterError, PeerError
+from hilgw.medium.airs import AIR_TIME_NS
+from hilgw.medium.packet import Copy, Packet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.engine.observer import Observer
+    from hilgw.errors import HilgwError
+    from hilgw.medium.airs import Airs
+    from hilgw.medium.ledger import Ledger
+    from hilgw.transports.base import Scheduler, Transport
+
+SILENT_FRAMES = 3  # this many frames in a row without an answer, and the module counts as stalled
+
+
+class Station:
+    """One adapter on the medium.
+
+    `on_ready`, `on_not_ready` and `on_failed` tell the supervisor. Without a token a frame counts
+    as delivered when its last byte has left by the line's reckoning.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        session: Session,
+        common: StationSettings,
+        *,
+        type: str,
+        air: str,
+        line: Line,
+        scheduler: Scheduler,
+        ledger: Ledger,
+        airs: Airs,
+        window: int,
+        observer: Observer,
+        transmit: Callable[[Packet], None],
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.type = type
+        self.air = air
+        self.session = session
+        self.common = common
+        self.identity = ""
+        self.ready = False
+        self.on_ready: Callable[[str], None] | None = None
+        self.on_not_ready: Callable[[str], None] | None = None
+        self.on_failed: Callable[[HilgwError], None] | None = None
+        self._line = line
+        self._scheduler = scheduler
+        self._outbox = Outbox(common.bufferSize)
+        self._tally = Tally(name, ledger.station(name, lambda: self.queued), observer)
+        self.outward = self._tally.latency
+        self._hearing = Hearing(
+            name, type, air, common, airs=airs, tally=self._tally, transmit=transmit
+        )
+        self._airs = airs
+        self._window = window
+        self._wire = Wire(self._fail)
+        self._alarm = Alarm(scheduler, self._wake)
+        self._unanswered = 0
+
+    @property
+    def queued(self) -> int:
+        """Copies accepted and neither delivered nor refused: waiting or in flight."""
+        return len(self._outbox)
+
+    # --- from the medium ---------------------------------------------------------------------
+
+    def deliver(self, copy: Copy) -> None:
+        """The medium hands over one copy to go out."""
+        outbox = self._outbox
+        if not outbox.admit(copy):
+            reason = outbox.full_reason if self.ready else "down"
+            self._tally.refuse(reason, f"the queue of {outbox.limit} B is full")
+        elif self.ready:
+            self._pump(self._scheduler.now())
+
+    def fits(self, channel: int) -> bool:
+        """Whether the mapping names this channel."""
+        return self.session.channels is not None and channel in self.session.channels
+
+    def hears(self, channel: int) -> bool:
+        """Whether the mapping can carry this channel."""
+        return self.session.channels is None or channel in self.session.channels
+
+    # --- from the supervisor -----------------------------------------------------------------
+
+    def attach(self, transport: Transport) -> None:
+        """The port is open: start the handshake."""
+        self._wire.transport = transport
+        self._unanswered = 0
+        now = self._scheduler.now()
+        self._line.reset()
+        self._guarded(lambda: self.session.open(now), now)
+
+    def detach(self) -> None:
+        """The port is gone: what was in flight is lost and counted, the queue is kept."""
+        self._wire.transport = None
+        self.ready = False
+        now = self._scheduler.now()
+        self._guarded(self.session.close, now)
+        self._settle(now)
+        self._tally.refuse("down", "the port went down", self._outbox.drop_in_flight())
+        self._rearm(now)
+
+    def close(self) -> None:
+        """The gateway ends: what is left expires."""
+        self.detach()
+        self._tally.expire(self._outbox.drop_waiting())
+
+    def fault(self, error: Exception) -> None:
+        """The adapter itself failed: the supervisor closes its port, and opens it again."""
+        self.ready = False
+        self._fail(AdapterError(f"the adapter failed: {error!r:.200}", where=self.name))
+
+    # --- from the transport ------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        self._unanswered = 0
+        now = self._scheduler.now()
+        try:
+            self._run(self.session.receive(data, now), now)
+        except Exception as error:  # noqa: BLE001 - as in _guarded, which would cost an allocation
+            self.fault(error)
+
+    # --- the session's events ----------------------------------------------------------------
+
+    def _guarded(self, call: Callable[[], list[Event]], now: int) -> None:
+        """One adapter's fault is not the others'."""
+        try:
+            self._run(call(), now)
+        except Exception as error:  # noqa: BLE001 - adapters of other distributions raise anything
+            self.fault(error)
+
+    def _run(self, events: list[Event], now: int) -> None:
+        for event in events:
+            match event:
+                case Heard():
+                    self._hearing.hear(event, now)
+                case Delivered(token):
+                    copy = self._outbox.outstanding.pop(token, None)
+                    if copy is not None:
+                        self._tally.deliver(copy, now)
+                case Refused(token, reason):
+                    self._lose(token, reason)
+                case Write(data):
+                    if self._wire.write(data):
+                        self._line.occupy(len(data), now)
+                case SetLine(name, on):
+                    self._wire.set_line(name, on)
+                case Dropped(reason, text, count):
+                    self._tally.drop(reason, text, count)
+                case Notice(text, once):
+                    self._tally.say(text, once)
+                case Ready(identity, addresses):
+                    self._become_ready(identity, addresses)
+                case NotReady(reason):
+                    self.ready = False
+                    if self.on_not_ready is not None:
+                        self.on_not_ready(reason)
+                case Failed(error):
+                    self.ready = False
+                    self._fail(error)
+        if self.ready:
+            self._pump(now)
+        else:
+            self._rearm(now)
+
+    def _become_ready(self, identity: str, addresses: tuple[str, ...]) -> None:
+        self.identity = identity
+        self.ready = True
+        self._airs.own(self.air, self.name, addresses)
+        if self.on_ready is not None:
+            self.on_ready(identity)
+
+    def _fail(self, error: HilgwError) -> None:
+        if self.on_failed is not None:
+            self.on_failed(error)
+
+    def _lose(self, token: int, reason: str) -> None:
+        if self._outbox.outstanding.pop(token, None) is None:
+            return
+        self._tally.refuse(reason, "not delivered")
+        if reason == "no_status":
+            self._unanswered += 1
+            if self._unanswered >= SILENT_FRAMES:
+                self._unanswered = 0
+                self._fail(PeerError("stopped answering", where=self.name))
+
+    # --- out to the wire ---------------------------------------------------------------------
+
+    def _pump(self, now: int, *, backlog: bool = False) -> None:
+        """Send what may go: the line is free, the window is open."""
+        outbox = self._outbox
+        self._settle(now)
+        while outbox.waiting and self.ready and len(outbox.outstanding) < self._window:
+            if not self._line.is_free(now):
+                break
+            frame = self._frame(outbox.waiting[0], now)
+            if frame is None:
+                break
+            copy = outbox.waiting[0]  # it waits until the port has it: a failure is told at once
+            if isinstance(frame, CannotSend):
+                outbox.take()
+                self._tally.refuse(frame.reason, frame.text)
+            elif not self._wire.write(frame.data):
+                if outbox.waiting and outbox.waiting[0] is copy:
+                    outbox.take()
+                    self._tally.refuse("down", "the port took no bytes")
+            else:
+                outbox.take()
+                ends = self._line.occupy(len(frame.data), now, backlog=backlog)
+                backlog = False
+                air_time_ns = AIR_TIME_NS + frame.air_time_ns
+                self._airs.sent(self.air, copy.packet.data, now, self.name, air_time_ns)
+                outbox.fly(copy, frame.token, ends)
+        self._rearm(now)
+
+    def _frame(self, copy: Copy, now: int) -> Transmission | CannotSend | None:
+        try:
+            return self.session.send(copy.packet, now)
+        except Exception as error:  # noqa: BLE001 - as in _guarded; this packet must not come again
+            self.fault(error)
+            return CannotSend("fault", "the adapter failed on it")
+
+    def _settle(self, now: int) -> None:
+        while (copy := self._outbox.landed(now)) is not None:
+            self._tally.deliver(copy, now)
+
+    # --- time --------------------------------------------------------------------------------
+
+    def _rearm(self, now: int) -> None:
+        outbox = self._outbox
+        due = self.session.next_deadline() if self._wire.transport is not None else None
+        if outbox.on_wire:
+            ends = outbox.on_wire[0][0]
+            due = ends if due is None else min(due, ends)
+        if outbox.waiting and self.ready and len(outbox.outstanding) < self._window:
+            free = self._line.free_ns
+            if free > now:
+                due = free if due is None else min(due, free)
+        self._alarm.set(due)
+
+    def _wake(self) -> None:
+        # Waiting for the line itself: the next frame follows without a gap in the reckoning.
+        backlog = self._alarm.take() == self._line.free_ns and bool(self._outbox.waiting)
+        now = self._scheduler.now()
+        deadline = self.session.next_deadline()
+        if deadline is not None and deadline <= now and self._wire.transport is not None:
+            self._guarded(lambda: self.session.expire(now), now)
+        if self.ready:
+            self._pump(now, backlog=backlog)
+        else:
+            self._settle(now)
+            self._rearm(now)

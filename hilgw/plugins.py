@@ -1,0 +1,208 @@
+"""Finds adapters, bodies, controllers, framings and firmware mocks by name.
+
+A group is a package of this project (hilgw.adapters) and an entry point group of other
+distributions (hilgw.adapters; hilgw.mocks for firmware mocks). The module or package
+`hilgw.adapters.foo` offers the kind foo by exporting ADAPTER; names with an underscore, and the
+shared modules of the package, are not kinds. Nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hilgw.errors import ConfigError, quoted, suggest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Loader = Callable[[], Any]
+
+
+class Group(NamedTuple):
+    """One group of plug-ins.
+
+    package: where the kinds of this project are. export: the name a module offers its part by;
+    empty: the module itself is the part. shared: modules of the package that are not kinds.
+    open: whether entry points of the same name add kinds. check: raises AttributeError or
+    TypeError when a part of another distribution does not fit.
+    """
+
+    name: str
+    package: str
+    noun: str
+    export: str
+    shared: frozenset[str] = frozenset({"base"})
+    open: bool = True
+    check: Callable[[Any], None] = lambda part: None
+
+
+class MockKind(NamedTuple):
+    """One kind of firmware mock: its summary, its parameters (name -> meaning), its factory."""
+
+    name: str
+    summary: str
+    parameters: Mapping[str, str]
+    create: Callable[..., Any]
+
+
+def _has_settings(*traits: str) -> Callable[[Any], None]:
+    def check(part: Any) -> None:
+        import dataclasses
+
+        for name in traits:
+            getattr(part, name)
+        if not (isinstance(part.Settings, type) and dataclasses.is_dataclass(part.Settings)):
+            raise TypeError("Settings is not a dataclass")
+
+    return check
+
+
+def _is_mock(part: Any) -> None:
+    if not (callable(part.create) and isinstance(part.PARAMETERS, Mapping)):
+        raise TypeError("create must be a function, PARAMETERS a mapping")
+    if not isinstance(part.SUMMARY, str):
+        raise TypeError("SUMMARY must be text")
+
+
+ADAPTERS = Group(
+    "hilgw.adapters",
+    "hilgw.adapters",
+    "kind",
+    "ADAPTER",
+    check=_has_settings("type", "summary", "limits"),
+)
+CONTROLLERS = Group(
+    "hilgw.controllers",
+    "hilgw.controllers",
+    "kind",
+    "CONTROLLER",
+    check=_has_settings("summary"),
+)
+BODIES = Group("hilgw.bodies", "hilgw.bodies", "kind", "BODY", check=_has_settings("summary"))
+FRAMINGS = Group(
+    "hilgw.framings",
+    "hilgw.framing",
+    "framing",
+    "FRAMING",
+    frozenset({"base", "c_forms", "crc", "delimited", "sir", "xbee_api"}),
+    open=False,
+)
+MOCKS = Group(
+    "hilgw.mocks",
+    "firmware_mocks",
+    "firmware mock",
+    "",
+    frozenset({"air", "base"}),
+    check=_is_mock,
+)
+
+
+def names(group: Group) -> list[str]:
+    """The kinds of a group, sorted; imports none of them."""
+    return sorted({*_own(group), *_points(group)})
+
+
+def has(group: Group, kind: str) -> bool:
+    """Whether the group has this kind. Searches the entry points only if this project has not."""
+    return kind in _own(group) or kind in _points(group)
+
+
+def find(group: Group) -> dict[str, Loader]:
+    """Every kind of a group by name, with the function that loads it.
+
+    A kind of this project takes precedence over one of another distribution.
+    """
+    others = {name: _of_entry_point(group, point) for name, point in _points(group).items()}
+    own = {name: _of_module(group, name) for name in _own(group)}
+    return dict(sorted({**others, **own}.items()))
+
+
+def load(group: Group, kind: str) -> Any:
+    """The part of this kind. ConfigError: there is none, or it does not load."""
+    if kind in _own(group):
+        return _of_module(group, kind)()
+    point = _points(group).get(kind)
+    if point is None:
+        raise unknown(group.noun, kind, names(group))
+    return _of_entry_point(group, point)()
+
+
+def load_all(group: Group) -> tuple[dict[str, Any], list[ConfigError]]:
+    """Every part of a group that loads, by name, and the errors of the others."""
+    parts: dict[str, Any] = {}
+    broken = []
+    for name, loader in find(group).items():
+        try:
+            parts[name] = loader()
+        except ConfigError as error:
+            broken.append(error)
+    return parts, broken
+
+
+def load_mock(kind: str) -> MockKind:
+    """The firmware mock of this kind. ConfigError: there is none, or it does not load."""
+    part = load(MOCKS, kind)
+    return MockKind(kind, part.SUMMARY, part.PARAMETERS, part.create)
+
+
+def new_air(seed: int = 0, loss: float = 0.0) -> Any:
+    """An air for firmware mocks to share. ConfigError when `loss` is not between 0 and 1."""
+    try:
+        return importlib.import_module("firmware_mocks.air").Air(seed=seed, loss=loss)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def unknown(noun: str, name: str, known: Iterable[str]) -> ConfigError:
+    """The error for a name that is not one of the known ones."""
+    return ConfigError(f"unknown {noun} {quoted(name)}", fix=suggest(name, known))
+
+
+def _own(group: Group) -> list[str]:
+    import pkgutil
+
+    try:
+        path = importlib.import_module(group.package).__path__
+    except ModuleNotFoundError:
+        return []
+    return [
+        module.name
+        for module in pkgutil.iter_modules(path)
+        if not module.name.startswith("_") and module.name not in group.shared
+    ]
+
+
+def _points(group: Group) -> dict[str, EntryPoint]:
+    if not group.open:
+        return {}
+    from importlib.metadata import entry_points
+
+    points = entry_points(group=group.name)
+    if group is MOCKS:  # their names are module names
+        return {point.name.replace("-", "_"): point for point in points}
+    return {point.name: point for point in points}
+
+
+def _of_module(group: Group, name: str) -> Loader:
+    def loader() -> Any:
+        module = importlib.import_module(f"{group.package}.{name}")
+        return getattr(module, group.export) if group.export else module
+
+    return loader
+
+
+def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
+    def loader() -> Any:
+        try:
+            part = point.load()
+            group.check(part)
+        except (Exception, SystemExit) as error:  # others' code: it may raise anything
+            owner = point.dist.name if point.dist else "an unknown distribution"
+            noun = "mock" if group is MOCKS else group.noun
+            what = f"{noun} {quoted(point.name)} of {owner} does not load: {error!r:.200}"
+            raise ConfigError(what, fix=f"repair or remove {owner}") from error
+        return part
+
+    return loader

@@ -1,0 +1,284 @@
+"""Rules for bytes in and out: vectors, chunks, noise, cut frames, anything at all, words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import cycle
+from random import Random
+
+from hilgw.adapters.base import Dropped, Event, Heard, Transmission, line_of
+from hilgw.medium.packet import Packet
+from hilgw.testing.conformance.exploring import (
+    SECOND_NS,
+    anything,
+    cuts,
+    difference,
+    dropped,
+    essence,
+    explore,
+    heard,
+    is_noise,
+    noise,
+    silence,
+    unmatched,
+)
+from hilgw.testing.conformance.rules import broken, bytes_line, require, shown
+from hilgw.testing.conformance.subject import Subject, Vector
+from hilgw.testing.conformance.watch import WatchedSession
+from hilgw.testing.conformance.world import World, new_session
+
+GIVEN_UP_S = 10.0  # so much silence ends any half frame
+SETTLED_S = 120.0  # and any frame that waits for its answer
+STATES = ("new", "opened", "ready", "closed")
+
+
+class CodecRules(Subject):
+    """Each method is one rule; its name is the rule's."""
+
+    # --- vectors ----------------------------------------------------------------------------------
+
+    def test_vectors_are_heard(self) -> None:
+        """The bytes of each vector become its packet, and nothing else."""
+        for wire, vector in self._heard():
+            session, now = self._ready_session()
+            events = session.receive(wire, now)
+            events += silence(session, now, self.pause_s or GIVEN_UP_S)[0]
+            came = [each for each in events if isinstance(each, Heard | Dropped)]
+            more = (bytes_line(wire), f"words:  {session.describe(wire)}")
+            wanted = self._as_heard(vector)
+            good = len(came) == 1 and isinstance(came[0], Heard) and self._same(came[0], vector)
+            require(good, "vectors are heard", came, shown(wanted), *more)
+
+    def test_vectors_are_sent(self) -> None:
+        """The packet of each vector becomes its bytes."""
+        for wire, vector in self._sent():
+            session, now = self._ready_session()
+            answer = session.send(self._packet(vector), now)
+            require(
+                isinstance(answer, Transmission) and answer.data == wire,
+                "vectors are sent",
+                answer.data if isinstance(answer, Transmission) else answer,
+                shown(wire),
+                f"packet: {shown(vector.data)} on channel {self._channel(vector)}",
+            )
+
+    def _as_heard(self, vector: Vector) -> Heard:
+        return Heard(vector.data, self._channel(vector), vector.rssi_dbm, vector.address)
+
+    def _same(self, came: Heard, vector: Vector) -> bool:
+        return (
+            (came.data, came.channel) == (vector.data, self._channel(vector))
+            and vector.rssi_dbm in (None, came.rssi_dbm)
+            and vector.address in (None, came.address)
+        )
+
+    # --- chunks -----------------------------------------------------------------------------------
+
+    def test_any_chunking_gives_the_same_events(self) -> None:
+        """However a stream is cut into pieces, the same comes out of it."""
+        frames = [wire for wire, _ in self._heard()]
+        streams = frames if self.pause_s else [b"".join(frames * 2)[:2000], *frames]
+
+        def check(example: tuple[bytes, list[int]]) -> None:
+            stream, places = example
+            self._compare("any chunking gives the same events", stream, cuts(stream, places), 0)
+
+        def make(chance: Random) -> tuple[bytes, list[int]]:
+            stream = chance.choice(streams)
+            return stream, [chance.randrange(len(stream)) for _ in range(chance.randint(1, 12))]
+
+        explore(make, check, self.examples)
+
+    def test_byte_by_byte_equals_whole(self) -> None:
+        """A frame that comes in at the pace of the line equals one that comes at once."""
+        line = line_of(self._common())[0]
+        byte_ns = line.byteSize * SECOND_NS // line.baudRate
+        for wire, _ in self._heard():
+            self._compare("byte by byte equals whole", wire, cuts(wire, range(len(wire))), byte_ns)
+
+    def _compare(self, rule: str, stream: bytes, pieces: list[bytes], byte_ns: int) -> None:
+        whole, now = self._ready_session()
+        wanted = whole.receive(stream, now) + silence(whole, now, GIVEN_UP_S)[0]
+        session, now = self._ready_session()
+        came: list[Event] = []
+        for piece in pieces:
+            waited, now = silence(session, now, len(piece) * byte_ns / SECOND_NS)
+            came += waited + session.receive(piece, now)
+        came += silence(session, now, GIVEN_UP_S)[0]
+        if essence(came) != essence(wanted):
+            sizes = [len(piece) for piece in pieces]
+            broken(
+                rule,
+                *difference(essence(came), essence(wanted)),
+                bytes_line(stream),
+                f"pieces: {shown(sizes)}",
+            )
+
+    # --- noise and cut frames ---------------------------------------------------------------------
+
+    def test_garbage_costs_no_good_frame(self) -> None:
+        """Noise before, between and after frames: all good frames come, and nothing else.
+
+        `noise_costs` good frames right behind it may be lost, where frames have no start.
+        """
+        vectors = self._heard()
+
+        def check(pieces: tuple[bytes, ...]) -> None:
+            session, now = self._ready_session()
+            events: list[Event] = []
+            stream, wanted, frames = b"", [], cycle(vectors)
+            for index, piece in enumerate([*pieces, b""]):
+                wires = [next(frames) for _ in range(self.noise_costs + 2)]
+                for part in [piece, *(wire for wire, _ in wires)]:
+                    stream += part
+                    events += session.receive(part, now) if part else []
+                    waited, now = silence(session, now, self.pause_s)
+                    events += waited
+                spoilt = range(self.noise_costs if index < len(pieces) else 0)
+                wanted += [(each.data, at in spoilt) for at, (_, each) in enumerate(wires)]
+                if index == len(pieces) - 1:  # the last frames come after a silence
+                    waited, now = silence(session, now, GIVEN_UP_S)
+                    events += waited
+            events += silence(session, now, GIVEN_UP_S)[0]
+            self._require_frames("garbage costs no good frame", events, wanted, stream)
+
+        wires = [wire for wire, _ in vectors]
+
+        def make(chance: Random) -> tuple[bytes, ...]:
+            return tuple(noise(chance, wires, self.check_bits) for _ in range(3))
+
+        def valid(pieces: tuple[bytes, ...]) -> bool:
+            return all(is_noise(piece, wires, self.check_bits) for piece in pieces)
+
+        explore(make, check, 2 * self.examples, valid)
+
+    def test_truncated_frame_is_given_up(self) -> None:
+        """A frame that stays cut is given up, counted, and costs no good frame after a silence."""
+        vectors = self._heard()
+        after = [vector for _, vector in zip(range(3), cycle(vectors), strict=False)]
+        for wire, cut in vectors:
+            places = range(1, len(wire)) if len(wire) < 100 else range(1, len(wire), 37)
+            for place in places:
+                session, now = self._ready_session()
+                events = session.receive(wire[:place], now)
+                waited, now = silence(session, now, GIVEN_UP_S)
+                events += waited
+                for frame, _ in after:
+                    events += session.receive(frame, now)
+                    waited, now = silence(session, now, self.pause_s)
+                    events += waited
+                events += silence(session, now, GIVEN_UP_S)[0] + session.close()
+                # A mark in front of the next frame may be all that the cut one lacked.
+                wanted = [(cut.data, True)]
+                wanted += [(each.data, at < self.noise_costs) for at, (_, each) in enumerate(after)]
+                stream = wire[:place] + b"".join(frame for frame, _ in after)
+                rule = "a truncated frame is given up"
+                self._require_frames(rule, events, wanted, stream, f"cut:    after {place} B")
+                counted = dropped(events) or len(heard(events)) > len(after)
+                if self.check_bits >= 8 and place > len(wire) // 2:
+                    require(counted, rule, "nothing Dropped", "the cut frame counted")
+
+    def _require_frames(
+        self,
+        rule: str,
+        events: list[Event],
+        wanted: list[tuple[bytes, bool]],
+        stream: bytes,
+        *more: str,
+    ) -> None:
+        came = [event.data for event in heard(events)]
+        wrong = unmatched(came, wanted, extras=self.check_bits < 16)
+        if wrong:
+            sure = [data for data, optional in wanted if not optional]
+            lost = Counter(sure) - Counter(came)
+            text = (
+                f"{wrong}; lost: {shown(list(lost.elements()))}; dropped: {dict(dropped(events))}"
+            )
+            broken(rule, text, f"{len(sure)} good packets, in order", *more, bytes_line(stream))
+
+    # --- anything at all --------------------------------------------------------------------------
+
+    def test_random_bytes_raise_nothing(self) -> None:
+        """Whatever comes in, in whatever state: events by the contract, and every frame sent comes
+        to its end."""
+        frames = [wire for wire, _ in self._heard()]
+
+        def check(example: tuple[str, list[tuple[bytes, int, int]]]) -> None:
+            state, steps = example
+            session, now = self._session_in(state)
+            for data, pause_ns, packets in steps:
+                session.receive(data, now)
+                for payload in self._numbered(packets):
+                    if len(session.tokens) < session.window:
+                        session.send(self._packet(Vector(data=payload)), now)
+                now = silence(session, now, pause_ns / SECOND_NS)[1]
+            silence(session, now, SETTLED_S)
+            require(
+                not session.tokens,
+                "tokens",
+                f"frames {sorted(session.tokens)} are open after {SETTLED_S:g} s",
+                "each Delivered or Refused in the end",
+            )
+            session.close()
+
+        def make(chance: Random) -> tuple[str, list[tuple[bytes, int, int]]]:
+            return chance.choice(STATES), [
+                (
+                    anything(chance, frames),
+                    chance.choice((0, 1_000_000, SECOND_NS)),
+                    chance.choice((0, 0, 1, 2)),
+                )
+                for _ in range(chance.randrange(7))
+            ]
+
+        explore(make, check, 3 * self.examples)
+
+    def test_describe_never_raises(self) -> None:
+        """A line of words for any bytes; it changes nothing."""
+        frames = [wire for wire, _ in self._heard()]
+        session = self._ready_session()[0]
+
+        def check(data: bytes) -> None:
+            session.describe(data)
+
+        explore(lambda chance: anything(chance, frames), check, 5 * self.examples)
+        for wire, vector in self._heard():
+            other, now = self._ready_session()
+            half = len(wire) // 2
+            events = other.receive(wire[:half], now)
+            for data in (wire, wire[half:], b"", b"\xff" * 9):
+                other.describe(data)
+            events += other.receive(wire[half:], now)
+            events += silence(other, now, GIVEN_UP_S)[0]
+            came = [event.data for event in heard(events)]
+            if vector.data not in came:
+                broken(
+                    "describe",
+                    f"describe() in mid-frame changed what is heard: {shown(came)}",
+                    shown([vector.data]),
+                    bytes_line(wire),
+                )
+
+    # --- sessions ---------------------------------------------------------------------------------
+
+    def _ready_session(self) -> tuple[WatchedSession, int]:
+        """A session that has shaken hands with its mock; the mock is gone."""
+        world = World.ready(self)
+        window = self.adapter.limits.window
+        session = WatchedSession(world.near.session.inner, window)
+        session.ready = True
+        return session, world.clock.time
+
+    def _session_in(self, state: str) -> tuple[WatchedSession, int]:
+        if state == "ready":
+            return self._ready_session()
+        now = SECOND_NS
+        session = new_session(self)
+        if state != "new":
+            session.open(now)
+        if state == "closed":
+            session.close()
+        return session, now
+
+    def _packet(self, vector: Vector) -> Packet:
+        return Packet(vector.data, self._channel(vector), self.adapter.type, "test.emitter")

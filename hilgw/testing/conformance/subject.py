@@ -1,0 +1,175 @@
+"""What an adapter's test names: the adapter, its settings, its mock, vectors, and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hilgw.adapters.base import Adapter, MockSpec, StationSettings
+from hilgw.engine.mock_host import Mock, create_mock
+from hilgw.testing.conformance.rules import require
+
+__tracebackhide__ = True  # a failure is shown at the rule, not in here
+
+PORT = "/dev/null"  # of sessions that are never opened
+ALL_VALUES = bytes(range(256))
+PIECE = 64  # bytes of a packet where any length would do
+SERIAL = "serial"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vector:
+    """One packet and its bytes on the line, as the data sheet or a capture has them.
+
+    sends: what goes to the hardware for this packet, when it is the first one after the handshake.
+    hears: what the hardware says when this packet comes in. wire: both at once. channel None: the
+    station's own. rssi_dbm, address: of what is heard; not set: not looked at.
+    """
+
+    data: bytes
+    channel: int | None = None
+    wire: bytes | None = None
+    sends: bytes | None = None
+    hears: bytes | None = None
+    rssi_dbm: float | None = None
+    address: str | None = None
+
+    @property
+    def outward(self) -> bytes | None:
+        return self.wire if self.sends is None else self.sends
+
+    @property
+    def inward(self) -> bytes | None:
+        return self.wire if self.hears is None else self.hears
+
+
+class Subject:
+    """What the rules are tried on; a test sets these, most of them have a default that fits.
+
+    adapter: the ADAPTER of a kind. settings: its Settings, or keywords for them. common: keywords
+    of StationSettings. mock: parameters put over those the adapter gives its mock.
+    """
+
+    adapter: ClassVar[Adapter]
+    settings: ClassVar[Any] = {}
+    common: ClassVar[Mapping[str, Any]] = {}
+    mock: ClassVar[Mapping[str, Any]] = {}
+    vectors: ClassVar[Sequence[Vector]] = ()
+
+    # The settings of the second station, which hears the first one; `far` like `settings`, None:
+    # the same. A wire has no second station: its mock must send back what it gets.
+    far: ClassVar[Any] = None
+    far_mock: ClassVar[Mapping[str, Any]] = {}
+    echoes: ClassVar[bool | None] = None  # None: a serial line does
+
+    # The longest packet with these settings (None: limits.payload), the lengths there are (None:
+    # 1 to the longest), the byte values a packet may have. See also `fits`.
+    largest: ClassVar[int | None] = None
+    sizes: ClassVar[Collection[int] | None] = None
+    values: ClassVar[Collection[int]] = ALL_VALUES
+
+    # Bits of check each frame has; below 8, noise may look like a packet. How many good frames
+    # noise may spoil that ends right before them. Silence a frame needs behind it.
+    check_bits: ClassVar[int] = 16
+    noise_costs: ClassVar[int] = 0
+    pause_s: ClassVar[float] = 0.0
+
+    # Packets at once that the hardware passes on without losing one.
+    burst: ClassVar[int] = 8
+
+    # How long things may take, in simulated and in real seconds.
+    ready_s: ClassVar[float] = 60.0
+    arrival_s: ClassVar[float] = 60.0
+    live_s: ClassVar[float] = 20.0
+    channels: ClassVar[Sequence[int]] = ()  # tried beside those of the vectors
+    examples: ClassVar[int] = 40
+
+    def fits(self, data: bytes) -> bool:
+        """Whether the hardware can carry this packet; what does not fit must be refused."""
+        sizes = self.sizes
+        fits = 1 <= len(data) <= self._largest() if sizes is None else len(data) in sizes
+        return fits and all(value in self.values for value in data)
+
+    def make_mock(self, spec: MockSpec, name: str, air: Any, position: Any) -> Mock:
+        """The hardware's stand-in; found by its name."""
+        return create_mock(spec.name, name, air, spec.parameters, position)
+
+    # --- made from these --------------------------------------------------------------------------
+
+    def _largest(self) -> int:
+        if self.sizes is not None:
+            return max(self.sizes)
+        largest = self.adapter.limits.payload if self.largest is None else self.largest
+        require(
+            largest >= 1,
+            "the adapter describes itself",
+            f"the longest packet has {largest} bytes",
+            "limits.payload, or largest of the test: 1 at least",
+        )
+        return largest
+
+    def _settings(self, far: bool = False) -> Any:
+        given = self.far if far and self.far is not None else self.settings
+        return self.adapter.Settings(**given) if isinstance(given, Mapping) else given
+
+    def _common(self, **fields: Any) -> StationSettings:
+        return StationSettings(**{"port": PORT, **self.common, **fields})
+
+    def _mock_spec(self, common: StationSettings, far: bool = False) -> MockSpec:
+        spec = self.adapter.mock(self._settings(far), common)
+        more = {**self.mock, **(self.far_mock if far else {})}
+        return MockSpec(spec.name, {**spec.parameters, **more})
+
+    def _echoes(self) -> bool:
+        return self.adapter.type == SERIAL if self.echoes is None else self.echoes
+
+    def _heard(self) -> list[tuple[bytes, Vector]]:
+        """The vectors that come in, with their bytes."""
+        return self._with_bytes([(each.inward, each) for each in self.vectors], "hears")
+
+    def _sent(self) -> list[tuple[bytes, Vector]]:
+        """The vectors that go out, with their bytes."""
+        return self._with_bytes([(each.outward, each) for each in self.vectors], "sends")
+
+    def _with_bytes(
+        self, pairs: list[tuple[bytes | None, Vector]], side: str
+    ) -> list[tuple[bytes, Vector]]:
+        found = [(wire, vector) for wire, vector in pairs if wire is not None]
+        require(
+            found,
+            "vectors",
+            f"no vector of {type(self).__name__} {side} anything",
+            f"Vector(data=b'...', {side}=bytes.fromhex('...')) with the bytes of a packet as the "
+            "data sheet, or a capture of the real thing, has them",
+        )
+        return found
+
+    def _channel(self, vector: Vector) -> int:
+        return self._common().channel if vector.channel is None else vector.channel
+
+    def _payload(self, size: int, first: int = 0) -> bytes:
+        """A packet of this length, of allowed values, told apart by `first`."""
+        values = sorted(self.values)
+        data = bytearray(values[(first + at) % len(values)] for at in range(size))
+        if size > 1:
+            data[1] = values[(first // len(values) + 1) % len(values)]
+        return bytes(data)
+
+    def _usual_size(self) -> int:
+        """A length that fits, and is long enough to be told apart."""
+        if self.sizes is None:
+            return min(PIECE, self._largest())
+        return min((size for size in self.sizes if size >= 2), default=self._largest())
+
+    def _numbered(self, count: int) -> Iterator[bytes]:
+        """So many different packets that fit."""
+        size, found, first = self._usual_size(), 0, 0
+        while found < count and first < 256 * 256:
+            data = self._payload(size, first)
+            first += 1
+            if self.fits(data):
+                found += 1
+                yield data
+        wanted = "sizes and values of the test, or its fits(), that some packet keeps"
+        require(found or not count, "packets that fit", f"no packet of {size} B fits", wanted)

@@ -1,0 +1,283 @@
+"""A session under watch: all its answers are judged by the contract of `hilgw.adapters.base`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hilgw.adapters.base import (
+    CannotSend,
+    Delivered,
+    Dropped,
+    Event,
+    Failed,
+    Heard,
+    Notice,
+    NotReady,
+    Ready,
+    Refused,
+    Session,
+    SetLine,
+    Transmission,
+    Write,
+)
+from hilgw.errors import MismatchError, PeerError
+from hilgw.medium.packet import BROADCAST, Packet
+from hilgw.testing.conformance.rules import BrokenRule, broken, bytes_line, place_of, require, shown
+
+__tracebackhide__ = True  # a failure is shown at the rule, not in here
+
+WORD = re.compile(r"[a-z][a-z0-9_]*")  # a reason in the ledger
+EVENTS = (Write, SetLine, Ready, NotReady, Failed, Heard, Dropped, Delivered, Refused, Notice)
+CONTRACT, RAISES, TOKENS, DEADLINES = "contract", "raises", "tokens", "deadlines"
+UNFINISHED = "filled in"
+KEPT = 10_000
+
+T = TypeVar("T")
+
+
+class WatchedSession:
+    """Passes everything on, and fails the test at the first answer that breaks the contract.
+
+    tokens: of the frames whose end was not told yet; a station sends while there are less than
+    `window` of them. events: all there were, up to 10,000 of them.
+    verdict: the first rule that was broken, for whoever stands behind somebody that goes on.
+    answer: the last one to send().
+    """
+
+    def __init__(self, session: Session, window: int) -> None:
+        self._session = session
+        self.window = window
+        self.ready = False
+        self.verdict: BrokenRule | None = None
+        self.answer: Transmission | CannotSend | None = None
+        self.tokens: set[int] = set()
+        self.events: list[Event] = []
+        self.channels = session.channels
+        require(
+            self.channels is None
+            or (
+                isinstance(self.channels, frozenset)
+                and all(type(each) is int and each >= 0 for each in self.channels)
+            ),
+            CONTRACT,
+            f"session.channels is {self.channels!r}",
+            "None (all), or a frozenset of channel numbers",
+        )
+
+    @property
+    def inner(self) -> Session:
+        """The session itself."""
+        return self._session
+
+    # --- the session's own methods ----------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        return self._kept(lambda: self._judged("open", lambda: self._session.open(now)))
+
+    def close(self) -> list[Event]:
+        return self._kept(self._close)
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        return self._kept(
+            lambda: self._judged("receive", lambda: self._session.receive(data, now), data)
+        )
+
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        return self._kept(lambda: self._send(packet, now))
+
+    def next_deadline(self) -> int | None:
+        return self._kept(self._next_deadline)
+
+    def expire(self, now: int) -> list[Event]:
+        return self._kept(lambda: self._expire(now))
+
+    def describe(self, frame: bytes) -> str:
+        return self._kept(lambda: self._describe(frame))
+
+    def _kept(self, call: Callable[[], T]) -> T:
+        try:
+            return call()
+        except BrokenRule as rule:
+            self.verdict = self.verdict or rule
+            raise
+
+    # --- what each of them must answer ------------------------------------------------------------
+
+    def _close(self) -> list[Event]:
+        events = self._judged("close", self._session.close)
+        self.ready = False
+        for token in self.tokens:
+            broken(TOKENS, f"close() left the frame with token {token} open", "Refused(.., 'down')")
+        due = self._session.next_deadline()
+        require(due is None, DEADLINES, f"next_deadline() is {due} after close()", "None")
+        return events
+
+    def _send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        answer: Any = self._called("send", lambda: self._session.send(packet, now), packet.data)
+        more = bytes_line(packet.data)
+        self.answer = answer
+        if answer is None:
+            return None
+        if isinstance(answer, CannotSend):
+            good = _is_word(answer.reason) and _is_text(answer.text)
+            require(good, CONTRACT, answer, "a reason in one word and a text for people", more)
+            return answer
+        if not isinstance(answer, Transmission):
+            wanted = "Transmission, CannotSend, or NOT_YET (None)"
+            broken(CONTRACT, f"send() gave {shown(answer)}", wanted, more)
+        require(self.ready, CONTRACT, "a Transmission", "NOT_YET until the session is Ready", more)
+        good = isinstance(answer.data, bytes) and len(answer.data) > 0
+        require(good, CONTRACT, answer, "a Transmission of at least one byte", more)
+        if answer.token is not None:
+            self._take_token(answer.token)
+        return answer
+
+    def _next_deadline(self) -> int | None:
+        due: int | None = self._called("next_deadline", self._session.next_deadline)
+        require(
+            due is None or type(due) is int,
+            DEADLINES,
+            f"next_deadline() is {due!r}",
+            "integer nanoseconds, or None",
+        )
+        return due
+
+    def _expire(self, now: int) -> list[Event]:
+        events = self._judged("expire", lambda: self._session.expire(now))
+        due = self._next_deadline()
+        require(
+            due is None or due > now,
+            DEADLINES,
+            f"next_deadline() is {due} after expire({now})",
+            "None, or a time to come: a deadline that stays keeps the gateway busy for ever",
+        )
+        return events
+
+    def _describe(self, frame: bytes) -> str:
+        words: str = self._called("describe", lambda: self._session.describe(frame), frame)
+        require(
+            isinstance(words, str) and words.strip() and words.isprintable(),
+            "describe",
+            f"{words!r:.200}",
+            "a line of printable text",
+            bytes_line(frame),
+        )
+        return words
+
+    def _called(self, name: str, call: Callable[[], Any], data: bytes | None = None) -> Any:
+        more = [] if data is None else [bytes_line(data)]
+        try:
+            return call()
+        except NotImplementedError as error:
+            missing = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the adapter's fault
+            broken(
+                "describe" if name == "describe" else RAISES,
+                f"{name}() raised {type(error).__name__}: {error}",
+                "no exception: what cannot be read is Dropped(reason, text), what ends the session "
+                "is Failed(error)",
+                *more,
+                place_of(error),
+            )
+        raise BrokenRule(UNFINISHED, f"{name}() only says what is missing", missing)
+
+    # --- the judge --------------------------------------------------------------------------------
+
+    def _judged(
+        self, name: str, call: Callable[[], list[Event]], data: bytes | None = None
+    ) -> list[Event]:
+        events: list[Event] = self._called(name, call, data)
+        more = [] if data is None else [bytes_line(data)]
+        require(
+            isinstance(events, list),
+            CONTRACT,
+            f"{name}() gave {shown(events)}",
+            "a list of events",
+            *more,
+        )
+        for event in events:
+            self._judge(event, name, more)
+        if len(self.events) < KEPT:
+            self.events += events
+        return events
+
+    def _judge(self, event: Event, name: str, more: list[str]) -> None:
+        def need(holds: object, wanted: str) -> None:
+            require(holds, CONTRACT, f"{name}() gave {shown(event)}", wanted, *more)
+
+        match event:
+            case Heard(data, channel, rssi_dbm, address):
+                need(isinstance(data, bytes) and data, "a packet with at least one byte")
+                need(self._is_channel(channel), f"a channel among {_in_words(self.channels)}")
+                need(
+                    rssi_dbm is None
+                    or (isinstance(rssi_dbm, int | float) and math.isfinite(rssi_dbm)),
+                    "rssi_dbm: a number, or None",
+                )
+                need(address is None or _is_text(address), "address: text, or None")
+            case Dropped(reason, text, count):
+                good = _is_word(reason) and _is_text(text) and type(count) is int and count > 0
+                need(good, "a reason in one word, a text, a count from 1")
+            case Write(data):
+                need(isinstance(data, bytes) and data, "a Write of at least one byte")
+            case SetLine(line, on):
+                need(line in ("dtr", "rts") and type(on) is bool, "dtr or rts, on or off")
+            case Delivered(token) | Refused(token):
+                need(_is_word(getattr(event, "reason", "delivered")), "a reason in one word")
+                self._settle(event, token, name, more)
+            case Ready(identity, addresses):
+                need(_is_text(identity) and isinstance(addresses, tuple), "who it is, in words")
+                self.ready = True
+            case NotReady(reason):
+                need(_is_text(reason), "a reason in words")
+                self.ready = False
+                came = f"NotReady with the tokens {sorted(self.tokens)} open"
+                require(not self.tokens, TOKENS, came, "each of them Refused before it")
+            case Failed(error):
+                need(isinstance(error, MismatchError | PeerError), "MismatchError or PeerError")
+                self.ready = False
+            case Notice(text):
+                need(_is_text(text), "a text")
+            case _:
+                need(False, f"one of {', '.join(kind.__name__ for kind in EVENTS)}")
+
+    def _settle(self, event: Event, token: int, name: str, more: list[str]) -> None:
+        require(
+            token in self.tokens,
+            TOKENS,
+            f"{name}() gave {shown(event)}",
+            f"each token once; those open now: {sorted(self.tokens) or 'none'}",
+            *more,
+        )
+        self.tokens.discard(token)
+
+    def _take_token(self, token: int) -> None:
+        require(
+            token not in self.tokens,
+            TOKENS,
+            f"token {token} again while its first frame is still open",
+            "a token of its own for each frame",
+        )
+        self.tokens.add(token)
+
+    def _is_channel(self, channel: Any) -> bool:
+        if type(channel) is not int:
+            return False
+        return channel == BROADCAST or channel in (
+            range(2**31) if self.channels is None else self.channels
+        )
+
+
+def _is_word(text: Any) -> bool:
+    return isinstance(text, str) and WORD.fullmatch(text) is not None
+
+
+def _is_text(text: Any) -> bool:
+    return isinstance(text, str) and bool(text.strip())
+
+
+def _in_words(channels: frozenset[int] | None) -> str:
+    return "0 and up, or -1" if channels is None else f"{sorted(channels)}, or -1"

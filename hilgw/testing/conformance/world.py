@@ -1,0 +1,287 @@
+"""Stations, their mocks and the lines between, in simulated time: seconds take milliseconds."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from itertools import count
+from typing import Any, TypeVar
+
+from hilgw.adapters.base import StationSettings, line_of
+from hilgw.engine.mock_host import MockHost
+from hilgw.engine.observer import Observer
+from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.station import Station
+from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PortError
+from hilgw.medium.airs import Airs
+from hilgw.medium.ledger import Ledger, StationCount
+from hilgw.medium.packet import Copy, Packet
+from hilgw.plugins import new_air
+from hilgw.testing.conformance.rules import BrokenRule, broken, place_of, require, shown
+from hilgw.testing.conformance.simulated_port import SimulatedPort
+from hilgw.testing.conformance.subject import Subject
+from hilgw.testing.conformance.watch import DEADLINES, UNFINISHED, WatchedSession
+from hilgw.transports.base import Scheduler
+
+__tracebackhide__ = True  # a failure is shown at the rule, not in here
+
+SECOND_NS = 1_000_000_000
+REOPEN_NS = SECOND_NS // 5
+EVENTS_AT_ONCE = 20_000  # more of them at one instant, and time stands still
+SOURCE = "test.emitter"
+NEAR, FAR = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)
+
+T = TypeVar("T")
+
+
+class Clock:
+    """A scheduler whose time moves only from one deadline to the next."""
+
+    def __init__(self) -> None:
+        self.time = SECOND_NS
+        self._heap: list[tuple[int, int, _Alarm]] = []
+        self._order = count()
+        self._at_once = 0
+
+    def now(self) -> int:
+        return self.time
+
+    def call_at(self, when: int, callback: Callable[[], None]) -> _Alarm:
+        alarm = _Alarm(callback)
+        heapq.heappush(self._heap, (when, next(self._order), alarm))
+        return alarm
+
+    def step(self, end: int) -> bool:
+        """Runs the next deadline if it is not after `end`; whether there was one."""
+        while self._heap and self._heap[0][2].callback is None:
+            heapq.heappop(self._heap)
+        if not self._heap or self._heap[0][0] > end:
+            self.time = max(self.time, end)
+            return False
+        when, _, alarm = heapq.heappop(self._heap)
+        self._at_once = 0 if when > self.time else self._at_once + 1
+        require(
+            self._at_once < EVENTS_AT_ONCE,
+            DEADLINES,
+            f"{EVENTS_AT_ONCE} deadlines at one instant",
+            "deadlines that lie in the future",
+        )
+        self.time = max(self.time, when)
+        callback, alarm.callback = alarm.callback, None
+        if callback is not None:
+            callback()
+        return True
+
+
+class _Alarm:
+    __slots__ = ("callback",)
+
+    def __init__(self, callback: Callable[[], None] | None) -> None:
+        self.callback = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class Side(Observer):
+    """One station with its mock behind a line. It is its own supervisor: it opens its port again.
+
+    heard: packets from the hardware. refusals: (reason, text) of packets that will not arrive, and
+    of what came in and was no packet.
+    """
+
+    def __init__(
+        self, subject: Subject, clock: Clock, host: MockHost, common: StationSettings, *, far: bool
+    ) -> None:
+        self.name = "far" if far else "near"
+        self.common = common
+        self.heard: list[Packet] = []
+        self.refusals: list[tuple[str, str]] = []
+        self.opened = 0
+        self._clock = clock
+        self._opening = False
+        self.session = new_session(subject, common, far=far)
+        self.station, self.count = new_station(
+            subject, self.name, self.session, common, clock, self, self.heard.append
+        )
+        self.station.on_failed = self._failed
+        self.mock = subject.make_mock(
+            subject._mock_spec(common, far), self.name, host.air, FAR if far else NEAR
+        )
+        self.port = SimulatedPort(clock, line_of(common)[0])
+        host.add(self.mock, self.port)
+
+    def send(self, data: bytes, channel: int | None = None, range: float = -1.0) -> None:
+        """A packet for the hardware, as the medium hands it over."""
+        now = self._clock.now()
+        channel = self.common.channel if channel is None else channel
+        packet = Packet(data, channel, self.station.type, SOURCE, range=range, sent_ns=now)
+        self.count.accept()
+        self.count.arrive()
+        self.station.deliver(Copy(packet, now))
+
+    def open(self) -> None:
+        """Opens the port; when it is open, closes it first. Looks for it again when it is away."""
+        self._opening = False
+        self.close()
+        if not self.port.plugged:
+            self._failed(PortError("unplugged", reason=PortError.ABSENT))
+            return
+        self.opened += 1
+        transport = self.port.open()
+        transport.start(self.station.data_received, self._failed)
+        self.station.attach(transport)
+
+    def close(self) -> None:
+        self.port.hang_up()
+        if self.opened:
+            self.station.detach()
+
+    # --- what the station tells -------------------------------------------------------------------
+
+    def refused(self, station: str, reason: str, text: str) -> None:
+        self.refusals.append((reason, text))
+
+    def _failed(self, error: HilgwError) -> None:
+        # The station takes whatever is raised here for the adapter's own fault and tells it here
+        # again: the first verdict is the one that stands.
+        try:
+            if self.session.verdict is not None:
+                raise self.session.verdict
+            if isinstance(error, AdapterError):
+                broken("raises", str(error), "no exception from the adapter")
+            if isinstance(error, MismatchError):
+                wanted = "Ready: the mock is what these settings describe"
+                broken("handshake", f"Failed: {error}", wanted)
+        except BrokenRule as rule:
+            self.session.verdict = rule
+            raise
+        if not self._opening:
+            self._opening = True
+            self._clock.call_at(self._clock.now() + REOPEN_NS, self.open)
+
+
+class World:
+    """One or two stations of a subject. `near` is the one under test, `far` its partner: the other
+    station, or `near` itself where the mock sends back what it gets. fields: of StationSettings."""
+
+    def __init__(self, subject: Subject, *, pair: bool = False, **fields: Any) -> None:
+        self.clock = Clock()
+        self.subject = subject
+        self.host = MockHost(self.clock, new_air(seed=1))
+        self.sides: list[Side] = []
+        common = subject._common(**fields)
+        self.near = self._add(common, far=False)
+        self.far = self._add(common, far=True) if pair else self.near
+
+    def _add(self, common: StationSettings, *, far: bool) -> Side:
+        def add() -> Side:
+            side = Side(self.subject, self.clock, self.host, common, far=far)
+            self.sides.append(side)
+            side.open()
+            return side
+
+        return guarded(add)
+
+    @classmethod
+    def ready(cls, subject: Subject, *, pair: bool = False, **fields: Any) -> World:
+        """With all of its stations up."""
+        world = cls(subject, pair=pair, **fields)
+        world.await_ready()
+        return world
+
+    def await_ready(self) -> None:
+        limit = self.subject.ready_s
+        self.run_until(lambda: all(each.station.ready for each in self.sides), limit)
+        for side in self.sides:
+            require(
+                side.station.ready,
+                "handshake",
+                f"the {side.name} station is not Ready within {limit:g} s; its last events: "
+                f"{shown(side.session.events[-4:])}",
+                "Ready, with the mock behind the port",
+            )
+
+    def run(self, seconds: float) -> None:
+        """Lets the time pass."""
+        self.run_until(lambda: False, seconds)
+
+    def run_until(self, holds: Callable[[], object], seconds: float) -> bool:
+        """Lets the time pass until the condition holds; whether it does."""
+        end = self.clock.time + round(seconds * SECOND_NS)
+        while not holds():
+            if not guarded(lambda: self.clock.step(end)):
+                return bool(holds())
+            for side in self.sides:
+                if side.session.verdict is not None:
+                    raise side.session.verdict
+        return True
+
+    def pass_on(
+        self, data: bytes, channel: int | None = None, *, back: bool = False
+    ) -> list[Packet]:
+        """A packet from `near` to `far` (or back); what was heard there until all came to rest."""
+        sender, hearer = (self.far, self.near) if back else (self.near, self.far)
+        heard, refused = len(hearer.heard), len(sender.refusals)
+        guarded(lambda: sender.send(data, channel))
+        self.run_until(
+            lambda: (
+                len(sender.refusals) > refused
+                or (sender.station.queued == 0 and len(hearer.heard) > heard)
+            ),
+            self.subject.arrival_s,
+        )
+        self.run_until(lambda: sender.station.queued == 0, self.subject.arrival_s)
+        return hearer.heard[heard:]
+
+
+def guarded(call: Callable[[], T]) -> T:
+    """What a part that is not filled in, or a mock that does not fit, says of itself."""
+    try:
+        return call()
+    except NotImplementedError as error:
+        rule, came, wanted = UNFINISHED, "a part only says what is missing", str(error)
+        place = place_of(error)
+    except ConfigError as error:
+        rule, came = "mock", str(error)
+        wanted, place = "the mock that adapter.mock() names, and takes its parameters", ""
+    raise BrokenRule(rule, came, wanted, filter(None, [place]))
+
+
+def new_session(
+    subject: Subject, common: StationSettings | None = None, *, far: bool = False
+) -> WatchedSession:
+    """A session that was not opened yet, under watch."""
+    common = subject._common() if common is None else common
+    adapter = subject.adapter
+    session = guarded(lambda: adapter.session(subject._settings(far), common))
+    return WatchedSession(session, adapter.limits.window)
+
+
+def new_station(
+    subject: Subject,
+    name: str,
+    session: WatchedSession,
+    common: StationSettings,
+    scheduler: Scheduler,
+    observer: Observer,
+    transmit: Callable[[Packet], None],
+) -> tuple[Station, StationCount]:
+    """A station around the session, in an air of its own, and its counts."""
+    ledger = Ledger()
+    station = Station(
+        name,
+        subject.adapter.kind,
+        session,
+        common,
+        type=subject.adapter.type,
+        air="test",
+        line=Line(common.baudRate, line_of(common)[0].byteSize),
+        scheduler=scheduler,
+        ledger=ledger,
+        airs=Airs(),
+        window=subject.adapter.limits.window,
+        observer=observer,
+        transmit=transmit,
+    )
+    return station, ledger.station(name)

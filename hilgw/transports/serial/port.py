@@ -1,0 +1,294 @@
+"""The doorway to the serial library: opening, configuring, and which ports there are.
+
+No other file imports serial or serial_asyncio. pyserial opens and configures every port, in a
+thread, because both can block. The bytes then move over the descriptor; by pyserial-asyncio where
+descriptors cannot be watched, or when asked; by threads where there is no descriptor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import serial
+
+from hilgw.errors import PortError
+from hilgw.transports import threads
+from hilgw.transports.base import LineSettings, Scheduler, Transport
+from hilgw.transports.open_errors import held_by, port_error
+from hilgw.transports.serial.quirks import (
+    BoundedQueue,
+    ModemLinesLeftAlone,
+    NeverBlocks,
+    WaitsForRoom,
+    what_a_pty_carries,
+)
+from hilgw.transports.serial.urls import host_and_port, kind_of, unsupported
+
+OPEN_DEADLINE_S = 10.0
+READ_LIMIT_BYTES = 65536
+READ_TIMEOUT_S = 0.05  # how soon a reading thread sees that it is no longer wanted
+# select(), which pyserial uses, cannot watch descriptors from here on; a gateway with so many
+# ports open has a leak.
+DESCRIPTOR_LIMIT = 1024
+DataPath = Literal["auto", "posix", "asyncio"]
+
+
+async def open_serial(
+    port: str,
+    line: LineSettings,
+    scheduler: Scheduler,
+    *,
+    path: DataPath = "auto",
+    allow_urls: bool = False,
+) -> Transport:
+    """Open `port` with these line settings, ready to start().
+
+    port: a device path or COMn; loop:// ; with allow_urls also socket://HOST:PORT and
+    rfc2217://HOST:PORT. path: how the bytes move. Raises PortError, whose reason says whether the
+    port is absent, busy, denied, lost or unsupported. What the user should know about the port
+    that was opened stands in `notices` of the transport.
+    """
+    kind = kind_of(port, allow_urls)
+    if kind == "socket":
+        from hilgw.transports.tcp.stream import connect_tcp
+
+        return await connect_tcp(*host_and_port(port))
+    if kind != "device":
+        from hilgw.transports.serial.threaded import ThreadedStream
+
+        opening = {"loop": _open_loop, "rfc2217": _open_rfc2217}[kind]
+        return ThreadedStream(await _in_time(port, lambda: opening(port, line)), port)
+    device: _Device = await _in_time(port, lambda: _open_device(port, line))
+    over = _over_asyncio if path == "asyncio" or os.name != "posix" else _over_descriptor
+    try:
+        return over(device, port)
+    except BaseException:
+        device.close()
+        raise
+
+
+# --- pyserial opens -----------------------------------------------------------------------------
+
+
+class _Device(ModemLinesLeftAlone, NeverBlocks, serial.Serial):  # type: ignore[misc]
+    """A real port or a pty, and what was found out about it."""
+
+    notices: list[str]
+
+
+def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
+    """Settings pyserial applies when it opens."""
+    port.asked = line
+    port.apply_settings(
+        {
+            "baudrate": line.baudRate,
+            "bytesize": line.data_bits,
+            "parity": line.parity,
+            "stopbits": line.stop_bits,
+            "rtscts": line.rtscts,
+            "xonxoff": False,  # it would take two values out of binary data
+        }
+    )
+    for attribute, value in more.items():
+        setattr(port, attribute, value)
+    if line.dtr is not None:
+        port.dtr = line.dtr
+    if line.rts is not None:
+        port.rts = line.rts
+    port.port = name
+
+
+def _open_device(name: str, line: LineSettings) -> _Device:
+    """Runs in a thread; what pyserial and the kernel raise comes out as it is."""
+    port = _Device()
+    port.notices = []
+    if os.name != "posix":
+        _configure(port, name, line, timeout=0)
+        port.open()
+        return port
+    from hilgw.transports.serial import tty
+
+    port.is_pty = tty.is_pseudo_terminal_path(name)
+    carried = what_a_pty_carries(line, port.notices) if port.is_pty else line
+    _configure(port, name, carried, timeout=0, exclusive=True)
+    try:
+        port.open()
+        _prepare(port, name, line)
+        port.settled = True
+    except BaseException as error:
+        port.close()
+        busy = isinstance(error, Exception) and port_error(error, name).reason == PortError.BUSY
+        if busy and not isinstance(error, PortError) and (holders := tty.holders(name)):
+            raise held_by(holders[0], name) from error
+        raise
+    return port
+
+
+def _prepare(port: _Device, name: str, line: LineSettings) -> None:
+    """What pyserial leaves to be done on an open tty."""
+    from hilgw.transports.serial import tty
+
+    fd = port.fileno()
+    if fd >= DESCRIPTOR_LIMIT:
+        what = f"descriptor {fd} is beyond what serial ports may use"
+        raise unsupported(what, name, "close other ports and connections")
+    if port.is_pty:
+        tty.make_raw(fd)
+        return
+    tty.lock(fd)
+    others = [holder for holder in tty.holders(name) if holder.pid != os.getpid()]
+    if others:
+        raise held_by(others[0], name)
+    if line.rs485 != "none":
+        _switch_by_rts(port, line.rs485)
+    tty.make_raw(fd)
+    port.notices += tty.shorten_latency(name)
+    try:
+        port.set_low_latency_mode(True)
+        port.notices.append("the driver's low-latency mode is set")
+    except (OSError, ValueError, NotImplementedError, AttributeError):
+        pass  # a driver without it has nothing to be told
+
+
+def _switch_by_rts(port: Any, mode: str) -> None:
+    """Let the driver turn the RS-485 transceiver round. PortError where it cannot."""
+    from serial.rs485 import RS485Settings
+
+    on = mode == "half-duplex"
+    try:
+        port.rs485_mode = RS485Settings(rts_level_for_tx=on, rts_level_for_rx=not on)
+    except (ValueError, OSError, NotImplementedError) as error:
+        fix = "leave rs485 out; many adapters switch by themselves"
+        raise unsupported("the driver does not switch RS-485", port.port, fix) from error
+
+
+def _open_loop(name: str, line: LineSettings) -> Any:
+    from serial.urlhandler import protocol_loop
+
+    class Loop(ModemLinesLeftAlone, WaitsForRoom, protocol_loop.Serial):
+        pass
+
+    port = Loop()
+    _configure(port, name, line, timeout=READ_TIMEOUT_S)
+    port.open()
+    return port
+
+
+def _open_rfc2217(name: str, line: LineSettings) -> Any:
+    from serial import rfc2217
+
+    class Remote(ModemLinesLeftAlone, BoundedQueue, rfc2217.Serial):
+        pass
+
+    port = Remote()
+    _configure(port, name, line, timeout=READ_TIMEOUT_S)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Thread.setDaemon, in pyserial 3.5
+        port.open()
+    port.bound(READ_LIMIT_BYTES)
+    return port
+
+
+async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
+    """The port that `opening` opens in a thread, or a PortError."""
+    try:
+        return await threads.run_in_thread(
+            opening, deadline_s=OPEN_DEADLINE_S, undo=lambda port: port.close()
+        )
+    except TimeoutError as error:
+        what = f"opening took longer than {OPEN_DEADLINE_S:g} s"
+        fix = "unplug the device and plug it in again"
+        raise PortError(what, reason=PortError.LOST, where=name, fix=fix) from error
+    except PortError:
+        raise
+    except Exception as error:
+        raise port_error(error, name) from error
+
+
+# --- how the bytes move -------------------------------------------------------------------------
+
+
+def _over_descriptor(device: _Device, name: str) -> Transport:
+    from hilgw.transports.serial.stream import SerialStream
+
+    return SerialStream(device, name, device.notices, is_pty=device.is_pty)
+
+
+def _over_asyncio(device: _Device, name: str) -> Transport:
+    import serial_asyncio
+
+    from hilgw.transports.asyncio_stream import AsyncioStream
+    from hilgw.transports.serial.stream import close_without_waiting
+
+    class Aborting(serial_asyncio.SerialTransport):  # type: ignore[misc]
+        """Every end is an abort, and there is one only: the library's own close() waits for a
+        stalled peer, and it takes some ends of a port for faults of the program."""
+
+        def _abort(self, exc: Exception | None) -> None:
+            if not self._closing:
+                super()._abort(exc)
+
+        def _close(self, exc: Exception | None = None) -> None:
+            self._abort(exc)
+
+        def _fatal_error(self, exc: Exception, message: str = "") -> None:
+            self._abort(exc)
+
+        def _write_ready(self) -> None:
+            try:
+                super()._write_ready()
+            except OSError as error:
+                self._abort(error)
+
+    loop = asyncio.get_running_loop()
+    fd = device.fileno() if os.name == "posix" else None
+    stream = AsyncioStream(name, fd=fd, closes_later=True)
+    stream.notices = device.notices
+    device.close_instead = functools.partial(
+        close_without_waiting, loop, fd, device.is_pty, stream.closed
+    )
+    stream.connection_made(Aborting(loop, stream, device))
+    return stream
+
+
+# --- which ports there are ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PortInfo:
+    """A serial port of this machine. vid, pid: USB ids, None for a port that is not USB."""
+
+    path: str
+    description: str
+    vid: int | None
+    pid: int | None
+    serial: str
+
+
+def list_ports() -> list[PortInfo]:
+    """The serial ports of this machine, those without hardware behind them left out."""
+    from serial.tools import list_ports as library
+
+    found = sorted(library.comports(), key=lambda info: natural_key(info.device))
+    return [
+        PortInfo(
+            info.device,
+            "" if info.description in (None, "n/a") else info.description,
+            info.vid,
+            info.pid,
+            info.serial_number or "",
+        )
+        for info in found
+    ]
+
+
+def natural_key(name: str) -> list[int | str]:
+    """Sorts ttyUSB2 before ttyUSB10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

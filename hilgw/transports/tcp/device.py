@@ -1,0 +1,140 @@
+"""The hardware's end of a TCP connection: where a mock sits that is a network peer, not a port."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from hilgw.errors import PortError
+from hilgw.transports.base import Transport
+from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.stream import connect_tcp, format_address
+
+DeviceHandler = Callable[[bytes, int | None], None]
+
+
+class TcpDevice:
+    """A `hilgw.transports.base.DeviceSide` that has one connection at a time.
+
+    on_open and on_close tell of connections; nothing is paced. unplug() ends the connection and
+    makes no other until plug(). What is written without a connection is gone.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.plugged = True
+        self.on_open: Callable[[], None] | None = None
+        self.on_close: Callable[[], None] | None = None
+        self._on_data: DeviceHandler | None = None
+        self._stream: Transport | None = None
+
+    @property
+    def connected(self) -> bool:
+        return self._stream is not None
+
+    def start(self, on_data: DeviceHandler) -> None:
+        self._on_data = on_data
+
+    def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
+        """TCP has no rate."""
+
+    def write(self, data: bytes) -> None:
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(data)
+        except PortError:  # the peer does not read, or is gone
+            asyncio.get_running_loop().call_soon(self._lost, self._stream)
+
+    def hang_up(self) -> None:
+        """Close the connection; the peer reads its end."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+            if self.on_close is not None:
+                self.on_close()
+
+    def unplug(self) -> None:
+        self.plugged = False
+        self.hang_up()
+
+    def plug(self) -> None:
+        self.plugged = True
+
+    def close(self) -> None:
+        self.unplug()
+
+    def _take(self, stream: Transport) -> None:
+        """A connection was made."""
+        self._stream = stream
+        if self.on_open is not None:
+            self.on_open()
+        if self._stream is stream:
+            stream.start(self._received, lambda error: self._lost(stream))
+
+    def _received(self, data: bytes) -> None:
+        if self._on_data is not None:
+            self._on_data(data, None)
+
+    def _lost(self, stream: Transport) -> None:
+        if self._stream is stream:
+            self.hang_up()
+
+
+class TcpServerDevice(TcpDevice):
+    """Listens, and serves one client; whoever else connects is closed at once.
+
+    `listen` raises PortError; afterwards `path` is the address with the port that was given.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(format_address(host, port))
+        self._listener = TcpListener(host, port, self._accept)
+
+    @property
+    def port(self) -> int:
+        return self._listener.port
+
+    async def listen(self) -> None:
+        await self._listener.start()
+        self.path = self._listener.where
+
+    def close(self) -> None:
+        self._listener.close()
+        super().close()
+
+    def _accept(self, stream: Transport, peer: str) -> None:
+        if self.plugged and self._stream is None:
+            self._take(stream)
+        else:
+            stream.close()
+
+
+class TcpClientDevice(TcpDevice):
+    """Connects, and tries again every `retry_s` until it gets through, and after each loss."""
+
+    def __init__(self, retry_s: float) -> None:
+        super().__init__("not connected")
+        self._retry_s = retry_s
+        self._task: asyncio.Task[None] | None = None
+
+    def aim(self, host: str, port: int) -> None:
+        """Where to connect; begins at once."""
+        self.path = format_address(host, port)
+        self._task = asyncio.get_running_loop().create_task(self._keep_connected(host, port))
+
+    def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        super().close()
+
+    async def _keep_connected(self, host: str, port: int) -> None:
+        while True:
+            if self.plugged and self._stream is None:
+                try:
+                    stream = await connect_tcp(host, port)
+                except PortError:
+                    pass  # nobody listens yet
+                else:
+                    self._take(stream) if self.plugged else stream.close()
+            await asyncio.sleep(self._retry_s)

@@ -1,0 +1,173 @@
+"""The listening end of TCP. Bounded: so many clients in all, so many from one address."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from hilgw.errors import PortError
+from hilgw.transports.asyncio_stream import AsyncioStream
+from hilgw.transports.base import Transport
+from hilgw.transports.open_errors import port_error
+from hilgw.transports.stream import WRITE_LIMIT_BYTES
+from hilgw.transports.tcp import stream as tcp
+from hilgw.transports.tcp.stream import PEER_CLOSED, TcpStream, format_address, is_loopback, tune
+
+MAX_CLIENTS = 64
+MAX_PER_ADDRESS = 8
+BACKLOG = 64
+# Without a descriptor left accept() fails at once, again and again: then wait a little.
+ACCEPT_PAUSE_S = 0.1
+
+ClientHandler = Callable[[Transport, str], None]
+
+
+class TcpListener:
+    """Accepts on every address of `host`; each client is given to on_client(stream, peer).
+
+    loopback_only: any other address is refused, because who can connect can move motors.
+    Connections over the limits are closed at once and counted in `refused`. Port 0: any free
+    one, the same for all addresses; `port` tells it after start(). send_buffer_bytes: how much
+    the kernel holds for a client that does not read; None: up to megabytes, by its own rules.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        on_client: ClientHandler,
+        loopback_only: bool = True,
+        *,
+        max_clients: int = MAX_CLIENTS,
+        max_per_address: int = MAX_PER_ADDRESS,
+        limit: int = WRITE_LIMIT_BYTES,
+        send_buffer_bytes: int | None = None,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.refused = 0
+        self._on_client = on_client
+        self._loopback_only = loopback_only
+        self._max_clients = max_clients
+        self._max_per_address = max_per_address
+        self._limit = limit
+        self._send_buffer_bytes = send_buffer_bytes
+        self._loop = asyncio.get_running_loop()
+        self._sockets: list[socket.socket] = []
+        self._servers: list[asyncio.Server] = []
+        self._clients: Counter[str] = Counter()
+
+    @property
+    def where(self) -> str:
+        return format_address(self.host, self.port)
+
+    async def start(self) -> None:
+        """Begin to listen. Raises PortError: busy, denied, absent (no such address)."""
+        try:
+            found = await self._loop.getaddrinfo(
+                self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+        except (OSError, UnicodeError, OverflowError) as error:
+            raise port_error(error, self.where) from error
+        addresses = sorted({(family, str(address[0])) for family, _, _, _, address in found})
+        for _, address in addresses:
+            if self._loopback_only and not is_loopback(address):
+                raise PortError(
+                    "not a loopback address",
+                    reason=PortError.DENIED,
+                    where=self.where,
+                    fix="listen on 127.0.0.1 or ::1",
+                )
+        try:
+            for family, address in addresses:
+                await self._listen(family, address)
+        except OSError as error:
+            self.close()
+            raise port_error(error, self.where) from error
+
+    def close(self) -> None:
+        """Stop listening. Connections that were accepted stay."""
+        for server in self._servers:
+            server.close()
+        for listening in self._sockets:
+            if not self._servers:
+                self._loop.remove_reader(listening)
+            listening.close()
+        self._servers.clear()
+        self._sockets.clear()
+
+    async def _listen(self, family: socket.AddressFamily, address: str) -> None:
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        self._sockets.append(listening)
+        listening.setblocking(False)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if self._send_buffer_bytes is not None:  # what is accepted inherits it
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
+        listening.bind((address, self.port))
+        self.port = listening.getsockname()[1]
+        listening.listen(BACKLOG)
+        if tcp.OVER_ASYNCIO:
+            self._servers.append(await self._loop.create_server(self._expect, sock=listening))
+        else:
+            self._loop.add_reader(listening, self._accept, listening)
+
+    # --- with descriptors -------------------------------------------------------------------------
+
+    def _accept(self, listening: socket.socket) -> None:
+        try:
+            connection, address = accept(listening)
+        except (BlockingIOError, InterruptedError, ConnectionError):
+            return
+        except OSError:
+            self._loop.remove_reader(listening)
+            self._loop.call_later(ACCEPT_PAUSE_S, self._listen_again, listening)
+            return
+        try:
+            connection.setblocking(False)
+            tune(connection)
+        except OSError:  # gone again already
+            connection.close()
+            return
+        host, number = str(address[0]), int(address[1])
+        stream = TcpStream(connection, format_address(host, number), limit=self._limit)
+        self._admit(stream, host)
+
+    def _listen_again(self, listening: socket.socket) -> None:
+        if listening in self._sockets:
+            self._loop.add_reader(listening, self._accept, listening)
+
+    # --- with asyncio, which accepts by itself ----------------------------------------------------
+
+    def _expect(self) -> AsyncioStream:
+        return AsyncioStream("", limit=self._limit, end=PEER_CLOSED, on_made=self._made)
+
+    def _made(self, stream: AsyncioStream) -> None:
+        try:
+            tune(stream.extra("socket"))
+        except OSError:  # gone again already
+            stream.close()
+            return
+        host, number = stream.extra("peername")[:2]
+        stream.name = format_address(host, number)
+        self._admit(stream, host)
+
+    # --- either way -------------------------------------------------------------------------------
+
+    def _admit(self, stream: TcpStream | AsyncioStream, host: str) -> None:
+        full = self._clients.total() >= self._max_clients
+        if full or self._clients[host] >= self._max_per_address:
+            self.refused += 1
+            stream.close()
+            return
+        self._clients[host] += 1
+        stream.on_closed = lambda: self._clients.subtract({host: 1})
+        self._on_client(stream, stream.name)
+
+
+def accept(listening: socket.socket) -> tuple[socket.socket, Any]:
+    return listening.accept()

@@ -1,0 +1,231 @@
+"""A serial port that is not there: a pty under a name of its own, at the pace of a real line."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from hilgw.transports.base import Scheduler
+from hilgw.transports.serial import tty
+from hilgw.transports.virtual import names
+from hilgw.transports.virtual.pacing import PacedLine
+
+DeviceHandler = Callable[[bytes, int | None], None]
+DEVICE_LIMIT_BYTES = 65536
+# A client that has taken nothing for so long has lost what came in the meantime, as on hardware:
+# it must not find it when it comes back.
+STALE_S = 0.5
+
+
+class VirtualPort:
+    """The hardware's end of a pty, a `hilgw.transports.base.DeviceSide`.
+
+    link: the name clients open, a symlink to the pty of the moment; without it a name in a fresh
+    directory. The client's bytes reach `on_data` when their time on the wire is over, at the
+    slower of the two ends' rates, together with the rate the client has set. While the line is
+    busy the client's bytes stay with the client, so a stalled device stalls it. The device's bytes
+    wait in a queue of `limit` bytes; of a write that does not fit the newest are dropped and
+    counted in `overrun`, and so is what the client leaves lying.
+
+    Raises PortError when the link cannot be made.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        link: str | None = None,
+        *,
+        baud_rate: int = 9600,
+        bits_per_byte: int = 10,
+        limit: int = DEVICE_LIMIT_BYTES,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._limit = limit
+        self._baud_rate = baud_rate
+        self._bits_per_byte = bits_per_byte
+        self._on_data: DeviceHandler | None = None
+        self.on_modem_line: Callable[[str, bool], None] | None = None
+        self._from_client = PacedLine(
+            scheduler,
+            self._arrived,
+            baud_rate=baud_rate,
+            bits_per_byte=bits_per_byte,
+            on_empty=self._take,
+        )
+        self._to_client = PacedLine(
+            scheduler, self._give, baud_rate=baud_rate, bits_per_byte=bits_per_byte
+        )
+        self.overrun = 0
+        self.plugged = False
+        self._closed = False
+        self._stalled = False
+        self._reading = False
+        self._host_baud: int | None = None
+        self._blocked = bytearray()  # arrived, but the client's buffer in the kernel is full
+        self._stale: asyncio.TimerHandle | None = None
+        self._master = self._slave = -1
+        self._link = names.PortName(link)
+        self.path = self._link.path
+        self.plug()
+
+    def start(self, on_data: DeviceHandler) -> None:
+        self._on_data = on_data
+        self._watch()
+
+    def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
+        """The device's own rate; it is the device that changes it."""
+        self._baud_rate = baud_rate
+        self._bits_per_byte = bits_per_byte
+        self._to_client.set_line(baud_rate, bits_per_byte)
+        self._set_client_pace()
+
+    @property
+    def pending(self) -> int:
+        """The device's bytes that the client has not been given yet."""
+        return len(self._to_client) + len(self._blocked)
+
+    def write(self, data: bytes) -> None:
+        room = self._limit - self.pending if self.plugged else 0
+        room = max(0, room)
+        self.overrun += max(0, len(data) - room)
+        self._to_client.put(data[:room])
+
+    def set_modem_line(self, name: str, on: bool) -> None:
+        """The client's "dtr" or "rts": a pty carries none, so whoever opened it tells it here."""
+        if self.on_modem_line is not None and self.plugged:
+            self.on_modem_line(name, on)
+
+    def stall(self) -> None:
+        """Stop listening, as firmware that hangs: the client's bytes pile up at its end."""
+        self._stalled = True
+        self._from_client.hold()
+        self._unwatch()
+
+    def unstall(self) -> None:
+        self._stalled = False
+        self._from_client.release()
+        self._watch()
+
+    def unplug(self) -> None:
+        """The name is gone, and whoever has the port open reads its end."""
+        if not self.plugged:
+            return
+        self.plugged = False
+        self._link.remove()
+        self._unwatch()
+        self._unblock()
+        self._from_client.clear()
+        self._to_client.clear()
+        master, self._master = self._master, -1
+        # This hangs the client up. The slave stays open for now, so that its number is not used
+        # again at once: what comes back is another port, as it is with hardware.
+        os.close(master)
+
+    def plug(self) -> None:
+        """The name is there again, with a new pty behind it."""
+        if self.plugged or self._closed:
+            return
+        master, slave = os.openpty()
+        try:
+            os.set_blocking(master, False)
+            tty.make_raw(slave)
+            self._link.point_to(os.ttyname(slave))
+        except BaseException:
+            os.close(master)
+            os.close(slave)
+            raise
+        self._close_slave()
+        self._master, self._slave = master, slave
+        self.plugged = True
+        self._watch()
+
+    def close(self) -> None:
+        if not self._closed:
+            self.unplug()
+            self._closed = True
+            self._close_slave()
+            self._link.close()
+
+    def _close_slave(self) -> None:
+        slave, self._slave = self._slave, -1
+        if slave >= 0:
+            os.close(slave)
+
+    # --- from the client --------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Wait for the client's next byte, when the line is free and somebody listens."""
+        free = self._on_data is not None and not self._stalled and not len(self._from_client)
+        if free and self.plugged and not self._reading:
+            self._reading = True
+            self._loop.add_reader(self._master, self._readable)
+
+    def _unwatch(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._master)
+
+    def _readable(self) -> None:
+        self._unwatch()
+        self._take()
+
+    def _take(self) -> None:
+        """One slice from the client onto the wire. More of it would hide that the line is busy."""
+        if not self.plugged or self._stalled:
+            return
+        try:
+            data = os.read(self._master, self._from_client.slice_bytes)
+        except OSError:  # nothing there, or no client yet
+            data = b""
+        if data:
+            self._host_baud = tty.baud_rate(self._master)
+            self._set_client_pace()
+            self._from_client.put(data)
+        else:
+            self._watch()
+
+    def _set_client_pace(self) -> None:
+        slower = min(self._baud_rate, self._host_baud or self._baud_rate)
+        self._from_client.set_line(slower, self._bits_per_byte)
+
+    def _arrived(self, data: bytes) -> None:
+        if self._on_data is not None:
+            self._on_data(data, self._host_baud)
+
+    # --- to the client ----------------------------------------------------------------------------
+
+    def _give(self, data: bytes) -> None:
+        sent = self._send(data)
+        if sent < len(data):
+            self._blocked += data[sent:]
+            self._to_client.hold()
+            self._loop.add_writer(self._master, self._writable)
+            self._stale = self._loop.call_later(STALE_S, self._give_up)
+
+    def _send(self, data: bytes | bytearray) -> int:
+        try:
+            return os.write(self._master, data)
+        except OSError:  # full, or no client; a hang-up is our own doing
+            return 0
+
+    def _writable(self) -> None:
+        del self._blocked[: self._send(self._blocked)]
+        if not self._blocked:
+            self._unblock()
+            self._to_client.release()
+
+    def _give_up(self) -> None:
+        """The client does not read. What has arrived is lost; the line goes on."""
+        self._stale = None
+        self.overrun += len(self._blocked) + self._to_client.clear()
+        self._unblock()
+        self._to_client.release()
+
+    def _unblock(self) -> None:
+        if self._stale is not None:
+            self._stale.cancel()
+            self._stale = None
+        self._blocked.clear()
+        if self._master >= 0:
+            self._loop.remove_writer(self._master)

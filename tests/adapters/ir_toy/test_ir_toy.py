@@ -1,0 +1,648 @@
+"""The IR Toy adapter without a toy: the conversation byte by byte, packets, settings, words."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.adapters.base import (
+    CannotSend,
+    Delivered,
+    Dropped,
+    Event,
+    Failed,
+    Heard,
+    NotReady,
+    Ready,
+    Refused,
+    StationSettings,
+    Transmission,
+    Write,
+)
+from hilgw.adapters.ir_toy import ADAPTER
+from hilgw.adapters.ir_toy.dialogue import period_of
+from hilgw.adapters.ir_toy.samples import END, Samples, burst, to_count, to_us
+from hilgw.adapters.ir_toy.settings import ByAddress, Target
+from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.errors import MismatchError, PeerError
+from hilgw.framing.gap import GapSettings
+from hilgw.framing.length import LengthSettings
+from hilgw.medium.packet import Packet
+from hilgw.testing.conformance.adapter import AdapterConformance
+from hilgw.testing.conformance.subject import Vector
+
+MS = 1_000_000
+RESET = b"\xff\xff\xff\0\0\0\0\0"
+START = b"\x24\x25\x26\x03"
+ROOM = b"\x3e"
+
+
+def nec(address: int, command: int) -> bytes:
+    """The samples of a NEC frame, from the data sheet's times."""
+    frame = [9000, 4500]
+    for octet in (address, 255 - address, command, 255 - command):
+        frame += [us for place in range(8) for us in (562, (562, 1687)[octet >> place & 1])]
+    return b"".join(round(us * 3 / 64).to_bytes(2, "big") for us in (*frame, 562))
+
+
+HELD = b"".join(round(us * 3 / 64).to_bytes(2, "big") for us in (9000, 2250, 562))
+PAUSE = round(40_000 * 3 / 64).to_bytes(2, "big")
+OVER = b"\xff\xff"
+
+
+class TestConformance(AdapterConformance):
+    adapter = ADAPTER
+    common: ClassVar[Any] = {"baudRate": 115200, "channel": 4}
+    vectors = (
+        Vector(data=b"\x04\x08", hears=nec(4, 8) + OVER, sends=b"\0", address="04"),
+        Vector(data=b"\x10\xff", hears=nec(0x10, 0xFF) + OVER, sends=b"\0", address="10"),
+    )
+    sizes = (2,)
+    noise_costs = 1  # noise of an odd length puts the counts out of step, up to the next end
+    examples = 25
+
+
+def common(**fields: Any) -> StationSettings:
+    return StationSettings(**{"port": "/dev/ttyACM0", "baudRate": 115200, "channel": 4, **fields})
+
+
+def session(line: StationSettings | None = None, **settings: Any) -> Any:
+    return ADAPTER.session(ADAPTER.Settings(**settings), line or common())
+
+
+def packet(data: bytes, channel: int = 4) -> Packet:
+    return Packet(data=data, channel=channel, type="infra-red", source="rover.tx")
+
+
+def of(kind: type[Any], events: list[Event]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def writes(events: list[Event]) -> list[bytes]:
+    return [event.data for event in of(Write, events)]
+
+
+class Bench:
+    """A session whose toy is the test; time goes on from deadline to deadline."""
+
+    def __init__(self, line: StationSettings | None = None, **settings: Any) -> None:
+        self.session = session(line, **settings)
+        self.now = 1_000 * MS
+        self.events: list[Event] = []
+
+    def take(self, events: list[Event]) -> list[Event]:
+        self.events += events
+        return events
+
+    def say(self, data: bytes) -> list[Event]:
+        """The toy says this."""
+        return self.take(self.session.receive(data, self.now))
+
+    def wait(self, ms: float) -> list[Event]:
+        end, events = self.now + round(ms * MS), []
+        while (due := self.session.next_deadline()) is not None and due <= end:
+            self.now = max(self.now, due)
+            events += self.take(self.session.expire(self.now))
+        self.now = end
+        return events
+
+    def up(self) -> Bench:
+        """Shake hands, as a toy does it."""
+        self.take(self.session.open(self.now))
+        assert writes(self.wait(25)) == [b"v"]
+        self.say(b"V222")
+        self.say(b"S01")
+        assert of(Ready, self.events)
+        return self
+
+    def send(self, data: bytes, channel: int = 4) -> Any:
+        answer = self.session.send(packet(data, channel), self.now)
+        if isinstance(answer, Transmission):
+            self.air_time_ns = answer.air_time_ns
+            return dataclasses.replace(answer, air_time_ns=0)
+        return answer
+
+    def start(self, data: bytes) -> list[Event]:
+        """A packet on its way, up to the toy's readiness."""
+        assert self.send(data) == Transmission(b"\0", 1)
+        assert writes(self.wait(5)) == [b"s"]
+        (begin,) = writes(self.say(b"S01"))
+        assert begin.endswith(START)
+        return self.events
+
+    def play(self, data: bytes) -> bytes:
+        """A whole transmission; the burst."""
+        self.start(data)
+        sent = b""
+        while blocks := writes(self.say(ROOM)):
+            assert len(blocks) == 1
+            assert len(blocks[0]) <= 62
+            sent += blocks[0]
+        assert sent.endswith(OVER)
+        return sent
+
+
+# --- the handshake --------------------------------------------------------------------------------
+
+
+def test_reset_version_sample_mode() -> None:
+    bench = Bench()
+    assert bench.take(bench.session.open(bench.now)) == [Write(RESET)]
+    assert bench.session.next_deadline() == bench.now + 20 * MS
+    assert bench.wait(19) == []
+    assert bench.wait(1) == [Write(b"v")]
+    assert bench.say(b"V2") == []
+    assert bench.say(b"22") == [Write(b"s")]
+    identity = "USB IR Toy, hardware 2, firmware 22, NEC, 38 kHz"
+    assert bench.say(b"S0") + bench.say(b"1") == [Ready(identity)]
+    assert bench.session.next_deadline() is None
+
+
+def test_what_it_says_before_it_is_reset_is_no_answer() -> None:
+    """A toy left in sample mode under a fluorescent lamp streams on."""
+    bench = Bench()
+    bench.session.open(bench.now)
+    for _ in range(20):
+        assert bench.say(nec(1, 2)) == []
+        assert bench.wait(15) == []
+    assert bench.wait(20) == [Write(b"v")]
+    assert bench.say(b"\x05\x08\0\0\0\0" + b"V220") == [Write(b"s")]  # an IRman packet before it
+    assert of(Ready, bench.say(b"S01" + nec(4, 8)))[0].identity.endswith("20, NEC, 38 kHz")
+    assert of(Heard, bench.events) == [Heard(b"\x04\x08", 4, address="04")]
+
+
+def test_light_that_never_ends_holds_nothing_up() -> None:
+    bench = Bench()
+    bench.session.open(bench.now)
+    asked = []
+    for _ in range(60):
+        bench.say(b"\x00\x20")
+        asked += writes(bench.wait(10))
+    assert asked[0] == b"v"
+
+
+def test_no_answer_is_asked_for_again_and_given_up() -> None:
+    bench = Bench()
+    bench.take(bench.session.open(bench.now))
+    bench.wait(10_000)
+    assert writes(bench.events) == [RESET, b"v"] * 3
+    (failed,) = of(Failed, bench.events)
+    assert isinstance(failed.error, PeerError)
+    assert "no IR Toy answers" in str(failed.error)
+    assert bench.session.next_deadline() is None
+    assert bench.say(b"V222") == []
+
+
+def test_a_toy_that_somebody_left_in_the_middle_of_a_transmission() -> None:
+    """The first reset ends it, and the toy drops what came with it; the second one counts."""
+    bench = Bench()
+    bench.session.open(bench.now)
+    bench.say(b"t\x00\x02C")
+    assert writes(bench.wait(30)) == [b"v"]
+    assert writes(bench.wait(550)) == [RESET, b"v"]
+    assert bench.say(b"V222") == [Write(b"s")]
+    assert of(Ready, bench.say(b"S01"))
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ((b"V219",), "firmware 19"),
+        ((b"V104",), "firmware 4"),
+        ((b"V222", b"S02"), "protocol S02"),
+    ],
+)
+def test_a_toy_that_will_not_do(answers: tuple[bytes, ...], words: str) -> None:
+    bench = Bench()
+    bench.session.open(bench.now)
+    bench.wait(25)
+    for answer in answers:
+        bench.say(answer)
+    (failed,) = of(Failed, bench.events)
+    assert isinstance(failed.error, MismatchError)
+    assert words in str(failed.error)
+    assert bench.say(b"S01") == []
+
+
+def test_nothing_passes_before_ready_and_after_close() -> None:
+    bench = Bench()
+    assert bench.send(b"\4\10") is None
+    assert bench.say(nec(4, 8)) == []
+    bench.up()
+    bench.say(nec(4, 8)[:20])
+    assert [event.reason for event in bench.session.close()] == ["interrupted"]
+    assert bench.send(b"\4\10") is None
+    assert bench.say(nec(4, 8)) == []
+    assert bench.session.next_deadline() is None
+    assert bench.session.close() == []
+
+
+# --- from the toy ---------------------------------------------------------------------------------
+
+
+def test_a_press_and_how_it_is_held() -> None:
+    stream = nec(4, 8) + PAUSE + (HELD + b"\x10\x00") * 3 + HELD + OVER
+    once, every = Bench().up(), Bench(held_keys="every").up()
+    for bench in (once, every):
+        bench.say(stream)
+    assert of(Heard, once.events) == [Heard(b"\x04\x08", 4, address="04")]
+    assert [event.reason for event in of(Dropped, once.events)] == ["repeat"] * 4
+    assert of(Heard, every.events) == [Heard(b"\x04\x08", 4, address="04")] * 5
+
+
+def test_a_code_needs_no_more_than_its_end() -> None:
+    bench = Bench().up()
+    assert bench.say(nec(4, 8)[:-2]) == []
+    assert of(Heard, bench.say(nec(4, 8)[-2:])) == [Heard(b"\x04\x08", 4, address="04")]
+
+
+def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
+    bench = Bench(code="sirc").up()
+    wire = burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
+    assert bench.say(wire) == []
+    assert bench.wait(119) == []
+    assert of(Heard, bench.wait(1)) == [Heard(b"\x00\x00", 4, address="00")]
+    again = to_count(20_000).to_bytes(2, "big")
+    assert [event.reason for event in bench.say(again + wire + again)] == ["repeat"]
+
+
+def test_other_light_is_counted() -> None:
+    bench = Bench(code="sirc").up()
+    bench.say(burst((2400, 600, 1200, 600, 600)))
+    bench.say(burst([500] * 301))
+    bench.say(OVER * 3)
+    reasons = [event.reason for event in of(Dropped, bench.events)]
+    assert reasons == ["strange", "overlong", "overflow"]
+
+
+def test_half_a_count_is_given_up() -> None:
+    bench = Bench().up()
+    bench.say(b"\x01")
+    assert [event.reason for event in bench.wait(100)] == ["bad_sample"]
+    assert bench.wait(400) == []
+    assert of(Heard, bench.say(nec(4, 8))) == [Heard(b"\x04\x08", 4, address="04")]
+
+
+def test_a_lost_byte_costs_one_burst() -> None:
+    bench = Bench().up()
+    wire = nec(4, 8) + OVER
+    bench.say(wire[:21] + wire[22:] + wire)
+    assert of(Heard, bench.events) == [Heard(b"\x04\x08", 4, address="04")]
+    assert "bad_sample" in [event.reason for event in of(Dropped, bench.events)]
+
+
+def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_says() -> None:
+    bench = Bench().up()
+    bench.say(nec(4, 8) + OVER)
+    bench.wait(1_000)
+    bench.say(b"\x05\x0c\0\0\0\0")
+    events = bench.wait(400)
+    assert of(NotReady, events) == [NotReady("the IR Toy: it left sample mode")]
+    assert writes(events) == [RESET]
+    assert writes(bench.wait(20)) == [b"v"]
+    bench.say(b"V222")
+    assert of(Ready, bench.say(b"S01"))
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=6))
+def test_however_it_is_cut_the_same_is_heard(noise: bytes, places: list[int]) -> None:
+    stream = noise + nec(4, 8) + OVER + nec(4, 8) + OVER
+    edges = [0, *sorted(place % len(stream) for place in places), len(stream)]
+    whole, pieces = Bench().up(), Bench().up()
+    whole.say(stream)
+    for start, end in pairwise(edges):
+        pieces.say(stream[start:end])
+    for bench in (whole, pieces):
+        bench.wait(500)
+    assert whole.events == pieces.events
+    assert of(Heard, whole.events)[-1] == Heard(b"\x04\x08", 4, address="04")
+
+
+# --- to the toy -----------------------------------------------------------------------------------
+
+
+def test_a_transmission_byte_by_byte() -> None:
+    bench = Bench().up()
+    assert bench.send(b"\4\10") == Transmission(b"\0", 1)
+    assert bench.send(b"\4\11") is None
+    assert bench.say(b"late samples") == []
+    assert bench.wait(5) == [Write(b"s")]
+    assert bench.say(b"S01") == [Write(b"\x06\x4e\x00" + START)]
+    wire = nec(4, 8) + OVER
+    assert bench.say(ROOM) == [Write(wire[:62])]
+    assert bench.say(ROOM) == [Write(wire[62:124])]
+    assert bench.say(ROOM) == [Write(wire[124:])]
+    assert bench.say(ROOM) == []  # one for the last block too
+    assert bench.say(b"t\x00") == []
+    assert bench.say(b"\x88C") == [Delivered(1), Write(b"\0")]
+    assert len(wire) == 0x88 == 136
+    assert bench.wait(5) == [Write(b"s")]
+    assert bench.say(b"S01") == []
+    bench.say(nec(1, 1))
+    assert of(Heard, bench.events) == [Heard(b"\x01\x01", 4, address="01")]
+
+
+def test_blocks_are_as_long_as_there_is_room_and_even() -> None:
+    bench = Bench().up()
+    bench.start(b"\4\10")
+    sizes = [len(writes(bench.say(bytes((room,))))[0]) for room in (62, 5, 64, 2)]
+    assert sizes == [62, 4, 62, 2]
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [(b"t\x00\x88F", "underrun"), (b"t\x00\x86C", "count"), (b"t\x00\x88C", "")],
+)
+def test_how_a_transmission_ends(result: bytes, reason: str) -> None:
+    bench = Bench().up()
+    bench.play(b"\4\10")
+    events = bench.say(result)
+    assert events == [Refused(1, reason) if reason else Delivered(1), Write(b"\0")]
+    bench.wait(5)
+    bench.say(b"S01")
+    bench.wait(200)
+    assert bench.send(b"\4\11") == Transmission(b"\0", 2)
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ((ROOM, b"t\x00\x3eF"), "underrun"),  # ended before all was sent
+        ((ROOM, b"t\x00\x3eC"), "protocol"),
+        ((b"\x00",), "no_status"),  # no room is no answer
+        ((b"A",), "no_status"),
+        ((ROOM,) * 4 + (b"t\x00\x88X",), "protocol"),
+    ],
+)
+def test_answers_that_are_none_end_in_a_reset(answers: tuple[bytes, ...], reason: str) -> None:
+    bench = Bench().up()
+    bench.start(b"\4\10")
+    for answer in answers:
+        bench.say(answer)
+    assert of(Refused, bench.events) == [Refused(1, reason)]
+    assert of(NotReady, bench.events)
+    assert writes(bench.events)[-1] == RESET
+    assert writes(bench.wait(20)) == [b"v"]
+    bench.say(b"V222")
+    assert of(Ready, bench.say(b"S01"))
+
+
+@pytest.mark.parametrize("silent_after", range(7))
+def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
+    bench = Bench().up()
+    bench.send(b"\4\10")
+    for answer in (b"S01", ROOM, ROOM, ROOM, ROOM, b"t\x00")[:silent_after]:
+        bench.wait(5)
+        bench.say(answer)
+    bench.wait(1_200)
+    assert of(Refused, bench.events) == [Refused(1, "no_status")]
+    assert of(NotReady, bench.events) == [NotReady("the IR Toy: it stopped answering")]
+    bench.wait(10_000)
+    assert isinstance(of(Failed, bench.events)[0].error, PeerError)
+
+
+def test_sample_mode_is_asked_for_again() -> None:
+    """A zero and an s in one USB packet: the s is lost."""
+    bench = Bench().up()
+    bench.send(b"\4\10")
+    assert writes(bench.wait(5)) == [b"s"]
+    assert writes(bench.wait(149)) == []
+    assert writes(bench.wait(1)) == [b"s"]
+    assert writes(bench.say(b"S01")) == [b"\x06\x4e\x00" + START]
+    assert of(NotReady, bench.events) == []
+
+
+def test_a_port_that_goes_away_takes_the_packet_with_it() -> None:
+    bench = Bench().up()
+    bench.start(b"\4\10")
+    assert bench.session.close() == [Refused(1, "down")]
+
+
+def test_24h_never_goes_to_a_toy_that_has_not_said_s01() -> None:
+    """In the default mode it starts the bootloader."""
+    bench = Bench().up()
+    bench.send(b"\4\10")
+    bench.wait(60_000)
+    bench.take(bench.session.open(bench.now))
+    bench.wait(60_000)
+    assert len(writes(bench.events)) > 8
+    assert not any(b"\x24" in data for data in writes(bench.events))
+
+
+def test_the_next_code_waits_for_the_end_of_this_one_s_time() -> None:
+    bench = Bench().up()
+    bench.play(b"\4\10")
+    begun = bench.now
+    bench.say(b"t\x00\x88C")
+    bench.wait(5)
+    bench.say(b"S01")
+    assert bench.send(b"\4\10") is None
+    due = bench.session.next_deadline()
+    assert due == begun + 103 * MS  # the light itself comes 5 ms later
+    bench.wait((due - bench.now) / MS)
+    assert bench.send(b"\4\10") == Transmission(b"\0", 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "data", "least_ms", "most_ms"),
+    [
+        ({}, b"\4\10", 108, 250),
+        ({"code": "sirc"}, b"\4\10", 135, 400),
+        ({"framing": "cobs-crc16"}, bytes(250), 254 * 108, 254 * 250),
+    ],
+)
+def test_how_long_a_packet_is_in_the_air_at_most(
+    settings: dict[str, Any], data: bytes, least_ms: int, most_ms: int
+) -> None:
+    bench = Bench(**settings).up()
+    bench.send(data)
+    assert least_ms <= bench.air_time_ns / MS <= most_ms
+
+
+def test_nobody_is_talked_over_for_half_a_second() -> None:
+    bench = Bench().up()
+    bench.say(nec(4, 8)[:30])
+    assert bench.send(b"\4\10") is None
+    bench.wait(50)
+    bench.say(nec(4, 8)[30:])
+    assert bench.send(b"\4\10") == Transmission(b"\0", 1)
+
+    jammed = Bench().up()
+    jammed.say(b"\x00\x20")
+    waited = 0
+    while jammed.send(b"\4\10") is None:
+        jammed.say(b"\x00\x20")
+        jammed.wait(10)
+        waited += 10
+    assert waited == 500
+
+
+def test_what_our_own_light_cut_short_is_counted() -> None:
+    jammed = Bench().up()
+    sent = None
+    while sent is None:
+        jammed.say(b"\x00\x20")
+        sent = jammed.send(b"\4\10")
+        jammed.wait(10)
+    jammed.say(b"S01" + ROOM * 4 + b"t\x00\x88C")
+    jammed.wait(10)
+    jammed.say(b"S01")
+    assert "interrupted" in [event.reason for event in of(Dropped, jammed.events)]
+
+
+@pytest.mark.parametrize(
+    ("hz", "period"), [(36_000, 82), (38_000, 78), (40_000, 74), (455_000, 6), (15_000, 199)]
+)
+def test_carriers(hz: int, period: int) -> None:
+    """3 MHz / (period + 1)."""
+    assert period_of(hz) == period
+    bench = Bench(carrier_hz=hz).up()
+    bench.start(b"\4\10")
+    assert bytes((6, period, 0)) + START in writes(bench.events)
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def test_counts_are_21_and_a_third_microseconds() -> None:
+    assert [to_us(count) for count in (0, 1, 3, 0x2B, 0xFFFE)] == [0, 21, 64, 917, 1398059]
+    assert [to_count(us) for us in (0, 21, 562, 9000, 65535, 2_000_000)] == [
+        1,
+        1,
+        26,
+        422,
+        3072,
+        END - 1,
+    ]
+    assert burst((9000, 4500, 562)) == bytes.fromhex("01A6 00D3 001A FFFF")
+
+
+@given(st.lists(st.integers(0, 0xFEFF) | st.just(END)), st.lists(st.integers(0, 200)))
+def test_counts_out_of_any_pieces(counts: list[int], places: list[int]) -> None:
+    wire = b"".join(count.to_bytes(2, "big") for count in counts)
+    edges = [0, *sorted(place % (len(wire) + 1) for place in places), len(wire)]
+    samples = Samples()
+    came = [count for start, end in pairwise(edges) for count in samples.feed(wire[start:end])]
+    assert came == counts
+
+
+# --- settings, limits, words ----------------------------------------------------------------------
+
+
+def table(**entries: int) -> ByAddress:
+    return ByAddress(table={int(key[1:]): Target(address=at) for key, at in entries.items()})
+
+
+@pytest.mark.parametrize(
+    ("settings", "line", "path", "words"),
+    [
+        ({}, {"baudRate": 9600}, "baudRate", "write 115200"),
+        ({"code": "raw", "framing": "lines"}, {}, "framing", "carry no bytes"),
+        ({"code": "raw", "mapping": ByAddress()}, {}, "mapping", "no address"),
+        ({"code": "rc5", "mapping": table(c1=32)}, {}, "mapping.table.1.address", "0 to 31"),
+        ({"mapping": table(c1=7, c2=7)}, {}, "mapping.table.2.address", "channel 1 has"),
+        ({"framing": "cobs"}, {"channel": 300}, "channel", "0 to 255"),
+        ({"framing": "cob"}, {}, "framing", "did you mean 'cobs'"),
+        ({"framing": "gap:200ms"}, {}, "framing", "a byte takes 108 ms"),
+        ({"code": "sirc", "framing": "gap:500ms"}, {}, "framing", "give 540 ms"),
+        ({"framing": LengthSettings(timeout_ms=150)}, {}, "framing", "give 216 ms"),
+        (
+            {"mapping": ByAddress(table={-1: Target(address=1)})},
+            {},
+            "mapping.table.-1",
+            "0 or more",
+        ),
+    ],
+)
+def test_what_is_wrong_with_settings_is_said_with_its_place(
+    settings: dict[str, Any], line: dict[str, Any], path: str, words: str
+) -> None:
+    ((where, what, fix),) = ADAPTER.check(ADAPTER.Settings(**settings), common(**line))
+    assert where == path
+    assert words in f"{what}; {fix}"
+
+
+def test_settings_that_fit() -> None:
+    for fields in (
+        {"code": "raw"},
+        {"code": "sirc20", "mapping": table(c1=8191)},
+        {"framing": "length"},
+        {"framing": "gap:300ms"},
+        {"framing": GapSettings(gap_ms=216)},
+        {"mapping": ByAddress()},
+    ):
+        assert ADAPTER.check(ADAPTER.Settings(**fields), common()) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "data", "channel", "reason"),
+    [
+        ({}, b"\4", 4, "too_short"),
+        ({}, b"\4\4\4", 4, "too_long"),
+        ({}, b"\4\4", 5, "channel"),
+        ({"code": "rc5"}, b"\x20\x01", 4, "unframable"),
+        ({"code": "rc5"}, b"\x1f\x80", 4, "unframable"),
+        ({"code": "sirc"}, b"\x01\x80", 4, "unframable"),
+        ({"mapping": table(c4=1)}, b"", 4, "too_short"),
+        ({"mapping": table(c4=1)}, b"x", 5, "channel"),
+        ({"mapping": ByAddress()}, b"x", 256, "channel"),
+        ({"framing": "cobs"}, b"", 4, "empty"),
+        ({"framing": "cobs"}, b"x" * 257, 4, "too_long"),
+        ({"framing": "lines"}, b"a\nb", 4, "unframable"),
+        ({"framing": "cobs"}, b"x", 3, "channel"),
+        ({"code": "raw"}, b"", 4, "unframable"),
+        ({"code": "raw"}, b"\x10\x00\x10\x00", 4, "unframable"),
+        ({"code": "raw"}, b"\x10\x00\x00\x00\x10\x00", 4, "unframable"),
+        ({"code": "raw"}, b"\x70\x00", 4, "unframable"),
+        ({"code": "raw"}, b"\x10\x00" * 257, 4, "too_long"),
+        ({"code": "raw"}, b"\x10\x00", 5, "channel"),
+    ],
+)
+def test_packets_that_can_never_go_out(
+    settings: dict[str, Any], data: bytes, channel: int, reason: str
+) -> None:
+    answer = Bench(**settings).up().send(data, channel)
+    assert isinstance(answer, CannotSend)
+    assert answer.reason == reason
+    assert answer.text
+
+
+def test_every_field_of_webots_is_in_the_table() -> None:
+    said = ", ".join(row.field for row in ADAPTER.limits.mapping)
+    place = {"sampling_period_ms", "translation", "rotation"}  # of the device on its robot
+    for fields in (EmitterFields, ReceiverFields):
+        names = {field.name for field in dataclasses.fields(fields)} - place
+        assert not [name for name in names if name not in said]
+
+
+def test_the_stand_in_is_what_the_file_says() -> None:
+    spec = ADAPTER.mock(ADAPTER.Settings(mock={"play": "nec:4:8"}), common())
+    assert (spec.name, spec.parameters) == ("ir_toy", {"play": "nec:4:8", "ahead": 32})
+    other = ADAPTER.mock(ADAPTER.Settings(mock={"ahead": 1}), common())
+    assert other.parameters == {"ahead": 1}
+
+
+@pytest.mark.parametrize(
+    ("code", "data", "words"),
+    [
+        ("nec", RESET, "reset"),
+        ("nec", b"V222", "hardware 2, firmware 22"),
+        ("nec", b"S01", "sample mode, protocol 01"),
+        ("nec", b"\x06\x4e\x00" + START, "transmit at 38 kHz"),
+        ("nec", ROOM, "room for 62 B"),
+        ("nec", b"t\x00\x88C", "transmitted 136 B, complete"),
+        ("nec", b"t\x00\x88F", "transmitted 136 B, underrun"),
+        ("nec", nec(4, 8) + PAUSE + HELD + OVER, "NEC address 4 command 8; the same again, end"),
+        ("rc5", bytes.fromhex("002A002A002A FFFF"), "896 896 896 us, end"),
+        ("raw", nec(4, 8), "9003 4501 555 555 555 555 555 1685 ... us"),
+        ("nec", b"", "0 B"),
+        ("nec", b"\xff\xff", "end"),
+    ],
+)
+def test_describe_in_words(code: str, data: bytes, words: str) -> None:
+    assert session(code=code).describe(data) == f"IR Toy: {words}"

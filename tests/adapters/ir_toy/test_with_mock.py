@@ -1,0 +1,486 @@
+"""Session and firmware mock, two readings of the same pages, joined by simulated time and light."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from firmware_mocks import ir_toy
+from firmware_mocks.air import Air
+from firmware_mocks.ir_toy.toy import Mode
+from hilgw.adapters.base import (
+    Delivered,
+    Dropped,
+    Event,
+    Failed,
+    Heard,
+    NotReady,
+    Ready,
+    Refused,
+    StationSettings,
+    Transmission,
+    Write,
+)
+from hilgw.adapters.ir_toy import ADAPTER
+from hilgw.adapters.ir_toy.settings import ByAddress, Target
+from hilgw.errors import MismatchError
+from hilgw.framing.length import LengthSettings
+from hilgw.medium.packet import Packet
+from hilgw.protocols.ir import CODECS
+
+MS = 1_000_000
+SECOND = 1_000 * MS
+
+
+class Side:
+    """One session on one toy. delay_ns: what USB and the host add to every answer."""
+
+    def __init__(self, world: World, mock: dict[str, Any], **settings: Any) -> None:
+        common = StationSettings(
+            port="/dev/null", baudRate=115200, channel=settings.pop("channel", 4)
+        )
+        self.world = world
+        self.toy = ir_toy.create(f"toy{len(world.sides)}", world.air, mock)
+        self.session = ADAPTER.session(ADAPTER.Settings(**settings), common)
+        self.events: list[Event] = []
+        self.waiting: list[Packet] = []
+        self.delay_ns = 0
+        self.usb: list[tuple[int, bytes]] = []
+
+    def take(self, events: list[Event]) -> None:
+        for event in events:
+            self.events.append(event)
+            if isinstance(event, Write):
+                self.put(event.data)
+        self.pump()
+
+    def put(self, data: bytes) -> None:
+        self.usb.append((self.world.now + self.delay_ns, data))
+
+    def send(self, data: bytes, channel: int = 4) -> None:
+        self.waiting.append(Packet(data=data, channel=channel, type="infra-red", source="s"))
+        self.pump()
+
+    def pump(self) -> None:
+        """What a station does: the next packet, when the session takes one."""
+        busy = sum(isinstance(event, Delivered | Refused) for event in self.events)
+        while self.waiting and busy == self.sent:
+            answer = self.session.send(self.waiting[0], self.world.now)
+            if answer is None:
+                return
+            assert isinstance(answer, Transmission), answer
+            self.waiting.pop(0)
+            self.put(answer.data)
+
+    @property
+    def sent(self) -> int:
+        """Packets the session has taken."""
+        return self.session._token
+
+    def step(self) -> None:
+        now = self.world.now
+        while self.usb and self.usb[0][0] <= now:
+            self.toy.receive(self.usb.pop(0)[1], now)
+        self.toy.advance(now)
+        self.take(self.session.expire(now))
+        if data := self.toy.take(now):
+            self.take(self.session.receive(data, now))
+
+    def dues(self) -> list[int | None]:
+        usb = self.usb[0][0] if self.usb else None
+        return [self.session.next_deadline(), self.toy.next_deadline(), usb]
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def heard(self) -> list[tuple[bytes, int]]:
+        return [(event.data, event.channel) for event in self.of(Heard)]
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for event in self.of(Dropped):
+            counts[event.reason] = counts.get(event.reason, 0) + event.count
+        return counts
+
+
+class World:
+    def __init__(self, loss: float = 0.0) -> None:
+        self.air = Air(seed=7, loss=loss)
+        self.sides: list[Side] = []
+        self.now = SECOND
+
+    def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
+        side = Side(self, mock or {}, **settings)
+        self.sides.append(side)
+        side.take(side.session.open(self.now))
+        return side
+
+    def pair(self, mock: dict[str, Any] | None = None, **settings: Any) -> tuple[Side, Side]:
+        two = self.add(**settings), self.add(mock, **settings)
+        self.run(0.1)
+        return two
+
+    def run(self, seconds: float) -> None:
+        end = self.now + round(seconds * SECOND)
+        while True:
+            dues = [self.air.next_deadline(), *(due for side in self.sides for due in side.dues())]
+            due = min((each for each in dues if each is not None), default=None)
+            if due is None or due > end:
+                break
+            self.now = max(self.now, due)
+            self.air.advance(self.now)
+            for side in self.sides:
+                side.step()
+        self.now = end
+
+
+PAIRS = {
+    "nec": (b"\x00\x00", b"\x04\x08", b"\xff\xff"),
+    "nec2": (b"\x04\x08", b"\xaa\x55"),
+    "nec_ext": (b"\x00\x00\x00", b"\x12\x34\x56", b"\xff\xff\xff"),
+    "onkyo": (b"\x12\x34\x56\x78", b"\xff\xff\xff\xff"),
+    "rc5": (b"\x00\x00", b"\x1f\x7f", b"\x05\x40"),
+    "rc6": (b"\x00\x00", b"\x04\x0c", b"\xff\xff"),
+    "rc6a": (b"\x00\x00\x00\x00", b"\x3f\xff\xff\xff", b"\x00\x0f\x04\x0c"),
+    "sirc": (b"\x00\x00", b"\x01\x15", b"\x1f\x7f"),
+    "sirc15": (b"\x01\x15", b"\xff\x7f"),
+    "sirc20": (b"\x00\x00\x00", b"\x1f\xff\x7f"),
+}
+
+
+# --- packets both ways ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", sorted(CODECS))
+def test_packets_both_ways_in_every_code(code: str) -> None:
+    """Through a receiver that stretches and shifts, several in a row and the same twice."""
+    world = World()
+    one, two = world.pair({"stretch_us": 80, "jitter_us": 25}, code=code)
+    sent = [*PAIRS[code], PAIRS[code][-1]]
+    for data in sent:
+        one.send(data)
+    world.run(2)
+    two.send(PAIRS[code][0])
+    world.run(1)
+    assert two.heard == [(data, 4) for data in sent]
+    assert one.heard == [(PAIRS[code][0], 4)]
+    assert one.of(Delivered) == [Delivered(number + 1) for number in range(len(sent))]
+    assert set(two.dropped) <= {"repeat"}
+    repeats = len(sent) * (CODECS[code].traits.sends - 1)
+    assert two.dropped.get("repeat", 0) == repeats
+
+
+@pytest.mark.parametrize(
+    ("code", "ms"), [("nec", 108), ("rc5", 113.8), ("rc6", 107), ("sirc", 135)]
+)
+def test_packets_follow_each_other_at_the_code_s_own_pace(code: str, ms: float) -> None:
+    world = World()
+    one, two = world.pair(code=code)
+    for command in range(20):
+        one.send(bytes((1, command)))
+    starts: list[float] = []
+    while len(two.heard) < 20:
+        seen = len(two.heard)
+        world.run(0.001)
+        if len(two.heard) > seen:
+            starts.append(world.now / MS)
+    pace = (starts[-1] - starts[0]) / 19
+    assert ms <= pace <= ms + 4
+
+
+def test_a_word_of_bare_timings() -> None:
+    world = World()
+    one, two = world.pair(code="raw")
+    durations = (9000, 4500, 560, 560, 560, 1690, 560)
+    one.send(b"".join(us.to_bytes(2, "big") for us in durations))
+    world.run(1)
+    ((data, channel),) = two.heard
+    came = [data[at] << 8 | data[at + 1] for at in range(0, len(data), 2)]
+    assert came == pytest.approx(durations, abs=25)
+    assert channel == 4
+
+
+def test_the_longest_bare_timings() -> None:
+    world = World()
+    one, two = world.pair(code="raw")
+    data = b"".join((900 + place).to_bytes(2, "big") for place in range(255))
+    one.send(data)
+    world.run(2)
+    assert len(two.heard[0][0]) == len(data)
+
+
+# --- channels -------------------------------------------------------------------------------------
+
+
+def test_a_channel_is_an_address() -> None:
+    world = World()
+    mapping = ByAddress(table={1: Target(address=0x20), 2: Target(address=0x21, carrier_hz=56_000)})
+    one, two = world.pair(mapping=mapping)
+    other = world.add()
+    world.run(0.1)
+    one.send(b"a", 1)
+    one.send(b"b", 2)
+    world.run(0.3)
+    carriers = [event.data[1] for event in one.of(Write) if event.data[:1] == b"\x06"]
+    assert carriers == [78, round(3_000_000 / 56_000) - 1]
+    one.send(b"c", -1)
+    world.run(1)
+    assert two.heard == [(b"a", 1), (b"b", 2), (b"c", 1), (b"c", 2)]
+    assert [data for data, _ in other.heard] == [b"\x20a", b"\x21b", b"\x20c", b"\x21c"]
+    assert two.of(Heard)[0].address == "20"
+    other.send(b"\x22x")
+    world.run(0.5)
+    assert two.dropped == {"address": 1}
+
+
+def test_without_a_table_the_channel_is_the_address_itself() -> None:
+    world = World()
+    one, two = world.pair(code="nec_ext", mapping=ByAddress())
+    assert one.session.channels is None
+    for channel in (0, 300, 65535, -1):
+        one.send(b"x", channel)
+    world.run(1)
+    assert two.heard == [(b"x", 0), (b"x", 300), (b"x", 65535), (b"x", 4)]
+
+
+# --- bytes over codes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "framing"),
+    [
+        *((code, "cobs-crc16") for code in ("nec", "nec2", "onkyo", "rc5", "rc6", "sirc")),
+        *(("rc6", framing) for framing in ("slip-crc16", "lines", "hdlc", "length")),
+        ("nec2", "length"),
+    ],
+)
+def test_packets_of_bytes(code: str, framing: str) -> None:
+    world = World()
+    one, two = world.pair({"jitter_us": 20}, code=code, framing=framing)
+    sent = [b"hello", b"\0\0\xff\xff", b"\x10\x01"]
+    for data in sent:
+        one.send(data)
+    world.run(20)
+    assert two.heard == [(data, 4) for data in sent]
+    assert two.of(Heard)[0].address is not None
+    assert set(two.dropped) <= {"repeat"}
+    assert len(one.of(Delivered)) == 3
+
+
+def test_packets_by_the_silence_between_them() -> None:
+    world = World()
+    one, two = world.pair(framing="gap:300ms")
+    one.send(b"first")
+    one.send(b"second")
+    world.run(4)
+    assert two.heard == [(b"first", 4), (b"second", 4)]
+
+
+def test_two_senders_on_two_addresses_do_not_mix() -> None:
+    world = World()
+    mapping = ByAddress(table={1: Target(address=1), 2: Target(address=2)})
+    settings: dict[str, Any] = {"framing": "cobs-crc16", "mapping": mapping}
+    one, two = world.pair(**settings)
+    hub = world.add(**settings)
+    world.run(0.1)
+    one.send(b"one one one", 1)
+    world.run(5)
+    two.send(b"two two two", 2)
+    world.run(0.3)
+    one.send(b"more of one", 1)  # spoils a code or two of the other
+    world.run(20)
+    assert (b"one one one", 1) in hub.heard
+    assert {data for data, _ in hub.heard} <= {b"one one one", b"two two two", b"more of one"}
+
+
+def test_a_packet_that_stays_half_is_given_up() -> None:
+    world = World()
+    one, two = world.pair(framing=LengthSettings(timeout_ms=60_000))
+    one.send(b"never whole")
+    world.run(0.5)
+    one.take(one.session.close())
+    assert one.of(Refused) == [Refused(1, "down")]
+    world.run(2)
+    assert two.heard == []
+    assert two.dropped["truncated"] == 1
+    one.take(one.session.open(world.now))
+    world.run(0.1)
+    one.send(b"whole")
+    world.run(3)
+    assert two.heard == [(b"whole", 4)]
+
+
+def test_a_lost_code_costs_one_packet() -> None:
+    world = World()
+    one, two = world.pair(code="rc5", framing="cobs-crc16")
+    one.send(b"spoilt")
+    world.run(0.6)
+    two.toy.set("jammer", "120:100000")
+    two.toy.jammer.start(world.now)
+    world.run(0.1)
+    two.toy.jammer.stop(world.now)
+    one.send(b"sound")
+    world.run(8)
+    assert two.heard == [(b"sound", 4)]
+    assert {"bad_crc", "lost_code"} & two.dropped.keys()
+
+
+# --- remote controls ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "play", "data"),
+    [
+        ("nec", "nec:0x04:0x08", b"\x04\x08"),
+        ("nec_ext", "nec_ext:0x1234:8", b"\x12\x34\x08"),
+        ("rc5", "rc5:5:65", b"\x05\x41"),
+        ("rc6", "rc6:4:12", b"\x04\x0c"),
+        ("sirc", "sirc:1:21", b"\x01\x15"),
+    ],
+)
+def test_a_key_held_is_one_packet_and_pressed_again_another(
+    code: str, play: str, data: bytes
+) -> None:
+    world = World()
+    side = world.add({"play": play, "repeats": 3, "every_ms": 1500}, code=code)
+    world.run(5.2)
+    assert side.heard == [(data, 4)] * 3
+    held = 3 + CODECS[code].traits.sends - 1
+    assert side.dropped == {"repeat": 3 * held}
+
+
+def test_held_keys_may_be_packets_each() -> None:
+    world = World()
+    mock = {"play": "rc5:5:12", "repeats": 3, "every_ms": 1500}
+    side = world.add(mock, code="rc5", held_keys="every")
+    world.run(2.5)
+    assert side.heard == [(b"\x05\x0c", 4)] * 4
+
+
+def test_a_lamp_answers_even_while_keys_are_held() -> None:
+    world = World()
+    mock = {"replies": {"nec:4:0x4C": "nec:4:0x4B"}, "delay_ms": 300}
+    side = world.add(mock, sends=3)
+    world.run(0.1)
+    side.send(b"\x04L")
+    world.run(1)
+    assert side.heard == [(b"\x04K", 4)]
+    assert side.toy.remote.answered == 1
+
+
+def test_an_answer_within_a_tenth_of_a_second_is_heard() -> None:
+    """A toy left alone is deaf for 0.1 s behind its own light; sample mode entered anew is not."""
+    world = World()
+    side = world.add({"replies": "rc5:5:12=rc5:5:13", "delay_ms": 20}, code="rc5")
+    world.run(0.1)
+    side.send(b"\x05\x0c")
+    world.run(0.2)
+    assert side.heard == [(b"\x05\x0d", 4)]
+
+
+# --- trouble --------------------------------------------------------------------------------------
+
+
+def test_two_at_once_spoil_each_other() -> None:
+    world = World()
+    one, two = world.pair()
+    third = world.add()
+    world.run(0.1)
+    one.send(b"\x01\x01")
+    two.send(b"\x02\x02")
+    world.run(1)
+    assert third.heard == []
+    assert third.dropped["strange"] >= 1
+    assert len(one.of(Delivered)) == len(two.of(Delivered)) == 1
+
+
+def test_who_begins_later_waits() -> None:
+    world = World()
+    one, two = world.pair()
+    one.send(b"\x01\x01")
+    world.run(0.06)  # the first samples are out
+    two.send(b"\x02\x02")
+    world.run(1)
+    assert two.heard == [(b"\x01\x01", 4)]
+    assert one.heard == [(b"\x02\x02", 4)]
+
+
+def test_a_host_too_slow_is_an_underrun() -> None:
+    world = World()
+    one, two = world.pair(code="rc6a", sends=3)
+    one.delay_ns = 45 * MS
+    one.send(b"\x00\x00\x04\x0c")
+    world.run(2)
+    assert one.of(Refused) == [Refused(1, "underrun")]
+    assert one.toy.player.underruns >= 1
+    one.delay_ns = 0
+    one.send(b"\x00\x00\x04\x0d")
+    world.run(1)
+    assert two.heard[-1] == (b"\x00\x00\x04\x0d", 4)
+    assert one.of(Delivered) == [Delivered(2)]
+
+
+def test_a_steady_light_does_not_silence_us_for_good() -> None:
+    world = World()
+    side = world.add({"jammer": "1:1"})
+    world.run(0.5)
+    side.send(b"\x04\x08")
+    world.run(2)
+    assert side.of(Delivered) == [Delivered(1)]
+    assert side.heard == []
+
+
+def test_lost_light_is_lost_whole() -> None:
+    world = World(loss=0.5)
+    one, two = world.pair()
+    for command in range(40):
+        one.send(bytes((4, command)))
+    world.run(10)
+    assert len(one.of(Delivered)) == 40
+    assert 8 <= len(two.heard) <= 32
+    assert two.dropped == {}
+
+
+def test_a_power_cycle_in_the_middle_is_found_out() -> None:
+    world = World()
+    one, two = world.pair()
+    one.send(b"\x04\x08")
+    world.run(0.03)
+    one.toy.reset(world.now)
+    world.run(3)
+    assert one.of(Refused) == [Refused(1, "no_status")]
+    assert one.of(NotReady)
+    assert len(one.of(Ready)) == 2
+    one.send(b"\x04\x09")
+    world.run(1)
+    assert two.heard[-1] == (b"\x04\x09", 4)
+    assert one.toy.bootloads == 0
+
+
+@pytest.mark.parametrize("state", [b"", b"s", b"u", b"x", b"\x01", b"\x02\xc0", b"s\x06\x4e"])
+@pytest.mark.parametrize("tail", [b"", b"\x03", b"\x26\x03\x00\x20\x00", b"\x30\x01"])
+def test_a_toy_in_any_mode_is_brought_back(state: bytes, tail: bytes) -> None:
+    world = World()
+    side = Side(world, {})
+    world.sides.append(side)
+    for byte in (*state, *(tail if state == b"s" else b"")):
+        side.toy.receive(bytes((byte,)), world.now)
+    side.take(side.session.open(world.now))
+    world.run(3)
+    assert len(side.of(Ready)) == 1
+    assert side.toy.mode is Mode.SAMPLE
+    assert side.toy.bootloads == 0
+    side.send(b"\x04\x08")
+    world.run(1)
+    assert side.of(Delivered) == [Delivered(1)]
+
+
+def test_firmware_too_old() -> None:
+    world = World()
+    side = world.add({"firmware": 19})
+    world.run(1)
+    (failed,) = side.of(Failed)
+    assert isinstance(failed.error, MismatchError)

@@ -1,0 +1,144 @@
+"""The rylr998 adapter: conformance, and what is LoRa's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hilgw.adapters._common.routes import ByDestination, ByHeader
+from hilgw.adapters.base import (
+    Delivered,
+    Heard,
+    Notice,
+    NotReady,
+    Ready,
+    Refused,
+    StationSettings,
+    Transmission,
+    Write,
+)
+from hilgw.adapters.rylr998 import ADAPTER
+from hilgw.adapters.rylr998.session import RylrSession
+from hilgw.adapters.rylr998.settings import Modulation
+from hilgw.medium.packet import Packet
+from hilgw.testing import AdapterConformance, Vector
+
+FAST = Modulation(spreading_factor=7, bandwidth_khz=500)
+
+
+class TestRylr998(AdapterConformance):
+    adapter = ADAPTER
+    settings = {"address": 50, "modulation": FAST}
+    far = {"address": 51, "modulation": FAST}
+    common = {"baudRate": 115200, "channel": 5}
+    check_bits = 8
+    vectors = (
+        Vector(
+            data=b"HELLO",
+            sends=b"AT+SEND=0,5,HELLO\r\n",
+            hears=b"+RCV=50,5,HELLO,-99,40\r\n",
+            rssi_dbm=-99,
+            address="50",
+        ),
+        Vector(data=b"a,b\r\n,-1,2\r\n+OK", hears=b"+RCV=7,15,a,b\r\n,-1,2\r\n+OK,-40,11\r\n"),
+    )
+
+
+# --- what is LoRa's own ---
+
+
+def ready(**settings: Any) -> RylrSession:
+    """A session whose module has answered the whole handshake."""
+    common = StationSettings(port="x", channel=5, baudRate=115200)
+    session = ADAPTER.session(ADAPTER.Settings(**settings), common)
+    values = {"ADDRESS": "7", "NETWORKID": "5", "BAND": "915000000", "PARAMETER": "9,7,1,12"}
+    values |= {"CRFOP": "22", "MODE": "0", "VER": "RYLR998_V1", "UID": "0" * 24}
+    queue = session.open(0)
+    while queue:
+        event = queue.pop(0)
+        if isinstance(event, Write):
+            name = event.data.decode().strip()[3:].removesuffix("?")
+            answer = f"+{name}={values[name]}" if name else "+OK"
+            queue += session.receive(answer.encode() + b"\r\n", 0)
+        elif isinstance(event, Ready):
+            assert event.addresses == ("7",)
+    return session
+
+
+def packet(data: bytes = b"hi", channel: int = 5) -> Packet:
+    return Packet(data, channel, "radio", "test")
+
+
+def test_one_command_at_a_time_and_not_before_the_air_is_free() -> None:
+    session = ready()
+    assert session.send(packet(), 0) == Transmission(b"AT+SEND=0,2,hi\r\n", 1)
+    assert session.send(packet(), 1) is None
+    assert session.receive(b"+OK\r\n", 1000) == [Delivered(1)]
+    assert session.send(packet(), 1000) is None  # sooner than the air time can be over
+    due = session.next_deadline()
+    assert due is not None
+    assert 100_000_000 < due < 200_000_000
+    session.expire(due)
+    assert session.send(packet(), due)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [(5, "length"), (17, "tx_not_finished"), (99, "err_99")]
+)
+def test_errors_have_words(code: int, reason: str) -> None:
+    session = ready()
+    session.send(packet(), 0)
+    said, refused = session.receive(b"+ERR=%d\r\n" % code, 1)
+    assert isinstance(said, Notice)
+    assert refused == Refused(1, reason)
+
+
+def test_a_restart_and_a_silence_lose_the_packet_and_shake_hands_again() -> None:
+    session = ready()
+    session.send(packet(), 0)
+    events = session.receive(b"+READY\r\n", 1)
+    assert events[0] == Refused(1, "reset")
+    assert isinstance(events[1], NotReady)
+    assert events[2] == Write(b"AT\r\n")
+    session = ready()
+    session.send(packet(), 0)
+    assert session.expire(10**11)[0] == Refused(1, "no_status")
+
+
+def test_channels_are_networks_destinations_or_a_header() -> None:
+    table = ByDestination(table={6: "50"})
+    session = ready(mapping=table, destination="9")
+    assert session.channels == frozenset({5, 6})
+    assert session.send(packet(channel=6), 0) == Transmission(b"AT+SEND=50,2,hi\r\n", 1)
+    (heard,) = session.receive(b"+RCV=50,1,x,-50,9\r\n+OK\r\n", 1)[:1]
+    assert heard == Heard(b"x", 6, -50.0, "50")
+    session = ready(mapping=ByHeader())
+    assert session.send(packet(channel=-1), 0) == Transmission(b"AT+SEND=0,3,\xffhi\r\n", 1)
+    assert session.receive(b"+RCV=0,2,\x03x,-50,9\r\n", 1) == [Heard(b"x", 3, -50.0, None)]
+
+
+def test_hex_for_firmware_that_does_not_take_every_byte() -> None:
+    session = ready(encoding="hex")
+    assert session.send(packet(b"\r\n"), 0) == Transmission(b"AT+SEND=0,4,0D0A\r\n", 1)
+    assert session.receive(b"+RCV=1,4,0D0A,-50,9\r\n", 1) == [Heard(b"\r\n", 5, -50.0, "1")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "common", "place"),
+    [
+        ({}, {"channel": 16}, "channel"),
+        ({"network_id": 6}, {}, "network_id"),
+        ({"destination": "70000"}, {}, "destination"),
+        ({"mapping": ByDestination(table={6: "x"})}, {}, "mapping.table.6"),
+        ({"modulation": Modulation(spreading_factor=11)}, {}, "modulation.spreading_factor"),
+        ({"modulation": Modulation(preamble=24)}, {}, "modulation.preamble"),
+        ({}, {"baudRate": 230400}, "baudRate"),
+        ({}, {"parity": "even"}, "parity"),
+    ],
+)
+def test_mistakes_are_said_at_their_place(
+    settings: dict[str, Any], common: dict[str, Any], place: str
+) -> None:
+    station = StationSettings(**{"port": "x", "channel": 5, **common})
+    assert [each[0] for each in ADAPTER.check(ADAPTER.Settings(**settings), station)] == [place]

@@ -1,0 +1,225 @@
+"""The text adapter: conformance of the two modules of configs/text.yaml, and its patterns."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from hilgw.adapters.base import (
+    CannotSend,
+    Delivered,
+    Heard,
+    NotReady,
+    Ready,
+    Refused,
+    StationSettings,
+    Transmission,
+    Write,
+)
+from hilgw.adapters.text import ADAPTER
+from hilgw.adapters.text.patterns import checked, compiled, split_at_data
+from hilgw.adapters.text.settings import Step
+from hilgw.errors import ConfigError
+from hilgw.medium.packet import Packet
+from hilgw.testing import AdapterConformance, Vector
+
+SECOND = 1_000_000_000
+
+RN2483: dict[str, Any] = {
+    "setup": (Step(send="sys get ver", expect="RN2483 .*", tries=4, timeout_s=0.5),),
+    "send": (
+        Step(send="radio rxstop", expect="ok"),
+        Step(send="radio tx {hex}", expect="ok", failed="invalid_param|busy"),
+        Step(expect="radio_tx_ok", failed="radio_err", timeout_s=5),
+    ),
+    "receive": "radio_rx +(?P<hex>[0-9A-Fa-f]+)",
+    "listen": (Step(send="radio rx 0", expect="ok", failed="busy"),),
+    "listen_on": "radio_err",
+    "restarted": "RN2483 .*",
+    "mock": {
+        "banner": "RN2483 1.0.5",
+        "answers": {"sys get ver": "RN2483 1.0.5", "radio rxstop": "ok", "radio rx 0": "ok"},
+        "transmit": "radio tx (?P<hex>[0-9A-F]+)",
+        "accepted": "ok",
+        "sent": "radio_tx_ok",
+        "receive": "radio_rx  {hex}",
+        "listen": "radio rx 0",
+        "deaf": "radio rxstop",
+    },
+}
+AT_RADIO: dict[str, Any] = {
+    "setup": (Step(send="AT", expect=r"\+OK", failed=r"\+ERR=.*", tries=4, timeout_s=0.5),),
+    "send": (
+        Step(
+            send="AT+SEND={destination},{length},{data}",
+            expect=r"\+OK",
+            failed=r"\+ERR=.*",
+            timeout_s=5,
+        ),
+    ),
+    "receive": r"\+RCV=(?P<source>\d+),(?P<length>\d+),(?P<data>.*),(?P<rssi>-?\d+)",
+    "restarted": r"\+READY",
+    "mock": {
+        "banner": "+READY",
+        "answers": {"AT": "+OK"},
+        "transmit": r"AT\+SEND=(?P<destination>\d+),(?P<length>\d+),",
+        "sent": "+OK",
+        "refused": "+ERR=17",
+        "receive": "+RCV={source},{length},{data},{rssi}",
+    },
+}
+
+
+class TestRn2483(AdapterConformance):
+    """The rules look at a session whose module is gone: nothing answers `radio rx 0` there."""
+
+    adapter = ADAPTER
+    settings = {**RN2483, "listen": (Step(send="radio rx 0"),), "ignore": "ok"}
+    common = {"baudRate": 57600}
+    largest = 64
+    check_bits = 0
+    vectors = (
+        Vector(data=b"ping\xff", hears=b"radio_rx  70696E67FF\r\n"),
+        Vector(data=b"ping", sends=b"radio rxstop\r\n"),
+    )
+
+
+class TestAtRadio(AdapterConformance):
+    adapter = ADAPTER
+    settings = AT_RADIO
+    common = {"baudRate": 115200}
+    largest = 64
+    check_bits = 4
+    vectors = (
+        Vector(data=b"a,b\r\n,-1", wire=None, hears=b"+RCV=7,8,a,b\r\n,-1,-40\r\n", rssi_dbm=-40),
+        Vector(data=b"ping", sends=b"AT+SEND=0,4,ping\r\n", hears=b"+RCV=50,4,ping,-70\r\n"),
+    )
+
+
+# --- patterns ---
+
+TOO_MANY_WAYS = [
+    "(a+)+$", "(a|aa)*b", ".*.*x", r"(\d+,)*", r"\d+\d+\d+x", "(x+x+)+y", "(a?){30}a{30}",
+    "a?" * 30 + "a" * 30, "(a|b|ab)" * 12, "(?:a+|b+)(?:a+|b+)x", "(a+)?(a+)?(a+)?b",
+    r"(?:ab)*?1+?\d*", "(b*?b*)??", "(?:x|a+b?a+c?a+)", "(?i)a+A+a+x", "(?i:a+A+a+)x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*TOO_MANY_WAYS, "[", r"(?P<a>x)(?P=a)", "a{1,2000}", "x" * 2000])
+def test_patterns_that_could_take_too_long_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError):
+        checked(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"\w+: (?P<data>.*)", AT_RADIO["receive"], "(ok|busy|radio_(err|tx_ok))( .*)?", "a{3}x?"],
+)
+def test_patterns_that_are_taken_are_fast_on_the_longest_line(text: str) -> None:
+    pattern = compiled(text)
+    begin = time.perf_counter()
+    for line in (b"a" * 1024 + b"!", b"1," * 512 + b"!", b"+RCV=1,1," * 110):
+        pattern.search(line)
+    assert time.perf_counter() - begin < 1
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_flags_for_the_whole_pattern_stay_in_front(whole: bool) -> None:
+    assert compiled("(?i)ok|done", whole=whole).search(b"DONE")
+    assert compiled("(?x)(?i) o k", whole=whole).search(b"OK")
+    with pytest.raises(ConfigError, match="no regular expression"):
+        checked("(?x) ok # it is")
+
+
+@pytest.mark.parametrize("text", ["ok.*|busy.*", "(?i)ok( .*)?|(?P<data>.*),-?[0-9]+(,[0-9]+)?"])
+def test_ways_beside_one_another_are_no_trouble(text: str) -> None:
+    checked(text)
+
+
+def test_a_pattern_is_split_at_its_data() -> None:
+    assert split_at_data(r"A(?P<length>\d+)[(](?P<data>[)]\)(.)*),(?P<rssi>\d)") == (
+        r"A(?P<length>\d+)[(]",
+        r",(?P<rssi>\d)",
+    )
+    assert split_at_data("(?P<data>.*)") is None
+
+
+# --- sessions ---
+
+
+def test_a_packet_is_a_dialogue_and_ends_with_listening() -> None:
+    session = ADAPTER.session(ADAPTER.Settings(**RN2483), StationSettings(port="x"))
+    assert session.open(0) == [Write(b"sys get ver\r\n")]
+    assert session.receive(b"RN2483 1.0.5\r\n", 1) == [Write(b"radio rx 0\r\n")]
+    assert session.receive(b"ok\r\n", 2) == [Ready("text module")]
+    packet = Packet(b"hi", 0, "radio", "test")
+    assert session.send(packet, 3) == Transmission(b"radio rxstop\r\n", 1)
+    assert session.send(packet, 3) is None
+    assert session.receive(b"ok\r\n", 4) == [Write(b"radio tx 6869\r\n")]
+    assert session.receive(b"ok\r\nradio_tx_ok\r\n", 5) == [Delivered(1), Write(b"radio rx 0\r\n")]
+    assert session.receive(b"ok\r\n", 6) == []
+    assert session.receive(b"radio_rx  6869\r\n", 7) == [Heard(b"hi", 0), Write(b"radio rx 0\r\n")]
+    session.receive(b"ok\r\n", 8)
+    assert session.receive(b"radio_err\r\n", 9) == [Write(b"radio rx 0\r\n")]
+    session.receive(b"ok\r\n", 10)
+    session.send(packet, 11)
+    assert session.receive(b"ok\r\nbusy\r\n", 12)[1:] == [
+        Refused(2, "failed"),
+        Write(b"radio rx 0\r\n"),
+    ]
+
+
+def test_no_answer_gets_into_step_again_and_a_restart_loses_the_packet() -> None:
+    session = ADAPTER.session(ADAPTER.Settings(**AT_RADIO), StationSettings(port="x"))
+    session.open(0)
+    session.receive(b"+OK\r\n", 1)
+    packet = Packet(b"hi", 0, "radio", "test")
+    session.send(packet, 2)
+    events = session.expire(6 * SECOND)
+    assert events[0] == Refused(1, "no_status")
+    assert isinstance(events[1], NotReady)
+    assert events[2] == Write(b"AT\r\n")
+    session.receive(b"+OK\r\n", 6 * SECOND)
+    session.send(packet, 7 * SECOND)
+    events = session.receive(b"+READY\r\n", 7 * SECOND)
+    assert (events[0], events[2]) == (Refused(2, "reset"), Write(b"AT\r\n"))
+
+
+def test_data_that_a_line_cannot_carry_are_refused() -> None:
+    settings = ADAPTER.Settings(send=(Step(send="SEND {data}"),), receive="GOT (?P<data>.*)")
+    session = ADAPTER.session(settings, StationSettings(port="x"))
+    assert session.open(0) == [Ready("text module")]
+    assert session.send(Packet(b"{hex}", 0, "radio", "t"), 1) == Transmission(b"SEND {hex}\r\n")
+    answer = session.send(Packet(b"a\nb", 0, "radio", "t"), 2)
+    assert isinstance(answer, CannotSend)
+    assert answer.reason == "unframable"
+
+
+def test_other_words_in_braces_are_said_as_they_stand() -> None:
+    setup = (Step(send='{"mode":{on}}'),)
+    settings = ADAPTER.Settings(**{**AT_RADIO, "setup": setup})
+    assert ADAPTER.check(settings, StationSettings(port="x")) == []
+    session = ADAPTER.session(settings, StationSettings(port="x"))
+    assert session.open(0)[0] == Write(b'{"mode":{on}}\r\n')
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"receive": "(a+)+"}, "receive"),
+        ({"receive": "x"}, "receive"),
+        ({"ignore": "["}, "ignore"),
+        ({"send": (Step(send="x"),)}, "send"),
+        ({"send": (Step(send="{dat}{hex}", expect="(ab|b)*"),)}, "send.0.expect"),
+        ({"send": (Step(send="{hex}"), Step(expect="ok"))}, "send.0"),
+        ({"line_end": ""}, "line_end"),
+        ({"setup": (Step(),)}, "setup.0"),
+        ({"setup": (Step(send="TO={destination}"),)}, "setup.0.send"),
+        ({"send": (Step(send="{Data}{data}"),)}, "send.0.send"),
+    ],
+)
+def test_mistakes_are_said_at_their_place(changes: dict[str, Any], place: str) -> None:
+    settings = ADAPTER.Settings(**{**AT_RADIO, **changes})
+    assert place in [problem[0] for problem in ADAPTER.check(settings, StationSettings(port="x"))]

@@ -1,0 +1,430 @@
+"""DigiMesh and Zigbee: frames 10 and 11, limits, networks not joined, RSSI from DB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.adapters.base import (
+    CannotSend,
+    Delivered,
+    Dropped,
+    Failed,
+    Heard,
+    MockSpec,
+    Notice,
+    NotReady,
+    Ready,
+    Refused,
+    StationSettings,
+    Write,
+)
+from hilgw.adapters.xbee import ADAPTER
+from hilgw.adapters.xbee.modules import hardware_of
+from hilgw.adapters.xbee.outward import DATA_ENDPOINTS, MeshFrames
+from hilgw.adapters.xbee.settings import ByDestination, ByHeader, EndpointSettings
+from hilgw.errors import MismatchError
+from tests.adapters.xbee.bench import SERIAL, Bench, FakeModule, frame, unframe
+
+REMOTE = "0013A20040A1B2C3"
+OTHER = "0013A20040000001"
+PING = "6869"
+
+
+def digimesh(**registers: bytes) -> FakeModule:
+    fresh = {"VR": b"\x30\x14", "ID": b"\x7f\xff", "NP": b"\x00\x49", "AO": b"\x00", "DB": b"\x2b"}
+    module = FakeModule(1, **(fresh | registers))
+    del module.registers["MY"]
+    return module
+
+
+def zigbee(**registers: bytes) -> FakeModule:
+    fresh = {
+        "VR": b"\x10\x14", "ID": bytes(8), "NP": b"\x00\xff", "AO": b"\x00", "AI": b"\x00",
+        "MY": b"\x12\x34", "CH": b"\x0f", "OP": bytes.fromhex("00000000DEADBEEF"), "EE": b"\x00",
+        "DB": b"\x2b",
+    }  # fmt: skip
+    return FakeModule(1, **(fresh | registers))
+
+
+def on_digimesh(**settings: Any) -> Bench:
+    return Bench(digimesh(), firmware="digimesh", **settings).ready()
+
+
+def on_zigbee(**settings: Any) -> Bench:
+    return Bench(zigbee(), firmware="zigbee", mapping=ByHeader(), **settings).ready()
+
+
+# --- the handshake --------------------------------------------------------------------------------
+
+
+def test_digimesh_is_found_and_set() -> None:
+    bench = Bench(digimesh(CH=b"\x0b"), firmware="digimesh", pan_id=0x1234)
+    ready = bench.open()[-1]
+    assert ready == Ready(f"XBee 3 DigiMesh {SERIAL} CH 0C PAN 1234 NP 73", (SERIAL,))
+    assert bench.module.registers["ID"] == b"\x12\x34"
+    assert bench.module.registers["CH"] == b"\x0c"
+
+
+def test_a_hopping_module_has_no_channel() -> None:
+    module = digimesh(HV=b"\x23\x00", VR=b"\x80\x71", NP=b"\x01\x00")
+    del module.registers["CH"]
+    bench = Bench(module, firmware="digimesh", mapping=ByHeader())
+    ready = bench.open()[-1]
+    assert isinstance(ready, Ready)
+    assert ready.identity == f"XBee-PRO 900HP DigiMesh {SERIAL} PAN 7FFF NP 256"
+    bench = Bench(module, firmware="digimesh")
+    (failed,) = [event for event in bench.open() if isinstance(event, Failed)]
+    assert isinstance(failed.error, MismatchError)
+    assert "has no CH" in str(failed.error)
+    assert "by: header" in failed.error.fix
+
+
+@pytest.mark.parametrize(
+    ("hv", "vr", "protocol"),
+    [
+        (0x2300, 0x8071, "DigiMesh"), (0x2300, 0x1061, "point-to-multipoint"),
+        (0x2448, 0x1020, "point-to-multipoint"), (0x3100, 0x9000, "DigiMesh"),
+        (0x4500, 0xA000, "DigiMesh"),
+    ],
+)  # fmt: skip
+def test_sub_ghz_hardware(hv: int, vr: int, protocol: str) -> None:
+    assert hardware_of(hv, vr)[1] == protocol
+
+
+@pytest.mark.parametrize(
+    ("module", "firmware", "cure"),
+    [
+        (digimesh(), "zigbee", "firmware: digimesh"), (zigbee(), "digimesh", "firmware: zigbee"),
+        (zigbee(), "802.15.4", "firmware: zigbee"), (FakeModule(), "zigbee", "firmware: 802.15.4"),
+    ],
+)  # fmt: skip
+def test_other_firmware_is_named_with_its_cure(
+    module: FakeModule, firmware: str, cure: str
+) -> None:
+    bench = Bench(module, firmware=firmware)
+    (failed,) = [event for event in bench.open() if isinstance(event, Failed)]
+    assert isinstance(failed.error, MismatchError)
+    assert cure in failed.error.fix
+    assert all(len(data) == 4 for data in module.log)  # reads alone
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [(0x21, "no network found"), (0x23, "lets nobody in"), (0xFF, "scanning"), (0x77, "77")],
+)
+@pytest.mark.parametrize("status", ["8A02", "8A06"])
+def test_an_unassociated_module_waits_for_its_network(state: int, word: str, status: str) -> None:
+    module = zigbee(AI=bytes((state,)))
+    bench = Bench(module, firmware="zigbee", mapping=ByHeader())
+    bench.open()
+    (notice,) = bench.of(Notice)
+    assert word in notice.text
+    assert f"AI = {state:02X}" in notice.text
+    bench.pass_time(60)
+    assert len(bench.of(Notice)) == 1  # said once for each state
+    assert not bench.of(Ready)
+    assert not bench.of(Failed)
+    assert bench.send(b"x") is None
+    module.registers["AI"] = b"\x00"
+    ready = bench.frames(status)[-1]
+    assert ready == Ready(
+        f"XBee 3 Zigbee {SERIAL} MY 1234 CH 0F PAN 00000000DEADBEEF NP 255", (SERIAL, "1234")
+    )
+
+
+def test_a_join_without_a_word_is_noticed() -> None:
+    module = zigbee(AI=b"\xff")
+    bench = Bench(module, firmware="zigbee", mapping=ByHeader())
+    bench.open()
+    module.registers["AI"] = b"\x22"
+    bench.pass_time(3)
+    assert len(bench.of(Notice)) == 2
+    module.registers["AI"] = b"\x00"
+    assert isinstance(bench.pass_time(3)[-1], Ready)
+
+
+def test_a_module_that_leaves_its_network_is_not_ready() -> None:
+    bench = on_zigbee()
+    sent = bench.send(b"x")
+    bench.module.registers["AI"] = b"\x21"
+    events = bench.frames("8A03")
+    assert events[:2] == [
+        Refused(sent.token, "not_joined"),
+        NotReady("the module left the network"),
+    ]
+    bench.module.registers["AI"] = b"\x00"
+    assert isinstance(bench.frames("8A02")[-1], Ready)
+
+
+def test_with_module_channel_the_networks_channel_is_checked() -> None:
+    assert isinstance(Bench(zigbee(), channel=15, firmware="zigbee").open()[-1], Ready)
+    bench = Bench(zigbee(), channel=12, firmware="zigbee")
+    (failed,) = [event for event in bench.open() if isinstance(event, Failed)]
+    assert "CH 0F, which is channel 15" in str(failed.error)
+    assert all(data[2:4] != b"CH" or len(data) == 4 for data in bench.module.log)
+
+
+def test_the_zigbee_id_has_64_bits() -> None:
+    bench = Bench(
+        zigbee(), firmware="zigbee", mapping=ByHeader(), extended_pan_id=0x1122334455667788
+    )
+    bench.open()
+    assert bench.module.registers["ID"] == bytes.fromhex("1122334455667788")
+
+
+def test_flow_control_is_switched_on_where_it_is_asked_for() -> None:
+    module = FakeModule(1, D7=b"\x00", D6=b"\x01")
+    bench = Bench(module)
+    bench.common = StationSettings(port="/dev/null", channel=12, rtscts=True)
+    bench.session = ADAPTER.session(bench.settings, bench.common)
+    assert isinstance(bench.open()[-1], Ready)
+    assert module.registers["D7"] == b"\x01"
+    # CTS holds the bytes back, so only the window limits.
+    assert [type(bench.send(bytes(100))).__name__ for _ in range(5)] == ["Transmission"] * 4 + [
+        "NoneType"
+    ]
+
+
+# --- out ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("destination", "expected"),
+    [
+        ("broadcast", "000000000000FFFF FFFE"), (REMOTE, f"{REMOTE} FFFE"),
+        ("0000000000000000", "0000000000000000 FFFE"), ("1a2b", "FFFFFFFFFFFFFFFF 1A2B"),
+    ],
+)  # fmt: skip
+def test_frames_10(destination: str, expected: str) -> None:
+    bench = on_zigbee(destination=destination)
+    sent = bench.send(b"hi", channel=3)
+    data = unframe(sent.data)
+    assert data == b"\x10" + data[1:2] + bytes.fromhex(f"{expected} 00 00 03 {PING}")
+    assert bench.frames(f"8B {data[1]:02X} 0000 00 00 00") == [Delivered(sent.token)]
+
+
+def test_ao_of_the_module_asks_for_frames_11() -> None:
+    bench = Bench(digimesh(AO=b"\x01"), firmware="digimesh", destination=REMOTE).ready()
+    data = unframe(bench.send(b"hi").data)
+    assert data[2:] == bytes.fromhex(f"{REMOTE} FFFE E8 E8 0011 C105 00 00 {PING}")
+    assert data[0] == 0x11
+    ours = f"91 {REMOTE} FFFE E8 E8 0011 C105 C1 {PING}"
+    assert [event.data for event in bench.frames(ours) if isinstance(event, Heard)] == [b"hi"]
+    (dropped,) = bench.frames(f"91 {REMOTE} FFFE 00 00 8031 0000 01 {PING}")
+    assert isinstance(dropped, Dropped)
+    assert dropped.reason == "endpoint"
+
+
+def test_endpoints_asked_for_set_ao_and_filter() -> None:
+    ends = EndpointSettings(source=1, destination=2, cluster=6, profile=0x0104)
+    bench = Bench(zigbee(), firmware="zigbee", mapping=ByHeader(), endpoints=ends)
+    assert isinstance(bench.open()[-1], Ready)
+    assert bench.module.registers["AO"] == b"\x01"
+    data = unframe(bench.send(b"hi", channel=0).data)
+    assert data[12:18] == bytes.fromhex("01 02 0006 0104")
+    back = f"91 {REMOTE} 1234 02 01 0006 0104 01 00{PING}"
+    assert [event.data for event in bench.frames(back) if isinstance(event, Heard)] == [b"hi"]
+    (dropped,) = bench.frames(f"91 {REMOTE} 1234 01 02 0006 0104 01 00{PING}")
+    assert isinstance(dropped, Dropped)
+
+
+def test_an_ao_that_asks_for_more_is_left_as_it_is() -> None:
+    bench = Bench(
+        zigbee(AO=b"\x03"), firmware="zigbee", mapping=ByHeader(), endpoints=EndpointSettings()
+    )
+    bench.open()
+    assert bench.module.registers["AO"] == b"\x03"
+
+
+@pytest.mark.parametrize(
+    ("encryption", "np", "one", "everybody"),
+    [(0, 255, 255, 92), (1, 255, 255, 74), (0, 84, 84, 84)],
+)
+def test_zigbee_limits(encryption: int, np: int, one: int, everybody: int) -> None:
+    module = zigbee(EE=bytes((encryption,)), NP=np.to_bytes(2, "big"))
+    table = ByDestination(table={1: REMOTE})
+    for channel, limit in ((1, one), (-1, everybody)):
+        bench = Bench(module, firmware="zigbee", mapping=table).ready()
+        assert not isinstance(bench.send(bytes(limit), channel), CannotSend)
+        refused = bench.send(bytes(limit + 1), channel)
+        assert isinstance(refused, CannotSend)
+        assert refused.reason == "too_long"
+        assert str(limit) in refused.text
+
+
+@pytest.mark.parametrize(("encryption", "limit"), [(b"\x00", 73), (b"\x01", 65)])
+def test_digimesh_without_np(encryption: bytes, limit: int) -> None:
+    module = digimesh(EE=encryption)
+    del module.registers["NP"]
+    bench = Bench(module, firmware="digimesh").ready()
+    assert not isinstance(bench.send(bytes(limit)), CannotSend)
+    assert isinstance(bench.send(bytes(limit + 1)), CannotSend)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"), [(2, "cca"), (4, "duty_cycle"), (0x24, "address_unknown")]
+)
+def test_refusals_have_their_words(status: int, reason: str) -> None:
+    bench = on_digimesh()
+    sent = bench.send(b"hi")
+    frame_id = unframe(sent.data)[1]
+    assert bench.frames(f"8B {frame_id:02X} FFFD 00 {status:02X} 00") == [
+        Refused(sent.token, reason)
+    ]
+
+
+@given(st.binary(min_size=1, max_size=255), st.booleans())
+def test_the_overhead_is_what_the_frame_adds(payload: bytes, explicit: bool) -> None:
+    outward = MeshFrames(DATA_ENDPOINTS if explicit else None)
+    for destination in ("FFFF", "1234", REMOTE):
+        wire = frame(outward.pack(1, destination, payload))
+        assert len(wire) == len(payload) + outward.overhead
+        assert wire.endswith(payload + wire[-1:])
+
+
+# --- RSSI from DB ---------------------------------------------------------------------------------
+
+
+def packet(source: str = REMOTE) -> str:
+    return f"90 {source} FFFE C1 {PING}"
+
+
+def rssi(events: list[Any]) -> list[tuple[float | None, bool]]:
+    return [(e.rssi_dbm, e.rssi_uncertain) for e in events if isinstance(e, Heard)]
+
+
+def test_a_packet_waits_for_db_and_is_marked() -> None:
+    bench = on_digimesh()
+    asked, *rest = bench.frames(packet())
+    assert isinstance(asked, Write)
+    assert unframe(asked.data)[2:] == b"DB"
+    assert rest == [Heard(b"hi", 12, -43, REMOTE, True)]
+    assert bench.session.next_deadline() is None
+
+
+def test_one_question_serves_all_that_wait_and_order_is_kept() -> None:
+    bench = on_digimesh()
+    bench.module.silent = True
+    events = bench.frames(*[f"90 {REMOTE} FFFE C1 {index:02X}" for index in range(5)])
+    assert [type(event) for event in events] == [Write]
+    number = unframe(events[0].data)[1]  # type: ignore[union-attr]
+    answered = bench.frames(f"88 {number:02X} 4442 00 30")
+    assert [event.data[0] for event in answered if isinstance(event, Heard)] == list(range(5))
+    assert set(rssi(answered)) == {(-48, True)}
+
+
+def test_questions_keep_their_distance() -> None:
+    bench = on_digimesh()
+    bench.frames(packet())
+    close = bench.frames(packet(), packet(OTHER))
+    assert not [event for event in close if isinstance(event, Write)]
+    assert rssi(close) == [(-43, True), (None, False)]  # the last one only for the same module
+    bench.pass_time(0.02)
+    assert isinstance(bench.frames(packet())[0], Write)
+
+
+def test_without_an_answer_the_packet_goes_on_and_questions_pause() -> None:
+    bench = on_digimesh()
+    bench.module.silent = True
+    bench.frames(packet())
+    assert rssi(bench.pass_time(0.3)) == [(None, False)]
+    assert rssi(bench.frames(packet())) == [(None, False)]
+    bench.module.silent = False
+    bench.pass_time(1.1)
+    assert rssi(bench.frames(packet())) == [(-43, True)]
+
+
+@pytest.mark.parametrize("value", [b"\x00", b"\x00\x00", b"", b"\xff\xff"])
+def test_a_db_that_says_nothing_is_no_rssi(value: bytes) -> None:
+    bench = on_digimesh()
+    bench.module.registers["DB"] = value
+    assert rssi(bench.frames(packet())) == [(None, False)]
+
+
+def test_a_module_without_db_is_asked_once() -> None:
+    bench = on_digimesh()
+    del bench.module.registers["DB"]
+    assert rssi(bench.frames(packet())) == [(None, False)]
+    bench.pass_time(5)
+    assert [type(event) for event in bench.frames(packet())] == [Heard]
+
+
+def test_what_waits_is_bounded_and_survives_a_reset_and_the_end() -> None:
+    bench = on_digimesh()
+    bench.module.silent = True
+    assert len(rssi(bench.frames(*[packet()] * 16))) == 16
+    bench.pass_time(2)
+    bench.frames(packet())
+    assert isinstance(bench.frames("8A00")[0], Heard)
+    bench = on_digimesh()
+    bench.module.silent = True
+    bench.frames(packet())
+    assert rssi(bench.session.close()) == [(None, False)]
+
+
+def test_it_can_be_switched_off_and_on() -> None:
+    off = on_digimesh(rssi_from_db=False)
+    assert off.frames(packet()) == [Heard(b"hi", 12, None, REMOTE)]
+    on = Bench(FakeModule(1, DB=b"\x40"), rssi_from_db=True).ready()
+    assert rssi(on.frames(packet())) == [(-64, True)]
+    assert rssi(on.frames(f"80 {REMOTE} 28 00 {PING}")) == [(-40, False)]
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [
+        ({"firmware": "zigbee", "pan_id": 1}, "pan_id"),
+        ({"extended_pan_id": 1}, "extended_pan_id"),
+        ({"firmware": "digimesh", "extended_pan_id": 1}, "extended_pan_id"),
+        ({"firmware": "digimesh", "pan_id": 0x8000}, "pan_id"),
+        ({"endpoints": EndpointSettings()}, "endpoints"),
+        ({"firmware": "digimesh", "my_address": 1}, "my_address"),
+        ({"firmware": "zigbee", "my_address": 1}, "my_address"),
+        ({"firmware": "digimesh", "destination": "1234"}, "destination"),
+        ({"firmware": "digimesh", "mapping": ByDestination(table={3: "12"})}, "mapping.table.3"),
+        ({"api_mode": 0, "mapping": ByDestination(table={3: "12"})}, "mapping.by"),
+        ({"api_mode": 0, "framing": "cobs-crc99"}, "framing"),
+        (
+            {"api_mode": 0, "firmware": "zigbee", "endpoints": EndpointSettings()},
+            "endpoints",
+        ),
+    ],
+)
+def test_what_a_firmware_does_not_have_is_a_problem(settings: dict[str, Any], path: str) -> None:
+    common = StationSettings(port="/dev/null", channel=12)
+    problems = ADAPTER.check(ADAPTER.Settings(**settings), common)
+    assert [problem[0] for problem in problems] == [path]
+    assert all(all(problem) for problem in problems)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"firmware": "zigbee", "extended_pan_id": 2**64 - 1, "destination": "12"},
+        {"firmware": "digimesh", "pan_id": 0x7FFF, "destination": "FFFF"},
+        {"api_mode": 0, "mapping": ByHeader(), "framing": "gap:50ms"},
+    ],
+)
+def test_good_settings(settings: dict[str, Any]) -> None:
+    common = StationSettings(port="/dev/null", channel=12, sources={"0": "rover"})
+    if settings.get("firmware"):
+        assert ADAPTER.check(ADAPTER.Settings(**settings), common) == []
+    assert len(ADAPTER.check(ADAPTER.Settings(**settings), common)) == ("api_mode" in settings)
+
+
+def test_the_mock_follows_the_firmware_and_then_the_user() -> None:
+    common = StationSettings(port="/dev/null", channel=12, rtscts=True)
+    spec = ADAPTER.mock(ADAPTER.Settings(firmware="zigbee", mock={"CE": 1}), common)
+    assert spec == MockSpec(
+        "xbee",
+        {"AP": 1, "BD": 3, "hardware": "zigbee", "channel": 12, "rtscts": True, "CE": 1},
+    )
+    chosen = ADAPTER.Settings(firmware="digimesh", mock={"hardware": "900hp"})
+    assert ADAPTER.mock(chosen, common).parameters["hardware"] == "900hp"

@@ -1,0 +1,139 @@
+"""Who is in an XBee's network, and commands for modules that are elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.adapters._survey import Node, RemoteAnswer, SearchEnded
+from hilgw.adapters.base import Notice, Ready, Write
+from hilgw.adapters.xbee.network import AT_ONCE, parse_node
+from hilgw.adapters.xbee.settings import ByHeader
+from tests.adapters.xbee.bench import Bench, unframe
+from tests.adapters.xbee.world import World
+
+REMOTE = "0013A20040A1B2C3"
+
+
+def ask(bench: Bench, events: list[Any]) -> bytes:
+    """The frame of the one question among the events."""
+    (write,) = events
+    assert isinstance(write, Write)
+    return unframe(write.data)
+
+
+def test_a_search_names_every_node_and_ends() -> None:
+    bench = Bench().ready()
+    data = ask(bench, bench.session.discover(bench.now))  # type: ignore[attr-defined]
+    assert data[0:1] + data[2:] == b"\x08ND"
+    head = f"88 {data[1]:02X} 4E44 00"
+    assert bench.session.discover(bench.now) == []  # type: ignore[attr-defined]
+    assert bench.frames(
+        f"{head} FFFE {REMOTE} 2E 526F76657200", f"{head} 1234 {REMOTE} 30 2000", head
+    ) == [
+        Node(REMOTE, "", "Rover", "", -46),
+        Node(REMOTE, "1234", " ", "", -48),
+        SearchEnded(),
+    ]
+    assert bench.frames(head) == []
+
+
+def test_a_search_that_never_ends_is_ended() -> None:
+    bench = Bench().ready()
+    bench.session.discover(bench.now)  # type: ignore[attr-defined]
+    assert bench.pass_time(29) == []
+    (ended,) = bench.pass_time(2)
+    assert isinstance(ended, SearchEnded)
+    assert ended.problem
+    assert isinstance(bench.session.discover(bench.now)[0], Write)  # type: ignore[attr-defined]
+
+
+def test_a_search_refused_or_broken_off_says_why() -> None:
+    bench = Bench().ready()
+    data = ask(bench, bench.session.discover(bench.now))  # type: ignore[attr-defined]
+    assert bench.frames(f"88 {data[1]:02X} 4E44 01") == [SearchEnded("error")]
+    bench.session.discover(bench.now)  # type: ignore[attr-defined]
+    assert bench.frames("8A00")[0] == SearchEnded("reset")
+
+
+@pytest.mark.parametrize(
+    ("address", "target"),
+    [(REMOTE.lower(), f"{REMOTE} FFFE"), ("1234", "FFFFFFFFFFFFFFFF 1234")],
+)
+def test_a_remote_command_and_its_answer(address: str, target: str) -> None:
+    bench = Bench().ready()
+    data = ask(bench, bench.session.command(address, "NI", b"x", bench.now))  # type: ignore[attr-defined]
+    assert data[2:] == bytes.fromhex(target) + b"\x02NIx"
+    number = f"{data[1]:02X}"
+    assert bench.frames(f"97 {number} {REMOTE} FFFE 4442 00") == []  # another command's
+    assert bench.frames(f"97 {number} {REMOTE} FFFE 4E49 00 78") == [
+        RemoteAnswer(REMOTE, "NI", b"x")
+    ]
+    assert bench.frames(f"97 {number} {REMOTE} FFFE 4E49 00 78") == []
+
+
+def test_remote_commands_fail_in_words_and_are_bounded() -> None:
+    bench = Bench().ready()
+    command = bench.session.command  # type: ignore[attr-defined]
+    data = ask(bench, command(REMOTE, "D0", b"\x09", bench.now))
+    assert bench.frames(f"97 {data[1]:02X} {REMOTE} FFFE 4430 03") == [
+        RemoteAnswer(REMOTE, "D0", b"", "bad parameter")
+    ]
+    for _ in range(AT_ONCE):
+        assert isinstance(command(REMOTE, "D0", b"", bench.now)[0], Write)
+    assert command(REMOTE, "D0", b"", bench.now)[0].problem
+    late = bench.pass_time(11)
+    assert late == [RemoteAnswer(REMOTE, "D0", problem="no answer")] * AT_ONCE
+    assert bench.session.next_deadline() is None
+
+
+def test_nothing_is_asked_before_the_module_is_ready() -> None:
+    bench = Bench()
+    assert bench.session.discover(0) == []  # type: ignore[attr-defined]
+    assert bench.session.command(REMOTE, "NI", b"", 0) == []  # type: ignore[attr-defined]
+
+
+@given(st.binary(max_size=60), st.booleans())
+def test_any_record_is_a_node_or_nothing(record: bytes, raw: bool) -> None:
+    node = parse_node(record, raw)
+    assert node is None or len(node.address) == 16
+
+
+@pytest.mark.parametrize(
+    ("tail", "rssi"),
+    [("FFFE 01 00 C105 101E", None), ("FFFE 01 00 C105 101E 00030000", None),
+     ("FFFE 01 00 C105 101E 31", -49), ("FFFE 01 00 C105 101E 00030000 31", -49)],
+)  # fmt: skip
+def test_records_of_mesh_networks(tail: str, rssi: int | None) -> None:
+    record = bytes.fromhex(f"FFFE {REMOTE} 4131 00 {tail}")
+    assert parse_node(record, raw=False) == Node(REMOTE, "", "A1", "router", rssi)
+
+
+@pytest.mark.parametrize(
+    ("firmware", "mocks"),
+    [
+        ("802.15.4", ({"hardware": "s1"}, {"hardware": "s1"})),
+        ("802.15.4", ({}, {})),
+        ("digimesh", ({}, {})),
+        ("digimesh", ({"hardware": "900hp"}, {"hardware": "900hp"})),
+        ("zigbee", ({"CE": 1}, {})),
+    ],
+)
+def test_the_mock_is_found_and_answers(firmware: str, mocks: tuple[Any, Any]) -> None:
+    world = World()
+    one = world.add(mocks[0], firmware=firmware, mapping=ByHeader())
+    two = world.add({**mocks[1], "ni": "far"}, firmware=firmware, mapping=ByHeader())
+    world.run(10)
+    (other,) = two.of(Ready)
+    one.take(one.session.discover(world.now), world.now)  # type: ignore[attr-defined]
+    world.run(31)
+    (node,) = one.of(Node)
+    assert (node.address, node.name) == (other.addresses[0], "far")
+    assert one.of(SearchEnded) == [SearchEnded()]
+    one.take(one.session.command(node.address, "NI", b"", world.now), world.now)  # type: ignore[attr-defined]
+    world.run(3)
+    assert one.of(RemoteAnswer) == [RemoteAnswer(node.address, "NI", b"far")]
+    assert not [notice for notice in one.of(Notice) if "ignored" in notice.text]

@@ -1,0 +1,162 @@
+"""The session and the firmware mock, two readings of one data sheet, joined by simulated time."""
+
+from __future__ import annotations
+
+import pytest
+
+from hilgw.adapters.base import (
+    Delivered,
+    Failed,
+    Heard,
+    NotReady,
+    Ready,
+    Refused,
+)
+from hilgw.adapters.xbee.settings import ByHeader
+from hilgw.errors import MismatchError, PeerError
+from tests.adapters.xbee.world import World
+
+
+@pytest.mark.parametrize("api_mode", [1, 2])
+@pytest.mark.parametrize("hardware", ["s1", "xbee3"])
+def test_packets_both_ways(api_mode: int, hardware: str) -> None:
+    world = World()
+    one = world.add({"hardware": hardware}, api_mode=api_mode, pan_id=0x7E11, my_address=0x0001)
+    two = world.add(
+        {"hardware": hardware}, api_mode=api_mode, pan_id=0x7E11, my_address=2, destination="1"
+    )
+    world.run(2)
+    (ready,) = one.of(Ready)[-1:]
+    assert "802.15.4" in ready.identity
+    assert "PAN 7E11" in ready.identity
+    payload = bytes(range(100))
+    sent = one.send(payload, world.now)
+    world.run(1)
+    assert one.of(Delivered) == [Delivered(sent.token)]
+    (heard,) = two.of(Heard)
+    assert (heard.data, heard.channel, heard.address) == (payload, 12, "0001")
+    assert heard.rssi_dbm is not None
+    answer = two.send(b"pong", world.now)
+    world.run(1)
+    assert two.of(Delivered) == [Delivered(answer.token)]
+    assert [event.data for event in one.of(Heard)] == [b"pong"]
+
+
+def test_64_bit_addresses() -> None:
+    world = World()
+    one = world.add()
+    world.run(1)
+    address = one.of(Ready)[-1].addresses[0]
+    two = world.add(destination=address)
+    world.run(1)
+    two.send(b"hi", world.now)
+    world.run(1)
+    (heard,) = one.of(Heard)
+    assert heard.address == two.of(Ready)[-1].addresses[0]
+    assert len(two.of(Delivered)) == 1
+
+
+def test_nobody_there_is_no_ack() -> None:
+    world = World()
+    one = world.add(destination="0013A200DEADBEEF")
+    world.run(1)
+    sent = one.send(b"hi", world.now)
+    world.run(2)
+    assert one.of(Refused) == [Refused(sent.token, "no_ack")]
+
+
+def test_header_brings_channels_through_one_module() -> None:
+    world = World()
+    one, two = (world.add(mapping=ByHeader(), channel=0) for _ in range(2))
+    world.run(1)
+    for channel in (0, 7, 254, -1):
+        one.send(b"x", world.now, channel)
+    world.run(1)
+    assert [event.channel for event in two.of(Heard)] == [0, 7, 254, -1]
+
+
+def test_a_module_on_another_channel_is_brought_over() -> None:
+    world = World()
+    one = world.add({"CH": 0x15, "ID": 1}, channel=20, pan_id=0x3332)
+    two = world.add({"CH": 0x14, "ID": 0x3332}, channel=20)
+    world.run(1)
+    one.send(b"hi", world.now, 20)
+    world.run(1)
+    assert [event.data for event in two.of(Heard)] == [b"hi"]
+
+
+def test_a_power_cycle_under_traffic() -> None:
+    world = World()
+    one = world.add(pan_id=0x1234)
+    two = world.add(pan_id=0x1234)
+    world.run(1)
+    sent = [one.send(b"lost", world.now) for _ in range(3)]
+    one.module.reset(world.now)
+    world.run(3)
+    ended = {event.token for event in one.of(Refused) + one.of(Delivered)}
+    assert ended == {item.token for item in sent}
+    assert len(one.of(NotReady)) == 1
+    assert len(one.of(Ready)) == 2
+    assert "PAN 1234" in one.of(Ready)[-1].identity
+    one.send(b"back", world.now)
+    world.run(1)
+    assert two.of(Heard)[-1].data == b"back"
+
+
+def test_a_factory_fresh_module_is_recognised() -> None:
+    world = World()
+    one = world.add({"AP": 0})
+    world.run(10)
+    (failed,) = one.of(Failed)
+    assert isinstance(failed.error, MismatchError)
+    assert "transparent" in failed.error.what
+    assert "ATAP1" in failed.error.fix
+
+
+@pytest.mark.parametrize(("configured", "actual"), [(1, 2), (2, 1)])
+def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
+    world = World()
+    one = world.add({"AP": actual}, api_mode=configured)
+    world.run(10)
+    (failed,) = one.of(Failed)
+    assert isinstance(failed.error, MismatchError)
+    assert f"api_mode: {actual}" in failed.error.fix
+
+
+def test_the_wrong_baud_rate_is_suspected() -> None:
+    world = World()
+    one = world.add({"BD": 7})
+    one.module.host_baud = 9600
+    world.run(10)
+    (failed,) = one.of(Failed)
+    assert isinstance(failed.error, PeerError)
+    assert "9600" in failed.error.fix
+
+
+@pytest.mark.parametrize("hardware", ["digimesh", "zigbee"])
+def test_other_firmware_is_named(hardware: str) -> None:
+    world = World()
+    one = world.add({"hardware": hardware})
+    world.run(5)
+    (failed,) = one.of(Failed)
+    assert isinstance(failed.error, MismatchError)
+    assert hardware in failed.error.what.lower()
+
+
+def test_a_busy_minute_adds_up() -> None:
+    world = World()
+    one, two = (world.add(pan_id=0x2222) for _ in range(2))
+    world.run(1)
+    offered: list[bytes] = []
+    tokens = set()
+    for index in range(400):
+        data = b"%d" % index
+        sent = one.send(data, world.now)
+        if sent is not None:
+            offered.append(data)
+            tokens.add(sent.token)
+        world.run(0.025)  # the receiving UART needs 18 ms for one
+    world.run(5)
+    assert len(offered) == 400
+    assert {event.token for event in one.of(Delivered) + one.of(Refused)} == tokens
+    assert [event.data for event in two.of(Heard)] == offered

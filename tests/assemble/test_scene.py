@@ -1,0 +1,89 @@
+"""What a configuration builds stands, or moves, where it says: mocks in their air, too."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Any
+
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_text
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.observer import Observer
+from hilgw.medium.pose import Pose
+
+CONFIG = """
+version: 1
+backend: loop
+robots:
+  rover: {motion: {kind: circle, center: [0, 0, 0], radius: 2, period_s: 4}}
+  buoy: {position: [5, 0, 0], rotation: [0, 0, 1, 1.5707963267948966]}
+obstacles:
+  wall: {shape: box, size: [1, 1, 1], position: [0, 5, 0]}
+  mast: {shape: sphere, radius: 1, attached_to: buoy}
+adapters:
+  fixed: {kind: xbee, port: "loop://", channel: 12, air: lab, position: [1, 2, 3]}
+  riding:
+    {kind: xbee, port: "loop://", channel: 12, air: lab, attached_to: buoy, position: [1, 0, 1]}
+  moving: {kind: xbee, port: "loop://", channel: 12, air: lab, attached_to: rover}
+airs: {lab: {}}
+"""
+
+
+def built(check: Callable[[Gateway], Any]) -> None:
+    async def main() -> None:
+        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
+        try:
+            async with asyncio.timeout(10):
+                result = check(gateway)
+                if result is not None:
+                    await result
+        finally:
+            gateway.places.close()
+            for host in gateway.hosts:
+                host.close()
+            gateway.close()
+
+    asyncio.run(main())
+
+
+def position(gateway: Gateway, name: str) -> tuple[float, ...]:
+    """Where the mock of this adapter is in its air."""
+    (mock,) = [mock for host in gateway.hosts for mock in host.mocks if mock.name == name]
+    found: tuple[float, ...] = mock.radio.position  # type: ignore[attr-defined]
+    return found
+
+
+def test_bodies_are_robots_modules_and_obstacles_that_are_attached_to_nobody() -> None:
+    built(lambda gateway: check_bodies(gateway))
+
+
+def check_bodies(gateway: Gateway) -> None:
+    assert list(gateway.places.bodies) == ["rover", "buoy", "wall", "fixed"]
+    assert gateway.places.pose_of("fixed") == Pose((1.0, 2.0, 3.0))
+
+
+def test_mocks_stand_where_the_modules_do_they_stand_in_for() -> None:
+    built(lambda gateway: check_mocks(gateway))
+
+
+def check_mocks(gateway: Gateway) -> None:
+    assert position(gateway, "fixed") == (1, 2, 3)
+    assert math.dist(position(gateway, "riding"), (5, 1, 1)) < 1e-9  # the buoy looks along y
+    gateway.place("fixed", Pose((7.0, 8.0, 9.0)))
+    gateway.place("buoy", Pose((0.0, 0.0, 1.0)))
+    assert position(gateway, "fixed") == (7, 8, 9)
+    assert position(gateway, "riding") == (1, 0, 2)
+    gateway.place("buoy", None)  # nobody knows where: the mock stays
+    assert position(gateway, "riding") == (1, 0, 2)
+
+
+def test_a_mock_on_a_robot_in_motion_moves_along() -> None:
+    async def check(gateway: Gateway) -> None:
+        first = position(gateway, "moving")
+        while math.dist(first, position(gateway, "moving")) < 0.2:
+            await asyncio.sleep(0.005)
+        assert math.isclose(math.hypot(*position(gateway, "moving")), 2)
+
+    built(check)

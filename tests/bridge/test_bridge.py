@@ -1,0 +1,537 @@
+"""The bridge: who reads, who writes, what is dropped and counted, and what trouble does to it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+
+from hilgw.bridge import clients as bridge_clients
+from hilgw.bridge.clients import MAX_CLIENTS
+from hilgw.bridge.flow import CANNOT_CARRY, Flow, Reframer
+from hilgw.engine.observer import State
+from hilgw.errors import FrameError
+from hilgw.framing import create
+from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge, until
+from tests.engine.fakes import FakeScheduler
+
+BULK = bytes(range(256)) * 2048
+
+
+@pytest.fixture(params=sorted(LOOPS))
+def loop(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_all_values_pass_both_ways(tmp_path: Path, loop: str) -> None:
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        client.send(ALL_VALUES)
+        assert await rig.device_heard(256) == ALL_VALUES
+        rig.device.write(ALL_VALUES)
+        await until(lambda: client.data == ALL_VALUES)
+        both = {"received_bytes": 256, "sent_bytes": 256, "frames": 0, "dropped": {}}
+        assert rig.report["to_serial"] == both
+        assert rig.report["to_tcp"] == both
+
+    run_bridge(tmp_path, scenario, loop=loop)
+
+
+def test_much_passes_both_ways_at_once(tmp_path: Path, loop: str) -> None:
+    """More than all buffers on the way hold: every part has to wait for the next."""
+
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        client.send(BULK)
+        heard, sent = bytearray(), 0
+
+        def both_done() -> bool:
+            nonlocal sent
+            heard.extend(rig.device.read())
+            sent += rig.device.write(BULK[sent : sent + 4096])
+            return len(heard) == len(BULK) == len(client.data)
+
+        await until(both_done)
+        assert heard == BULK
+        assert client.data == BULK
+
+    run_bridge(tmp_path, scenario, loop=loop)
+
+
+def test_a_device_that_takes_nothing_stops_the_writer_and_loses_nothing(tmp_path: Path) -> None:
+    """It may do so for as long as it likes: that is what flow control is for."""
+
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        client.send(BULK * 6)
+        await until(lambda: rig.bridge._port._full)
+        rig.device.write(b"still heard")
+        await until(lambda: client.data == b"still heard")
+        assert rig.report["to_serial"]["received_bytes"] <= 256 * 1024
+        assert await rig.device_heard(len(BULK) * 6) == BULK * 6
+        assert rig.report["to_serial"]["dropped"] == {}
+
+    run_bridge(tmp_path, scenario)
+
+
+def test_a_client_that_comes_while_the_device_takes_nothing_waits_too(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        first = await rig.client()
+        first.send(BULK * 6)
+        await until(lambda: rig.bridge._port._full)
+        second = await rig.client()
+        second.send(b"x" * 500_000)
+        assert len(await rig.device_heard(len(BULK) * 6 + 500_000)) == len(BULK) * 6 + 500_000
+        assert rig.report["to_serial"]["dropped"] == {}
+
+    run_bridge(tmp_path, scenario, writer="all")
+
+
+# --- who reads, who writes ------------------------------------------------------------------------
+
+
+def test_all_clients_read(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        clients = [await rig.client() for _ in range(3)]
+        rig.device.write(b"to all")
+        await until(lambda: all(client.data == b"to all" for client in clients))
+        assert rig.report["to_tcp"]["received_bytes"] == 6
+        assert rig.report["to_tcp"]["sent_bytes"] == 18
+
+    run_bridge(tmp_path, scenario)
+
+
+async def who_writes(rig: Rig, clients: dict[str, Client]) -> str:
+    """The letters of the clients whose bytes reach the device."""
+    before = rig.report["to_serial"]
+    for name, client in clients.items():
+        client.send(name.encode())
+    expected = before["received_bytes"] + len(clients)
+    await until(lambda: rig.report["to_serial"]["received_bytes"] == expected)
+    after = rig.report["to_serial"]
+    heard = await rig.device_heard(after["sent_bytes"] - before["sent_bytes"])
+    return "".join(sorted(heard.decode()))
+
+
+@pytest.mark.parametrize(
+    ("rule", "before", "after"), [("first", "a", "b"), ("last", "c", "c"), ("all", "abc", "bc")]
+)
+def test_the_writer_is_chosen_by_the_rule_and_anew_when_one_leaves(
+    rule: str, before: str, after: str, tmp_path: Path
+) -> None:
+    async def scenario(rig: Rig) -> None:
+        clients = {name: await rig.client() for name in "abc"}
+        assert await who_writes(rig, clients) == before
+        await clients.pop("a").close()
+        await until(lambda: rig.log.said[-1].endswith("finished"))
+        assert await who_writes(rig, clients) == after
+        flow = rig.report["to_serial"]
+        dropped = flow["dropped"].get("not_writer_bytes", 0)
+        assert flow["received_bytes"] == flow["sent_bytes"] + dropped == 5
+
+    run_bridge(tmp_path, scenario, writer=rule)
+
+
+def test_the_one_connected_last_takes_over_and_gives_back(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        clients = {"a": await rig.client()}
+        assert await who_writes(rig, clients) == "a"
+        clients["b"] = await rig.client()
+        assert await who_writes(rig, clients) == "b"
+        await clients.pop("b").close()
+        await until(lambda: rig.log.said[-1].endswith("finished"))
+        assert await who_writes(rig, clients) == "a"
+
+    run_bridge(tmp_path, scenario, writer="last")
+
+
+def test_a_client_that_has_finished_sending_gets_the_answer(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        asker, other = await rig.client(), await rig.client()
+        asker.send(b"question")
+        asker.writer.write_eof()
+        assert await rig.device_heard(8) == b"question"
+        await until(lambda: rig.log.said[-1].endswith("finished"))
+        rig.device.write(b"answer")
+        await until(lambda: asker.data == b"answer" == other.data)
+        assert await who_writes(rig, {"b": other}) == "b"
+
+    run_bridge(tmp_path, scenario)
+
+
+def test_one_that_has_finished_and_gets_nothing_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridge_clients, "HALF_CLOSED_NS", 100_000_000)
+
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        client.writer.write_eof()
+        await until(lambda: client.ended)
+        assert len(rig.bridge._clients) == 0
+
+    run_bridge(tmp_path, scenario)
+
+
+def test_there_is_room_for_so_many_and_finished_ones_make_room(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        clients = [await rig.client() for _ in range(MAX_CLIENTS)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", rig.bridge._listener.port)
+        assert await reader.read() == b""
+        writer.close()
+        assert rig.report["clients"]["refused"] == 1
+        clients[5].writer.write_eof()
+        await until(lambda: rig.log.said[-1].endswith("finished"))
+        last = await rig.client()
+        rig.device.write(b"x")
+        await until(lambda: last.data == b"x")
+        assert clients[5].ended
+
+    run_bridge(tmp_path, scenario)
+
+
+# --- slow clients ---------------------------------------------------------------------------------
+
+
+def test_a_client_that_reads_nothing_is_disconnected_and_the_others_get_all(
+    tmp_path: Path, loop: str
+) -> None:
+    async def scenario(rig: Rig) -> None:
+        good, stuck = await rig.client(), await rig.client(reading=False, receive_bytes=4096)
+        sent = 0
+
+        def cut_off() -> bool:
+            nonlocal sent
+            sent += rig.device.write(BULK[sent % 256 :][:4096])
+            return bool(rig.log.notices)
+
+        await until(cut_off, 20)
+        await until(lambda: len(good.data) == sent)
+        assert good.data == (BULK * (sent // len(BULK) + 1))[:sent]
+        assert "too slow" in rig.log.notices[0]
+        assert rig.report["clients"]["too_slow"] == 1
+        flow = rig.report["to_tcp"]
+        assert flow["dropped"]["client_slow_bytes"] > 0
+        assert flow["sent_bytes"] < 2 * sent, "what was dropped was not sent as well"
+        assert len(rig.bridge._clients) == 1
+        stuck.start_reading()
+        await until(lambda: stuck.ended)
+
+    run_bridge(tmp_path, scenario, loop=loop)
+
+
+def test_a_client_alone_may_be_slow_while_it_takes_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The device waits for it meanwhile, as it would for a program on the port itself."""
+    monkeypatch.setattr(bridge_clients, "PATIENCE_NS", 50_000_000)
+    monkeypatch.setattr(bridge_clients, "PATIENCE_ALONE_NS", 500_000_000)
+    monkeypatch.setattr(bridge_clients, "LOOK_NS", 10_000_000)
+
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client(reading=False, receive_bytes=4096)
+        now = asyncio.get_running_loop().time
+        sent, got = 0, bytearray()
+
+        def held() -> bool:
+            nonlocal sent
+            sent += rig.device.write(BULK[sent % 256 :][:4096])
+            return bool(rig.bridge._clients._waiting)
+
+        await until(held)
+        since = now()
+        while now() - since < 1.2:
+            got += await client._reader.read(4096)
+            await asyncio.sleep(0.005)
+            held()
+        client.start_reading()
+        await until(lambda: len(got) + len(client.data) == sent)
+        assert got + client.data == (BULK * (sent // len(BULK) + 1))[:sent]
+        assert rig.report["clients"]["too_slow"] == 0
+
+    run_bridge(tmp_path, scenario)
+
+
+def test_a_client_alone_that_takes_nothing_is_disconnected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridge_clients, "PATIENCE_ALONE_NS", 300_000_000)
+
+    async def scenario(rig: Rig) -> None:
+        await rig.client(reading=False, receive_bytes=4096)
+        await until(lambda: rig.device.write(BULK[:4096]) < 0 or rig.log.notices)
+        assert rig.report["clients"]["too_slow"] == 1
+
+    run_bridge(tmp_path, scenario)
+
+
+# --- the port goes and comes ----------------------------------------------------------------------
+
+
+def test_clients_stay_while_the_port_is_away(tmp_path: Path, loop: str) -> None:
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        rig.device.unplug()
+        await until(lambda: State.WAITING in rig.log.states)
+        client.send(b"for nobody")
+        await until(lambda: rig.report["to_serial"]["received_bytes"] == 10)
+        assert rig.report["to_serial"]["dropped"] == {"port_down_bytes": 10}
+        rig.device.plug()
+        await until(lambda: rig.log.states.count(State.UP) == 2)
+        client.send(b"for you")
+        assert await rig.device_heard(7) == b"for you"
+        rig.device.write(b"and back")
+        await until(lambda: client.data == b"and back")
+
+    run_bridge(tmp_path, scenario, loop=loop)
+
+
+def test_clients_may_come_before_the_port(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        rig.device.plug()
+        await until(lambda: State.UP in rig.log.states)
+        rig.device.write(b"hello")
+        await until(lambda: client.data == b"hello")
+
+    run_bridge(tmp_path, scenario, plugged=False)
+
+
+def test_a_port_that_leaves_while_writers_wait_lets_them_go_on(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        client.send(BULK * 6)
+        await until(lambda: rig.bridge._port._full)
+        rig.device.unplug()
+        await until(lambda: rig.report["to_serial"]["received_bytes"] == len(BULK) * 6)
+        rig.device.plug()
+        await until(lambda: rig.log.states.count(State.UP) == 2)
+        client.send(b"fresh")
+        assert await rig.device_heard(5) == b"fresh"
+
+    run_bridge(tmp_path, scenario)
+
+
+def test_what_waits_for_a_port_that_leaves_was_not_sent(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        client.send(BULK * 6)
+        await until(lambda: rig.bridge._port._full)
+        waiting = rig.bridge._port._stream.pending  # type: ignore[union-attr]
+        taken = rig.report["to_serial"]["sent_bytes"] - waiting
+        rig.device.unplug()
+        await until(lambda: rig.report["to_serial"]["received_bytes"] == len(BULK) * 6)
+        flow = rig.report["to_serial"]
+        assert waiting > 0
+        assert flow["sent_bytes"] == taken
+        assert flow["dropped"] == {"port_down_bytes": len(BULK) * 6 - taken}
+
+    run_bridge(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("how", ["leaves", "stays until the end"])
+def test_what_waits_for_a_client_that_leaves_was_not_sent(how: str, tmp_path: Path) -> None:
+    bridges = []
+
+    async def scenario(rig: Rig) -> None:
+        bridges.append(rig.bridge)
+        client = await rig.client(reading=False, receive_bytes=4096)
+
+        def held() -> bool:
+            rig.device.write(BULK[:4096])
+            return bool(rig.bridge._clients._waiting)
+
+        await until(held)
+        if how == "leaves":
+            await client.close()
+            await until(lambda: not len(rig.bridge._clients))
+
+    run_bridge(tmp_path, scenario)
+    flow = bridges[0].to_tcp
+    assert flow.dropped["client_gone_bytes"] > 0
+    assert flow.received_bytes == flow.sent_bytes + sum(flow.dropped.values())
+
+
+def test_what_the_device_says_to_nobody_is_counted_and_not_kept(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.device.write(b"stale")
+        await until(lambda: rig.report["to_tcp"]["dropped"] == {"no_client_bytes": 5})
+        client = await rig.client()
+        rig.device.write(b"fresh")
+        await until(lambda: client.data == b"fresh")
+
+    run_bridge(tmp_path, scenario)
+
+
+# --- framing --------------------------------------------------------------------------------------
+
+FRAMES = [b"", b"one", bytes(40), bytes(range(256))]
+
+
+def framed(*payloads: bytes) -> bytes:
+    return b"".join(create("cobs-crc16").encode(payload) for payload in payloads)
+
+
+@pytest.mark.parametrize("name", ["cobs-crc16", "slip-crc32", "hdlc", "length"])
+def test_good_frames_pass_and_bad_ones_are_dropped_and_counted(name: str, tmp_path: Path) -> None:
+    framing = create(name)
+    good = [framing.encode(payload) for payload in (b"one", b"three")]
+    bad = bytearray(framing.encode(b"two"))
+    bad[len(bad) // 2] ^= 1
+    stream = good[0] + bytes(bad) + good[1]
+
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        client.send(stream)
+        assert await rig.device_heard(len(b"".join(good))) == b"".join(good)
+        rig.device.write(stream)
+        await until(lambda: client.data == b"".join(good))
+        for direction in ("to_serial", "to_tcp"):
+            flow = rig.report[direction]
+            assert flow["frames"] == 2
+            assert flow["received_bytes"] == len(stream)
+            assert flow["sent_bytes"] == len(b"".join(good))
+            assert sum(flow["dropped"].values()) >= 1
+
+    run_bridge(tmp_path, scenario, frame=name)
+
+
+def test_frames_cut_anywhere_arrive_whole(tmp_path: Path) -> None:
+    random_ = random.Random(7)
+    stream = framed(*(random_.randbytes(random_.randrange(1, 200)) for _ in range(40)))
+
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        position = 0
+        while position < len(stream):
+            step = random_.randrange(1, 90)
+            part = stream[position : position + step]
+            client.send(part)
+            rig.device.write(part)
+            position += step
+            reached = min(position, len(stream))
+            await until(
+                lambda size=reached: (
+                    rig.report["to_tcp"]["received_bytes"] == size
+                    and rig.report["to_serial"]["received_bytes"] == size
+                )
+            )
+        assert await rig.device_heard(len(stream)) == stream
+        await until(lambda: client.data == stream)
+        assert rig.report["to_tcp"]["frames"] == 40
+
+    run_bridge(tmp_path, scenario, frame="cobs-crc16")
+
+
+def test_frames_of_several_writers_are_never_mixed(tmp_path: Path) -> None:
+    a, b = framed(b"a" * 100), framed(b"b" * 100)
+
+    async def scenario(rig: Rig) -> None:
+        first, second = await rig.client(), await rig.client()
+        first.send(a[:50])
+        await until(lambda: rig.report["to_serial"]["received_bytes"] == 50)
+        second.send(b)
+        assert await rig.device_heard(len(b)) == b
+        first.send(a[50:])
+        assert await rig.device_heard(len(a)) == a
+        assert rig.report["to_serial"]["dropped"] == {}
+
+    run_bridge(tmp_path, scenario, frame="cobs-crc16", writer="all")
+
+
+@pytest.mark.parametrize("how", ["end", "reset"])
+def test_half_a_frame_does_not_survive_its_port_or_its_client(how: str, tmp_path: Path) -> None:
+    frame = framed(b"cut")
+
+    async def scenario(rig: Rig) -> None:
+        leaver, client = await rig.client(), await rig.client()
+        leaver.send(frame[:3])
+        rig.device.write(frame[:3])
+        await until(lambda: rig.report["to_tcp"]["received_bytes"] == 3)
+        await until(lambda: rig.report["to_serial"]["received_bytes"] == 3)
+        if how == "reset":
+            connection = leaver.writer.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await leaver.close()
+        rig.device.unplug()
+        await until(lambda: State.WAITING in rig.log.states)
+        rig.device.plug()
+        await until(lambda: rig.log.states.count(State.UP) == 2)
+        rig.device.write(frame)
+        await until(lambda: client.data == frame)
+        client.send(frame)
+        assert await rig.device_heard(len(frame)) == frame
+        assert rig.report["to_tcp"]["dropped"] == {"truncated": 1}
+        assert rig.report["to_serial"]["dropped"] == {"truncated": 1}
+
+    run_bridge(tmp_path, scenario, frame="cobs-crc16")
+
+
+def test_an_unfinished_length_frame_gives_way_in_time(tmp_path: Path) -> None:
+    """Its deadline has to be watched: no byte will come to trigger the rescan."""
+    framing = create("length")
+    frame = framing.encode(b"inside")
+
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        # The start of a long frame that never comes, with a good frame inside.
+        rig.device.write(framing.encode(bytes(200))[:4] + frame)
+        await until(lambda: client.data == frame)
+
+    run_bridge(tmp_path, scenario, frame="length")
+
+
+# --- noise ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frame", [None, "cobs-crc16", "length"])
+def test_noise_from_everywhere_harms_nobody(frame: str | None, tmp_path: Path) -> None:
+    random_ = random.Random(3)
+
+    async def scenario(rig: Rig) -> None:
+        for _ in range(30):
+            client = await rig.client()
+            client.send(random_.randbytes(random_.randrange(2000)))
+            rig.device.write(random_.randbytes(500))
+            rig.device.read()
+            if random_.random() < 0.5:
+                client.writer.transport.abort()
+        last = await rig.client()
+        rig.device.read()
+        before = len(last.data)
+        # A delimiter ends what the noise has begun; length framing finds the start by itself.
+        end = b"" if frame is None else create(frame).encode(b"end")
+        rig.device.write(b"\0" + end)
+        await until(lambda: last.data[before:].endswith(end or b"\0"))
+
+    run_bridge(tmp_path, scenario, frame=frame, writer="all")
+
+
+def test_what_a_framing_gave_and_cannot_carry_again_is_counted() -> None:
+    """No framing of ours does; one of another distribution may."""
+
+    class OneWay:
+        dropped: dict[str, int] = {}
+
+        def feed(self, data: bytes, now: int) -> list[bytes]:
+            return [bytes([byte]) for byte in data]
+
+        def encode(self, payload: bytes) -> bytes:
+            if payload == b"!":
+                raise FrameError("it cannot be carried")
+            return payload
+
+        def next_deadline(self) -> None:
+            return None
+
+    flow, passed = Flow(), bytearray()
+    reframer = Reframer(OneWay(), FakeScheduler(), flow, passed.extend)  # type: ignore[arg-type]
+    reframer.feed(b"a!b!!c")
+    reframer.feed(b"!")
+    assert passed == b"abc"
+    assert flow.frames == 3
+    assert flow.dropped == {CANNOT_CARRY: 4}

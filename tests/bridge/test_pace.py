@@ -1,0 +1,158 @@
+"""Pacing: exactly the rate of the line, from the first byte to the last, however late the timer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hilgw.bridge.flow import Flow
+from hilgw.bridge.port import PACED_HIGH_BYTES, PACED_LOW_BYTES, BridgePort, slice_bytes
+from hilgw.transports.base import LineSettings
+from tests.engine.fakes import FakeScheduler
+
+SECOND = 1_000_000_000
+
+
+class FakeStream:
+    """A port that notes when it got what; `stalled`: it takes nothing for now."""
+
+    name = "fake"
+
+    def __init__(self, scheduler: FakeScheduler) -> None:
+        self._scheduler = scheduler
+        self.arrivals: list[tuple[int, int]] = []
+        self.data = bytearray()
+        self.stalled = False
+        self.pending = 0
+        self.unsent = 0
+        self.on_drained: Callable[[], None] | None = None
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+        self.arrivals.append((self._scheduler.now(), len(self.data)))
+        if self.stalled:
+            self.pending += len(data)
+
+    def drain(self) -> None:
+        self.stalled, self.pending = False, 0
+        assert self.on_drained is not None
+        self.on_drained()
+
+
+class Bench:
+    def __init__(self, baud_rate: int = 115200, **line: object) -> None:
+        self.scheduler = FakeScheduler()
+        self.flow = Flow()
+        self.told: list[str] = []
+        settings = LineSettings(baud_rate, **line)  # type: ignore[arg-type]
+        self.port = BridgePort(
+            "port",
+            settings,
+            self.flow,
+            lambda: self.told.append("full"),
+            lambda: self.told.append("room"),
+        )
+        self.port.pace(self.scheduler, settings)
+        self.stream = FakeStream(self.scheduler)
+        self.port.attach(self.stream)  # type: ignore[arg-type]
+        self.start = self.scheduler.now()
+
+
+@pytest.mark.parametrize(
+    ("baud_rate", "size"),
+    [(300, 1), (9600, 4), (19200, 8), (57600, 32), (115200, 64), (460800, 64), (3_000_000, 64)],
+)
+def test_a_slice_is_a_power_of_two_of_about_four_milliseconds(baud_rate: int, size: int) -> None:
+    assert slice_bytes(LineSettings(baud_rate)) == size
+
+
+@pytest.mark.parametrize("baud_rate", [9600, 115200, 921600])
+def test_no_byte_is_early_and_none_later_than_its_slice(baud_rate: int) -> None:
+    bench = Bench(baud_rate)
+    data = bytes(range(250)) * 4
+    bench.port.write(data)
+    bench.scheduler.run_until(bench.start + 2 * SECOND)
+    assert bench.stream.data == data
+    for when, count in bench.stream.arrivals:
+        exact = bench.start + count * 10 * SECOND / baud_rate
+        assert exact <= when < exact + 1
+
+
+def test_parity_and_stop_bits_take_their_time() -> None:
+    bench = Bench(9600, parity="E", stop_bits=2)
+    bench.port.write(bytes(96))
+    bench.scheduler.run_until(bench.start + SECOND)
+    assert bench.stream.arrivals[-1][0] == bench.start + 96 * 12 * SECOND // 9600
+
+
+def test_a_late_timer_does_not_slow_the_line_down() -> None:
+    """Each callback 0.3 ms late, for a minute: the last byte is 0.3 ms late as well."""
+    bench = Bench()
+    total, sent, late = 11520 * 60, 0, 300_000
+    while sent < total:
+        if len(bench.port._paced or b"") < PACED_LOW_BYTES:
+            step = min(PACED_LOW_BYTES, total - sent)
+            bench.port.write(bytes(step))
+            sent += step
+        bench.scheduler.run_until(bench.scheduler.now() + 10_000_000, late_ns=late)
+    bench.scheduler.run_until(bench.start + 61 * SECOND, late_ns=late)
+    when, count = bench.stream.arrivals[-1]
+    assert count == total
+    assert when == bench.start + 60 * SECOND + late
+
+
+def test_a_pause_of_the_whole_process_is_caught_up() -> None:
+    bench = Bench()
+    bench.port.write(bytes(2304))  # 200 ms
+    bench.scheduler.run_until(bench.start + 50_000_000)
+    bench.scheduler.time = bench.start + 150_000_000
+    bench.scheduler.run_until(bench.start + SECOND)
+    assert bench.stream.arrivals[-1] == (bench.start + 200_000_000, 2304)
+
+
+def test_writers_wait_above_the_high_mark_and_go_on_below_the_low_one() -> None:
+    bench = Bench()
+    bench.port.write(bytes(PACED_HIGH_BYTES))
+    assert bench.told == []
+    bench.port.write(b"x")
+    assert bench.told == ["full"]
+    paced = bench.port._paced
+    assert paced is not None
+    while bench.told == ["full"]:
+        assert len(paced) > PACED_LOW_BYTES
+        bench.scheduler.run_until(bench.scheduler.now() + 100_000)
+    assert bench.told == ["full", "room"]
+    assert len(paced) <= PACED_LOW_BYTES
+
+
+def test_a_device_that_takes_less_holds_the_line() -> None:
+    bench = Bench()
+    bench.stream.stalled = True
+    bench.port.write(bytes(1000))
+    bench.scheduler.run_until(bench.start + SECOND)
+    assert len(bench.stream.data) == 64
+    bench.stream.drain()
+    bench.scheduler.run_until(bench.start + 2 * SECOND)
+    assert len(bench.stream.data) == 1000
+    assert bench.flow.dropped == {}
+
+
+def test_what_waits_when_the_port_leaves_is_dropped_and_counted() -> None:
+    nothing = Bench()
+    nothing.port.detach()
+    assert nothing.flow.as_dict()["dropped"] == {}, "a reason without a byte is none"
+    bench = Bench()
+    bench.port.write(bytes(PACED_HIGH_BYTES + 1))
+    bench.scheduler.run_until(bench.start + 20_000_000)
+    sent = len(bench.stream.data)
+    bench.port.detach()
+    assert bench.flow.dropped == {"port_down_bytes": PACED_HIGH_BYTES + 1 - sent}
+    assert bench.told == ["full", "room"]
+    bench.port.write(b"late")
+    assert bench.flow.dropped == {"port_down_bytes": PACED_HIGH_BYTES + 5 - sent}
+    fresh = FakeStream(bench.scheduler)
+    bench.port.attach(fresh)  # type: ignore[arg-type]
+    bench.port.write(b"fresh")
+    bench.scheduler.run_until(bench.start + SECOND)
+    assert fresh.data == b"fresh"

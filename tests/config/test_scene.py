@@ -1,0 +1,214 @@
+"""Poses, motions, obstacles and motion capture in the file: taken, or refused at their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hilgw.config.load import load_config, load_text
+from hilgw.config.model import MocapConfig, MotionFile
+from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.world import LARGEST_FILE, read_motion
+from hilgw.medium.motions import Circle, Waypoints
+from hilgw.medium.obstacles import ObstacleSettings
+
+Lines = Callable[..., list[str]]
+
+WORLD = """
+version: 1
+backend: mock
+medium: {step_ms: 32, mocap: {listen: "127.0.0.1:9763"}}
+robots:
+  rover:
+    motion: {kind: circle, center: [0, 0, 0], radius: 2, period_s: -8}
+  scout:
+    motion: {kind: waypoints, points: [[0, 0, 0], [4, 0, 0]], speed: 0.25, loop: false}
+  buoy: {position: [1, 2, 3], rotation: [0, 0, 1, 1.57]}
+obstacles:
+  wall: {shape: box, size: [0.1, 4, 1], position: [2, 0, 0.5]}
+  mast: {shape: capsule, radius: 0.1, height: 1, attached_to: rover, owner: scout}
+adapters:
+  xbee0: {kind: xbee, port: "loop://", channel: 12, attached_to: rover, position: [0, 0, 1]}
+"""
+
+
+def changed(old: str, new: str) -> str:
+    assert old in WORLD
+    return WORLD.replace(old, new)
+
+
+def test_all_of_it_is_taken() -> None:
+    config = load_text(WORLD, "f").config
+    assert config.robots["rover"].motion == Circle(center=(0, 0, 0), radius=2, period_s=-8)
+    assert config.robots["scout"].motion == Waypoints(
+        points=((0, 0, 0), (4, 0, 0)), speed=0.25, loop=False
+    )
+    assert config.obstacles["wall"] == ObstacleSettings(
+        shape="box", size=(0.1, 4, 1), position=(2, 0, 0.5)
+    )
+    assert config.obstacles["mast"].attached_to == "rover"
+    assert config.medium.mocap == MocapConfig(listen="127.0.0.1:9763")
+    assert config.adapters["xbee0"].common.attached_to == "rover"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        (
+            "kind: circle",
+            "kind: circel",
+            "robots.rover.motion.kind: unknown kind 'circel'; did you",
+        ),
+        ("kind: circle, ", "", "robots.rover.motion.kind: missing; write `kind: circle | waypoi"),
+        (
+            "radius: 2",
+            "radios: 2",
+            "robots.rover.motion.radios: unknown key; did you mean 'radius'",
+        ),
+        ("radius: 2", "radius: -2", "robots.rover.motion.radius: -2 is out of range"),
+        ("period_s: -8", "period_s: 0", "robots.rover.motion.period_s: a circle needs time"),
+        ("center: [0, 0, 0]", "center: [0, 0, 2.0e+9]", "robots.rover.motion.center: center [0.0,"),
+        ("[[0, 0, 0], [4, 0, 0]]", "[]", "robots.scout.motion.points: no points; give at least"),
+        (
+            "[[0, 0, 0], [4, 0, 0]]",
+            "[[0, 0, 0], [4, 0]]",
+            "robots.scout.motion.points[1]: must have 3 items, has 2",
+        ),
+        ("speed: 0.25", "speed: 0", "robots.scout.motion.speed: 0 is out of range"),
+        (
+            "motion: {kind: circle",
+            "position: [0, 0, 0]\n    motion: {kind: circle",
+            "robots.rover.position: a robot that moves by itself has no position",
+        ),
+        ("[1, 2, 3]", "[1, 2, 3.0e+12]", "robots.buoy.position: position [1.0, 2.0, 3000"),
+        ("[0, 0, 1, 1.57]", "[0, 0, 0, 1.57]", "robots.buoy.rotation: rotation [0.0, 0.0, 0.0, 1."),
+        (
+            "shape: box",
+            "shape: boxx",
+            "obstacles.wall.shape: 'boxx' is not one of the choices; did",
+        ),
+        ("size: [0.1, 4, 1], ", "", "obstacles.wall.size: a box needs size"),
+        ("size: [0.1", "radius: 1, size: [0.1", "obstacles.wall.radius: a box has no radius"),
+        ("size: [0.1, 4", "size: [0.1, 0", "obstacles.wall.size[1]: 0 is out of range"),
+        (
+            "attached_to: rover, o",
+            "attached_to: rovr, o",
+            "obstacles.mast.attached_to: there is no",
+        ),
+        ("owner: scout", "owner: scot", "called 'scot'; did you mean 'scout'?"),
+        ("wall:", "buoy:", "obstacles.buoy: 'buoy' is a robot too; rename one of them"),
+        ("wall:", "xbee0:", "obstacles.xbee0: 'xbee0' is an adapter too; rename one of them"),
+        ("rover, position: [0, 0, 1]", "rower", "adapters.xbee0.attached_to: there is no robot"),
+        ("step_ms: 32", "step_ms: 0", "medium.step_ms: 0 is out of range"),
+        ("127.0.0.1:9763", "127.0.0.1", "medium.mocap.listen: '127.0.0.1' is not valid here"),
+        ("127.0.0.1:9763", "127.0.0.1:99999", "medium.mocap.listen: there is no port 99999"),
+        ("127.0.0.1:9763", "example.org:9", "medium.mocap.listen: 'example.org' is no address"),
+        (
+            "127.0.0.1:9763",
+            "0.0.0.0:9763",
+            "medium.mocap.listen: whoever reaches this address can place every body; listen on "
+            "127.0.0.1, or write allow_remote: true",
+        ),
+        ("listen: ", "lissen: ", "medium.mocap.lissen: unknown key; did you mean 'listen'?"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_place(old: str, new: str, line: str, errors: Lines) -> None:
+    assert any(line in each for each in errors(changed(old, new)))
+
+
+def test_every_error_names_line_and_column(errors: Lines) -> None:
+    (line,) = errors(changed("radius: 2", "radius: -2"))
+    assert line.startswith("f:7:55: ")
+
+
+def test_a_device_that_is_turned_about_no_axis(errors: Lines) -> None:
+    device = "devices: {tx: {node: Emitter, translation: [0, 0, 2.0e+9]}}, position: [1, 2, 3]"
+    (line,) = errors(changed("position: [1, 2, 3]", device))
+    assert "robots.buoy.devices.tx.translation: " in line
+
+
+def test_a_rotation_without_a_position_is_worth_a_word(warnings: Lines) -> None:
+    (line,) = warnings(changed("position: [1, 2, 3], ", ""))
+    assert "warning: robots.buoy.rotation: means nothing without a position" in line
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:9763", "localhost:9763", "127.9.9.9:1"])
+def test_loopback_addresses_need_no_leave(listen: str) -> None:
+    load_text(changed("127.0.0.1:9763", listen), "f")
+
+
+def test_other_addresses_need_it() -> None:
+    load_text(changed('"127.0.0.1:9763"', '"0.0.0.0:9763", allow_remote: true'), "f")
+
+
+# --- a file of timed poses ------------------------------------------------------------------------
+
+FILE = "version: 1\nrobots: {rover: {motion: {kind: file, path: poses.csv}}}\n"
+POSES = "0,rover,0,0,0,0,0,0,1\n2,rover,4,0,0,0,0,0,1\n"
+
+
+def refused(path: Path) -> list[str]:
+    with pytest.raises(ConfigErrors) as caught:
+        load_config(str(path))
+    return str(caught.value).splitlines()
+
+
+def test_a_motion_file_is_looked_for_beside_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(FILE)
+    (tmp_path / "poses.csv").write_text(POSES)
+    motion = load_config(str(tmp_path / "c.yaml")).config.robots["rover"].motion
+    assert isinstance(motion, MotionFile)
+    assert read_motion(motion, "rover").at(10**9, 2).position == (2, 0, 0)
+
+
+def test_an_absolute_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(POSES)
+    (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", str(tmp_path / "p.csv")))
+    load_config(str(tmp_path / "c.yaml"))
+
+
+def test_a_file_without_this_body(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", "poses.csv, name: rovr"))
+    (tmp_path / "poses.csv").write_text(POSES)
+    (line,) = refused(tmp_path / "c.yaml")
+    assert "robots.rover.motion.name: " in line
+    assert line.endswith("has no body 'rovr'; did you mean 'rover'?")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"0,rover,0,0\n", "poses.csv:1:1: no timed pose: '0,rover,0,0'; write time_s,name,x"),
+        (POSES.encode() + POSES.encode(), "poses.csv:3:1: rover: times do not ascend"),
+        (b"\xff\xfe", "poses.csv: is not UTF-8 text"),
+        (b"#" * (LARGEST_FILE + 1), "poses.csv: is larger than 16 MiB"),
+        (
+            b"0,rover,0,0,2e9,0,0,0,1\n",
+            "poses.csv:1:9: position [0.0, 0.0, 2000000000.0] is no place",
+        ),
+    ],
+    ids=["short", "twice", "binary", "large", "far"],
+)
+def test_a_file_that_holds_none(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "c.yaml").write_text(FILE)
+    (tmp_path / "poses.csv").write_bytes(content)
+    (line,) = refused(tmp_path / "c.yaml")
+    assert f"robots.rover.motion.path: {tmp_path}/{said}" in line
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("none.csv", "cannot be read: No such file or directory"),
+        (".", "is no plain file"),
+        ("/dev/zero", "is no plain file"),
+        ('"a\\0b"', "embedded null byte"),
+    ],
+)
+def test_a_path_that_leads_to_no_file(tmp_path: Path, path: str, said: str) -> None:
+    (tmp_path / "c.yaml").write_text(FILE.replace("poses.csv", path))
+    (line,) = refused(tmp_path / "c.yaml")
+    assert "c.yaml:2:" in line
+    assert said in line

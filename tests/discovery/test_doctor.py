@@ -1,0 +1,165 @@
+"""The doctor on folders that look like machines: each trouble is found, with its cure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hilgw.discovery.doctor import RULES, Finding, Machine, examine
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def put(folder: Path, path: str, text: str = "") -> None:
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+
+
+def nobody(port: str) -> list[str]:
+    return []
+
+
+def machine(
+    folder: Path,
+    *,
+    groups: frozenset[str] = frozenset({"dialout"}),
+    holders: Callable[[str], list[str]] = nobody,
+    c_forms: bool = True,
+    owner: str = "dialout",
+    members: list[str] | None = None,
+    is_open_to_all: bool = False,
+) -> Machine:
+    return Machine(
+        folder=folder,
+        user="ada",
+        groups=groups,
+        is_root=False,
+        group_of=lambda path: owner,
+        members_of=lambda group: members or [],
+        may_open=lambda path: is_open_to_all or owner in groups,
+        holders=holders,
+        c_forms=lambda: {"crcmod": c_forms},
+    )
+
+
+def problems(found: list[Finding]) -> list[Finding]:
+    return [finding for finding in found if not finding.ok]
+
+
+@pytest.fixture
+def healthy(tmp_path: Path) -> Path:
+    put(tmp_path, "dev/ttyUSB0")
+    put(tmp_path, f"etc/udev/rules.d/{RULES}")
+    put(tmp_path, "sys/bus/usb-serial/devices/ttyUSB0/latency_timer", "1\n")
+    put(tmp_path, "proc/version", "Linux version 6.1\n")
+    return tmp_path
+
+
+def the_problem(found: list[Finding]) -> Finding:
+    (problem,) = problems(found)
+    assert problem.cure
+    return problem
+
+
+def test_a_healthy_machine_has_no_problem(healthy: Path) -> None:
+    assert problems(examine(machine(healthy))) == []
+
+
+def test_a_missing_group(healthy: Path) -> None:
+    problem = the_problem(examine(machine(healthy, groups=frozenset({"users"}))))
+    assert "sudo usermod -aG dialout ada" in problem.cure
+
+
+def test_a_group_that_this_session_does_not_know_yet(healthy: Path) -> None:
+    groups, members = frozenset({"users"}), ["eva", "ada"]
+    problem = the_problem(examine(machine(healthy, groups=groups, members=members)))
+    assert problem.cure == "log out and in again"
+
+
+def test_a_port_of_roots_alone_may_not_be_opened(healthy: Path) -> None:
+    problem = the_problem(examine(machine(healthy, owner="root")))
+    assert problem.subject == "ttyUSB0"
+    assert "sudo chgrp dialout /dev/ttyUSB0 && sudo chmod 660 /dev/ttyUSB0" in problem.cure
+
+
+def test_a_port_that_all_may_open_needs_no_group(healthy: Path) -> None:
+    groups = frozenset({"users"})
+    assert problems(examine(machine(healthy, groups=groups, is_open_to_all=True))) == []
+
+
+def test_a_busy_port_and_by_whom(healthy: Path) -> None:
+    problem = the_problem(examine(machine(healthy, holders=lambda port: ["minicom (pid 77)"])))
+    assert problem.what == "open in minicom (pid 77)"
+    assert "kill 77" in problem.cure
+
+
+def test_modem_manager(healthy: Path) -> None:
+    put(healthy, "proc/412/cmdline", "/usr/sbin/ModemManager\0")
+    assert "systemctl disable --now ModemManager" in the_problem(examine(machine(healthy))).cure
+
+
+def test_a_login_prompt_on_a_port_but_not_on_another(healthy: Path) -> None:
+    put(healthy, "proc/9/cmdline", "/sbin/agetty\0-o\0-p\0tty1\0")
+    assert problems(examine(machine(healthy))) == []
+    put(healthy, "proc/10/cmdline", "/sbin/agetty\x00115200\x00ttyUSB0\x00")
+    assert "serial-getty@ttyUSB0.service" in the_problem(examine(machine(healthy))).cure
+
+
+def test_a_login_prompt_that_got_its_port_open(healthy: Path) -> None:
+    put(healthy, "proc/10/cmdline", "/sbin/agetty\x00-\x00vt220\x00")
+    held = machine(healthy, holders=lambda port: ["agetty (pid 10)"])
+    assert "serial-getty@ttyUSB0.service" in the_problem(examine(held)).cure
+
+
+def test_the_rule_applies_to_what_is_plugged_in_already() -> None:
+    """`udevadm trigger`, which the cure names, says `change`, not `add`."""
+    rules = (ROOT / "tools" / "udev" / RULES).read_text()
+    (latency,) = (line for line in rules.splitlines() if "ATTR{latency_timer}" in line)
+    assert 'ACTION=="add|change"' in latency
+
+
+def test_the_ftdi_latency_timer(healthy: Path) -> None:
+    put(healthy, "sys/bus/usb-serial/devices/ttyUSB0/latency_timer", "16\n")
+    problem = the_problem(examine(machine(healthy)))
+    assert "16 ms" in problem.what
+    assert "echo 1 | sudo tee /sys/bus/usb-serial/devices/ttyUSB0/latency_timer" in problem.cure
+
+
+def test_a_missing_udev_rule(healthy: Path) -> None:
+    (healthy / "etc/udev/rules.d" / RULES).unlink()
+    problem = the_problem(examine(machine(healthy)))
+    assert f"tools/udev/{RULES}" in problem.cure
+    assert (ROOT / "tools" / "udev" / RULES).exists()
+
+
+def test_wsl(healthy: Path) -> None:
+    put(healthy, "proc/version", "Linux version 5.15-microsoft-standard-WSL2")
+    assert "usbipd" in the_problem(examine(machine(healthy))).cure
+
+
+def test_a_library_without_its_c_form(healthy: Path) -> None:
+    problem = the_problem(examine(machine(healthy, c_forms=False)))
+    assert problem.subject == "crcmod"
+
+
+def test_uarts_the_kernel_only_lists_are_no_ports(tmp_path: Path) -> None:
+    put(tmp_path, "dev/ttyS0")
+    put(tmp_path, "sys/class/tty/ttyS0/type", "0\n")
+    assert machine(tmp_path).ports() == []
+    put(tmp_path, "sys/class/tty/ttyS0/type", "4\n")
+    assert len(machine(tmp_path).ports()) == 1
+
+
+def test_this_machine_is_examined_without_an_error() -> None:
+    for finding in examine():
+        assert finding.ok or finding.cure
+
+
+def test_the_rules_file_is_well_formed() -> None:
+    for line in (ROOT / "tools" / "udev" / RULES).read_text().splitlines():
+        if line and not line.startswith("#"):
+            for part in line.split(", "):
+                assert part.count('"') == 2, part

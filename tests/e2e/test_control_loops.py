@@ -1,0 +1,328 @@
+"""Loops as a user runs them: the shipped files, the signals, the peers that go."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.control_loop_peers import (
+    Peer,
+    RobotServer,
+    configuration,
+    connect,
+    controller_process,
+    port_in,
+    sensor_data,
+    set_value,
+    write_configuration,
+)
+from tests.e2e.running import COMMAND, ROOT, Gateway, environment, report_of, run, wait_until
+
+WC2EC = str(ROOT / "configs" / "wc2ec.yaml")
+FIRMWARE = str(ROOT / "configs" / "firmware-in-the-loop.yaml")
+GO = set_value(1, 5.0)
+STOP = set_value(1, 0.0) + set_value(2, 0.0)
+LATCH = "    failsafe: {latch: true}"
+DEADLINE = "    failsafe: {command_timeout_s: 0.5}"
+
+
+class Running:
+    """A gateway in a process of its own, the robot it has connected to, the port it listens on."""
+
+    def __init__(self, folder: Path, more: str = "", *arguments: str) -> None:
+        self.server = RobotServer()
+        config = write_configuration(folder, configuration(self.server.port, more=more))
+        report = folder / "out.json"
+        self.gateway = Gateway(
+            folder, ["--config", config, "--report", str(report), *arguments], ready=False
+        )
+        self.robot = self.server.accept()
+        wait_until(lambda: "cab.body     up" in self.gateway.text(), what="the body")
+        wait_until(lambda: port_in(self.gateway.text()), what="the listener")
+        self.port = port_in(self.gateway.text())
+        self._report = report
+        self._peers = [self.robot]
+
+    def controller(self) -> Peer:
+        self._peers.append(connect(self.port))
+        return self._peers[-1]
+
+    def driving(self) -> Peer:
+        controller = self.controller()
+        controller.send(GO)
+        self.robot.wait_for(GO)
+        return controller
+
+    def signal(self, number: int) -> None:
+        self.gateway.process.send_signal(number)
+
+    def wait(self) -> int:
+        """Its exit code."""
+        return self.gateway.process.wait(10)
+
+    def report(self) -> dict[str, Any]:
+        """Of the run that has ended."""
+        report: dict[str, Any] = json.loads(self._report.read_text())
+        return report
+
+    def end(self) -> None:
+        self.gateway.stop(signal.SIGKILL)
+        for peer in self._peers:
+            peer.finish()
+        self.server.close()
+
+
+@contextmanager
+def running(folder: Path, more: str = "", *arguments: str) -> Iterator[Running]:
+    loop = Running(folder, more, *arguments)
+    try:
+        yield loop
+    finally:
+        loop.end()
+
+
+@contextmanager
+def mock(folder: Path, kind: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """`hilgw mock`, until it says that it is ready."""
+    command = [*COMMAND, "mock", kind, *arguments]
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        while (line := process.stdout.readline()) and not line.startswith("ready"):
+            process.said = line  # type: ignore[attr-defined]
+        assert line, f"{kind} ended"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+# --- the files as they come -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["mock", "loop"])
+@pytest.mark.parametrize(("config", "robot"), [(WC2EC, "cab"), (FIRMWARE, "mouse")])
+def test_a_shipped_file_drives_its_robot_and_its_packets_are_answered(
+    tmp_path: Path, config: str, robot: str, backend: str
+) -> None:
+    report = report_of(tmp_path, "--config", config, "--backend", backend, "--duration", "3.4s")
+    loop = report["loops"][robot]
+    assert loop["values_in"] >= 3 * 50 * 2.5
+    assert loop["commands_out"] >= 2 * 50 * 2.5
+    assert set(loop["refused"]) <= {"gateway_ended"}
+    assert loop["stops"] == {"gateway_ended": 1}
+    assert loop["motors"] == {"left_wheel": {"velocity": 0.0}, "right_wheel": {"velocity": 0.0}}
+    assert set(loop["sensors"]) == {"ds_left", "ds_front", "ds_right"}
+    assert loop["sensors"]["ds_front"] < 800  # it has come nearer to the wall
+    assert 0 < loop["sensor_to_motor"]["p50_ms"] < 30
+    assert report["emitters"][f"{robot}.tx"]["departed"] >= 2
+    assert report["stations"][f"{robot}.rx"]["delivered"] >= 2
+
+
+def test_the_terminal_shows_sensors_motors_rates_and_latency(tmp_path: Path) -> None:
+    done = run("--config", WC2EC, "--duration", "2.3s", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line for line in done.stdout.splitlines() if "values/s" in line]
+    assert 2 <= len(lines) <= 4  # once a second
+    for word in ("ds_front ", "left_wheel 5", "commands/s", "sensor to motor p50 "):
+        assert word in lines[-2], lines
+    assert "cab.body     up: WC2EC robot" in done.stdout
+    assert "controller wc2ec: listens on tcp://127.0.0.1:" in done.stdout
+    assert "motors stopped: the gateway ends" in done.stdout
+
+
+def test_two_gateways_run_the_same_file_at_once(tmp_path: Path) -> None:
+    folder = tmp_path / "second"
+    folder.mkdir()
+    port = free_port()  # the file's own may be another test's at this instant
+    text = Path(WC2EC).read_text()
+    assert "tcp://127.0.0.1:27016" in text
+    file = tmp_path / "wc2ec.yaml"
+    file.write_text(text.replace("tcp://127.0.0.1:27016", f"tcp://127.0.0.1:{port}"))
+    arguments = ["--config", str(file)]
+    with Gateway(tmp_path, arguments) as first, Gateway(folder, arguments) as second:
+        assert f"listens on tcp://127.0.0.1:{port}" in first.text()
+        assert "listening on another port" in second.text()
+
+
+# --- the end ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_the_motors_on_the_wire(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    with running(tmp_path) as loop:
+        loop.driving()
+        begin = time.monotonic_ns()
+        loop.signal(number)
+        assert (loop.robot.wait_for(STOP) - begin) / 1e9 < 1.0
+        loop.robot.wait_for_end()
+        assert loop.robot.received == b""  # once, and nothing after it
+        assert loop.wait() == code
+        report = loop.report()
+    assert report["exit_code"] == code
+    assert report["loops"]["cab"]["stops"] == {"gateway_ended": 1}
+
+
+def test_a_gateway_that_is_killed_leaves_the_robot_its_end_of_the_connection(
+    tmp_path: Path,
+) -> None:
+    with running(tmp_path) as loop:
+        loop.driving()
+        loop.gateway.process.kill()
+        begin = time.monotonic()
+        loop.robot.wait_for_end()
+        assert time.monotonic() - begin < 0.5
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGINT])
+def test_a_latched_failsafe_is_the_exit_code_however_the_run_ends(
+    tmp_path: Path, number: signal.Signals | None
+) -> None:
+    with running(tmp_path, LATCH, *(() if number else ("--duration", "3s"))) as loop:
+        loop.driving().finish()
+        loop.robot.wait_for(STOP)
+        if number:
+            wait_until(lambda: "latched until" in loop.gateway.text())
+            loop.signal(number)
+        assert loop.wait() == 7
+        text = loop.gateway.text()
+        report = loop.report()
+    assert "cab: the failsafe is latched: disconnected" in text
+    assert report["exit_code"] == 7
+    assert report["loops"]["cab"]["latched"] == "disconnected"
+
+
+def test_arm_lets_the_motors_move_again(tmp_path: Path) -> None:
+    with running(tmp_path, LATCH) as loop:
+        loop.driving().finish()
+        loop.robot.wait_for(STOP)
+        wait_until(lambda: "latched until `hilgw arm cab`" in loop.gateway.text())
+        assert run("arm", "cap", cwd=tmp_path).returncode == 1
+        done = run("arm", "cab", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "cab: armed\n"), done.stderr
+        loop.driving()
+        loop.signal(signal.SIGINT)
+        assert loop.wait() == 130
+
+
+# --- peers that go, freeze, or are one too many -----------------------------------------------
+
+
+def test_a_frozen_controller_is_stopped_in_time_and_disconnected(tmp_path: Path) -> None:
+    with running(tmp_path, DEADLINE) as loop, controller_process(loop.port, GO) as pid:
+        loop.robot.wait_for(GO)
+        begin = time.monotonic_ns()
+        os.kill(pid, signal.SIGSTOP)
+        took_s = (loop.robot.wait_for(STOP) - begin) / 1e9
+        assert took_s < 0.55
+        os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: "no command for 0.5 s" in loop.gateway.text())
+        loop.controller()  # there is room again
+
+
+def test_a_suspended_gateway_stops_first_and_throws_away_what_waited(tmp_path: Path) -> None:
+    with running(tmp_path) as loop:
+        controller = loop.driving()
+        loop.signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        for speed in range(1, 40):
+            controller.send(set_value(1, speed / 10))
+        wait_until(lambda: time.monotonic() - stopped > 1.0)
+        loop.robot.send(sensor_data(0, 1.0))
+        loop.signal(signal.SIGCONT)
+        loop.robot.wait_for(STOP)
+        controller.wait_for_end()
+        assert loop.robot.received in (b"", STOP)  # the thread and the loop may both have said it
+        loop.signal(signal.SIGINT)
+        assert loop.wait() == 130
+        assert loop.report()["loops"]["cab"]["stops"] == {"late": 1}
+
+
+def test_a_second_controller_is_refused_in_words(tmp_path: Path) -> None:
+    with running(tmp_path) as loop:
+        owner = loop.driving()
+        second = Peer(socket.create_connection(("127.0.0.1", loop.port)))
+        second.wait_for_end()
+        assert second.received == b""
+        second.finish()
+        wait_until(lambda: "refused (second controller)" in loop.gateway.text())
+        owner.send(set_value(2, 1.0))
+        loop.robot.wait_for(set_value(2, 1.0))
+        owner.finish()
+
+
+def test_a_listener_on_a_taken_port_ends_with_4(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        text = configuration(1).replace("127.0.0.1:0", f"127.0.0.1:{taken.getsockname()[1]}")
+        done = run("--config", write_configuration(tmp_path, text), cwd=tmp_path)
+    assert done.returncode == 4
+    assert "in use" in done.stderr
+
+
+def test_a_robot_that_never_comes_is_waited_for_in_one_line(tmp_path: Path) -> None:
+    config = write_configuration(tmp_path, configuration(free_port()))
+    done = run("--config", config, "--duration", "2.5s", cwd=tmp_path)
+    assert done.returncode == 4, done.stdout
+    assert done.stdout.count("cab.body     waiting: ") == 1
+    assert "Connection refused" in done.stderr
+
+
+# --- our mocks as processes of their own ------------------------------------------------------
+
+
+def test_mocks_on_tcp_and_on_a_line_drive_through_a_real_gateway(tmp_path: Path) -> None:
+    ports = [free_port(), free_port()]
+    listen = free_port()
+    text = f"""version: 1
+backend: real
+webots: R2020a
+robots:
+  cab:
+    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{ports[0]}", original_peer: true}}
+    controller: {{kind: wc2ec, listen: "tcp://127.0.0.1:{listen}"}}
+  mouse:
+    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{ports[1]}"}}
+    controller: {{kind: wc2ec, port: {tmp_path}/node}}
+  rat:
+    body: {{kind: wc2ec, port: {tmp_path}/rat}}
+"""
+    config = write_configuration(tmp_path, text)
+    robots = [option for port in ports for option in ("--listen", f"127.0.0.1:{port}")]
+    with (
+        mock(tmp_path, "wc2ec-robot", *robots),
+        mock(tmp_path, "wc2ec-robot", "--link", "rat", "--set", "frame=cobs-crc16"),
+        mock(tmp_path, "wc2ec-node", "--link", "node"),
+        Gateway(tmp_path, ["--config", config, "--report", "out.json"]) as gateway,
+        mock(tmp_path, "wc2ec-controller", "--connect", f"127.0.0.1:{listen}") as program,
+    ):
+        wait_until(lambda: "cab.controller up" in gateway.text())
+        wait_until(lambda: gateway.text().count("left_wheel 5") >= 2, what="both driving")
+        program.kill()
+        wait_until(lambda: "motors stopped: the controller is gone" in gateway.text())
+        assert gateway.stop(signal.SIGINT) == 130
+        report = json.loads((tmp_path / "out.json").read_text())["loops"]
+    assert report["cab"]["stops"] == {"disconnected": 1}
+    assert report["mouse"]["stops"] == {"gateway_ended": 1}
+    assert report["mouse"]["commands_out"] > 20
+    assert report["rat"]["values_in"] > 20
+    assert report["rat"]["motors"] == {}

@@ -1,0 +1,153 @@
+"""A loop in simulated time: both sessions and all glue, on connections that are lists of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from firmware_mocks._wc2ec import wire
+from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
+from hilgw.control.safety import Failsafe, FailsafeSettings
+from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
+from hilgw.engine.control_loop.brake import Brake
+from hilgw.engine.control_loop.figures import Figures
+from hilgw.engine.control_loop.loop import Loop
+from hilgw.engine.control_loop.parts import Parts
+from hilgw.engine.control_loop.peer_link import Side
+from hilgw.engine.control_loop.radios import Radios
+from hilgw.engine.control_loop.watchdog import Pulse
+from hilgw.engine.observer import Observer
+from hilgw.engine.station.line_pacer import Line
+from hilgw.errors import HilgwError, PortError
+from hilgw.framing import create
+from tests.e2e.control_loop_peers import CAB, Devices, registrations
+from tests.engine.fakes import FakeScheduler
+
+TYPES = wire.types_of("R2020a")
+MS = 1_000_000
+
+
+class FakeConnection:
+    """full: takes no more; slow: what is written waits until `drain`."""
+
+    name = "fake"
+
+    def __init__(self) -> None:
+        self.written = bytearray()
+        self.pending = 0
+        self.full = False
+        self.slow = False
+        self.on_drained: Callable[[], None] | None = None
+
+    def write(self, data: bytes) -> None:
+        if self.full:
+            raise PortError("the write buffer is full", reason="full")
+        self.written += data
+        self.pending += len(data) * self.slow
+
+    def drain(self) -> None:
+        self.pending = 0
+        if self.on_drained is not None:
+            self.on_drained()
+
+    def messages(self) -> list[bytes]:
+        """What was written, cut into messages."""
+        found = wire.whole_messages(bytes(self.written), TYPES, extended=True)
+        assert found is not None, self.written.hex(" ")
+        return found
+
+
+class FakeLoop:
+    """`robot` and `pilot` are the connections of the two sides. serial: both are lines."""
+
+    def __init__(
+        self,
+        devices: Devices = CAB,
+        *,
+        serial: bool = False,
+        baud_rate: int = 115_200,
+        **failsafe: Any,
+    ) -> None:
+        self.devices = devices
+        self.scheduler = FakeScheduler()
+        self.pulse = Pulse(self.scheduler)
+        self.figures = Figures()
+        self.failures: list[tuple[str, HilgwError]] = []
+        place: dict[str, Any] = {"port": "/dev/x"} if serial else {}
+        framing, pilot_framing = create("cobs-crc16"), create("cobs-crc16")
+        self.body: Side[Any] = self._side(
+            "cab.body",
+            BODY.session(
+                Wc2ecBodySettings(**(place or {"connect": "tcp://127.0.0.1:1"})),
+                "R2020a",
+                framing if serial else None,
+            ),
+            baud_rate if serial else 0,
+        )
+        self.controller: Side[Any] = self._side(
+            "cab.controller",
+            CONTROLLER.session(
+                Wc2ecControllerSettings(**(place or {"listen": "tcp://127.0.0.1:1"})),
+                "R2020a",
+                pilot_framing if serial else None,
+            ),
+            baud_rate if serial else 0,
+        )
+        self.controller.dropped = pilot_framing.dropped if serial else {}
+        parts = Parts(
+            "cab",
+            self.body,
+            self.controller,
+            self.figures,
+            Radios(None),
+            self.scheduler,
+            Observer(),
+        )
+        self.failsafe = Failsafe(FailsafeSettings(**failsafe), real_body=False)
+        self.loop = Loop(parts, self.failsafe, Brake())
+        self.pulse.watch(self.loop.drive)
+        self.controller.hang_up = None if serial else lambda error: self.controller_leaves()
+        self.robot = FakeConnection()
+        self.pilot = FakeConnection()
+
+    def _side(self, name: str, session: Any, baud_rate: int) -> Side[Any]:
+        line = Line(baud_rate, 10) if baud_rate else None
+        side: Side[Any] = Side(name, session, self.scheduler, self.pulse, line)
+        side.on_failed = lambda error: self.failures.append((name, error))
+        return side
+
+    # --- coming and going ---------------------------------------------------------------------
+
+    def robot_comes(self, devices: Devices | None = None) -> None:
+        self.robot = FakeConnection()
+        self.body.attach(self.robot)  # type: ignore[arg-type]
+        if devices is not None:
+            self.devices = devices
+        self.body.data_received(b"".join(registrations(self.devices)))
+
+    def robot_leaves(self) -> None:
+        self.body.detach()
+
+    def controller_comes(self) -> None:
+        self.pilot = FakeConnection()
+        self.controller.attach(self.pilot)  # type: ignore[arg-type]
+
+    def controller_leaves(self) -> None:
+        if self.controller.transport is not None:
+            self.controller.detach()
+
+    def settle(self) -> bool:
+        """What a supervisor or a door does about failures; whether there were any."""
+        failed, self.failures[:] = list(self.failures), []
+        for side, _ in failed:
+            if side == "cab.body" and self.body.transport is not None:
+                self.robot_leaves()
+            else:
+                self.controller_leaves()
+        return bool(failed)
+
+    def run(self, milliseconds: int) -> None:
+        """Time passes, and the pulse beats."""
+        for _ in range(milliseconds // 10):
+            self.scheduler.run_until(self.scheduler.time + 10 * MS)
+            self.pulse.check(self.scheduler.time)

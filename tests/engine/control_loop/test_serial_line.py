@@ -1,0 +1,195 @@
+"""Loops over serial lines, in simulated time: pace, silence, peers that nobody can hang up on."""
+
+from __future__ import annotations
+
+import struct
+
+from firmware_mocks._wc2ec import wire
+from firmware_mocks._wc2ec.cobs import FrameReader, frame
+from hilgw.errors import PeerError
+from tests.e2e.control_loop_peers import (
+    CAB,
+    DISTANCE,
+    ROTATIONAL,
+    Devices,
+    registrations,
+    sensor_data,
+    set_value,
+)
+from tests.engine.control_loop.fakes import MS, FakeConnection, FakeLoop
+
+GO = set_value(1, 5.0)
+MANY: Devices = (*((DISTANCE, f"ds{n}") for n in range(40)), (ROTATIONAL, "left"))
+
+
+def frames(connection: FakeConnection) -> list[bytes]:
+    """The messages in what was written; the frames are forgotten."""
+    reader = FrameReader()
+    messages = reader.feed(bytes(connection.written))
+    assert reader.bad == 0
+    connection.written.clear()
+    return messages
+
+
+def on_lines(devices: Devices = CAB, **settings: object) -> FakeLoop:
+    """Both ports are open, the robot has registered, the controller has spoken."""
+    loop = FakeLoop(devices, serial=True, **settings)  # type: ignore[arg-type]
+    loop.body.attach(loop.robot)  # type: ignore[arg-type]
+    loop.controller.attach(loop.pilot)  # type: ignore[arg-type]
+    loop.body.data_received(b"".join(map(frame, registrations(devices))))
+    loop.controller.data_received(frame(wire.bare(wire.ENABLE_SENSOR, DISTANCE, 0)))
+    assert frames(loop.pilot) == registrations(devices)
+    live(loop, 100)
+    loop.robot.written.clear()
+    loop.pilot.written.clear()
+    return loop
+
+
+def live(loop: FakeLoop, milliseconds: int) -> None:
+    """Time passes, and both peers give their sign of life."""
+    for _ in range(milliseconds // 50):
+        loop.body.data_received(frame(sensor_data(0, 0.0)))
+        loop.controller.data_received(frame(wire.bare(wire.ENABLE_SENSOR, DISTANCE, 0)))
+        loop.run(50)
+
+
+def test_values_and_commands_pass_in_frames() -> None:
+    loop = on_lines()
+    loop.body.data_received(frame(sensor_data(0, 3.0)))
+    assert frames(loop.pilot) == [sensor_data(0, 3.0)]
+    loop.controller.data_received(frame(GO))
+    assert frames(loop.robot) == [GO]
+    assert loop.figures.latency.count == 1
+
+
+def test_devices_that_no_version_names_pass_under_their_number_and_keep_their_place() -> None:
+    devices: Devices = ((200, "new"), (DISTANCE, "ds"), (0, "none"), (255, "last"))
+    loop = FakeLoop(devices, serial=True)
+    loop.body.attach(loop.robot)  # type: ignore[arg-type]
+    loop.controller.attach(loop.pilot)  # type: ignore[arg-type]
+    loop.body.data_received(b"".join(map(frame, registrations(devices))))
+    assert frames(loop.pilot) == registrations(devices)
+
+
+def test_frames_that_were_damaged_are_in_the_report_by_reason() -> None:
+    loop = on_lines()
+    loop.controller.data_received(b"\x04\x80\x26\x01\0\x09\x01\0" + frame(GO))
+    counts = loop.loop.report()["counts"]["controller"]
+    assert (counts["frames_bad_crc"], counts["frames_bad_code"], counts["commands"]) == (1, 1, 1)
+
+
+def test_a_line_gets_no_more_than_it_carries_and_then_the_newest() -> None:
+    loop = on_lines(MANY, baud_rate=9600)
+    step = 0
+    live(loop, 2_000)  # the registrations are out
+    written = len(loop.pilot.written)
+    for step in range(1, 26):  # half a second of 40 sensors at 50 steps a second: 30 kB
+        values = (frame(sensor_data(index, float(step))) for index in range(40))
+        loop.body.data_received(b"".join(values))
+        loop.scheduler.run_until(loop.scheduler.time + 20 * MS)
+    # 9600 baud carry 480 bytes in that time, and one step of 40 frames may be on its way.
+    assert len(loop.pilot.written) - written < 480 + 2 * 40 * 15
+    for _ in range(20):
+        loop.run(100)
+        loop.body.data_received(frame(sensor_data(0, 25.0)))
+    shown = {
+        index: value
+        for _, _, index, value in (
+            struct.unpack("<BBBd", each) for each in frames(loop.pilot) if len(each) == 11
+        )
+    }
+    assert shown == {index: float(step) for index in range(40)}
+    assert loop.figures.counts["values_superseded"] > 40 * 20
+
+
+def test_a_silent_controller_stops_the_motors_and_is_registered_anew() -> None:
+    loop = on_lines()
+    loop.controller.data_received(frame(GO))
+    frames(loop.robot)
+    begin = loop.scheduler.time
+    loop.body.data_received(frame(sensor_data(0, 1.0)))
+    while not loop.failsafe.stops:
+        loop.run(10)
+        loop.body.data_received(frame(sensor_data(0, 1.0)))
+        assert loop.scheduler.time - begin <= 520 * MS
+    assert loop.failsafe.stops == {"silence": 1}
+    stop = [set_value(1, 0.0), set_value(2, 0.0)]
+    assert frames(loop.robot)[-2:] == stop
+    loop.pilot.written.clear()
+    for _ in range(11):
+        loop.run(100)
+        loop.body.data_received(frame(sensor_data(0, 1.0)))
+    assert registrations(CAB)[0] in frames(loop.pilot)
+    loop.controller.data_received(frame(GO))  # it is back
+    assert frames(loop.robot)[-1] == GO
+
+
+def test_a_dropped_peer_on_a_line_is_not_listened_to_for_a_moment() -> None:
+    loop = on_lines()
+    loop.controller.data_received(frame(GO))
+    frames(loop.robot)
+    loop.scheduler.time += 2_000 * MS  # the gateway was suspended
+    loop.controller.data_received(frame(set_value(1, 9.0)))
+    loop.controller.data_received(frame(set_value(2, 9.0)))
+    assert frames(loop.robot) == [set_value(1, 0.0), set_value(2, 0.0)]
+    assert loop.failsafe.stops == {"late": 1}
+    assert loop.controller.transport is loop.pilot  # a port is not closed for that
+    loop.scheduler.time += 100 * MS
+    loop.pulse.check(loop.scheduler.time)
+    loop.controller.data_received(frame(GO))
+    assert frames(loop.robot) == [GO]
+
+
+def test_a_body_that_falls_silent_takes_its_controller_along_and_both_come_back() -> None:
+    loop = on_lines()
+    loop.controller.data_received(frame(GO))
+    loop.run(600)
+    assert loop.failsafe.stops.total() == 1
+    loop.controller.data_received(frame(GO))
+    assert frames(loop.robot)[-1] != GO
+    loop.pilot.written.clear()
+    loop.run(200)
+    loop.body.data_received(frame(sensor_data(0, 1.0)))  # the robot again: it knows what it is
+    assert frames(loop.pilot)[: len(CAB)] == registrations(CAB)
+    loop.controller.data_received(frame(GO))
+    assert frames(loop.robot)[-1] == GO
+
+
+def test_a_robot_with_other_devices_moves_nothing_that_was_meant_for_the_first() -> None:
+    """A microcontroller goes on by the ids it knows until it has read the new ones."""
+    loop = on_lines()
+    loop.controller.data_received(frame(GO))
+    loop.body.detach()
+    loop.run(200)
+    other: Devices = ((DISTANCE, "eye"), (ROTATIONAL, "saw"), (ROTATIONAL, "left"))
+    loop.robot = FakeConnection()
+    loop.body.attach(loop.robot)  # type: ignore[arg-type]
+    loop.pilot.written.clear()
+    loop.body.data_received(b"".join(map(frame, registrations(other))))
+    assert frames(loop.pilot) == registrations(other)
+    loop.controller.data_received(frame(GO))  # sent before it could read them: no saw
+    live(loop, 100)
+    assert GO not in frames(loop.robot)
+    live(loop, 200)
+    loop.controller.data_received(frame(set_value(2, 5.0)))
+    assert frames(loop.robot)[-1] == set_value(2, 5.0)
+
+
+def test_commands_that_would_wait_too_long_for_their_line_end_it() -> None:
+    loop = on_lines(baud_rate=1200)
+    for speed in range(1, 50):
+        loop.controller.data_received(frame(set_value(1, speed / 10)))
+    assert any(side == "cab.body" and isinstance(error, PeerError) for side, error in loop.failures)
+    assert loop.figures.refused["behind"] > 0
+    out = [each for each in frames(loop.robot) if each[0] == wire.SET_VALUE]
+    assert 2 <= len(out) <= 6  # 0.5 s of 14 bytes at 120 bytes a second, and what was said before
+
+
+def test_a_deadline_in_the_gateway_holds_on_a_line_too() -> None:
+    loop = on_lines(command_timeout_s=0.2)
+    loop.controller.data_received(frame(GO))
+    for _ in range(10):
+        loop.run(50)
+        loop.body.data_received(frame(sensor_data(0, 1.0)))
+        loop.controller.data_received(frame(wire.bare(wire.ENABLE_SENSOR, DISTANCE, 0)))
+    assert loop.failsafe.stops == {"command_timeout": 1}

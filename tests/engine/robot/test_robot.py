@@ -1,0 +1,217 @@
+"""A robot's devices on the medium: told at run time, in steps or running free."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from hilgw.devices.emitter import Emitter
+from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.devices.receiver import Receiver
+from hilgw.engine.observer import Observer
+from hilgw.engine.robot.robot import EmitterPort, ReceiverPort
+from hilgw.engine.steps import Steps
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.listener import Listener
+from hilgw.medium.medium import Medium
+from hilgw.medium.packet import Copy, Packet
+from tests.engine.fakes import FakeScheduler
+
+MS = 1_000_000
+S = 1_000_000_000
+
+
+class Bench:
+    """An Emitter of one robot, a Receiver of another, and a clock."""
+
+    def __init__(
+        self,
+        emitter: EmitterFields | None = None,
+        receiver: ReceiverFields | None = None,
+        step_ms: int | None = None,
+    ) -> None:
+        self.scheduler = FakeScheduler()
+        self.start = self.scheduler.now()
+        steps = Steps(self.start, (step_ms or 0) * MS)
+        self.ledger = Ledger()
+        self.medium = Medium(self.ledger)
+        self.sent: list[Packet] = []
+        self.read: list[tuple[int, Copy]] = []
+        self.tx = EmitterPort(
+            "a",
+            "tx",
+            Emitter(emitter or EmitterFields()),
+            self.scheduler,
+            self.ledger,
+            self.transmit,
+            steps,
+        )
+        fields = receiver or ReceiverFields()
+        device: Receiver[Copy] = Receiver(fields, step_ms)
+        device.enable(device.default_period_ms, self.start)
+        self.rx = ReceiverPort(
+            "b", "rx", device, self.scheduler, self.ledger, self.note, Observer(), steps
+        )
+        self.rx.attach(
+            self.medium,
+            Listener(
+                name="b.rx",
+                type="radio",
+                owner="b",
+                deliver=self.rx.deliver,
+                channels=frozenset({fields.channel}),
+            ),
+        )
+
+    def transmit(self, packet: Packet) -> None:
+        self.sent.append(packet)
+        self.medium.transmit(packet)
+
+    def note(self, device: str, copy: Copy) -> None:
+        self.read.append((self.scheduler.now() - self.start, copy))
+
+    def at(self, after_ns: int, late_ns: int = 0) -> None:
+        self.scheduler.run_until(self.start + after_ns, late_ns)
+
+    def why(self) -> dict[str, int]:
+        return dict(self.ledger.source("a.tx").unheard)
+
+
+def test_set_channel_at_run_time_is_heard_of_by_the_medium() -> None:
+    bench = Bench(receiver=ReceiverFields(allowedChannels=(0, 5, -1)))
+    assert bench.tx.send(b"1") is None
+    assert bench.rx.setChannel(5)
+    assert bench.tx.send(b"2") is None
+    assert bench.tx.setChannel(5)
+    assert bench.tx.send(b"3") is None
+    assert bench.rx.setChannel(-1)
+    assert bench.tx.send(b"4", channel=77) is None
+    assert not bench.rx.setChannel(6)
+    bench.at(S)
+    assert [copy.packet.data for _, copy in bench.read] == [b"1", b"3", b"4"]
+    assert bench.why() == {"channel": 1}
+    assert bench.rx.receiver.take_channel() is None
+    assert bench.ledger.violations() == []
+
+
+def test_disabled_at_run_time_it_hears_nothing_and_keeps_what_it_has() -> None:
+    bench = Bench()
+    bench.tx.send(b"1")
+    assert bench.rx.enable(0)
+    bench.tx.send(b"2")
+    bench.at(100 * MS)
+    assert bench.read == []
+    assert bench.why() == {"disabled": 1}
+    assert bench.rx.enable(10)
+    bench.at(200 * MS)
+    assert [(when, copy.packet.data) for when, copy in bench.read] == [(110 * MS + 1, b"1")]
+    assert not bench.rx.enable(-1)
+    bench.tx.send(b"3")
+    bench.at(300 * MS)
+    assert len(bench.read) == 2
+    assert bench.ledger.violations() == []
+
+
+def test_range_at_run_time_is_that_of_the_next_packet() -> None:
+    bench = Bench(emitter=EmitterFields(maxRange=10.0, range=2.0))
+    bench.tx.send(b"1")
+    assert bench.tx.setRange(50.0)
+    bench.tx.send(b"2")
+    assert not bench.tx.setRange(-3.0)
+    assert bench.tx.setRange(0.0)
+    bench.tx.send(b"3")
+    assert [packet.range for packet in bench.sent] == [2.0, 10.0, 0.0]
+
+
+def test_all_that_departs_at_a_step_end_is_read_at_that_step_end() -> None:
+    bench = Bench(receiver=ReceiverFields(sampling_period_ms=32), step_ms=32)
+    bench.at(5 * MS)
+    bench.tx.send(b"1")
+    bench.at(31 * MS)
+    bench.tx.send(b"2")
+    bench.at(32 * MS - 1)
+    assert bench.sent == []
+    bench.at(40 * MS)
+    assert [packet.sent_ns - bench.start for packet in bench.sent] == [32 * MS, 32 * MS]
+    assert [when // MS for when, _ in bench.read] == [32, 32]
+    assert all(copy.arrived_ns == bench.start + 32 * MS for _, copy in bench.read)
+
+
+def test_golden_b2_on_a_running_gateway() -> None:
+    """5 packets of 50 bytes, 9600 baud, steps of 32 ms: they leave in steps 2, 3, 4, 6, 7."""
+    bench = Bench(emitter=EmitterFields(baudRate=9600), step_ms=32)
+    for _ in range(5):
+        bench.tx.send(bytes(50))
+    bench.at(S)
+    steps = [(packet.sent_ns - bench.start) // (32 * MS) for packet in bench.sent]
+    assert steps == [2, 3, 4, 6, 7]
+
+
+LINES = st.fixed_dictionaries(
+    {
+        "baudRate": st.sampled_from([-1, 0, 300, 9600, 57_600, 921_600]),
+        "byteSize": st.integers(8, 12),
+        "bufferSize": st.sampled_from([-1, 20, 200]),
+    }
+)
+SENDS = st.lists(st.tuples(st.integers(0, 300 * MS), st.integers(1, 60)), max_size=25)
+
+
+@example({"baudRate": -1, "byteSize": 8, "bufferSize": 20}, [(1, 1), (0, 1), (0, 19)], 1, 0)
+@example({"baudRate": 8000, "byteSize": 8, "bufferSize": 20}, [(0, 1), (MS, 20)], 8, 9)
+@given(LINES, SENDS, st.sampled_from([1, 8, 32, 100]), st.integers(0, 3 * MS))
+def test_step_driven_and_running_free_the_same_packets_depart_at_the_same_times(
+    line: dict[str, Any], sends: list[tuple[int, int]], step_ms: int, late_ns: int
+) -> None:
+    """Each at the instant the line is done with it; in steps it is seen at the next step end."""
+    free, stepped, late = (
+        Bench(emitter=EmitterFields(**line)),
+        Bench(emitter=EmitterFields(**line), step_ms=step_ms),
+        Bench(emitter=EmitterFields(**line)),
+    )
+    reasons = []
+    for bench in (free, stepped, late):
+        told = []
+        when = 0
+        for number, (pause, size) in enumerate(sends):
+            when += pause
+            bench.at(when, late_ns if bench is late else 0)
+            told.append(bench.tx.send(bytes([number] * size)))
+        bench.at(when + 100 * S, late_ns if bench is late else 0)
+        reasons.append(told)
+    assert reasons[0] == reasons[1] == reasons[2]
+    grid = Steps(stepped.start, step_ms * MS)
+    assert [(p.data, grid.end(p.sent_ns)) for p in free.sent] == [
+        (p.data, p.sent_ns) for p in stepped.sent
+    ]
+    assert [(p.data, p.sent_ns) for p in late.sent] == [(p.data, p.sent_ns) for p in free.sent]
+    for bench in (free, stepped, late):
+        assert bench.ledger.violations() == []
+
+
+@given(LINES, SENDS, st.sampled_from([8, 32]))
+def test_pacing_is_never_faster_than_the_line_and_never_idle_while_it_may_send(
+    line: dict[str, Any], sends: list[tuple[int, int]], step_ms: int
+) -> None:
+    bench = Bench(emitter=EmitterFields(**line))
+    offered: list[tuple[int, bytes]] = []
+    when = 0
+    for pause, size in sends:
+        when += pause
+        bench.at(when)
+        if bench.tx.send(bytes(size)) is None:
+            offered.append((bench.scheduler.now(), bytes(size)))
+    bench.at(when + 100 * S)
+    if line["baudRate"] == 0:
+        assert bench.sent == []
+        return
+    free_at = 0
+    for (asked, data), packet in zip(offered, bench.sent, strict=True):
+        takes = 0
+        if line["baudRate"] > 0:
+            takes = -(-len(data) * line["byteSize"] * S // line["baudRate"])
+        exact = max(asked, free_at) + takes
+        assert exact - len(offered) <= packet.sent_ns <= exact  # nanoseconds rounded up add up
+        free_at = packet.sent_ns

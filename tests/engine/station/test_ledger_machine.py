@@ -1,0 +1,278 @@
+"""Robots, stations and their places, doing anything in any order: whoever is told anything, at
+whatever instant, finds a ledger that adds up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from hilgw.adapters.base import StationSettings
+from hilgw.devices.emitter import Emitter
+from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.devices.receiver import Receiver
+from hilgw.engine.observer import Observer
+from hilgw.engine.robot.robot import EmitterPort, ReceiverPort
+from hilgw.engine.scene import Places
+from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.station import Station
+from hilgw.engine.steps import Steps
+from hilgw.errors import PortError
+from hilgw.medium.airs import Airs
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.listener import Listener
+from hilgw.medium.medium import Medium
+from hilgw.medium.motions import Circle
+from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Pose
+from tests.engine.fakes import EchoSession, FakeScheduler, FakeTransport
+
+MS = 1_000_000
+ROBOTS = ("a", "b", "c")
+STATIONS = {"m1": "x", "m2": "x", "m3": "y"}
+SIZES = st.lists(st.integers(0, 30), min_size=1, max_size=6)
+
+
+class Auditor(Observer):
+    """Looks at the ledger whenever it is told anything. It raises nothing: stations catch that."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.wrong: list[str] = []
+
+    def look(self, *_: object) -> None:
+        self.wrong += self.ledger.violations()
+
+    state = transmitted = delivered = refused = notice = look
+
+
+class Breaking(FakeTransport):
+    """A port that may be full, or gone."""
+
+    gone = False
+
+    def write(self, data: bytes) -> None:
+        if self.gone:
+            raise PortError("the device hung up", reason=PortError.LOST)
+        super().write(data)
+
+
+class Fragile(EchoSession):
+    """A session that may raise."""
+
+    raises = False
+
+    def receive(self, data: bytes, now: int) -> Any:
+        if self.raises:
+            raise ZeroDivisionError
+        return super().receive(data, now)
+
+    def send(self, packet: Packet, now: int) -> Any:
+        if self.raises:
+            raise ZeroDivisionError
+        return super().send(packet, now)
+
+
+class Machine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scheduler = FakeScheduler()
+        self.ledger = Ledger()
+        self.auditor = Auditor(self.ledger)
+        self.airs = Airs()
+        self.medium = Medium(
+            self.ledger,
+            seed=3,
+            on_fault=self.fault,
+            on_notice=self.auditor.look,
+            on_transmit=self.transmitted,
+        )
+        self.emitters: dict[str, EmitterPort] = {}
+        self.receivers: dict[str, ReceiverPort] = {}
+        self.stations: dict[str, Station] = {}
+        self.answers: dict[str, int] = dict.fromkeys(ROBOTS, 0)
+
+    @initialize(
+        step_ms=st.sampled_from([0, 8, 32]),
+        bauds=st.lists(st.sampled_from([-1, 0, 9600]), min_size=3, max_size=3),
+        buffers=st.lists(st.sampled_from([-1, 40]), min_size=6, max_size=6),
+        relays=st.lists(st.booleans(), min_size=3, max_size=3),
+        tokens=st.booleans(),
+    )
+    def begin(
+        self, step_ms: int, bauds: list[int], buffers: list[int], relays: list[bool], tokens: bool
+    ) -> None:
+        steps = Steps(self.scheduler.now(), step_ms * MS)
+        self.places = Places(self.medium, self.scheduler, 2, steps)
+        self.places.add("a", Circle(center=(0.0, 0.0, 0.0), radius=2.0))
+        self.places.add("b", Pose((1.0, 0.0, 0.0)))
+        self.places.add("c", None)
+        for name, baud, buffer in zip(ROBOTS, bauds, buffers, strict=False):
+            self.add_robot(name, baud, buffer, step_ms, steps)
+        for (name, air), relay, buffer in zip(STATIONS.items(), relays, buffers[3:], strict=True):
+            self.add_station(name, air, relay, buffer, tokens)
+
+    def add_robot(self, name: str, baud: int, buffer: int, step_ms: int, steps: Steps) -> None:
+        fields = EmitterFields(baudRate=baud, bufferSize=buffer, channel=5)
+        self.emitters[name] = EmitterPort(
+            name,
+            "tx",
+            Emitter(fields, self.auditor.look),
+            self.scheduler,
+            self.ledger,
+            lambda packet: self.places.transmit(packet, name),
+            steps,
+        )
+        device: Receiver[Copy] = Receiver(
+            ReceiverFields(bufferSize=buffer, channel=5, signalStrengthNoise=0.1),
+            step_ms or None,
+            self.auditor.look,
+        )
+        device.enable(32, self.scheduler.now())
+        receiver = self.receivers[name] = ReceiverPort(
+            name,
+            "rx",
+            device,
+            self.scheduler,
+            self.ledger,
+            lambda device, copy: self.read(name),
+            self.auditor,
+            steps,
+        )
+        listener = Listener(
+            name=f"{name}.rx",
+            type="radio",
+            owner=name,
+            channels=frozenset({5}),
+            deliver=receiver.deliver,
+        )
+        receiver.attach(self.medium, listener)
+
+    def add_station(self, name: str, air: str, relay: bool, buffer: int, tokens: bool) -> None:
+        station = self.stations[name] = Station(
+            name,
+            "fake",
+            Fragile(tokens=tokens),
+            StationSettings(port="fake", bufferSize=buffer, sources={"AB12": "a"}),
+            type="radio",
+            air=air,
+            line=Line(9600, 10),
+            scheduler=self.scheduler,
+            ledger=self.ledger,
+            airs=self.airs,
+            window=3,
+            observer=self.auditor,
+            transmit=lambda packet: self.places.transmit(packet, name),
+        )
+        station.on_failed = self.auditor.look
+        station.on_ready = self.auditor.look
+        self.medium.attach(
+            Listener(
+                name=name,
+                type="radio",
+                air=air,
+                relay=relay,
+                channels=frozenset({5}),
+                deliver=station.deliver,
+                fits_explicitly=station.fits,
+            )
+        )
+
+    # --- what the outside does --------------------------------------------------------------
+
+    @rule(name=st.sampled_from(ROBOTS), sizes=SIZES)
+    def send(self, name: str, sizes: list[int]) -> None:
+        for size in sizes:
+            self.emitters[name].send(bytes(size))
+
+    @rule(name=st.sampled_from(ROBOTS), channel=st.sampled_from([-2, -1, 4, 5]))
+    def retune(self, name: str, channel: int) -> None:
+        self.emitters[name].send(b"once", channel)
+        self.receivers[name].setChannel(channel)
+
+    @rule(name=st.sampled_from(ROBOTS), period=st.sampled_from([-1, 0, 1, 64]))
+    def enable(self, name: str, period: int) -> None:
+        self.receivers[name].enable(period)
+
+    @rule(name=st.sampled_from(ROBOTS), x=st.none() | st.sampled_from([0.0, 3.0]))
+    def place(self, name: str, x: float | None) -> None:
+        self.places.place(name, None if x is None else Pose((x, 0.0, 0.0)))
+
+    @rule(name=st.sampled_from(ROBOTS), times=st.integers(1, 3))
+    def answer(self, name: str, times: int) -> None:
+        self.answers[name] = times
+
+    @rule(name=st.sampled_from(sorted(STATIONS)), late=st.booleans())
+    def plug(self, name: str, late: bool) -> None:
+        station = self.stations[name]
+        station.detach()
+        station.session.raises = False  # type: ignore[attr-defined]
+        if not late:
+            station.attach(Breaking())  # type: ignore[arg-type]
+
+    @rule(name=st.sampled_from(sorted(STATIONS)))
+    def unplug(self, name: str) -> None:
+        self.stations[name].detach()
+
+    @rule(name=st.sampled_from(sorted(STATIONS)), how=st.sampled_from(["full", "gone", "raises"]))
+    def break_down(self, name: str, how: str) -> None:
+        station = self.stations[name]
+        if how == "raises":
+            station.session.raises = True  # type: ignore[attr-defined]
+        elif station._wire.transport is not None:
+            setattr(station._wire.transport, how, True)
+
+    @rule(name=st.sampled_from(sorted(STATIONS)), data=st.sampled_from([b"ack", b"nak", b"hi"]))
+    def hear(self, name: str, data: bytes) -> None:
+        station = self.stations[name]
+        asks = data in (b"ack", b"nak")
+        if not asks or station.session.open_tokens:  # type: ignore[attr-defined]
+            station.data_received(data)
+
+    @rule(ms=st.integers(0, 70), late_ns=st.sampled_from([0, 300_000, 40 * MS]))
+    def wait(self, ms: int, late_ns: int) -> None:
+        self.scheduler.run_until(self.scheduler.now() + ms * MS, late_ns)
+
+    # --- what they do -----------------------------------------------------------------------
+
+    def read(self, name: str) -> None:
+        self.auditor.look()
+        if self.answers[name]:
+            self.answers[name] -= 1
+            self.emitters[name].send(b"answer")
+
+    def transmitted(self, packet: Packet, names: list[str], reason: str, missed: Any) -> None:
+        missed()
+        self.auditor.look()
+
+    def fault(self, name: str, error: Exception) -> None:
+        raise error
+
+    @invariant()
+    def adds_up(self) -> None:
+        self.auditor.look()
+        assert self.auditor.wrong == []
+
+    def teardown(self) -> None:
+        for end in (*self.emitters.values(), *self.receivers.values(), *self.stations.values()):
+            end.close()
+            self.adds_up()
+        assert all(station.queued == 0 for station in self.stations.values())
+
+
+TestLedger = Machine.TestCase
+TestLedger.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+
+
+def test_a_port_that_takes_no_bytes_loses_no_copy_on_the_way() -> None:
+    machine = Machine()
+    machine.begin(0, [-1] * 3, [-1] * 6, [False] * 3, tokens=False)
+    machine.hear(name="m1", data=b"hi")
+    machine.answer(name="a", times=1)
+    machine.plug(name="m1", late=False)
+    machine.break_down(name="m1", how="full")
+    machine.wait(ms=33, late_ns=0)
+    machine.adds_up()
+    machine.teardown()

@@ -1,0 +1,187 @@
+"""The station: queue, window, pacing, and a ledger that adds up whatever happens."""
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from hilgw.engine.station.station import SILENT_FRAMES
+from hilgw.errors import AdapterError, HilgwError
+from tests.engine.fakes import Bench
+
+BYTE_NS = 10 * 1_000_000_000 // 9600
+
+
+def test_without_tokens_delivered_means_last_byte_out() -> None:
+    bench = Bench()
+    bench.attach()
+    bench.send(b"x" * 10)
+    assert bench.transport.written == [b"x" * 10]
+    bench.scheduler.run_until(bench.scheduler.now() + 9 * BYTE_NS)
+    assert bench.count.delivered == 0
+    assert bench.station.queued == 1
+    bench.scheduler.run_until(bench.scheduler.now() + 2 * BYTE_NS)
+    assert bench.count.delivered == 1
+    assert bench.balanced()
+
+
+def test_never_more_than_one_packet_ahead_and_no_gap_between() -> None:
+    bench = Bench(window=100)
+    bench.attach()
+    start = bench.scheduler.now()
+    for number in range(5):
+        bench.send(bytes([number]) * 10)
+    assert len(bench.transport.written) == 1
+    # Every timer 0.3 ms late: the fifth packet still ends on the line's own schedule.
+    bench.scheduler.run_until(start + 50 * BYTE_NS + 400_000, late_ns=300_000)
+    assert [data[0] for data in bench.transport.written] == [0, 1, 2, 3, 4]
+    assert bench.count.delivered == 5
+
+
+def test_the_window_bounds_outstanding_frames() -> None:
+    bench = Bench(tokens=True, window=2, baudRate=4_000_000)
+    bench.attach()
+    for number in range(4):
+        bench.send(bytes([number]))
+    bench.scheduler.run_until(bench.scheduler.now() + 10_000_000)
+    assert len(bench.transport.written) == 2
+    bench.station.data_received(b"ack")
+    assert len(bench.transport.written) == 3
+    bench.station.data_received(b"nak")
+    assert bench.count.delivered == 1
+    assert bench.count.refused == {"no_ack": 1}
+    assert bench.balanced()
+
+
+def test_a_full_queue_refuses_and_says_why() -> None:
+    bench = Bench(bufferSize=25)
+    for _ in range(4):
+        bench.send(b"x" * 10)
+    assert bench.station.queued == 2
+    assert bench.count.refused == {"down": 2}  # the port is not up
+    bench.attach()
+    bench.send(b"y" * 30)
+    assert bench.count.refused == {"down": 2, "overflow": 1}
+    assert bench.balanced()
+
+
+def test_what_cannot_be_sent_does_not_block_what_can() -> None:
+    bench = Bench()
+    bench.attach()
+    bench.send(b"bad")
+    bench.send(b"good")
+    assert bench.transport.written == [b"good"]
+    assert bench.count.refused == {"too_long": 1}
+
+
+def test_losing_the_port_counts_what_was_in_flight_and_keeps_the_queue() -> None:
+    bench = Bench(tokens=True, window=1, baudRate=4_000_000)
+    bench.attach()
+    bench.send(b"a")
+    bench.send(b"b")
+    bench.station.detach()
+    assert bench.count.refused == {"down": 1}
+    assert bench.station.queued == 1
+    bench.attach()
+    assert bench.transport.written == [b"a", b"b"]
+    bench.station.close()
+    assert bench.balanced()
+    assert bench.station.queued == 0
+    assert bench.scheduler.waiting() == 0
+
+
+def test_a_module_that_answers_nothing_any_more_is_reported() -> None:
+    bench = Bench(tokens=True, window=10, baudRate=4_000_000)
+    failures: list[HilgwError] = []
+    bench.station.on_failed = failures.append
+    bench.attach()
+    for number in range(SILENT_FRAMES):
+        bench.send(bytes([number]))
+        bench.scheduler.run_until(bench.scheduler.now() + 1_000_000)
+    for token in list(bench.session.open_tokens):
+        bench.station._lose(token, "no_status")
+    assert len(failures) == 1
+    assert bench.balanced()
+
+
+def test_heard_packets_reach_the_medium_but_not_their_own_air() -> None:
+    bench = Bench()
+    bench.attach()
+    bench.station.data_received(b"hello")
+    assert bench.count.inbound == 1
+    assert bench.ledger.source("xb").unheard == {"air": 1}
+    assert bench.transport.written == []
+
+
+def test_an_adapter_that_raises_is_reported_and_the_packet_does_not_come_again() -> None:
+    bench = Bench()
+    failures: list[HilgwError] = []
+    bench.station.on_failed = failures.append
+    bench.attach()
+    send, receive = bench.session.send, bench.session.receive
+
+    def poison(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    bench.session.send = poison  # type: ignore[method-assign]
+    bench.send(b"poison")
+    bench.session.send = send  # type: ignore[method-assign]
+    assert [type(error) for error in failures] == [AdapterError]
+    assert bench.count.refused == {"fault": 1}
+    assert not bench.station.ready
+    bench.attach()
+    bench.session.receive = poison  # type: ignore[method-assign, assignment]
+    bench.station.data_received(b"x")
+    bench.session.receive = receive  # type: ignore[method-assign]
+    assert len(failures) == 2
+    assert "a bug" in str(failures[1])
+    assert bench.balanced()
+
+
+class StationMachine(RuleBasedStateMachine):
+    """Anything in any order: the ledger adds up at every instant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bench = Bench(tokens=True, window=3, bufferSize=40)
+        self.up = False
+
+    @rule(data=st.binary(min_size=1, max_size=30))
+    def send(self, data: bytes) -> None:
+        self.bench.send(data)
+
+    @precondition(lambda self: not self.up)
+    @rule()
+    def attach(self) -> None:
+        self.bench.attach()
+        self.up = True
+
+    @precondition(lambda self: self.up)
+    @rule()
+    def detach(self) -> None:
+        self.bench.station.detach()
+        self.up = False
+
+    @precondition(lambda self: self.up and self.bench.session.open_tokens)
+    @rule(answer=st.sampled_from([b"ack", b"nak"]))
+    def answer(self, answer: bytes) -> None:
+        self.bench.station.data_received(answer)
+
+    @precondition(lambda self: self.up)
+    @rule(data=st.binary(min_size=1, max_size=5).filter(lambda data: data[:3] not in b"acknak"))
+    def hear(self, data: bytes) -> None:
+        self.bench.station.data_received(data)
+
+    @rule(full=st.booleans())
+    def choke(self, full: bool) -> None:
+        self.bench.transport.full = full
+
+    @rule(ms=st.integers(1, 50))
+    def wait(self, ms: int) -> None:
+        self.bench.scheduler.run_until(self.bench.scheduler.now() + ms * 1_000_000)
+
+    @invariant()
+    def adds_up(self) -> None:
+        assert self.bench.ledger.violations() == []
+        assert self.bench.station._outbox.bytes <= 40
+
+
+TestStation = StationMachine.TestCase

@@ -1,0 +1,146 @@
+"""Requests on the control socket: bodies and devices changed, nonsense answered and no more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_text
+from hilgw.engine.control_socket import ControlServer, ask
+from hilgw.engine.observer import Observer
+from hilgw.errors import HilgwError
+from hilgw.medium.pose import Pose
+
+CONFIG = """
+version: 1
+robots:
+  rover:
+    position: [0, 0, 0]
+    devices:
+      tx: {node: Emitter, maxRange: 5, range: 1}
+      rx: {node: Receiver, allowedChannels: [0, 1]}
+"""
+
+
+class Bench:
+    """A gateway and its socket; `answers` asks one after the other."""
+
+    def __init__(self, tmp_path: Path, config: str = CONFIG) -> None:
+        self.config = config
+        self.path = tmp_path / "control"
+        self.pose: Pose | None = None
+        self.state: tuple[float, int] = (0.0, 0)
+
+    def answers(self, *requests: Any) -> list[dict[str, Any]]:
+        async def main() -> list[dict[str, Any]]:
+            config = load_text(self.config, "f").config
+            gateway = build(config, asyncio.get_running_loop(), Observer())
+            server = ControlServer(gateway, str(self.path))
+            await server.start()
+            try:
+                found = [await ask(self.path, request) for request in requests]
+                if robot := gateway.robots.get("rover"):
+                    self.pose = gateway.places.pose_of("rover")
+                    self.state = (
+                        robot.emitters["tx"].emitter.getRange(),
+                        robot.receivers["rx"].receiver._channel,
+                    )
+                return found
+            finally:
+                await server.close()
+                gateway.close()
+
+        return asyncio.run(main())
+
+
+def place(position: Any, **more: Any) -> dict[str, Any]:
+    return {"do": "place", "body": "rover", "position": position, **more}
+
+
+def test_a_body_is_placed(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    turned = place([1, -2, 3.5], rotation=[0, 0, 1, 1.0])
+    assert bench.answers(place(None), turned) == [{"ok": True}] * 2
+    assert bench.pose == Pose.from_axis_angle((1, -2, 3.5), (0, 0, 1, 1.0))
+    assert bench.answers(place(None)) == [{"ok": True}]
+    assert bench.pose is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        (place([1, 2]), 2),
+        (place([1, 2, "3"]), 2),
+        (place([1, 2, True]), 2),
+        (place([1, 2, 10**400]), 2),
+        (place("here"), 2),
+        (place([1, 2, float("nan")]), 3),
+        (place([1, 2, float("inf")]), 3),
+        (place([1, 2, 3], rotation=[0, 0, 0, 1]), 3),
+        (place([1, 2, 3], rotation=[0, 0, 1]), 2),
+        (place([1, 2, 3], rotation={"x": 1}), 2),
+        ({"do": "place", "body": "nobody", "position": [1, 2, 3]}, 1),
+        ({"do": "place", "body": "rover"}, 2),
+        ({"do": "set", "device": "rover.xx", "channel": 1}, 1),
+        ({"do": "set", "device": "rover", "channel": 1}, 1),
+        ({"do": "set", "device": "rover.rx", "range": 1}, 1),
+        ({"do": "set", "device": "rover.tx", "channel": 1.5}, 2),
+        ({"do": "set", "device": "rover.tx", "channel": True}, 2),
+        ({"do": "set", "device": "rover.tx", "range": "far"}, 2),
+        ({"do": "fly"}, 2),
+        ([], 2),
+    ],
+)
+def test_what_is_no_request_is_answered_and_changes_nothing(
+    request_: Any, code: int, tmp_path: Path
+) -> None:
+    bench = Bench(tmp_path)
+    (answer,) = bench.answers(request_)
+    assert answer["exit_code"] == code, json.dumps(answer)
+    assert bench.pose == Pose()
+    assert bench.state == (1.0, 0)
+
+
+def test_a_device_is_set_or_refuses(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    assert bench.answers(
+        {"do": "set", "device": "rover.tx", "range": 9},
+        {"do": "set", "device": "rover.rx", "channel": 1},
+        {"do": "set", "device": "rover.rx", "channel": 2},
+        {"do": "set", "device": "rover.tx", "range": -3},
+    ) == [{"ok": True}, {"ok": True}, {"refused": "channel"}, {"refused": "range"}]
+    assert bench.state == (5.0, 1)
+
+
+def test_what_a_station_refuses_at_once_is_said(tmp_path: Path) -> None:
+    config = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip, bufferSize: 9}}\n"
+    bench = Bench(tmp_path, config)
+    sent = {"do": "send", "station": "a", "data": "00" * 5}
+    assert bench.answers(sent, sent, sent | {"data": ""}) == [
+        {"ok": True},
+        {"refused": "down"},
+        {"refused": "invalid"},
+    ]
+
+
+def test_a_path_no_socket_can_have_is_said_with_what_to_do(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 100)
+    folder.mkdir()
+    with pytest.raises(HilgwError, match=r"path too long; name a shorter path with --control"):
+        Bench(folder).answers()
+
+
+def test_a_gateway_that_never_ran_took_no_time() -> None:
+    async def main() -> Any:
+        gateway = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), Observer())
+        try:
+            return gateway.report()["duration_s"]
+        finally:
+            gateway.close()
+
+    assert asyncio.run(main()) == 0

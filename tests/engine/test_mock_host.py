@@ -1,0 +1,325 @@
+"""Hosting mocks: found by name, fed, woken at their deadlines, never polled."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+
+from hilgw.engine.mock_host import MockHost, create_mock
+from hilgw.engine.scheduler import Timer
+from hilgw.errors import ConfigError
+from hilgw.plugins import MOCKS, load_mock, names, new_air
+from hilgw.transports.base import LineSettings
+from hilgw.transports.virtual.pipe import Pipe
+
+MS = 1_000_000
+POWER_UP = bytes.fromhex("7E 00 02 8A 00 75")
+ASK_AP = bytes.fromhex("7E 00 04 08 01 41 50 65")
+AP_IS_1 = bytes.fromhex("7E 00 06 88 01 41 50 00 01 E4")
+
+
+class FakeScheduler:
+    """Time that moves only when told."""
+
+    def __init__(self) -> None:
+        self.time = 0
+        self.alarms = 0  # how often a callback ran
+        self._heap: list[tuple[int, int, list[Any]]] = []
+        self._count = count()
+
+    def now(self) -> int:
+        return self.time
+
+    def call_at(self, when: int, callback: Callable[[], None]) -> Any:
+        cell = [callback]
+        heapq.heappush(self._heap, (when, next(self._count), cell))
+
+        class Alarm:
+            def cancel(self) -> None:
+                cell[0] = None
+
+        return Alarm()
+
+    @property
+    def waiting(self) -> int:
+        return sum(cell[0] is not None for _, _, cell in self._heap)
+
+    def run(self, until: int, late: int = 0) -> None:
+        while self._heap and self._heap[0][0] + late <= until:
+            when, _, cell = heapq.heappop(self._heap)
+            if cell[0] is not None:
+                self.time = max(self.time, when + late)
+                self.alarms += 1
+                cell[0]()
+        self.time = max(self.time, until)
+
+
+class FakeDevice:
+    """A port whose client is the test."""
+
+    def __init__(self) -> None:
+        self.path = "fake"
+        self.plugged = True
+        self.lines: list[tuple[int, int]] = []
+        self.output = b""
+        self.closed = 0
+        self.give: Callable[[bytes, int | None], None] = lambda data, baud: None
+
+    def start(self, on_data: Callable[[bytes, int | None], None]) -> None:
+        self.give = on_data
+
+    def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
+        self.lines.append((baud_rate, bits_per_byte))
+
+    def write(self, data: bytes) -> None:
+        self.output += data
+
+    def unplug(self) -> None:
+        self.plugged = False
+
+    def plug(self) -> None:
+        self.plugged = True
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def taken(self) -> bytes:
+        output, self.output = self.output, b""
+        return output
+
+
+class Stage:
+    """A host with modules, in fake time."""
+
+    def __init__(self) -> None:
+        self.scheduler = FakeScheduler()
+        self.host = MockHost(self.scheduler, new_air())
+
+    def add(self, name: str, port: bool = True, **parameters: Any) -> tuple[Any, FakeDevice]:
+        device = FakeDevice()
+        mock = create_mock("xbee", name, self.host.air, parameters, (1.0, 0.0, 0.0))
+        self.host.add(mock, device if port else None)
+        return mock, device
+
+    def wait(self, ms: int) -> None:
+        self.scheduler.run(self.scheduler.time + ms * MS)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def transmit(to: int, text: bytes) -> bytes:
+    data = b"\x00\x01" + to.to_bytes(8, "big") + b"\x00" + text
+    return b"\x7e" + len(data).to_bytes(2, "big") + data + bytes((0xFF - sum(data) % 256,))
+
+
+def test_kinds_are_found_by_name() -> None:
+    assert "xbee" in names(MOCKS)
+    assert not {"base", "air"} & set(names(MOCKS))
+    assert not [name for name in names(MOCKS) if name.startswith("_")]
+    for name in names(MOCKS):
+        kind = load_mock(name)
+        assert kind.summary
+        assert all(kind.parameters.values())
+
+
+def test_an_unknown_kind_is_said_with_what_there_is() -> None:
+    with pytest.raises(ConfigError, match=r"unknown firmware mock 'xbe'; did you mean 'xbee'\?"):
+        load_mock("xbe")
+    with pytest.raises(ConfigError, match=r"known here: .*xbee"):
+        load_mock("zzz")
+
+
+def test_a_parameter_that_does_not_fit_is_a_config_error() -> None:
+    with pytest.raises(ConfigError, match="mock xbee rover: channel: 99 is not allowed"):
+        create_mock("xbee", "rover", new_air(), {"channel": 99})
+    with pytest.raises(ConfigError, match="loss"):
+        new_air(loss=2)
+
+
+def test_a_module_powers_up_and_answers(stage: Stage) -> None:
+    _, device = stage.add("one")
+    stage.wait(100)
+    assert device.taken() == POWER_UP
+    device.give(ASK_AP, 9600)
+    stage.wait(3)
+    assert device.taken() == b""  # the firmware takes its time
+    stage.wait(2)
+    assert device.taken() == AP_IS_1
+
+
+def test_one_transmits_and_the_others_receive_without_being_asked(stage: Stage) -> None:
+    _, near = stage.add("near")
+    mock, far = stage.add("far")
+    stage.add("node", port=False, replies={"ping": "pong"})
+    stage.wait(100)
+    near.taken(), far.taken()
+    near.give(transmit(0xFFFF, b"ping 1"), 9600)
+    stage.wait(20)
+    assert b"ping 1" in far.taken()
+    assert b"pong 1" in near.taken()
+    assert mock in stage.host.mocks
+
+
+def test_nothing_is_polled(stage: Stage) -> None:
+    _, device = stage.add("one")
+    stage.wait(100)
+    assert stage.scheduler.waiting == 0
+    alarms = stage.scheduler.alarms
+    stage.wait(3_600_000)
+    assert stage.scheduler.alarms == alarms
+    device.give(ASK_AP, 9600)
+    assert stage.scheduler.waiting == 1
+
+
+def test_a_late_host_catches_up_each_deadline_at_its_own_time(stage: Stage) -> None:
+    one, device = stage.add("one")
+    stage.wait(100)
+    device.taken()
+    times: list[int] = []
+    for when in (110, 120, 130):
+        one.timers.start(str(when), when * MS, times.append)
+    device.give(ASK_AP, 9600)
+    stage.scheduler.time = 500 * MS  # blocked for 400 ms
+    stage.scheduler.run(500 * MS)
+    assert times == [110 * MS, 120 * MS, 130 * MS]
+    assert device.taken() == AP_IS_1
+
+
+def test_the_port_follows_the_rate_of_the_firmware(stage: Stage) -> None:
+    _, device = stage.add("one", baudRate=19200)
+    stage.wait(100)
+    assert device.lines == [(19200, 10)]
+    device.give(bytes.fromhex("7E 00 05 08 01 42 44 07 69"), 19200)
+    stage.wait(100)
+    assert device.lines == [(19200, 10), (115200, 10)]
+    device.taken()
+    device.give(ASK_AP, 9600)  # the client still talks at another rate
+    stage.wait(100)
+    assert device.taken() == b""
+    device.give(ASK_AP, 115200)
+    stage.wait(1000)
+    device.give(ASK_AP, 115200)
+    stage.wait(100)
+    assert AP_IS_1 in device.taken()
+
+
+def test_an_unplugged_module_is_off_and_boots_when_it_comes_back(stage: Stage) -> None:
+    _, near = stage.add("near")
+    far_mock, far = stage.add("far")
+    stage.wait(100)
+    near.taken(), far.taken()
+    stage.host.unplug(far_mock)
+    assert not far.plugged
+    near.give(transmit(far_mock.address, b"x"), 9600)
+    stage.wait(100)
+    assert near.taken() == bytes.fromhex("7E 00 03 89 01 01 74")  # nobody acknowledges
+    stage.host.plug(far_mock)
+    stage.wait(100)
+    assert far.plugged
+    assert far.taken() == POWER_UP
+    near.give(transmit(far_mock.address, b"x"), 9600)
+    stage.wait(100)
+    assert near.taken() == bytes.fromhex("7E 00 03 89 01 00 75")
+
+
+def test_closing_stops_everything_and_may_be_repeated(stage: Stage) -> None:
+    _, device = stage.add("one")
+    stage.wait(100)
+    device.taken()
+    device.give(ASK_AP, 9600)
+    stage.host.close()
+    stage.host.close()
+    assert device.closed >= 1
+    assert stage.scheduler.waiting == 0
+    device.give(ASK_AP, 9600)
+    stage.wait(100)
+    assert device.taken() == b""
+
+
+class Restless:
+    """A mock that always wants to be called now."""
+
+    name = "restless"
+    baud_rate, bits_per_byte, host_baud = 9600, 10, None
+    calls = 0
+
+    def receive(self, data: bytes, now: int) -> None:
+        raise RuntimeError("broken mock")
+
+    def advance(self, now: int) -> None:
+        self.calls += 1
+
+    def take(self, now: int) -> bytes:
+        return b""
+
+    def next_deadline(self) -> int | None:
+        return 0
+
+    def switch_off(self) -> None: ...
+
+    def describe(self) -> str:
+        return self.name
+
+    def set(self, name: str, value: str) -> None: ...
+
+    def reset(self, now: int) -> None: ...
+
+
+def test_a_mock_that_is_always_due_does_not_hold_the_loop(stage: Stage) -> None:
+    restless = Restless()
+    stage.host.add(restless)
+    calls = restless.calls
+    assert stage.scheduler.waiting == 1
+    stage.wait(2)
+    assert restless.calls > calls
+
+
+def test_a_mock_that_raises_does_not_stop_the_others(stage: Stage) -> None:
+    _, device = stage.add("one")
+    broken = FakeDevice()
+    stage.wait(100)
+    device.taken()
+    restless = Restless()
+    restless.next_deadline = lambda: None  # type: ignore[method-assign]
+    stage.host.add(restless, broken)
+    device.give(ASK_AP, 9600)
+    with pytest.raises(RuntimeError, match="broken mock"):
+        broken.give(b"x", 9600)
+    stage.wait(100)
+    assert device.taken() == AP_IS_1
+
+
+def test_in_a_real_loop_behind_a_pipe() -> None:
+    async def talk() -> bytes:
+        timer = Timer(asyncio.get_running_loop())
+        host = MockHost(timer, new_air())
+        line = LineSettings(baudRate=115200)
+        pipe = Pipe(timer, line)
+        mock = create_mock("xbee", "one", host.air, {"baudRate": 115200})
+        got = bytearray()
+        whole = asyncio.Event()
+
+        def on_data(data: bytes) -> None:
+            got.extend(data)
+            if len(got) >= len(POWER_UP + AP_IS_1):
+                whole.set()
+
+        client = await pipe.open(line)
+        client.start(on_data, lambda error: None)
+        host.add(mock, pipe.device)
+        client.write(ASK_AP)
+        await asyncio.wait_for(whole.wait(), 5)
+        client.close()
+        host.close()
+        timer.close()
+        return bytes(got)
+
+    assert asyncio.run(talk()) == POWER_UP + AP_IS_1

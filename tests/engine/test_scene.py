@@ -1,0 +1,196 @@
+"""Bodies that move: where packets leave from, who is reached, who is told."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.engine.scene import FOLLOW_NS, Places
+from hilgw.engine.steps import Steps
+from hilgw.errors import HilgwError
+from hilgw.medium.ledger import Ledger
+from hilgw.medium.listener import Listener
+from hilgw.medium.medium import Medium, Missed
+from hilgw.medium.motions import Circle, Waypoints
+from hilgw.medium.obstacles import Obstacle
+from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Pose
+from hilgw.medium.solids import Sphere
+from tests.engine.fakes import FakeScheduler
+
+S = 1_000_000_000
+MS = 1_000_000
+
+
+class World:
+    """Receivers that note what they hear; packets from any body at any time."""
+
+    def __init__(self, step_ms: int = 0) -> None:
+        self.heard: list[tuple[str, Copy]] = []
+        self.why = ""
+        self.missed: dict[str, str] = {}
+        self.scheduler = FakeScheduler()
+        self.start = self.scheduler.now()
+        self.medium = Medium(Ledger(), on_transmit=self.transmitted)
+        steps = Steps(self.start, step_ms * MS)
+        self.places = Places(self.medium, self.scheduler, 2, steps)
+
+    def transmitted(self, packet: Packet, names: list[str], reason: str, missed: Missed) -> None:
+        self.why, self.missed = reason, missed()
+
+    def receiver(self, robot: str, mount: Pose | None = None) -> None:
+        count = self.medium.ledger.station(f"{robot}.rx")
+
+        def deliver(copy: Copy) -> None:
+            count.deliver()
+            self.heard.append((robot, copy))
+
+        listener = Listener(name=f"{robot}.rx", type="infra-red", deliver=deliver, owner=robot)
+        if mount is not None:
+            listener.mount = mount
+        self.medium.attach(listener)
+
+    def send(self, robot: str, after_s: float, range: float = -1.0) -> list[str]:
+        """Who hears a packet that this robot sends so long after the start."""
+        self.heard.clear()
+        self.scheduler.time = self.start + round(after_s * S)
+        packet = Packet(
+            data=b"x",
+            channel=1,
+            type="infra-red",
+            source=f"{robot}.tx",
+            owner=robot,
+            range=range,
+            sent_ns=self.scheduler.time,
+        )
+        self.places.transmit(packet, robot)
+        return [name for name, _ in self.heard]
+
+
+def still(x: float, y: float = 0.0) -> Pose:
+    return Pose((x, y, 0.0))
+
+
+def test_a_robot_drives_in_and_out_of_range_on_a_circle() -> None:
+    world = World()
+    world.places.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
+    world.places.add("post", still(3))
+    world.receiver("post")
+    assert world.send("rover", 0, range=1.0) == ["post"]
+    assert world.send("rover", 4, range=1.0) == []
+    assert world.why == "range"
+    assert world.send("rover", 8 * 1000, range=1.0) == ["post"]
+
+
+def test_strength_and_direction_are_those_of_the_instant() -> None:
+    world = World()
+    motion = Waypoints(points=((1, 0, 0), (11, 0, 0)), speed=1, loop=False)
+    world.places.add("rover", motion)
+    world.places.add("post", still(0))
+    world.receiver("post")
+    for after_s, distance in ((0, 1), (0.5, 1.5), (3, 4), (100, 11)):
+        world.send("rover", after_s)
+        copy = world.heard[0][1]
+        assert math.isclose(copy.signal_strength, 1 / distance**2)
+        assert copy.direction == (1.0, 0.0, 0.0)
+
+
+def test_the_receiver_may_be_the_one_that_moves_and_turns() -> None:
+    world = World()
+    world.places.add("post", still(0))
+    world.places.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
+    world.receiver("rover", mount=Pose((0.0, 0.0, 1.0)))
+    world.send("post", 2)  # the rover is at (0, 2), looks along -x, its receiver one metre above
+    copy = world.heard[0][1]
+    assert math.isclose(copy.signal_strength, 1 / 5)
+    assert math.dist(copy.direction, (0, 2 / math.sqrt(5), -1 / math.sqrt(5))) < 1e-9
+
+
+def test_an_obstacle_drives_along_with_its_robot_and_blocks_all_but_it() -> None:
+    world = World()
+    world.places.add("rover", Waypoints(points=((0, 0, 0), (0, 4, 0)), speed=1, loop=False))
+    world.places.add("a", still(-5))
+    world.places.add("b", still(5))
+    for robot in ("b", "rover"):
+        world.receiver(robot)
+    world.medium.obstruct(Obstacle(Sphere(1.0), owner="rover", body="rover"))
+    assert world.send("a", 0) == ["rover"]
+    assert world.missed == {"b.rx": "obstacle"}
+    assert world.send("rover", 0) == ["b"]
+    assert world.send("a", 3) == ["b", "rover"]
+
+
+def test_placed_from_outside_a_body_leaves_its_motion() -> None:
+    world = World()
+    world.places.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
+    world.places.add("post", still(3))
+    world.receiver("post")
+    assert world.places.place("rover", still(100))
+    assert not world.places.place("rover", still(50))
+    assert world.send("rover", 0, range=10) == []
+    assert world.places.place("post", still(45)) is False
+    assert world.send("rover", 8, range=10) == ["post"]
+    assert world.places.pose_of("rover") == still(50)
+    world.places.place("rover", None)
+    assert world.send("rover", 9, range=1) == ["post"]  # unknown: in range
+    assert math.isnan(world.heard[0][1].signal_strength)
+
+
+def test_a_name_that_is_no_body_is_refused() -> None:
+    world = World()
+    world.places.add("rover", None)
+    with pytest.raises(HilgwError, match="no body 'rove' here; bodies: rover"):
+        world.places.place("rove", still(0))
+
+
+def test_with_a_step_bodies_stand_still_between_step_ends() -> None:
+    world = World(step_ms=500)
+    world.places.add("rover", Waypoints(points=((1, 0, 0), (11, 0, 0)), speed=1, loop=False))
+    world.places.add("post", still(0))
+    world.receiver("post")
+    for after_s, distance in ((0.49, 1.0), (0.5, 1.5), (0.999, 1.5), (1.0, 2.0)):
+        world.send("rover", after_s)
+        assert math.isclose(world.heard[0][1].signal_strength, 1 / distance**2)
+
+
+def test_who_follows_a_moving_body_is_told_and_who_follows_a_still_one_once() -> None:
+    world = World()
+    told: dict[str, list[Pose]] = {"mover": [], "stayer": []}
+    world.places.add("mover", Waypoints(points=((0, 0, 0), (10, 0, 0)), speed=1, loop=False))
+    world.places.add("stayer", still(7))
+    for body, poses in told.items():
+        world.places.follow(body, Pose((0.0, 0.0, 1.0)), poses.append)
+    world.scheduler.run_until(world.start + 2 * S)
+    assert len(told["mover"]) > 2 * S // FOLLOW_NS
+    assert math.dist(told["mover"][-1].position, (2, 0, 1)) <= FOLLOW_NS / S + 1e-9
+    assert [pose.position for pose in told["stayer"]] == [(7, 0, 1)]
+    world.places.place("stayer", still(8))
+    assert told["stayer"][-1].position == (8, 0, 1)
+    world.places.place("mover", still(0))
+    count = len(told["mover"])
+    world.scheduler.run_until(world.start + 4 * S)
+    assert len(told["mover"]) == count
+    assert world.scheduler.waiting() == 0
+
+
+def test_closed_it_tells_nobody() -> None:
+    world = World()
+    world.places.add("mover", Circle(center=(0, 0, 0), radius=1))
+    world.places.follow("mover", Pose(), lambda pose: None)
+    assert world.scheduler.waiting() == 1
+    world.places.close()
+    assert world.scheduler.waiting() == 0
+
+
+@given(st.integers(-(10**12), 10**12), st.integers(1, 10**10), st.integers(-(10**12), 10**15))
+def test_steps_are_a_grid(origin: int, step: int, when: int) -> None:
+    steps = Steps(origin, step)
+    last, end = steps.last(when), steps.end(when)
+    assert last <= when <= end < last + 2 * step
+    assert (last - origin) % step == (end - origin) % step == 0
+    assert when - last < step
+    assert end - when < step
+    assert Steps(origin).last(when) == Steps(origin).end(when) == when

@@ -1,0 +1,283 @@
+"""The timer service: never early, in order, cancelled at once, one alarm at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from hilgw.engine import scheduler as module
+from hilgw.engine.scheduler import Timer
+from tests.transports.rig import descriptors
+
+MS = 1_000_000
+Scenario = Callable[[Timer], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture(params=["timerfd", "loop"])
+def run(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Scenario], None]:
+    """Runs a scenario on each kind of alarm."""
+    if request.param == "loop":
+
+        def no_timerfd() -> None:
+            raise OSError("no timerfd on this system")
+
+        monkeypatch.setattr(module, "_timerfd", no_timerfd)
+
+    def start(scenario: Scenario) -> None:
+        async def main() -> None:
+            timer = Timer(asyncio.get_running_loop())
+            assert (type(timer._alarm) is module._TimerfdAlarm) == (request.param == "timerfd")
+            try:
+                async with asyncio.timeout(10):
+                    await scenario(timer)
+            finally:
+                timer.close()
+
+        asyncio.run(main())
+
+    return start
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+def test_never_early_and_in_order(run: Callable[[Scenario], None]) -> None:
+    async def scenario(timer: Timer) -> None:
+        dice = random.Random(7)
+        start = timer.now()
+        whens = [start + dice.randrange(60 * MS) for _ in range(300)]
+        fired: list[tuple[int, int]] = []
+
+        def callback(when: int) -> Callable[[], None]:
+            return lambda: fired.append((when, time.monotonic_ns()))
+
+        for when in whens:
+            timer.call_at(when, callback(when))
+        assert len(timer) == 300
+        await until(lambda: len(fired) == 300)
+        assert [when for when, _ in fired] == sorted(whens)
+        assert all(now >= when for when, now in fired)
+        assert len(timer) == 0
+
+    run(scenario)
+
+
+def test_equal_times_keep_the_order_of_the_calls(run: Callable[[Scenario], None]) -> None:
+    async def scenario(timer: Timer) -> None:
+        fired: list[int] = []
+        when = timer.now() + 2 * MS
+        for number in range(50):
+            timer.call_at(when, lambda number=number: fired.append(number))
+        await until(lambda: len(fired) == 50)
+        assert fired == list(range(50))
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("when", [-5, 0, 1])
+def test_a_time_in_the_past_is_now(run: Callable[[Scenario], None], when: int) -> None:
+    async def scenario(timer: Timer) -> None:
+        fired = asyncio.Event()
+        timer.call_at(when, fired.set)
+        await fired.wait()
+
+    run(scenario)
+
+
+def test_a_sooner_time_moves_the_alarm(run: Callable[[Scenario], None]) -> None:
+    async def scenario(timer: Timer) -> None:
+        fired: list[str] = []
+        timer.call_at(timer.now() + 3600_000 * MS, lambda: fired.append("late"))
+        timer.call_at(timer.now() + 3 * MS, lambda: fired.append("soon"))
+        await until(lambda: bool(fired))
+        assert fired == ["soon"]
+        assert len(timer) == 1
+
+    run(scenario)
+
+
+def test_the_alarm_is_set_only_when_the_earliest_time_changes(
+    run: Callable[[Scenario], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(timer: Timer) -> None:
+        settings: list[int] = []
+        real = timer._alarm.set
+        monkeypatch.setattr(
+            timer._alarm, "set", lambda when: (settings.append(when), real(when)), raising=False
+        )
+        first = timer.now() + 1000 * MS
+        for number in range(100):
+            timer.call_at(first + number, lambda: None).cancel()
+            timer.call_at(first + number, lambda: None)
+        assert settings == [first]
+
+    run(scenario)
+
+
+def test_cancel(run: Callable[[Scenario], None]) -> None:
+    async def scenario(timer: Timer) -> None:
+        fired: list[str] = []
+        when = timer.now() + 3 * MS
+        deadline = timer.call_at(when, lambda: fired.append("cancelled"))
+        timer.call_at(when, lambda: fired.append("kept"))
+        deadline.cancel()
+        deadline.cancel()
+        assert len(timer) == 1
+        await until(lambda: bool(fired))
+        assert fired == ["kept"]
+        deadline.cancel()
+        assert len(timer) == 0
+
+    run(scenario)
+
+
+def test_cancelled_by_a_callback_of_the_same_moment(run: Callable[[Scenario], None]) -> None:
+    async def scenario(timer: Timer) -> None:
+        fired: list[str] = []
+        when = timer.now() + 2 * MS
+        timer.call_at(when, lambda: victim.cancel())
+        victim = timer.call_at(when, lambda: fired.append("too late"))
+        timer.call_at(when, lambda: fired.append("end"))
+        await until(lambda: "end" in fired)
+        assert fired == ["end"]
+        assert len(timer) == 0
+
+    run(scenario)
+
+
+def test_cancelled_deadlines_do_not_pile_up(run: Callable[[Scenario], None]) -> None:
+    async def scenario(timer: Timer) -> None:
+        far = timer.now() + 3600_000 * MS
+        kept = timer.call_at(far, lambda: None)
+        for _ in range(10_000):
+            timer.call_at(far, lambda: None).cancel()
+        assert len(timer) == 1
+        assert len(timer._heap) < 200
+        kept.cancel()
+
+    run(scenario)
+
+
+def test_a_callback_that_raises_is_reported_and_the_others_run(
+    run: Callable[[Scenario], None],
+) -> None:
+    async def scenario(timer: Timer) -> None:
+        reports: list[BaseException] = []
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, context: reports.append(context["exception"])
+        )
+        fired: list[str] = []
+        when = timer.now() + MS
+        timer.call_at(when, lambda: fired.append("before"))
+        timer.call_at(when, lambda: {}["missing"])
+        timer.call_at(when, lambda: fired.append("beside"))
+        timer.call_at(when + 2 * MS, lambda: fired.append("after"))
+        await until(lambda: "after" in fired)
+        assert fired == ["before", "beside", "after"]
+        assert [type(error) for error in reports] == [KeyError]
+
+    run(scenario)
+
+
+def test_a_callback_that_is_always_late_does_not_stop_the_loop(
+    run: Callable[[Scenario], None],
+) -> None:
+    async def scenario(timer: Timer) -> None:
+        count = 0
+
+        def again() -> None:
+            nonlocal count
+            count += 1
+            timer.call_at(0, again)
+
+        timer.call_at(0, again)
+        for _ in range(5):
+            await asyncio.sleep(0.002)
+        assert count > 5
+
+    run(scenario)
+
+
+def test_close_cancels_everything_and_gives_the_descriptor_back(
+    run: Callable[[Scenario], None],
+) -> None:
+    async def scenario(timer: Timer) -> None:
+        loop = asyncio.get_running_loop()
+        before = descriptors()
+        other = Timer(loop)
+        fired: list[str] = []
+        other.call_at(other.now() + MS, lambda: fired.append("closed"))
+        other.close()
+        other.close()
+        other.call_at(other.now(), lambda: fired.append("after close")).cancel()
+        assert len(other) == 0
+        done = asyncio.Event()
+        timer.call_at(timer.now() + 5 * MS, done.set)
+        await done.wait()
+        assert not fired
+        assert descriptors() == before
+
+    run(scenario)
+
+
+def test_closing_in_a_callback_stops_those_of_the_same_moment(
+    run: Callable[[Scenario], None],
+) -> None:
+    async def scenario(timer: Timer) -> None:
+        other = Timer(asyncio.get_running_loop())
+        fired: list[str] = []
+        when = other.now() + MS
+        other.call_at(when, lambda: (fired.append("closing"), other.close()))
+        other.call_at(when, lambda: fired.append("after close"))
+        done = asyncio.Event()
+        timer.call_at(when + 3 * MS, done.set)
+        await done.wait()
+        assert fired == ["closing"]
+
+    run(scenario)
+
+
+def test_ticks_are_at_most_half_as_late_as_those_of_the_loop() -> None:
+    """Both in one run, taking turns, because the machine's own delays change with time."""
+
+    async def lateness(ticks: int) -> tuple[list[int], list[int]]:
+        loop = asyncio.get_running_loop()
+        timer = Timer(loop)
+        late: dict[str, list[int]] = {"timer": [], "loop": []}
+        offset_s = time.monotonic_ns() / 1e9 - loop.time()
+        assert abs(offset_s) < 1e-3, "the loop's clock is not the monotonic one"
+
+        async def tick(kind: str, when: int) -> None:
+            done = asyncio.Event()
+
+            def fired() -> None:
+                late[kind].append(time.monotonic_ns() - when)
+                done.set()
+
+            if kind == "timer":
+                timer.call_at(when, fired)
+            else:
+                loop.call_at(when / 1e9, fired)
+            await done.wait()
+
+        for _ in range(ticks):
+            for kind in late:
+                await tick(kind, time.monotonic_ns() + 3_300_000)
+        timer.close()
+        return late["timer"], late["loop"]
+
+    for _attempt in range(3):  # one burst of load from elsewhere is no verdict
+        ours, theirs = asyncio.run(lateness(60))
+        assert min(ours) >= 0
+        if sorted(ours)[len(ours) // 2] <= 0.5 * sorted(theirs)[len(theirs) // 2]:
+            return
+    pytest.fail(f"median lateness {sorted(ours)[30]} ns against {sorted(theirs)[30]} ns")
