@@ -74,7 +74,7 @@ class MismatchError(HilgwError):
     exit_code = 6
 
 
-class FailsafeError(HilgwError):
+class SafetyError(HilgwError):
     """A failsafe was latched when the gateway ended."""
 
     exit_code = 7

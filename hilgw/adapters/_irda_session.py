@@ -14,7 +14,7 @@ from hilgw.adapters.base import (
     CannotSend,
     Dropped,
     Event,
-    Heard,
+    Received,
     StationSettings,
     Transmission,
 )
@@ -66,7 +66,7 @@ class IrdaSession(UartSession):
 
     def _heard(self, payload: bytes, now: int) -> Event:
         event = super()._heard(payload, now)
-        if not isinstance(event, Heard):
+        if not isinstance(event, Received):
             return event
         if len(payload) <= HEADER or payload[1] != UNNUMBERED:
             return Dropped("no_packet", "a frame of another kind than unnumbered information")
@@ -74,7 +74,7 @@ class IrdaSession(UartSession):
         if address not in (self._channel, BROADCAST_ADDRESS):
             return Dropped("other_address", f"a frame for address {address}")
         channel = BROADCAST if address == BROADCAST_ADDRESS else address
-        return Heard(payload[HEADER:], channel)
+        return Received(payload[HEADER:], channel)
 
     def _payload_of(self, packet: Packet) -> bytes | CannotSend:
         payload = super()._payload_of(packet)

@@ -66,7 +66,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Received:
     """One packet came in from the hardware. rssi_uncertain: its RSSI was asked for afterwards,
     so it is of the last hop, and possibly of another packet."""
 
@@ -118,7 +118,7 @@ Event = (
     | Ready
     | NotReady
     | Failed
-    | Heard
+    | Received
     | Dropped
     | Delivered
     | Refused
@@ -185,7 +185,7 @@ class Probe:
     usb: tuple[tuple[int, int], ...] = ()
 
 
-class Session(Protocol):
+class AdapterSession(Protocol):
     """One adapter's protocol. `channels`: the medium channels it listens to, None = all."""
 
     channels: frozenset[int] | None
@@ -232,7 +232,7 @@ class Adapter(Protocol):
     def check(self, settings: Any, common: Any) -> list[Problem]:
         """What the limits of single settings cannot say."""
 
-    def session(self, settings: Any, common: Any) -> Session:
+    def session(self, settings: Any, common: Any) -> AdapterSession:
         """A session for these settings; `common` is the StationSettings all adapters share."""
 
     def mock(self, settings: Any, common: Any) -> MockSpec:

@@ -7,17 +7,17 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from hilgw.config.loop_checks import peer_of
-from hilgw.control.safety import Failsafe
+from hilgw.control.safety import SafetyState
 from hilgw.discovery.ports import exists, port_identity
-from hilgw.engine.control_loop.brake import Brake
-from hilgw.engine.control_loop.figures import Figures
-from hilgw.engine.control_loop.loop import Loop
+from hilgw.engine.control_loop.brake import EmergencyStop
+from hilgw.engine.control_loop.figures import LoopStatistics
+from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.parts import Parts
-from hilgw.engine.control_loop.peer_link import Side
+from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
-from hilgw.engine.control_loop.tcp_server import Door
+from hilgw.engine.control_loop.tcp_server import TcpServer
 from hilgw.engine.mock_host import MockHost, create_mock
-from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import Supervisor
 from hilgw.framing import create
 from hilgw.plugins import BODIES, CONTROLLERS, load, new_air
@@ -31,7 +31,7 @@ from hilgw.transports.virtual.pty import VirtualPort
 if TYPE_CHECKING:
     from hilgw.bodies.base import Body
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
-    from hilgw.controllers.base import PeerController, Session
+    from hilgw.controllers.base import ControllerSession, PeerController
     from hilgw.engine.gateway import Gateway
     from hilgw.settings import MockSpec
 
@@ -39,11 +39,11 @@ Open = Callable[[], Awaitable[Transport]]
 LOOPBACK = "127.0.0.1"
 
 
-def own_session(part: PartConfig | None) -> Session | None:
+def own_session(part: PartConfig | None) -> ControllerSession | None:
     """The session of a controller that decides by itself; None where a peer does."""
     if part is None or peer_of(part) is not None:
         return None
-    session: Session = load(CONTROLLERS, part.kind).session(part.settings)
+    session: ControllerSession = load(CONTROLLERS, part.kind).session(part.settings)
     return session
 
 
@@ -52,13 +52,13 @@ def line_settings(settings: Any) -> LineSettings:
     return LineSettings(settings.baudRate, stop_bits=max(1, settings.byteSize - 9))
 
 
-class Loops:
+class ControlLoopAssembly:
     """Adds the loops of one configuration to a gateway."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
         self._gateway = gateway
-        self._mocked = config.backend in ("mock", "loop")
+        self._mocked = config.backend in ("mock", "loopback")
 
     def add(self, name: str, config: RobotConfig) -> None:
         """The loop of this robot, when it has a body or a controller that is a peer."""
@@ -70,14 +70,14 @@ class Loops:
             name,
             None if config.body is None else self._body(name, config.body),
             self._controller(name, config.controller) if has_peer and config.controller else None,
-            Figures(),
+            LoopStatistics(),
             Radios(robot if has_peer else None),
             gateway.timer,
             gateway.observer,
         )
         real = config.body is not None and self._is_real(config.body)
-        loop = Loop(parts, Failsafe(config.failsafe, real_body=real), Brake())
-        gateway.loops.add(loop)
+        loop = ControlLoop(parts, SafetyState(config.safety, real_body=real), EmergencyStop())
+        gateway.control_loops.add(loop)
         robot.on_packet = loop.packet
         if config.body is None:
             self._say(name, "has no body: its controller moves nothing")
@@ -90,7 +90,7 @@ class Loops:
 
     # --- the two sides ------------------------------------------------------------------------
 
-    def _body(self, name: str, part: PartConfig) -> Side[Any]:
+    def _body(self, name: str, part: PartConfig) -> PeerLink[Any]:
         body: Body = load(BODIES, part.kind)
         settings = part.settings
         side = self._side(f"{name}.body", body, settings)
@@ -107,7 +107,7 @@ class Loops:
         self._say(name, f"body {part.kind}: {settings.connect}{words}")
         return side
 
-    def _controller(self, name: str, part: PartConfig) -> Side[Any]:
+    def _controller(self, name: str, part: PartConfig) -> PeerLink[Any]:
         controller: PeerController = load(CONTROLLERS, part.kind)
         settings = part.settings
         side = self._side(f"{name}.controller", controller, settings)
@@ -116,7 +116,7 @@ class Loops:
             return side
         words = ""
         host, port = parse_address(settings.listen)
-        door = Door(
+        door = TcpServer(
             side,
             host,
             port,
@@ -132,16 +132,16 @@ class Loops:
         self._say(name, f"controller {part.kind}: listens on {settings.listen}{words}")
         return side
 
-    def _side(self, name: str, part: Body | PeerController, settings: Any) -> Side[Any]:
+    def _side(self, name: str, part: Body | PeerController, settings: Any) -> PeerLink[Any]:
         serial = settings.port is not None
         framing = create(part.framing) if serial and part.framing else None
         line = line_settings(settings) if serial else None
-        side: Side[Any] = Side(
+        side: PeerLink[Any] = PeerLink(
             name,
             part.session(settings, self._config.webots, framing),
             self._gateway.timer,
-            self._gateway.loops.pulse,
-            None if line is None else Line(line.baudRate, line.byteSize),
+            self._gateway.control_loops.pulse,
+            None if line is None else LinePacer(line.baudRate, line.byteSize),
         )
         if framing is not None:
             side.dropped = framing.dropped
@@ -149,7 +149,7 @@ class Loops:
 
     def _supervise(
         self,
-        side: Side[Any],
+        side: PeerLink[Any],
         open_port: Open,
         identity: Callable[[], object | None],
         place: str,
@@ -166,7 +166,7 @@ class Loops:
         )
 
     def _supervise_line(
-        self, side: Side[Any], part: Body | PeerController, config: PartConfig
+        self, side: PeerLink[Any], part: Body | PeerController, config: PartConfig
     ) -> None:
         settings, timer = config.settings, self._gateway.timer
         line, port = line_settings(settings), settings.port
@@ -212,7 +212,7 @@ class Loops:
     ) -> tuple[Open, Callable[[], object | None]]:
         """Something on a serial line: how to open it, and whether it is there."""
         timer = self._gateway.timer
-        if self._config.backend == "loop":
+        if self._config.backend == "loopback":
             pipe = Pipe(timer, line, name=f"loop:{name}")
             self._host(name, spec, pipe.device)
             return (lambda: pipe.open(line)), (lambda: pipe.device.plugged or None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hilgw.adapters.base import line_of
 from hilgw.assemble import control_loops as loops
 from hilgw.assemble import mocks as stand_ins
-from hilgw.assemble import scene as bodies
+from hilgw.assemble import scene
 from hilgw.config import line_rates as rates
 from hilgw.config.world import mount_of
 from hilgw.devices.emitter import Emitter
@@ -19,13 +19,12 @@ from hilgw.devices.receiver import Receiver
 from hilgw.discovery.ports import describe_port, exists, resolve_port
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.robot.robot import EmitterPort, ReceiverPort, Robot
-from hilgw.engine.scene import Places
+from hilgw.engine.scene import Scene
 from hilgw.engine.scheduler import Timer
-from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
 from hilgw.engine.steps import Steps
 from hilgw.engine.supervisor import Supervisor
-from hilgw.errors import ConfigError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listener import Listener
@@ -58,9 +57,6 @@ def build(
     timer: whose time it runs on, by default the loop's own. Raises HilgwError when a mock or a
     virtual port cannot be made.
     """
-    if config.backend.startswith("replay:"):  # must not become the real port
-        fix = "use mock, loop or real"
-        raise ConfigError("recordings cannot be replayed yet", where="backend", fix=fix)
     if timer is None:
         timer = Timer(loop)
     ledger = Ledger()
@@ -73,8 +69,8 @@ def build(
         on_transmit=lambda *transmitted: gateway.transmitted(*transmitted),
     )
     steps = Steps(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
-    places = Places(medium, timer, upright_axis(config.webots), steps)
-    gateway = Gateway(timer, ledger, medium, places, observer)
+    poses = Scene(medium, timer, upright_axis(config.webots), steps)
+    gateway = Gateway(timer, ledger, medium, poses, observer)
     assembly = _Assembly(config, gateway, Airs(), steps)
     try:
         assembly.add_all()
@@ -97,13 +93,13 @@ class _Assembly:
     def add_all(self) -> None:
         for name, robot in self.config.robots.items():
             self.add_robot(name, robot)
-        bodies.add_obstacles(self.gateway, self.config)
-        bodies.add_mocap(self.gateway, self.config)
-        mocks = stand_ins.StandIns(self.config, self.gateway)
+        scene.add_obstacles(self.gateway, self.config)
+        scene.add_mocap(self.gateway, self.config)
+        mocks = stand_ins.MockPorts(self.config, self.gateway)
         for name, adapter in self.config.adapters.items():
             self.add_station(name, adapter, mocks)
         mocks.add_nodes()
-        assembly = loops.Loops(self.config, self.gateway)
+        assembly = loops.ControlLoopAssembly(self.config, self.gateway)
         for name, robot in self.config.robots.items():
             assembly.add(name, robot)
         for notice in rates.notices(self.config):
@@ -115,7 +111,7 @@ class _Assembly:
         gateway = self.gateway
         session = loops.own_session(config.controller)
         robot = Robot(name, session, gateway.timer, gateway.observer)
-        bodies.stand_robot(gateway.places, name, config)
+        scene.stand_robot(gateway.scene, name, config)
         for device, fields in config.devices.items():
             if isinstance(fields, EmitterFields):
                 robot.emitters[device] = self.emitter(name, device, fields)
@@ -130,7 +126,7 @@ class _Assembly:
         emitter = Emitter(fields, lambda text: gateway.observer.notice(full_name, text))
 
         def transmit(packet: Packet) -> None:
-            gateway.places.transmit(packet, robot, mount)
+            gateway.scene.transmit(packet, robot, mount)
 
         return EmitterPort(robot, name, emitter, gateway.timer, gateway.ledger, transmit, steps)
 
@@ -171,16 +167,16 @@ class _Assembly:
 
     # --- hardware ----------------------------------------------------------------------------
 
-    def add_station(self, name: str, config: AdapterConfig, mocks: stand_ins.StandIns) -> None:
+    def add_station(self, name: str, config: AdapterConfig, mocks: stand_ins.MockPorts) -> None:
         gateway, common = self.gateway, config.common
         adapter: Adapter = load(ADAPTERS, config.kind)
         line, notice = line_of(common)
         if notice:
             gateway.observer.notice(name, notice)
-        body, mount = bodies.stand_module(gateway.places, name, common)
+        body, mount = scene.stand_module(gateway.scene, name, common)
 
         def transmit(packet: Packet) -> None:
-            gateway.places.transmit(packet, body, mount)
+            gateway.scene.transmit(packet, body, mount)
 
         air = stand_ins.air_of(config, adapter, name)
         self.airs.own(air, name, ())  # it may hear the others before it is ready itself
@@ -191,7 +187,7 @@ class _Assembly:
             common,
             type=adapter.type,
             air=air,
-            line=Line(common.baudRate, line.byteSize),
+            line=LinePacer(common.baudRate, line.byteSize),
             scheduler=gateway.timer,
             ledger=gateway.ledger,
             airs=self.airs,
@@ -227,7 +223,11 @@ class _Assembly:
         return open_port, lambda: exists(port)
 
     def supervise(
-        self, station: Station, config: AdapterConfig, line: LineSettings, mocks: stand_ins.StandIns
+        self,
+        station: Station,
+        config: AdapterConfig,
+        line: LineSettings,
+        mocks: stand_ins.MockPorts,
     ) -> None:
         gateway = self.gateway
         place = describe_port(config.common.port)

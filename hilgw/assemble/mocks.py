@@ -34,7 +34,7 @@ def air_of(config: AdapterConfig, adapter: Adapter, name: str) -> str:
     return name if adapter.type == "serial" else f"{config.kind}/{adapter.type}"
 
 
-class StandIns:
+class MockPorts:
     """The mocks of one gateway, one host per air. Nothing on `backend: real`."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
@@ -45,14 +45,14 @@ class StandIns:
     def stand_in(self, name: str, config: AdapterConfig, line: LineSettings) -> StandIn | None:
         """How to open what stands behind this adapter's port; None when it is the port itself."""
         backend = self._config.backend
-        if backend not in ("mock", "loop"):
+        if backend not in ("mock", "loopback"):
             return None
         timer = self._gateway.timer
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common)
         host = self._host(air_of(config, adapter, name))
         mock = self._mock(spec, name, config.common, host)
-        if backend == "loop":
+        if backend == "loopback":
             pipe = Pipe(timer, line, name=f"loop:{name}")
             host.add(mock, pipe.device)
             return (
@@ -81,12 +81,12 @@ class StandIns:
         if "position" in load_mock(spec.name).parameters:
             robot = common.attached_to
             mount = mount_of(common.position, common.rotation) if robot else IDENTITY
-            self._gateway.places.follow(robot or name, mount, lambda pose: _put(mock, pose))
+            self._gateway.scene.follow(robot or name, mount, lambda pose: _put(mock, pose))
         return mock
 
     def add_nodes(self) -> None:
         """Adds the mocks that share the airs with the stand-ins."""
-        if self._config.backend not in ("mock", "loop"):
+        if self._config.backend not in ("mock", "loopback"):
             return
         for air, config in self._config.airs.items():
             host = self._host(air)

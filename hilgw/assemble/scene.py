@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import StationSettings
     from hilgw.config.model import GatewayConfig, RobotConfig
     from hilgw.engine.gateway import Gateway
-    from hilgw.engine.scene import Places
+    from hilgw.engine.scene import Scene
 
 
-def stand_robot(places: Places, name: str, config: RobotConfig) -> None:
+def stand_robot(scene: Scene, name: str, config: RobotConfig) -> None:
     """A robot: it moves, stands, or is nobody knows where."""
     if config.motion is not None:
-        places.add(name, read_motion(config.motion, name))
+        scene.add(name, read_motion(config.motion, name))
     else:
-        places.add(name, pose_of(config.position, config.rotation))
+        scene.add(name, pose_of(config.position, config.rotation))
 
 
-def stand_module(places: Places, name: str, common: StationSettings) -> tuple[str, Pose]:
+def stand_module(scene: Scene, name: str, common: StationSettings) -> tuple[str, Pose]:
     """The body a module moves with, and its place on it: a robot, or itself."""
     if common.attached_to is not None:
         return common.attached_to, mount_of(common.position, common.rotation)
-    places.add(name, pose_of(common.position, common.rotation))
+    scene.add(name, pose_of(common.position, common.rotation))
     return name, IDENTITY
 
 
@@ -39,7 +39,7 @@ def add_obstacles(gateway: Gateway, config: GatewayConfig) -> None:
     for name, settings in config.obstacles.items():
         made = obstacle(settings, upright)
         if made.body is None:
-            gateway.places.add(name, made.mount)
+            gateway.scene.add(name, made.mount)
             made = Obstacle(made.solid, owner=made.owner, body=name)
         gateway.medium.obstruct(made)
     if config.obstacles:
@@ -50,4 +50,4 @@ def add_mocap(gateway: Gateway, config: GatewayConfig) -> None:
     """The port of a motion-capture system, when there is one."""
     if config.medium.mocap is not None:
         address = address_of(config.medium.mocap.listen)
-        gateway.mocap = Mocap(address, gateway.places, gateway.observer)
+        gateway.mocap = Mocap(address, gateway.scene, gateway.observer)

@@ -14,7 +14,7 @@ from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec
 
 
-class Session(Protocol):
+class BodySession(Protocol):
     """One robot. `devices` are those it has shown, `counts` what happened, by reason."""
 
     devices: Devices
@@ -82,5 +82,5 @@ class Body(Protocol):
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
         """What the field limits cannot say: (path below the body, message, fix)."""
 
-    def session(self, settings: Any, version: str, framing: Framing | None) -> Session:
+    def session(self, settings: Any, version: str, framing: Framing | None) -> BodySession:
         """A session under this Webots version. framing: for a serial line, None on TCP."""

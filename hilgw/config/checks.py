@@ -125,7 +125,7 @@ class Checks:
 
     def stand_in(self, path: Path, adapter: AdapterConfig) -> None:
         """The mock that takes the place of the hardware, when one does."""
-        if descend(self.document.data, ("backend",)) not in ("mock", "loop"):
+        if descend(self.document.data, ("backend",)) not in ("mock", "loopback"):
             return
         if any(bad[: len(path)] == path for bad in self.document.bad):
             return  # the mock follows settings that are wrong

@@ -14,6 +14,7 @@ from hilgw.config.source.positions import Diagnostic, Path
 from hilgw.errors import quoted, suggest
 
 MAX_ERRORS = 1000
+RENAMED: Mapping[Any, str] = {"failsafe": "safety", "loop": "closed"}  # keys of earlier versions
 
 _NUMERIC = re.compile(r"-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,18})?", re.ASCII)
 
@@ -93,6 +94,8 @@ def _words(
         return "missing", context.advice(descend(document.data, path[:-1]), str(path[-1]))
     if kind == "extra_forbidden":
         keys = context.keys(descend(document.data, path[:-1]))
+        if (new := RENAMED.get(path[-1])) in keys:
+            return "this key has a new name", f"write {new}"
         return "unknown key", suggest(path[-1], keys)
     if kind == "finite_number":
         return "must be a finite number", "write a number"

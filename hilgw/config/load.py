@@ -18,7 +18,7 @@ from hilgw.config.model import GatewayConfig
 from hilgw.config.recovery import mend
 from hilgw.config.schema.file import file_adapter
 from hilgw.config.source.document import Document, compose
-from hilgw.config.source.positions import ConfigErrors, Diagnostic, Place
+from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
 from hilgw.config.source.text import read_text
 from hilgw.config.world import in_folder
 
@@ -52,7 +52,7 @@ def load_text(
     if isinstance(document.data, dict):
         options.apply(document, overrides)
         if backend is not None:
-            options.put(document, ("backend",), backend, Place(f"--backend {backend}"))
+            options.put(document, ("backend",), backend, Position(f"--backend {backend}"))
     context = Context()
     config = _validate(document, context)
     warnings = check(document, context)

@@ -67,7 +67,7 @@ def _version(checks: Checks, path: Path, config: PartConfig, part: Any) -> None:
 def _stand_in(checks: Checks, path: Path, config: PartConfig, part: Any) -> None:
     """The mock that takes the place of the peer, when one does."""
     version = _webots(checks)
-    if version is None or descend(checks.document.data, ("backend",)) not in ("mock", "loop"):
+    if version is None or descend(checks.document.data, ("backend",)) not in ("mock", "loopback"):
         return
     if any(bad[: len(path)] == path for bad in checks.document.bad):
         return  # the mock follows settings that are wrong

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hilgw.adapters.base import StationSettings
-from hilgw.control.safety import FailsafeSettings
+from hilgw.control.safety import SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.medium.motions import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
@@ -16,7 +16,7 @@ DeviceFields = EmitterFields | ReceiverFields
 Vector = tuple[float, float, float]
 Rotation = tuple[float, float, float, float]
 
-BACKENDS = ("real", "mock", "loop", "replay:FILE")
+BACKENDS = ("real", "mock", "loopback")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +83,8 @@ class RobotConfig:
     )
     controller: PartConfig | None = setting("what decides", None)
     body: PartConfig | None = setting("what has the sensors and motors", None)
-    failsafe: FailsafeSettings = setting(
-        "when the motors stop by themselves", default_factory=FailsafeSettings
+    safety: SafetySettings = setting(
+        "when the motors stop by themselves", default_factory=SafetySettings
     )
 
 
@@ -128,10 +128,10 @@ class GatewayConfig:
 
     version: int = setting("version of this file format", choices=(1,), example=1)
     backend: str = setting(
-        "what stands behind the ports: real, mock, loop or replay:FILE",
+        "what stands behind the ports: real ones, mocks on virtual ports, or mocks in this "
+        "process (loopback)",
         "real",
-        pattern=r"real|mock|loop|replay:.+",
-        example="real, mock, loop or replay:FILE",
+        choices=BACKENDS,
     )
     webots: str = setting(
         "release whose rules apply (cone axis, node numbers), such as R2025a",

@@ -8,7 +8,7 @@ from typing import Any
 
 from hilgw.config.diagnose import descend
 from hilgw.config.source.document import Document, compose
-from hilgw.config.source.positions import Diagnostic, Path, Place, spell
+from hilgw.config.source.positions import Diagnostic, Path, Position, spell
 from hilgw.config.source.text import NOT_TEXT
 from hilgw.errors import quoted, suggest
 
@@ -25,14 +25,14 @@ _NAMED = (  # mappings whose keys are the user's own names
 def apply(document: Document, overrides: Iterable[str]) -> None:
     """Put each override into the document; what is wrong is added to its problems."""
     for override in overrides:
-        place = Place(f"--set {quoted(override)[1:-1]}")
+        place = Position(f"--set {quoted(override)[1:-1]}")
         problem = _apply_one(document, override, place)
         if problem:
             path, what, fix = problem
             document.problems.append(Diagnostic.at(place, path, what, fix))
 
 
-def put(document: Document, path: Path, value: Any, place: Place) -> None:
+def put(document: Document, path: Path, value: Any, place: Position) -> None:
     """Put a value that comes from an option into the document, in the option's name."""
     parent = document.data
     for part in path[:-1]:
@@ -42,7 +42,7 @@ def put(document: Document, path: Path, value: Any, place: Place) -> None:
     document.keys[path] = document.values[path] = place
 
 
-def _apply_one(document: Document, override: str, place: Place) -> tuple[Path, str, str] | None:
+def _apply_one(document: Document, override: str, place: Position) -> tuple[Path, str, str] | None:
     name, equals, text = override.partition("=")
     path = _parse(name)
     if not equals or path is None:
@@ -93,7 +93,7 @@ def _with_numbers(data: Any, path: Path) -> Path:
     return tuple(found)
 
 
-def _open(document: Document, path: Path, place: Place) -> tuple[Path, str, str] | None:
+def _open(document: Document, path: Path, place: Position) -> tuple[Path, str, str] | None:
     """Make sure the place of `path` exists; mappings on the way to it are made when missing."""
     current = document.data
     for depth, part in enumerate(path):

@@ -11,7 +11,7 @@ REAL_BODY_TIMEOUT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailsafeSettings:
+class SafetySettings:
     """What stops the motors of one robot beside a controller that is gone."""
 
     command_timeout_s: float | None = setting(
@@ -38,11 +38,11 @@ class FailsafeSettings:
     )
 
 
-class Failsafe:
+class SafetyState:
     """The state of one loop: `moving` since a motor was commanded after the last stop, `latched`
     the reason of a stop that lasts, "" without one. `stops` are counted by reason."""
 
-    def __init__(self, settings: FailsafeSettings, *, real_body: bool) -> None:
+    def __init__(self, settings: SafetySettings, *, real_body: bool) -> None:
         timeout_s = settings.command_timeout_s
         if timeout_s is None:
             timeout_s = REAL_BODY_TIMEOUT_S if real_body else 0.0

@@ -1,8 +1,8 @@
 """What a controller is: a pure session that decides. `now` is integer nanoseconds.
 
-There are two kinds. One decides by itself what a robot's emitters send (`Session`). The other
-stands for a peer behind a connection, who sees sensors and moves motors (`PeerSession`): one side
-of a loop, the other is a body (`hilgw.bodies.base`).
+There are two kinds. One decides by itself what a robot's emitters send (`ControllerSession`).
+The other stands for a peer behind a connection that reads sensors and moves motors
+(`PeerSession`): one end of a control loop, the other is a body (`hilgw.bodies.base`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Say:
 Action = Send | Say
 
 
-class Session(Protocol):
+class ControllerSession(Protocol):
     """One robot's controller."""
 
     def start(self, now: int) -> list[Action]: ...
@@ -65,7 +65,7 @@ class Controller(Protocol):
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
         """What the field limits cannot say: (path below the controller, message, fix)."""
 
-    def session(self, settings: Any) -> Session: ...
+    def session(self, settings: Any) -> ControllerSession: ...
 
 
 class PeerSession(Protocol):

@@ -121,7 +121,7 @@ class ControlServer:
                     reason = self._gateway.set(device, channel, range_m)
                     return {"refused": reason} if reason else {"ok": True}
                 case {"do": "arm", "robot": str(robot)}:
-                    self._gateway.loops.arm(robot)
+                    self._gateway.control_loops.arm(robot)
                     return {"ok": True}
                 case {"do": "report"}:
                     return {"ok": True, "report": self._gateway.report()}

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.control_loop.group import LoopGroup
+from hilgw.engine.control_loop.group import ControlLoops
 from hilgw.engine.heard_by import HeardBy
 from hilgw.engine.mocap import Mocap
 from hilgw.engine.observer import Missed, Observer, nobody
@@ -17,10 +17,10 @@ from hilgw.medium.packet import BROADCAST, Copy, Packet
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hilgw.engine.control_loop.tcp_server import Door
+    from hilgw.engine.control_loop.tcp_server import TcpServer
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.robot.robot import Robot
-    from hilgw.engine.scene import Places
+    from hilgw.engine.scene import Scene
     from hilgw.engine.scheduler import Timer
     from hilgw.engine.station.station import Station
     from hilgw.engine.supervisor import Supervisor
@@ -39,22 +39,22 @@ class Gateway:
     timer: Timer
     ledger: Ledger
     medium: Medium
-    places: Places
+    scene: Scene
     observer: Observer
     robots: dict[str, Robot] = field(default_factory=dict)
     stations: dict[str, Station] = field(default_factory=dict)
-    supervisors: dict[str, Supervisor | Door] = field(default_factory=dict)
+    supervisors: dict[str, Supervisor | TcpServer] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
     mocap: Mocap | None = None
     heard_by: HeardBy = field(default_factory=HeardBy)
     description: list[str] = field(default_factory=list)
     on_ready: Callable[[], None] | None = None
-    loops: LoopGroup = field(init=False)
+    control_loops: ControlLoops = field(init=False)
     _ready_said: bool = False
     _started_ns: int | None = None
 
     def __post_init__(self) -> None:
-        self.loops = LoopGroup(self.timer)
+        self.control_loops = ControlLoops(self.timer)
 
     # --- life --------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ class Gateway:
                 supervisor.on_up = self.check_ready
             for robot in self.robots.values():
                 robot.start()
-            self.loops.start()
+            self.control_loops.start()
             self.check_ready()
             try:
                 await asyncio.wait_for(stop.wait(), duration_s)
@@ -83,12 +83,12 @@ class Gateway:
             await self._stop(tasks)
         if fatal:
             raise fatal[0]
-        self.loops.demand_none_latched()
+        self.control_loops.demand_none_latched()
         if duration_s is not None and not stop.is_set():
             self._demand_all_up()
 
     async def _supervise(
-        self, supervisor: Supervisor | Door, fatal: list[HilgwError], stop: asyncio.Event
+        self, supervisor: Supervisor | TcpServer, fatal: list[HilgwError], stop: asyncio.Event
     ) -> None:
         """One supervisor; what ends it ends the gateway, and no other one is delayed by it."""
         try:
@@ -101,17 +101,17 @@ class Gateway:
             stop.set()
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
-        await self.loops.stop_motors()
+        await self.control_loops.stop_motors()
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=STOP_S)
-        self.loops.close()
+        self.control_loops.close()
         for robot in self.robots.values():
             robot.close()
         for station in self.stations.values():
             station.close()
-        self.places.close()
+        self.scene.close()
         if self.mocap is not None:
             self.mocap.close()
         for host in self.hosts:
@@ -198,7 +198,7 @@ class Gateway:
 
         Raises HilgwError for a name that is no body.
         """
-        if self.places.place(body, pose):
+        if self.scene.place(body, pose):
             self.observer.notice(body, "placed from here on, its motion ends")
 
     def set(
@@ -259,6 +259,6 @@ class Gateway:
                 for name, each in self.supervisors.items()
             },
             "robots": {name: robot.summary() for name, robot in self.robots.items()},
-            "loops": self.loops.report(),
+            "control_loops": self.control_loops.report(),
             **({"mocap": self.mocap.report()} if self.mocap is not None else {}),
         }

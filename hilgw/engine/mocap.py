@@ -14,7 +14,7 @@ from hilgw.medium import mocap
 
 if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
-    from hilgw.engine.scene import Places
+    from hilgw.engine.scene import Scene
 
 NAME = "mocap"
 SAID_LIMIT = 64  # unknown names said, each once
@@ -23,9 +23,9 @@ SAID_LIMIT = 64  # unknown names said, each once
 class Mocap(asyncio.DatagramProtocol):
     """One port. `start` it in a running loop; port 0 is any free one."""
 
-    def __init__(self, address: tuple[str, int], places: Places, observer: Observer) -> None:
+    def __init__(self, address: tuple[str, int], scene: Scene, observer: Observer) -> None:
         self.address = address
-        self._places = places
+        self._scene = scene
         self._observer = observer
         self._transport: asyncio.BaseTransport | None = None
         self._said: set[str] = set()
@@ -63,7 +63,7 @@ class Mocap(asyncio.DatagramProtocol):
             return
         for name, pose in bodies.items():
             try:
-                ended = self._places.place(name, pose)
+                ended = self._scene.place(name, pose)
             except HilgwError as error:
                 self._unknown += 1
                 self._say(name, error)

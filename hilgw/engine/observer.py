@@ -24,7 +24,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LoopStatus:
+class ControlLoopStatus:
     """What a loop does: last sensor values and motor commands (setting -> value) by device name,
     rates since the last status, latency from sensor in to motor out of the whole run."""
 
@@ -70,5 +70,5 @@ class Observer:
     def stopped(self, robot: str, reason: str, text: str) -> None:
         """The motors of a robot were stopped, for this reason (a word) and in these words."""
 
-    def loop(self, robot: str, status: LoopStatus) -> None:
-        """Once a second, of each loop."""
+    def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
+        """Once a second, of each control loop."""

@@ -26,7 +26,7 @@ FOLLOW_NS = 32_000_000
 Follower = Callable[[Pose], None]
 
 
-class Places:
+class Scene:
     """The bodies of one gateway. up: the axis that points up.
 
     Motions begin at origin_ns; with a step they stand still between step ends, as in Webots.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SAID_LIMIT = 256  # notices remembered, so that each is said once
 
 
-class Said:
+class NoticeFilter:
     """The notices the user has read already."""
 
     __slots__ = ("_texts",)
@@ -31,7 +31,7 @@ class Said:
         return True
 
 
-class Tally:
+class StationStatistics:
     """The counts of one station and whoever watches. All copies of one happening are counted
     before anybody hears of the first, so whoever is told finds a ledger that adds up."""
 
@@ -42,7 +42,7 @@ class Tally:
         self.count = count
         self.observer = observer
         self.latency = Latency()
-        self._said = Said()
+        self._said = NoticeFilter()
 
     def deliver(self, copy: Copy, now: int) -> None:
         """A copy reached its end: read, last byte out, or acknowledged."""

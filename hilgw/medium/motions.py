@@ -70,7 +70,7 @@ class Waypoints:
         "places in turn, the first is the start", unit="m", example=[[0, 0, 0], [4, 0, 0]]
     )
     speed: float = setting("speed", 0.5, gt=0, le=1e6, unit="m/s")
-    loop: bool = setting("from the last to the first, and on", True)
+    closed: bool = setting("after the last point back to the first, again and again", True)
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -80,13 +80,13 @@ class Waypoints:
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
         """Where the body is this long after the start."""
-        points = (*self.points, self.points[0]) if self.loop else self.points
+        points = (*self.points, self.points[0]) if self.closed else self.points
         legs = [(a, b, math.dist(a, b)) for a, b in pairwise(points) if a != b]
         if not legs:
             return Pose(_floats(self.points[0]))
         total = math.fsum(length for _, _, length in legs)
         way = self.speed * elapsed_ns / _NS_PER_S
-        way = math.fmod(way, total) if self.loop else min(way, total)
+        way = math.fmod(way, total) if self.closed else min(way, total)
         for start, end, length in legs:
             if way <= length:
                 return Pose(_between(start, end, way / length), _heading(start, end, up))

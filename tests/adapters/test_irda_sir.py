@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.adapters.base import Dropped, Heard, Ready, StationSettings, Transmission
+from hilgw.adapters.base import Dropped, Ready, Received, StationSettings, Transmission
 from hilgw.adapters.irda_sir import ADAPTER, IrdaSettings
 from hilgw.framing.sir import Sir
 from hilgw.medium.packet import BROADCAST, Packet
@@ -47,7 +47,7 @@ def opened(**settings: object):  # type: ignore[no-untyped-def]
 
 def test_it_waits_its_turn_after_what_it_heard() -> None:
     session = opened(turnaround_ms=10)
-    assert session.receive(frame(3, b"hello"), 100 * MS) == [Heard(b"hello", 3)]
+    assert session.receive(frame(3, b"hello"), 100 * MS) == [Received(b"hello", 3)]
     assert session.send(packet(), 105 * MS) is None
     assert session.next_deadline() == 110 * MS
     assert session.expire(110 * MS) == []
@@ -74,7 +74,7 @@ def test_its_own_light_is_no_packet_and_no_reason_to_wait() -> None:
 
 def test_addresses_are_channels_and_127_is_everybody() -> None:
     session = opened(echo=False)
-    assert session.receive(frame(127, b"all"), 0) == [Heard(b"all", BROADCAST)]
+    assert session.receive(frame(127, b"all"), 0) == [Received(b"all", BROADCAST)]
     (other,) = session.receive(frame(4, b"not us"), 0)
     assert (type(other), other.reason) == (Dropped, "other_address")
     (kind,) = session.receive(frame(3, b"supervisory", control=0x11), 0)

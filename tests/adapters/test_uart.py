@@ -15,9 +15,9 @@ from hilgw.adapters.base import (
     CannotSend,
     Dropped,
     Event,
-    Heard,
     Notice,
     Ready,
+    Received,
     StationSettings,
     Transmission,
     line_of,
@@ -59,7 +59,7 @@ def frames(spec: Any, *payloads: bytes) -> bytes:
 
 
 def heard(events: list[Event]) -> list[bytes]:
-    return [event.data for event in events if isinstance(event, Heard)]
+    return [event.data for event in events if isinstance(event, Received)]
 
 
 def dropped(events: list[Event]) -> dict[str, int]:
@@ -147,7 +147,7 @@ def test_packets_come_out_as_they_went_in_however_cut(
         assert sent.token is None
         wire += sent.data
     events = [event for chunk in cut(wire, places) for event in receiver.receive(chunk, 1)]
-    assert events == [Heard(payload, 5) for payload in payloads]
+    assert events == [Received(payload, 5) for payload in payloads]
 
 
 @given(
@@ -196,7 +196,7 @@ def test_garbage_is_counted_in_bytes() -> None:
 def test_an_empty_packet_is_none() -> None:
     assert opened("cobs-crc16").receive(frames("cobs-crc16", b"", b"a"), 0) == [
         Dropped("empty", "a frame without data"),
-        Heard(b"a", 5),
+        Received(b"a", 5),
     ]
 
 
@@ -237,7 +237,7 @@ def test_a_timed_framing_is_driven_by_its_deadline() -> None:
     due = made.next_deadline()
     assert due == 45 * MS
     assert made.expire(due - 1) == []
-    assert made.expire(due) == [Heard(b"abc", 5)]
+    assert made.expire(due) == [Received(b"abc", 5)]
     assert made.next_deadline() is None
 
 
@@ -312,7 +312,7 @@ def by_header(spec: str = "cobs-crc16") -> Any:
 def test_the_header_carries_every_channel(channel: int, data: bytes) -> None:
     sent = by_header().send(packet(data, channel), 0)
     assert isinstance(sent, Transmission)
-    assert by_header().receive(sent.data, 0) == [Heard(data, channel)]
+    assert by_header().receive(sent.data, 0) == [Received(data, channel)]
 
 
 def test_headers_that_are_none() -> None:

@@ -15,7 +15,7 @@ from hilgw.medium.pose import Pose
 
 CONFIG = """
 version: 1
-backend: loop
+backend: loopback
 robots:
   rover: {motion: {kind: circle, center: [0, 0, 0], radius: 2, period_s: 4}}
   buoy: {position: [5, 0, 0], rotation: [0, 0, 1, 1.5707963267948966]}
@@ -40,7 +40,7 @@ def built(check: Callable[[Gateway], Any]) -> None:
                 if result is not None:
                     await result
         finally:
-            gateway.places.close()
+            gateway.scene.close()
             for host in gateway.hosts:
                 host.close()
             gateway.close()
@@ -60,8 +60,8 @@ def test_bodies_are_robots_modules_and_obstacles_that_are_attached_to_nobody() -
 
 
 def check_bodies(gateway: Gateway) -> None:
-    assert list(gateway.places.bodies) == ["rover", "buoy", "wall", "fixed"]
-    assert gateway.places.pose_of("fixed") == Pose((1.0, 2.0, 3.0))
+    assert list(gateway.scene.bodies) == ["rover", "buoy", "wall", "fixed"]
+    assert gateway.scene.pose_of("fixed") == Pose((1.0, 2.0, 3.0))
 
 
 def test_mocks_stand_where_the_modules_do_they_stand_in_for() -> None:

@@ -10,7 +10,7 @@ from hilgw.cli.output import control_loops as loop_lines
 from hilgw.cli.output.terminal import PACKETS_PER_S, TROUBLES_PER_S, RateLimit, Terminal
 from hilgw.cli.output.text import Style, duration, escape, use_colour
 from hilgw.engine.latency import Latency
-from hilgw.engine.observer import LoopStatus, State
+from hilgw.engine.observer import ControlLoopStatus, State
 from hilgw.medium.packet import Packet
 
 
@@ -149,10 +149,10 @@ def test_a_line_names_only_so_many_listeners() -> None:
 # --- loops ----------------------------------------------------------------------------------------
 
 
-def status(sensors: int = 2) -> LoopStatus:
+def status(sensors: int = 2) -> ControlLoopStatus:
     latency = Latency()
     latency.add(1_500_000)
-    return LoopStatus(
+    return ControlLoopStatus(
         {f"ds{n}": n + 0.25 for n in range(sensors)},
         {"left": {"velocity": 5.0}, "lift": {"position": 0.1, "velocity": 0.2}},
         150.0,
@@ -163,7 +163,7 @@ def status(sensors: int = 2) -> LoopStatus:
 
 def test_a_loop_is_shown_in_one_line() -> None:
     out = io.StringIO()
-    terminal(out, Clock()).loop("cab", status())
+    terminal(out, Clock()).control_loop("cab", status())
     assert out.getvalue().endswith(
         "cab          ds0 0.25, ds1 1.25 | left 5, lift position 0.1 velocity 0.2 | 150 values/s, "
         "100 commands/s | sensor to motor p50 1.50 ms, p99 1.50 ms\n"
@@ -172,7 +172,7 @@ def test_a_loop_is_shown_in_one_line() -> None:
 
 def test_of_many_devices_only_some_are_shown() -> None:
     out = io.StringIO()
-    terminal(out, Clock()).loop("cab", status(250))
+    terminal(out, Clock()).control_loop("cab", status(250))
     assert "ds7 7.25, 242 more |" in out.getvalue()
 
 
@@ -181,7 +181,7 @@ def test_a_stop_is_shown_whatever_else_is_said_and_to_the_quiet_too() -> None:
     shown = terminal(out, Clock(), quiet=True)
     for number in range(100):
         shown.notice("cab", f"notice {number}")
-    shown.loop("cab", status())
+    shown.control_loop("cab", status())
     shown.stopped("cab", "silence", "the controller is silent")
     assert "motors stopped: the controller is silent" in out.getvalue()
     assert "values/s" not in out.getvalue()

@@ -163,7 +163,7 @@ def test_the_stand_in_of_an_adapter_is_judged_on_mocks(
     monkeypatch.setattr(XBeeAdapter, "mock", lambda *_: MockSpec("xbee", parameters))
     text = adapters("loop://")
     assert warnings(text) == []
-    for backend in ("mock", "loop"):
+    for backend in ("mock", "loopback"):
         (line,) = errors(text, backend=backend)
         assert "adapters.a0: mock: 'xbee' has no such parameter; known here: " in line
     monkeypatch.setattr(XBeeAdapter, "mock", lambda *_: MockSpec("none", {}))

@@ -86,8 +86,18 @@ def test_the_least_file() -> None:
 WRONG = [  # replace this, by this: path, what is said
     ("version: 1", "version: 2", "version: 2 is not one of the choices; allowed: 1"),
     ("version: 1\n", "", "version: missing; write `version: 1`"),
-    ("backend: mock", "backend: moc", "backend: 'moc' is not valid here; write it like real, mock"),
-    ("backend: mock", 'backend: "replay:"', "backend: 'replay:' is not valid here"),
+    ("backend: mock", "backend: moc", "backend: 'moc' is not one of the choices; did you mean"),
+    ("backend: mock", "backend: loop", "backend: 'loop' has a new name; write loopback"),
+    (
+        "  rover:\n",
+        "  rover:\n    failsafe: {}\n",
+        "robots.rover.failsafe: this key has a new name; write safety",
+    ),
+    (
+        "  rover:\n",
+        "  rover:\n    motion: {kind: waypoints, points: [[0, 0, 0]], loop: true}\n",
+        "robots.rover.motion.loop: this key has a new name; write closed",
+    ),
     (
         "webots: R2025a",
         "webots: 2025",

@@ -20,7 +20,7 @@ def robots(*robots: tuple[str, ...], backend: str = "real", webots: str = "R2020
 
 
 @pytest.mark.parametrize("keys", [(BODY, CONTROLLER), (BODY,), (CONTROLLER,)])
-@pytest.mark.parametrize("backend", ["real", "mock", "loop"])
+@pytest.mark.parametrize("backend", ["real", "mock", "loopback"])
 def test_a_body_and_a_controller_or_one_of_them(
     warnings: Lines, keys: tuple[str, ...], backend: str
 ) -> None:
@@ -46,8 +46,8 @@ def test_a_body_and_a_controller_or_one_of_them(
         ('controller: {kind: wc2ec, listen: "tcp://192.168.0.1:1"}', "no authentication"),
         ("body: {kind: wc2ec}", "one of connect and port"),
         ("body: {kind: wc2ec, port: /dev/ttyS1, byteSize: 9}", "8, 10, 11"),
-        ("failsafe: {command_timeout_s: -1}", "failsafe.command_timeout_s: -1 is out of range"),
-        ("failsafe: {latch: maybe}", "failsafe.latch: must be true or false"),
+        ("safety: {command_timeout_s: -1}", "safety.command_timeout_s: -1 is out of range"),
+        ("safety: {latch: maybe}", "safety.latch: must be true or false"),
     ],
 )
 def test_a_mistake_is_said_where_it_is(errors: Lines, second: str, says: str) -> None:

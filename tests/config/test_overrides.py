@@ -67,10 +67,8 @@ def test_a_value_that_does_not_fit_is(xbee_yaml: str) -> None:
 
 
 def test_backend_goes_over_all(xbee_yaml: str) -> None:
-    assert load_text(xbee_yaml, "f", ["backend=loop"]).config.backend == "loop"
-    assert load_text(xbee_yaml, "f", ["backend=loop"], "replay:a b.pcapng").config.backend == (
-        "replay:a b.pcapng"
-    )
+    assert load_text(xbee_yaml, "f", ["backend=loopback"]).config.backend == "loopback"
+    assert load_text(xbee_yaml, "f", ["backend=loopback"], "real").config.backend == "real"
 
 
 @pytest.mark.parametrize(
@@ -139,9 +137,13 @@ def test_errors_name_the_option(xbee_yaml: str, errors: Lines, override: str, li
 
 def test_a_wrong_back_end_names_the_option(xbee_yaml: str, errors: Lines) -> None:
     assert errors(xbee_yaml, backend="moc") == [
-        "--backend moc: backend: 'moc' is not valid here; "
-        "write it like real, mock, loop or replay:FILE"
+        "--backend moc: backend: 'moc' is not one of the choices; did you mean 'mock'?"
     ]
+
+
+def test_the_old_name_of_a_back_end_leads_to_the_new_one(xbee_yaml: str, errors: Lines) -> None:
+    (line,) = errors(xbee_yaml, backend="loop")
+    assert line == "--backend loop: backend: 'loop' has a new name; write loopback"
 
 
 def test_errors_of_the_file_come_first(xbee_yaml: str, errors: Lines) -> None:

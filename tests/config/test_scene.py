@@ -24,7 +24,7 @@ robots:
   rover:
     motion: {kind: circle, center: [0, 0, 0], radius: 2, period_s: -8}
   scout:
-    motion: {kind: waypoints, points: [[0, 0, 0], [4, 0, 0]], speed: 0.25, loop: false}
+    motion: {kind: waypoints, points: [[0, 0, 0], [4, 0, 0]], speed: 0.25, closed: false}
   buoy: {position: [1, 2, 3], rotation: [0, 0, 1, 1.57]}
 obstacles:
   wall: {shape: box, size: [0.1, 4, 1], position: [2, 0, 0.5]}
@@ -43,7 +43,7 @@ def test_all_of_it_is_taken() -> None:
     config = load_text(WORLD, "f").config
     assert config.robots["rover"].motion == Circle(center=(0, 0, 0), radius=2, period_s=-8)
     assert config.robots["scout"].motion == Waypoints(
-        points=((0, 0, 0), (4, 0, 0)), speed=0.25, loop=False
+        points=((0, 0, 0), (4, 0, 0)), speed=0.25, closed=False
     )
     assert config.obstacles["wall"] == ObstacleSettings(
         shape="box", size=(0.1, 4, 1), position=(2, 0, 0.5)

@@ -32,8 +32,8 @@ WC2EC = str(ROOT / "configs" / "wc2ec.yaml")
 FIRMWARE = str(ROOT / "configs" / "firmware-in-the-loop.yaml")
 GO = set_value(1, 5.0)
 STOP = set_value(1, 0.0) + set_value(2, 0.0)
-LATCH = "    failsafe: {latch: true}"
-DEADLINE = "    failsafe: {command_timeout_s: 0.5}"
+LATCH = "    safety: {latch: true}"
+DEADLINE = "    safety: {command_timeout_s: 0.5}"
 
 
 class Running:
@@ -118,13 +118,13 @@ def free_port() -> int:
 # --- the files as they come -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", ["mock", "loop"])
+@pytest.mark.parametrize("backend", ["mock", "loopback"])
 @pytest.mark.parametrize(("config", "robot"), [(WC2EC, "cab"), (FIRMWARE, "mouse")])
 def test_a_shipped_file_drives_its_robot_and_its_packets_are_answered(
     tmp_path: Path, config: str, robot: str, backend: str
 ) -> None:
     report = report_of(tmp_path, "--config", config, "--backend", backend, "--duration", "3.4s")
-    loop = report["loops"][robot]
+    loop = report["control_loops"][robot]
     assert loop["values_in"] >= 3 * 50 * 2.5
     assert loop["commands_out"] >= 2 * 50 * 2.5
     assert set(loop["refused"]) <= {"gateway_ended"}
@@ -180,7 +180,7 @@ def test_a_signal_stops_the_motors_on_the_wire(
         assert loop.wait() == code
         report = loop.report()
     assert report["exit_code"] == code
-    assert report["loops"]["cab"]["stops"] == {"gateway_ended": 1}
+    assert report["control_loops"]["cab"]["stops"] == {"gateway_ended": 1}
 
 
 def test_a_gateway_that_is_killed_leaves_the_robot_its_end_of_the_connection(
@@ -209,7 +209,7 @@ def test_a_latched_failsafe_is_the_exit_code_however_the_run_ends(
         report = loop.report()
     assert "cab: the failsafe is latched: disconnected" in text
     assert report["exit_code"] == 7
-    assert report["loops"]["cab"]["latched"] == "disconnected"
+    assert report["control_loops"]["cab"]["latched"] == "disconnected"
 
 
 def test_arm_lets_the_motors_move_again(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_a_suspended_gateway_stops_first_and_throws_away_what_waited(tmp_path: P
         assert loop.robot.received in (b"", STOP)  # the thread and the loop may both have said it
         loop.signal(signal.SIGINT)
         assert loop.wait() == 130
-        assert loop.report()["loops"]["cab"]["stops"] == {"late": 1}
+        assert loop.report()["control_loops"]["cab"]["stops"] == {"late": 1}
 
 
 def test_a_second_controller_is_refused_in_words(tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ robots:
         program.kill()
         wait_until(lambda: "motors stopped: the controller is gone" in gateway.text())
         assert gateway.stop(signal.SIGINT) == 130
-        report = json.loads((tmp_path / "out.json").read_text())["loops"]
+        report = json.loads((tmp_path / "out.json").read_text())["control_loops"]
     assert report["cab"]["stops"] == {"disconnected": 1}
     assert report["mouse"]["stops"] == {"gateway_ended": 1}
     assert report["mouse"]["commands_out"] > 20

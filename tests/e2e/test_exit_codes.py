@@ -62,13 +62,6 @@ def test_3_configuration(tmp_path: Path) -> None:
     assert "did you mean 'baudRate'" in done.stderr
 
 
-def test_3_a_recording_is_not_taken_for_the_real_port(tmp_path: Path) -> None:
-    done = run("--config", XBEE, "--backend", "replay:x", "--duration", "1s", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "recordings cannot be replayed yet" in done.stderr
-    assert "opening" not in done.stdout
-
-
 def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
     done = run("--config", config_for("./nothing", tmp_path), "--duration", "1s", cwd=tmp_path)
     assert done.returncode == 4, done.stdout + done.stderr

@@ -19,7 +19,7 @@ def config(name: str) -> str:
     return str(ROOT / "configs" / f"{name}.yaml")
 
 
-@pytest.mark.parametrize("backend", ["mock", "loop"])
+@pytest.mark.parametrize("backend", ["mock", "loopback"])
 @pytest.mark.parametrize("name", PAIRS)
 def test_pings_are_answered_and_the_ledger_adds_up(name: str, backend: str, tmp_path: Path) -> None:
     report = report_of(

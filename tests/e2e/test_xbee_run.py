@@ -57,7 +57,7 @@ def test_quiet_says_only_the_summary(tmp_path: Path) -> None:
 
 
 def test_the_loop_back_end_needs_no_pty(tmp_path: Path) -> None:
-    report = report_of(tmp_path, "--config", XBEE, "--backend", "loop", "--duration", "2.2s")
+    report = report_of(tmp_path, "--config", XBEE, "--backend", "loopback", "--duration", "2.2s")
     assert report["stations"]["rover.rx"]["delivered"] >= 3
 
 

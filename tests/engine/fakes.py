@@ -10,14 +10,14 @@ from hilgw.adapters.base import (
     CannotSend,
     Delivered,
     Event,
-    Heard,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
 )
 from hilgw.engine.observer import Observer
-from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
 from hilgw.errors import PortError
 from hilgw.medium.airs import Airs
@@ -103,7 +103,7 @@ class EchoSession:
             return [Delivered(self.open_tokens.pop(0))]
         if data.startswith(b"nak"):
             return [Refused(self.open_tokens.pop(0), "no_ack")]
-        return [Heard(data, self.channel)]
+        return [Received(data, self.channel)]
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
         if packet.data == b"bad":
@@ -143,7 +143,7 @@ class Bench:
             StationSettings(port="fake", bufferSize=bufferSize),
             type="radio",
             air="lab",
-            line=Line(baudRate, 10),
+            line=LinePacer(baudRate, 10),
             scheduler=self.scheduler,
             ledger=self.ledger,
             airs=self.airs,

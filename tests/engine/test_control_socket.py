@@ -45,7 +45,7 @@ class Bench:
             try:
                 found = [await ask(self.path, request) for request in requests]
                 if robot := gateway.robots.get("rover"):
-                    self.pose = gateway.places.pose_of("rover")
+                    self.pose = gateway.scene.pose_of("rover")
                     self.state = (
                         robot.emitters["tx"].emitter.getRange(),
                         robot.receivers["rx"].receiver._channel,

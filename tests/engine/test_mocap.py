@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hilgw.engine.mocap import SAID_LIMIT, Mocap
 from hilgw.engine.observer import Observer
-from hilgw.engine.scene import Places
+from hilgw.engine.scene import Scene
 from hilgw.engine.steps import Steps
 from hilgw.errors import PortError
 from hilgw.medium.ledger import Ledger
@@ -41,10 +41,10 @@ class Bench:
         scheduler = FakeScheduler()
         medium = Medium(Ledger())
         self.notes = Notes()
-        self.places = Places(medium, scheduler, 2, Steps(0))
-        self.places.add("rover", None)
-        self.places.add("driver", Circle(center=(0, 0, 0), radius=1))
-        self.mocap = Mocap((host, 0), self.places, self.notes)
+        self.scene = Scene(medium, scheduler, 2, Steps(0))
+        self.scene.add("rover", None)
+        self.scene.add("driver", Circle(center=(0, 0, 0), radius=1))
+        self.mocap = Mocap((host, 0), self.scene, self.notes)
 
     def count(self, *words: str) -> tuple[int, ...]:
         return tuple(self.mocap.report()[word] for word in words)
@@ -85,15 +85,15 @@ def test_a_body_is_where_the_datagram_says(host: str) -> None:
             encode({"rover": (1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 0.0), "driver": (4, 5, 6, 0, 0, 0, 1)})
         )
         await until(lambda: bench.count("poses") == (2,))
-        rover = bench.places.pose_of("rover")
+        rover = bench.scene.pose_of("rover")
         assert rover == Pose.from_quaternion((1, 2, 3), (0, 0, 1, 0))
-        assert bench.places.pose_of("driver") == Pose((4.0, 5.0, 6.0))
+        assert bench.scene.pose_of("driver") == Pose((4.0, 5.0, 6.0))
         assert bench.notes.notices[1:] == ["driver is placed from here on, its motion ends"]
         listening = f"listening on {'[::1]' if ':' in host else host}:"
         assert bench.notes.notices[0].startswith(listening)
         send(encode({"rover": None}))
         await until(lambda: bench.count("poses") == (3,))
-        assert bench.places.pose_of("rover") is None
+        assert bench.scene.pose_of("rover") is None
 
     run(scenario, host)
 
@@ -121,7 +121,7 @@ def test_what_is_no_datagram_is_counted_and_changes_nothing() -> None:
         for number, datagram in enumerate(bad, 1):
             send(datagram)
             await until(functools.partial(refused, bench, number))
-        assert bench.places.pose_of("rover") is None
+        assert bench.scene.pose_of("rover") is None
         assert bench.notes.refusals == ["malformed"] * len(bad)
         send(encode({"rover": (1, 1, 1, 0, 0, 0, 1)}))
         await until(lambda: bench.count("datagrams", "poses") == (len(bad) + 1, 1))
@@ -154,7 +154,7 @@ def test_an_address_that_is_taken_is_a_port_error() -> None:
     async def main() -> None:
         first = Bench()
         await first.mocap.start()
-        second = Mocap(first.mocap.address, first.places, first.notes)
+        second = Mocap(first.mocap.address, first.scene, first.notes)
         try:
             with pytest.raises(PortError, match=r"mocap 127\.0\.0\.1:\d+: cannot listen"):
                 await second.start()

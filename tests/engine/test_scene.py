@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilgw.engine.scene import FOLLOW_NS, Places
+from hilgw.engine.scene import FOLLOW_NS, Scene
 from hilgw.engine.steps import Steps
 from hilgw.errors import HilgwError
 from hilgw.medium.ledger import Ledger
@@ -36,7 +36,7 @@ class World:
         self.start = self.scheduler.now()
         self.medium = Medium(Ledger(), on_transmit=self.transmitted)
         steps = Steps(self.start, step_ms * MS)
-        self.places = Places(self.medium, self.scheduler, 2, steps)
+        self.scene = Scene(self.medium, self.scheduler, 2, steps)
 
     def transmitted(self, packet: Packet, names: list[str], reason: str, missed: Missed) -> None:
         self.why, self.missed = reason, missed()
@@ -66,7 +66,7 @@ class World:
             range=range,
             sent_ns=self.scheduler.time,
         )
-        self.places.transmit(packet, robot)
+        self.scene.transmit(packet, robot)
         return [name for name, _ in self.heard]
 
 
@@ -76,8 +76,8 @@ def still(x: float, y: float = 0.0) -> Pose:
 
 def test_a_robot_drives_in_and_out_of_range_on_a_circle() -> None:
     world = World()
-    world.places.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
-    world.places.add("post", still(3))
+    world.scene.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
+    world.scene.add("post", still(3))
     world.receiver("post")
     assert world.send("rover", 0, range=1.0) == ["post"]
     assert world.send("rover", 4, range=1.0) == []
@@ -87,9 +87,9 @@ def test_a_robot_drives_in_and_out_of_range_on_a_circle() -> None:
 
 def test_strength_and_direction_are_those_of_the_instant() -> None:
     world = World()
-    motion = Waypoints(points=((1, 0, 0), (11, 0, 0)), speed=1, loop=False)
-    world.places.add("rover", motion)
-    world.places.add("post", still(0))
+    motion = Waypoints(points=((1, 0, 0), (11, 0, 0)), speed=1, closed=False)
+    world.scene.add("rover", motion)
+    world.scene.add("post", still(0))
     world.receiver("post")
     for after_s, distance in ((0, 1), (0.5, 1.5), (3, 4), (100, 11)):
         world.send("rover", after_s)
@@ -100,8 +100,8 @@ def test_strength_and_direction_are_those_of_the_instant() -> None:
 
 def test_the_receiver_may_be_the_one_that_moves_and_turns() -> None:
     world = World()
-    world.places.add("post", still(0))
-    world.places.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
+    world.scene.add("post", still(0))
+    world.scene.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
     world.receiver("rover", mount=Pose((0.0, 0.0, 1.0)))
     world.send("post", 2)  # the rover is at (0, 2), looks along -x, its receiver one metre above
     copy = world.heard[0][1]
@@ -111,9 +111,9 @@ def test_the_receiver_may_be_the_one_that_moves_and_turns() -> None:
 
 def test_an_obstacle_drives_along_with_its_robot_and_blocks_all_but_it() -> None:
     world = World()
-    world.places.add("rover", Waypoints(points=((0, 0, 0), (0, 4, 0)), speed=1, loop=False))
-    world.places.add("a", still(-5))
-    world.places.add("b", still(5))
+    world.scene.add("rover", Waypoints(points=((0, 0, 0), (0, 4, 0)), speed=1, closed=False))
+    world.scene.add("a", still(-5))
+    world.scene.add("b", still(5))
     for robot in ("b", "rover"):
         world.receiver(robot)
     world.medium.obstruct(Obstacle(Sphere(1.0), owner="rover", body="rover"))
@@ -125,31 +125,31 @@ def test_an_obstacle_drives_along_with_its_robot_and_blocks_all_but_it() -> None
 
 def test_placed_from_outside_a_body_leaves_its_motion() -> None:
     world = World()
-    world.places.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
-    world.places.add("post", still(3))
+    world.scene.add("rover", Circle(center=(0, 0, 0), radius=2, period_s=8))
+    world.scene.add("post", still(3))
     world.receiver("post")
-    assert world.places.place("rover", still(100))
-    assert not world.places.place("rover", still(50))
+    assert world.scene.place("rover", still(100))
+    assert not world.scene.place("rover", still(50))
     assert world.send("rover", 0, range=10) == []
-    assert world.places.place("post", still(45)) is False
+    assert world.scene.place("post", still(45)) is False
     assert world.send("rover", 8, range=10) == ["post"]
-    assert world.places.pose_of("rover") == still(50)
-    world.places.place("rover", None)
+    assert world.scene.pose_of("rover") == still(50)
+    world.scene.place("rover", None)
     assert world.send("rover", 9, range=1) == ["post"]  # unknown: in range
     assert math.isnan(world.heard[0][1].signal_strength)
 
 
 def test_a_name_that_is_no_body_is_refused() -> None:
     world = World()
-    world.places.add("rover", None)
+    world.scene.add("rover", None)
     with pytest.raises(HilgwError, match="no body 'rove' here; bodies: rover"):
-        world.places.place("rove", still(0))
+        world.scene.place("rove", still(0))
 
 
 def test_with_a_step_bodies_stand_still_between_step_ends() -> None:
     world = World(step_ms=500)
-    world.places.add("rover", Waypoints(points=((1, 0, 0), (11, 0, 0)), speed=1, loop=False))
-    world.places.add("post", still(0))
+    world.scene.add("rover", Waypoints(points=((1, 0, 0), (11, 0, 0)), speed=1, closed=False))
+    world.scene.add("post", still(0))
     world.receiver("post")
     for after_s, distance in ((0.49, 1.0), (0.5, 1.5), (0.999, 1.5), (1.0, 2.0)):
         world.send("rover", after_s)
@@ -159,17 +159,17 @@ def test_with_a_step_bodies_stand_still_between_step_ends() -> None:
 def test_who_follows_a_moving_body_is_told_and_who_follows_a_still_one_once() -> None:
     world = World()
     told: dict[str, list[Pose]] = {"mover": [], "stayer": []}
-    world.places.add("mover", Waypoints(points=((0, 0, 0), (10, 0, 0)), speed=1, loop=False))
-    world.places.add("stayer", still(7))
+    world.scene.add("mover", Waypoints(points=((0, 0, 0), (10, 0, 0)), speed=1, closed=False))
+    world.scene.add("stayer", still(7))
     for body, poses in told.items():
-        world.places.follow(body, Pose((0.0, 0.0, 1.0)), poses.append)
+        world.scene.follow(body, Pose((0.0, 0.0, 1.0)), poses.append)
     world.scheduler.run_until(world.start + 2 * S)
     assert len(told["mover"]) > 2 * S // FOLLOW_NS
     assert math.dist(told["mover"][-1].position, (2, 0, 1)) <= FOLLOW_NS / S + 1e-9
     assert [pose.position for pose in told["stayer"]] == [(7, 0, 1)]
-    world.places.place("stayer", still(8))
+    world.scene.place("stayer", still(8))
     assert told["stayer"][-1].position == (8, 0, 1)
-    world.places.place("mover", still(0))
+    world.scene.place("mover", still(0))
     count = len(told["mover"])
     world.scheduler.run_until(world.start + 4 * S)
     assert len(told["mover"]) == count
@@ -178,10 +178,10 @@ def test_who_follows_a_moving_body_is_told_and_who_follows_a_still_one_once() ->
 
 def test_closed_it_tells_nobody() -> None:
     world = World()
-    world.places.add("mover", Circle(center=(0, 0, 0), radius=1))
-    world.places.follow("mover", Pose(), lambda pose: None)
+    world.scene.add("mover", Circle(center=(0, 0, 0), radius=1))
+    world.scene.follow("mover", Pose(), lambda pose: None)
     assert world.scheduler.waiting() == 1
-    world.places.close()
+    world.scene.close()
     assert world.scheduler.waiting() == 0
 
 

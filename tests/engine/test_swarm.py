@@ -153,7 +153,7 @@ robots:
     devices: {ir: {node: Emitter, type: infra-red, baudRate: 96000}}
     controller: {kind: beacon, emitter: ir, period_ms: 100}
   eye:
-    motion: {kind: waypoints, points: [[4, -2, 0], [4, 2, 0]], speed: 1, loop: false}
+    motion: {kind: waypoints, points: [[4, -2, 0], [4, 2, 0]], speed: 1, closed: false}
     devices: {ir: {node: Receiver, type: infra-red}}
 obstacles:
   wall: {shape: box, size: [0.2, 1, 1], position: [2, 0, 0]}
@@ -203,7 +203,7 @@ def test_a_device_looks_where_its_rotation_says() -> None:
 
 def test_placed_and_tuned_at_run_time() -> None:
     _, _, gateway = play(load_text(WALLS.replace("controller", "# controller"), "f").config, 0.1)
-    pose = gateway.places.pose_of("wall")
+    pose = gateway.scene.pose_of("wall")
     assert pose is not None
     assert pose.position == (2, 0, 0)
     assert gateway.set("lamp.ir", channel=3, range=2.0) is None

@@ -14,7 +14,7 @@ from firmware_mocks.uart_node import PARAMETERS, create
 from firmware_mocks.uart_node.crc import NAMED, crc_of
 from firmware_mocks.uart_node.named import framing_of
 from hilgw import framing
-from hilgw.adapters.base import Heard, StationSettings, Transmission
+from hilgw.adapters.base import Received, StationSettings, Transmission
 from hilgw.adapters.uart import ADAPTER
 from hilgw.framing.crc import named
 from hilgw.framing.gap import GapSettings
@@ -144,7 +144,7 @@ def test_the_adapter_and_its_stand_in_understand_each_other(
     events = session.receive(bench.out, 0)
     due = session.next_deadline()
     events += session.expire(due) if due is not None else []
-    assert events == [Heard(data, 5)]
+    assert events == [Received(data, 5)]
 
 
 @pytest.mark.parametrize("spec", ["cobs-crc16", "slip-crc16", "hdlc", "length", "length-crc32"])

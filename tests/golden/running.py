@@ -45,14 +45,14 @@ def run_config(path: str, duration_s: float, requests: Sequence[Request] = ()) -
     requests: as `hilgw send` and others make them on the control socket; and {"unplug": NAME} or
     {"plug": NAME} for the cable of a mock.
     """
-    loaded = load_config(path, [], "loop")
+    loaded = load_config(path, [], "loopback")
     links = [
         f'airs."{air}".nodes."{name}".link=null'  # nobody opens them, and they would be ptys
         for air, config in loaded.config.airs.items()
         for name, node in config.nodes.items()
         if node.link is not None
     ]
-    loaded = load_config(path, links, "loop")
+    loaded = load_config(path, links, "loopback")
     time = VirtualTime()
     with local_sockets(), asyncio.Runner(loop_factory=lambda: VirtualLoop(time)) as runner:
         return runner.run(_run(loaded, duration_s, time, requests))
@@ -187,9 +187,9 @@ class Recorder(Terminal):
         self._note(robot, f"stopped {reason}: {text}")
         super().stopped(robot, reason, text)
 
-    def loop(self, robot: str, status: Any) -> None:
+    def control_loop(self, robot: str, status: Any) -> None:
         self._note(robot, f"loop sensors {dict(status.sensors)}, motors {dict(status.motors)}")
-        super().loop(robot, status)
+        super().control_loop(robot, status)
 
 
 def _packet(packet: Any) -> str:

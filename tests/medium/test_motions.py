@@ -68,7 +68,7 @@ def test_it_looks_where_it_goes_in_a_right_handed_frame(
 
 
 def test_waypoints() -> None:
-    once = Waypoints(points=((0, 0, 0), (4, 0, 0), (4, 3, 0)), speed=1, loop=False)
+    once = Waypoints(points=((0, 0, 0), (4, 0, 0), (4, 3, 0)), speed=1, closed=False)
     assert close(once.at(2 * S, 2).position, (2, 0, 0))
     assert close(once.at(5 * S, 2).position, (4, 1, 0))
     assert close(once.at(99 * S, 2).position, (4, 3, 0))
@@ -77,7 +77,7 @@ def test_waypoints() -> None:
     assert close(round_again.at((12 * 10**6 + 2) * S, 2).position, (2, 0, 0))
     assert close(Waypoints(points=((1, 2, 3),)).at(5 * S, 2).position, (1, 2, 3))
     assert close(Waypoints(points=((1, 2, 3), (1, 2, 3))).at(S, 2).position, (1, 2, 3))
-    up = Waypoints(points=((0, 0, 0), (0, 0, 5)), speed=1, loop=False)
+    up = Waypoints(points=((0, 0, 0), (0, 0, 5)), speed=1, closed=False)
     assert close(up.at(S, 2).position, (0, 0, 1))
 
 

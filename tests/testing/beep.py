@@ -22,12 +22,12 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
-    Heard,
     Limits,
     Mapped,
     MockSpec,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
@@ -161,7 +161,7 @@ class BeepSession:
     def hear(self, body: bytes) -> list[Event]:
         if len(body) < 3 or body[1] not in (self.channels or range(256)):
             return [Dropped("no_packet", "nothing in it for us")]
-        return [Heard(body[2:], body[1], -body[0])]
+        return [Received(body[2:], body[1], -body[0])]
 
     def settle(self, frame_id: int, status: int) -> list[Event]:
         if self.outstanding.pop(frame_id, None) is None:

@@ -14,11 +14,11 @@ from hilgw.adapters.base import (
     Delivered,
     Dropped,
     Event,
-    Heard,
     Limits,
     Mapped,
     MockSpec,
     Ready,
+    Received,
     Transmission,
 )
 from hilgw.medium.packet import Packet
@@ -68,7 +68,7 @@ RULES = sorted(name for name in dir(OnBeep) if name.startswith("test_"))
 
 class RssiStaysInThePacket(BeepSession):
     def hear(self, body: bytes) -> list[Event]:
-        return [Heard(body[:1] + body[2:], 7, -body[0])]
+        return [Received(body[:1] + body[2:], 7, -body[0])]
 
 
 class WrongChannelByte(BeepSession):
@@ -135,7 +135,7 @@ class Trusting(BeepSession):
 
 class HearsNothingAsPacket(BeepSession):
     def hear(self, body: bytes) -> list[Event]:
-        return [Heard(body[2:2], 7)]
+        return [Received(body[2:2], 7)]
 
 
 class NotAList(BeepSession):

@@ -140,7 +140,7 @@ def receive_with_session(port: str, packets: int) -> None:
 
 async def _run_session(port: str, packets: int) -> None:
     """What an engine does for a session, and nothing else."""
-    from hilgw.adapters.base import Event, Heard, Ready, StationSettings, Write
+    from hilgw.adapters.base import Event, Ready, Received, StationSettings, Write
     from hilgw.adapters.xbee import ADAPTER
     from hilgw.engine.scheduler import Timer
     from hilgw.transports.base import LineSettings
@@ -157,7 +157,7 @@ async def _run_session(port: str, packets: int) -> None:
     def take(events: list[Event]) -> None:
         nonlocal count
         for event in events:
-            if isinstance(event, Heard):
+            if isinstance(event, Received):
                 count += 1
                 if count == packets:
                     all_came.set()

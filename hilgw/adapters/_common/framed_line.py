@@ -16,9 +16,9 @@ from hilgw.adapters.base import (
     CannotSend,
     Dropped,
     Event,
-    Heard,
     Notice,
     Ready,
+    Received,
     StationSettings,
     Transmission,
     line_of,
@@ -139,7 +139,7 @@ class UartSession:
                 return _NO_DATA
             channel = BROADCAST if payload[0] == HEADER_OF_BROADCAST else payload[0]
             payload = payload[1:]
-        return Heard(payload, channel) if payload else _EMPTY
+        return Received(payload, channel) if payload else _EMPTY
 
     def _is_echo(self, payload: bytes, now: int) -> bool:
         """Whether this is one of the last packets sent. An echo comes in their order, so those

@@ -6,7 +6,7 @@ import re
 
 from hilgw.adapters.ir_toy.samples import END, END_BYTES, SLIP, Samples, to_us
 from hilgw.protocols.ir import Again, Code, Codec
-from hilgw.protocols.ir.frames import Heard, Splitter
+from hilgw.protocols.ir.frames import ReceivedFrame, Splitter
 
 MOST = 8  # durations shown
 
@@ -49,7 +49,7 @@ def _describe_samples(data: bytes, codec: Codec | None) -> str:
     return f"IR Toy: {text or f'{len(data)} B, no light'}"
 
 
-def _describe_frame(heard: Heard, codec: Codec | None) -> str:
+def _describe_frame(heard: ReceivedFrame, codec: Codec | None) -> str:
     said = codec.decode(heard.durations) if codec else None
     if isinstance(said, Code) and codec is not None:
         text = f"{codec.traits.title} address {said.address:X} command {said.command:X}"

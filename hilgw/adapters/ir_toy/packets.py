@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from hilgw.adapters.base import CannotSend, Dropped, Event, Heard, StationSettings
+from hilgw.adapters.base import CannotSend, Dropped, Event, Received, StationSettings
 from hilgw.adapters.ir_toy.settings import (
     IrToySettings,
     OneChannel,
@@ -155,7 +155,7 @@ class WholeCodes(Untimed):
     def inward(self, code: Code, now: int) -> list[Event]:
         data = code.address.to_bytes(self._address, "big")
         data += code.command.to_bytes(self._size - self._address, "big")
-        return [Heard(data, self._channel, address=source_of(code.address, self._traits))]
+        return [Received(data, self._channel, address=source_of(code.address, self._traits))]
 
 
 class Commands(Untimed):
@@ -180,7 +180,7 @@ class Commands(Untimed):
         if channel is None:
             return [_stranger(code)]
         data = code.command.to_bytes(self._size, "big")
-        return [Heard(data, channel, address=source_of(code.address, self._traits))]
+        return [Received(data, channel, address=source_of(code.address, self._traits))]
 
 
 class FramedPackets:
@@ -219,7 +219,7 @@ class FramedPackets:
     def _heard(self, address: int, payload: bytes) -> Event:
         channel = self._addresses.channel_of(address)
         assert channel is not None
-        return Heard(payload, channel, address=source_of(address, self._traits))
+        return Received(payload, channel, address=source_of(address, self._traits))
 
     def next_deadline(self) -> int | None:
         return self._streams.next_deadline()
@@ -262,7 +262,7 @@ class RawPackets(Untimed):
     def heard(self, durations: tuple[int, ...]) -> Event:
         """What was heard, as a packet."""
         data = b"".join(min(us, LONGEST_US).to_bytes(2, "big") for us in durations)
-        return Heard(data, self._channel)
+        return Received(data, self._channel)
 
 
 def _shots(targets: list[tuple[int, int]], command: bytes, traits: Traits) -> Outward:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hilgw.adapters.base import Dropped
 from hilgw.adapters.ir_toy import samples
 from hilgw.protocols.ir import Codec
-from hilgw.protocols.ir.frames import Heard, Splitter
+from hilgw.protocols.ir.frames import ReceivedFrame, Splitter
 from hilgw.protocols.ir.keys import Keys, Said
 
 MS = 1_000_000
@@ -29,7 +29,7 @@ _CUT = Dropped("interrupted", "a code that our own transmission cut short")
 Sound = Said | tuple[int, ...] | Dropped
 
 
-class Ear:
+class IrReceiver:
     """codec None: bare frames, ended by gap_us of dark."""
 
     def __init__(self, codec: Codec | None, gap_us: int) -> None:
@@ -78,7 +78,7 @@ class Ear:
             self._overlong = self._splitter.overlong
             yield _OVERLONG
 
-    def _tell(self, heard: Heard | None) -> Iterator[Sound]:
+    def _tell(self, heard: ReceivedFrame | None) -> Iterator[Sound]:
         if heard is not None:
             yield heard.durations if self._keys is None else self._keys.read(heard)
 

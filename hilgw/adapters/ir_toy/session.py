@@ -33,7 +33,7 @@ from hilgw.adapters.ir_toy.dialogue import (
     Up,
 )
 from hilgw.adapters.ir_toy.packets import RawPackets, Shot, packets_for
-from hilgw.adapters.ir_toy.receiver import Ear, Sound
+from hilgw.adapters.ir_toy.receiver import IrReceiver, Sound
 from hilgw.adapters.ir_toy.settings import RAW, IrToySettings, carrier_of
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS, Code
@@ -61,7 +61,7 @@ class IrToySession:
         self._packets = packets_for(settings, common)
         self.channels = self._packets.channels
         self._raw_gap_us = round(settings.raw_gap_ms * 1000)
-        self._ear = Ear(self._codec, self._raw_gap_us)
+        self._ear = IrReceiver(self._codec, self._raw_gap_us)
         self._dialogue = Dialogue()
         self._every = settings.held_keys == "every"
         self._token = 0

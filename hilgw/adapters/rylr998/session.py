@@ -14,10 +14,10 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
-    Heard,
     Notice,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
@@ -25,7 +25,7 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.rylr998.handshake import ERROR, OK, Module, converse, error_reason, error_text
 from hilgw.adapters.rylr998.settings import LONGEST, TO_ALL, RylrSettings, normal_address
-from hilgw.adapters.rylr998.stream import Cut, Garbage, Item, Received, Stream
+from hilgw.adapters.rylr998.stream import Cut, Garbage, Item, ReceivedMessage, Stream
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
 
@@ -140,7 +140,7 @@ class RylrSession:
         events: list[Event] = []
         for item in items:
             match item:
-                case Received():
+                case ReceivedMessage():
                     events.append(self._hear(item))
                 case Garbage(size):
                     events.append(_garbage(size))
@@ -150,7 +150,7 @@ class RylrSession:
                     events += self._take_line(item, now)
         return events
 
-    def _hear(self, received: Received) -> Event:
+    def _hear(self, received: ReceivedMessage) -> Event:
         if not self._was_ready:
             return _EARLY
         data = received.data
@@ -167,7 +167,7 @@ class RylrSession:
             return taken
         channel, payload = taken
         known = None if address == TO_ALL else address
-        return Heard(payload, channel, float(received.rssi_dbm), known)
+        return Received(payload, channel, float(received.rssi_dbm), known)
 
     def _take_line(self, line: bytes, now: int) -> list[Event]:
         if line.endswith(RESTARTS):
@@ -264,7 +264,7 @@ def _garbage(size: int) -> Dropped:
 
 def _in_words(item: Item) -> str:
     match item:
-        case Received(address, data, rssi, snr):
+        case ReceivedMessage(address, data, rssi, snr):
             return f"{len(data)} B {data[:64]!r} from {address}, {rssi} dBm, SNR {snr} dB"
         case Garbage(size):
             return f"{size} B that are no line"

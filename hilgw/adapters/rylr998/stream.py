@@ -21,7 +21,7 @@ _TAIL = re.compile(rb",(-?[0-9]{1,3}),(-?[0-9]{1,3})\r\n")
 _HALF_TAIL = re.compile(rb"(,(-?[0-9]{0,3}(,(-?[0-9]{0,3}\r?)?)?)?)?")
 
 
-class Received(NamedTuple):
+class ReceivedMessage(NamedTuple):
     """One packet. rssi_dbm, snr_db: as the module measured them."""
 
     address: int
@@ -42,7 +42,7 @@ class Cut(NamedTuple):
     head: bytes
 
 
-Item = Received | Garbage | Cut | bytes  # bytes: one line, without its end
+Item = ReceivedMessage | Garbage | Cut | bytes  # bytes: one line, without its end
 
 
 class Stream:
@@ -114,4 +114,4 @@ def _packet(held: bytes, at: int) -> tuple[Item, int] | None:
     tail = _TAIL.match(held, end)
     if tail is None:
         return None if _HALF_TAIL.fullmatch(held, end) else cut
-    return Received(address, held[head.end() : end], int(tail[1]), int(tail[2])), tail.end()
+    return ReceivedMessage(address, held[head.end() : end], int(tail[1]), int(tail[2])), tail.end()

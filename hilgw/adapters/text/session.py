@@ -13,9 +13,9 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
-    Heard,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
@@ -23,7 +23,7 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.text.patterns import compiled
 from hilgw.adapters.text.settings import Step, TextSettings, filled, places_in
-from hilgw.adapters.text.stream import Item, Received, Spoilt, Stream, in_words
+from hilgw.adapters.text.stream import Item, ReceivedMessage, Spoilt, Stream, in_words
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
 
@@ -190,7 +190,7 @@ class TextSession:
     def _take(self, items: list[Item], now: int) -> list[Event]:
         events: list[Event] = []
         for item in items:
-            if isinstance(item, Received):
+            if isinstance(item, ReceivedMessage):
                 events += self._hear(item, now)
             elif isinstance(item, Spoilt):
                 events.append(Dropped(*item))
@@ -198,7 +198,7 @@ class TextSession:
                 events += self._take_line(item, now)
         return events
 
-    def _hear(self, received: Received, now: int) -> list[Event]:
+    def _hear(self, received: ReceivedMessage, now: int) -> list[Event]:
         if not self._was_ready:
             return [_EARLY]
         self._must_listen = True
@@ -208,7 +208,7 @@ class TextSession:
         if isinstance(taken, Dropped):
             return [taken, *self._listen(now)]
         channel, payload = taken
-        heard = Heard(payload, channel, received.rssi_dbm, received.source or None)
+        heard = Received(payload, channel, received.rssi_dbm, received.source or None)
         return [heard, *self._listen(now)]
 
     def _take_line(self, line: bytes, now: int) -> list[Event]:

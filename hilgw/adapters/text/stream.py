@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hilgw.adapters.text.patterns import Pattern, compiled, compiled_head, split_at_data
 
 
-class Received(NamedTuple):
+class ReceivedMessage(NamedTuple):
     """One packet; None, or empty, where the pattern has no such group."""
 
     data: bytes
@@ -30,7 +30,7 @@ class Spoilt(NamedTuple):
     number: int
 
 
-Item = Received | Spoilt | bytes  # bytes: one line, without its end
+Item = ReceivedMessage | Spoilt | bytes  # bytes: one line, without its end
 
 _CUT = Spoilt("bad_frame", "the start of a packet whose rest is not one", 1)
 _NO_HEX = Spoilt("no_hex", "a packet whose data are not in hex digits", 1)
@@ -140,7 +140,7 @@ def _received(groups: dict[str, bytes | None]) -> Item:
             data = binascii.unhexlify(digits)
         except ValueError:
             return _NO_HEX
-    return Received(data or b"", _text(groups.get("source")), _number(groups.get("rssi")))
+    return ReceivedMessage(data or b"", _text(groups.get("source")), _number(groups.get("rssi")))
 
 
 def _text(value: bytes | None) -> str:
@@ -157,7 +157,7 @@ def _number(value: bytes | None) -> float | None:
 
 def in_words(item: Item) -> str:
     """For people."""
-    if isinstance(item, Received):
+    if isinstance(item, ReceivedMessage):
         source = f" from {item.source!r}" if item.source else ""
         rssi = "" if item.rssi_dbm is None else f", {item.rssi_dbm:g} dBm"
         return f"packet of {len(item.data)} B {item.data[:64]!r}{source}{rssi}"

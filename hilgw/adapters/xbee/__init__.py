@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hilgw.adapters._common.field_mapping import ALL_AROUND, DIRECTION_FROM_POSES, RADIO
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Session, StationSettings
+from hilgw.adapters.base import AdapterSession, Limits, Mapped, MockSpec, Probe, StationSettings
 from hilgw.adapters.xbee import checks as _xbee_checks
 from hilgw.adapters.xbee.session import XBeeSession
 from hilgw.adapters.xbee.settings import (
@@ -101,7 +101,7 @@ class XBeeAdapter:
         """Problems between fields: path below the adapter, message, what to do."""
         return _xbee_checks.check(settings, common)
 
-    def session(self, settings: XBeeSettings, common: StationSettings) -> Session:
+    def session(self, settings: XBeeSettings, common: StationSettings) -> AdapterSession:
         if settings.api_mode == 0:
             return TransparentSession(settings, common)
         return XBeeSession(settings, common)

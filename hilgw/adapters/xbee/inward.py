@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.adapters.base import Dropped, Heard
+from hilgw.adapters.base import Dropped, Received
 from hilgw.adapters.xbee import frames
 from hilgw.adapters.xbee.routes import Route
 from hilgw.adapters.xbee.settings import FACTORY_MY
@@ -26,7 +26,7 @@ class Inward:
             back = ends._replace(source=ends.destination, destination=ends.source)
             self._ends = frames.pack_ends(back)
 
-    def hear(self, frame: bytes, offset: int) -> Heard | Dropped:
+    def hear(self, frame: bytes, offset: int) -> Received | Dropped:
         """A packet; offset: where its payload begins. An address that names nobody is left out."""
         payload = frame[offset:]
         if offset == 18 and self._ends is not None and frame[11:17] != self._ends:
@@ -47,4 +47,4 @@ class Inward:
             return taken
         channel, payload = taken
         rssi_dbm = -frame[offset - 2] if offset <= 11 else None
-        return Heard(payload, channel, rssi_dbm, None if address == self._nobody else address)
+        return Received(payload, channel, rssi_dbm, None if address == self._nobody else address)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hilgw.adapters.base import Event, Heard, Write
+from hilgw.adapters.base import Event, Received, Write
 from hilgw.adapters.xbee.frames import AtResponse
 
 MS = 1_000_000
@@ -31,14 +31,14 @@ class LastHop:
 
     def __init__(self, byte_ns: int) -> None:
         self._patience_ns = PATIENCE_NS + QUESTION_BYTES * byte_ns
-        self._held: list[Heard] = []
+        self._held: list[Received] = []
         self._asked: int | None = None
         self._next_ns = 0
         self._unknown = False
         self._last: tuple[str | None, int] | None = None  # address, RSSI
         self.deadline: int | None = None
 
-    def hear(self, heard: Heard, now: int, ask: Ask) -> list[Event]:
+    def hear(self, heard: Received, now: int, ask: Ask) -> list[Event]:
         if self._held:
             self._held.append(heard)
             return self.release() if len(self._held) >= HELD else []
@@ -76,7 +76,7 @@ class LastHop:
         return [_with(heard, rssi_dbm) for heard in held]
 
 
-def _with(heard: Heard, rssi_dbm: int | None) -> Heard:
+def _with(heard: Received, rssi_dbm: int | None) -> Received:
     if heard.rssi_dbm is not None or rssi_dbm is None:
         return heard
     return replace(heard, rssi_dbm=rssi_dbm, rssi_uncertain=True)

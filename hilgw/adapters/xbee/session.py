@@ -11,10 +11,10 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
-    Heard,
     Notice,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
@@ -133,7 +133,7 @@ class XBeeSession:
                 events += self._control(frame, now)
             elif self._module is not None:
                 heard = self._inward.hear(frame, offset)
-                if self._rssi is not None and isinstance(heard, Heard):
+                if self._rssi is not None and isinstance(heard, Received):
                     events += self._rssi.hear(heard, now, self._ask)
                 else:
                     events.append(heard)

@@ -12,9 +12,9 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
-    Heard,
     Notice,
     Ready,
+    Received,
     StationSettings,
     Transmission,
     line_of,
@@ -111,11 +111,11 @@ class TransparentSession:
         events: list[Event] = [self._hear(payload) for payload in payloads]
         return events + self._drops()
 
-    def _hear(self, payload: bytes) -> Heard | Dropped:
+    def _hear(self, payload: bytes) -> Received | Dropped:
         if not payload:
             return _EMPTY
         taken = self._route.inward(payload, "", "")
-        return taken if isinstance(taken, Dropped) else Heard(taken[1], taken[0])
+        return taken if isinstance(taken, Dropped) else Received(taken[1], taken[0])
 
     def _drops(self) -> list[Event]:
         """What the framing dropped since the last report, one event for each reason."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from hilgw import __version__
 from hilgw.cli.output import files
 from hilgw.cli.stopping import Stop
-from hilgw.errors import FailsafeError, HilgwError, UsageError
+from hilgw.errors import HilgwError, SafetyError, UsageError
 
 if TYPE_CHECKING:
     from hilgw.cli.output.terminal import Terminal
@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="overrides",
         help="override one value, e.g. --set adapters.xbee0.channel=13 (repeatable)",
     )
-    option("--backend", metavar="B", help="real, mock, loop or replay:FILE: what ports stand for")
+    option("--backend", metavar="B", help="real, mock or loopback: what is behind the ports")
     option("--duration", metavar="T", type=duration, help="stop after e.g. 10s, 500ms, 2min")
     option("--report", metavar="FILE", help="write counts and latencies as JSON; -: to stdout")
     option("--ready-file", metavar="FILE", help="made when all that is required is up")
@@ -108,7 +108,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     finally:
         gateway.close()
     # A failsafe that is latched is what matters, however the run was ended.
-    if fatal is not None and stop.code is not None and not isinstance(fatal, FailsafeError):
+    if fatal is not None and stop.code is not None and not isinstance(fatal, SafetyError):
         fatal = None
     code = fatal.exit_code if fatal else stop.code or 0
     stop.last_words()

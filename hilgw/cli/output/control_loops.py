@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hilgw.engine.observer import LoopStatus
+    from hilgw.engine.observer import ControlLoopStatus
 
 DEVICES_SHOWN = 8
 
 
-def status_line(status: LoopStatus) -> str:
+def status_line(status: ControlLoopStatus) -> str:
     """Sensors, motors, rates, latency."""
     sensors = _some([f"{name} {value:.4g}" for name, value in status.sensors.items()])
     motors = _some([f"{name} {_told(told)}" for name, told in status.motors.items()])

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from hilgw.cli.output import control_loops as loop_lines
 from hilgw.cli.output.outlet import Outlet
 from hilgw.cli.output.text import Style, escape, use_colour
-from hilgw.engine.observer import LoopStatus, Missed, Observer, State, nobody
+from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, nobody
 from hilgw.medium.matching import nearness
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
@@ -135,7 +135,7 @@ class Terminal(Observer):
         if self._admit(self._stops, "stops"):
             self._say(robot, self._style.bad("motors stopped") + f": {text}")
 
-    def loop(self, robot: str, status: LoopStatus) -> None:
+    def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         if not self._quiet:
             self._say(robot, loop_lines.status_line(status))
 
@@ -190,7 +190,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     for name, text in report["robots"].items():
         if text:
             lines.append(f"  {name:<14} {text}")
-    lines.extend(loop_lines.summary_lines(report["loops"]))
+    lines.extend(loop_lines.summary_lines(report["control_loops"]))
     ledger = report["ledger"]
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
     lines.extend(f"    {violation}" for violation in ledger["violations"])

@@ -13,6 +13,8 @@ from hilgw.errors import quoted, suggest
 
 Metadata: TypeAlias = Mapping[str, Any]
 
+RENAMED = {"loop": "loopback"}  # values of earlier versions
+
 
 def refuse(what: str, fix: str = "") -> PydanticCustomError:
     """An error of ours in pydantic's collection."""
@@ -104,6 +106,8 @@ def _one_of(choices: Iterable[Any]) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if value in allowed:
             return value
+        if (new := RENAMED.get(value)) in allowed:
+            raise refuse(f"{quoted(value)} has a new name", f"write {new}")
         if isinstance(value, str):
             raise refuse(f"{quoted(value)} is not one of the choices", suggest(value, allowed))
         listed = ", ".join(number(choice) for choice in allowed)

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from hilgw.config.source.positions import Diagnostic, Path, Place
+from hilgw.config.source.positions import Diagnostic, Path, Position
 from hilgw.config.source.scalars import BAD, Surprise, resolve
 from hilgw.config.source.syntax import NO_COLON, explain
 from hilgw.config.source.text import Lines
@@ -34,8 +34,8 @@ class Document:
 
     file: str
     data: Any = None
-    keys: dict[Path, Place] = field(default_factory=dict)
-    values: dict[Path, Place] = field(default_factory=dict)
+    keys: dict[Path, Position] = field(default_factory=dict)
+    values: dict[Path, Position] = field(default_factory=dict)
     words: dict[Path, str] = field(default_factory=dict)
     key_words: dict[Path, str] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
@@ -43,18 +43,18 @@ class Document:
     partial: set[Path] = field(default_factory=set)
     syntax: bool = False
 
-    def place_of_key(self, path: Path) -> Place:
+    def place_of_key(self, path: Path) -> Position:
         """Where the key stands; for a list item the item; else the nearest thing around it."""
         while path:
             if place := self.keys.get(path) or self.values.get(path):
                 return place
             path = path[:-1]
-        return Place(self.file, 1, 1)
+        return Position(self.file, 1, 1)
 
-    def place_of_value(self, path: Path) -> Place:
+    def place_of_value(self, path: Path) -> Position:
         return self.values.get(path) or self.place_of_key(path)
 
-    def report(self, place: Place, path: Path, what: str, fix: str = "") -> None:
+    def report(self, place: Position, path: Path, what: str, fix: str = "") -> None:
         """Note a problem at `path`; later checks are silent about it and what is below it."""
         self.problems.append(Diagnostic.at(place, path, what, fix))
         self.bad.add(path)
@@ -74,7 +74,7 @@ class _Open:
     container: dict[Any, Any] | list[Any]
     path: Path | None
     key: Any
-    bracket: Place | None
+    bracket: Position | None
 
 
 _NO_KEY = object()
@@ -95,7 +95,7 @@ class _Composer:
         self.document = document
         self.lines = lines
         self.stack: list[_Open] = []
-        self.word: Place | None = None  # where the last event begins, when it is an unquoted word
+        self.word: Position | None = None  # where an unquoted word begins
         self.values = 0
         self.documents = 0
 
@@ -117,15 +117,18 @@ class _Composer:
             self.end(place, "not valid YAML here", "write another number or character")
         if self.documents == 0 and not self.document.syntax:
             self.document.report(
-                Place(self.document.file, 1, 1), (), "the file is empty", "begin with `version: 1`"
+                Position(self.document.file, 1, 1),
+                (),
+                "the file is empty",
+                "begin with `version: 1`",
             )
 
-    def end(self, place: Place, what: str, fix: str = "") -> None:
+    def end(self, place: Position, what: str, fix: str = "") -> None:
         """A finding after which the rest of the text cannot be read."""
         self.document.problems.append(Diagnostic.at(place, (), what, fix))
         self.document.syntax = True
 
-    def open_bracket(self) -> tuple[Place, str, str] | None:
+    def open_bracket(self) -> tuple[Position, str, str] | None:
         """The innermost bracket that is open, and what is said when it stays so."""
         for item in reversed(self.stack):
             if item.bracket is not None:
@@ -133,7 +136,7 @@ class _Composer:
                 return item.bracket, f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
         return None
 
-    def key_before(self, line: int) -> Place | None:
+    def key_before(self, line: int) -> Position | None:
         """The last word, when it begins a line before `line`: a key that lacks its ':'."""
         word = self.word
         return word if word and word.line < line and self.lines.is_first(word) else None
@@ -159,7 +162,7 @@ class _Composer:
 
     # --- keys -----------------------------------------------------------------------------------
 
-    def take_key(self, event: Any, place: Place) -> None:
+    def take_key(self, event: Any, place: Position) -> None:
         top = self.stack[-1]
         top.key = _SKIP
         if isinstance(event, yaml.CollectionStartEvent):
@@ -183,14 +186,14 @@ class _Composer:
             self.document.key_words[path] = event.value
         top.key = key
 
-    def lose_key(self, place: Place, what: str, fix: str) -> None:
+    def lose_key(self, place: Position, what: str, fix: str) -> None:
         """Say what is wrong with a key that cannot be kept."""
         path = self.stack[-1].path
         if path is not None:
             self.document.problems.append(Diagnostic.at(place, path, what, fix))
             self.document.partial.add(path)
 
-    def key_of(self, event: Any, place: Place, parent: Path | None) -> str | int | None:
+    def key_of(self, event: Any, place: Position, parent: Path | None) -> str | int | None:
         """The key this scalar is; None when it cannot be one."""
         word: str = event.value
         if not event.implicit[0]:
@@ -213,7 +216,7 @@ class _Composer:
 
     # --- values ---------------------------------------------------------------------------------
 
-    def take_value(self, event: Any, place: Place) -> None:
+    def take_value(self, event: Any, place: Position) -> None:
         path = self.next_path()
         if path is not None:
             self.document.values[path] = place
@@ -240,7 +243,7 @@ class _Composer:
             return None
         return (*top.path, len(top.container) if isinstance(top.container, list) else key)
 
-    def value_of(self, event: Any, place: Place, path: Path | None) -> Any:
+    def value_of(self, event: Any, place: Position, path: Path | None) -> Any:
         word: str = event.value
         if not event.implicit[0]:
             if any("\ud800" <= character <= "\udfff" for character in word):
@@ -278,7 +281,7 @@ class _Composer:
         else:
             container[path[-1]] = value
 
-    def report(self, place: Place, path: Path | None, what: str, fix: str) -> None:
+    def report(self, place: Position, path: Path | None, what: str, fix: str) -> None:
         if path is not None:
             self.document.report(place, path, what, fix)
 

@@ -18,7 +18,7 @@ WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """A position in a file, counted from 1; line 0 means the file (or the option) as a whole."""
 
     file: str
@@ -40,7 +40,7 @@ class Diagnostic:
 
     @classmethod
     def at(
-        cls, place: Place, path: Path, message: str, fix: str = "", severity: str = ERROR
+        cls, place: Position, path: Path, message: str, fix: str = "", severity: str = ERROR
     ) -> Diagnostic:
         words = _on_one_line(message), _on_one_line(fix), severity
         return cls(printable(place.file), place.line, place.column, spell(path), *words)

@@ -7,7 +7,7 @@ import codecs
 import re
 from pathlib import Path as FilePath
 
-from hilgw.config.source.positions import ConfigErrors, Diagnostic, Place
+from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
 
 MAX_BYTES = 1 << 20
 
@@ -28,11 +28,11 @@ class Lines:
         self._text = text
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> Position:
         line = bisect.bisect_right(self._starts, offset)
-        return Place(self._file, line, offset - self._starts[line - 1] + 1)
+        return Position(self._file, line, offset - self._starts[line - 1] + 1)
 
-    def is_first(self, place: Place) -> bool:
+    def is_first(self, place: Position) -> bool:
         """Whether nothing but spaces and the dashes of lists stands before it in its line."""
         start = self._starts[place.line - 1]
         return not self._text[start : start + place.column - 1].strip(" -")
@@ -61,7 +61,7 @@ def decode(data: bytes, file: str) -> str:
     """Text from UTF-8 bytes, without a leading byte order mark. Raises ConfigErrors."""
     if data.startswith(_WIDE_BOMS):
         what = "this is UTF-16 or UTF-32 text"
-        raise ConfigErrors([Diagnostic.at(Place(file, 1, 1), (), what, _CURE)])
+        raise ConfigErrors([Diagnostic.at(Position(file, 1, 1), (), what, _CURE)])
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
@@ -78,4 +78,4 @@ def decode(data: bytes, file: str) -> str:
 
 
 def _whole(file: str, what: str, fix: str) -> ConfigErrors:
-    return ConfigErrors([Diagnostic.at(Place(file), (), what, fix)])
+    return ConfigErrors([Diagnostic.at(Position(file), (), what, fix)])

@@ -10,7 +10,7 @@ from typing import Any
 from hilgw.transports.threads import start_thread
 
 
-class Brake:
+class EmergencyStop:
     """Holds a descriptor of its own for the body's connection, and the bytes that stop it.
 
     The loop calls everything but `pull`. Whoever writes to the connection holds `lock`, so that

@@ -8,11 +8,11 @@ from hilgw.control.events import MotorCommand, MotorSettings, Write
 from hilgw.errors import PeerError
 
 if TYPE_CHECKING:
-    from hilgw.bodies.base import Session as BodySession
-    from hilgw.control.safety import Failsafe
-    from hilgw.engine.control_loop.brake import Brake
+    from hilgw.bodies.base import BodySession
+    from hilgw.control.safety import SafetyState
+    from hilgw.engine.control_loop.brake import EmergencyStop
     from hilgw.engine.control_loop.parts import Parts
-    from hilgw.engine.control_loop.peer_link import Side
+    from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.transports.base import Handle
 
 # A command that has to wait longer for its line is old when it gets there.
@@ -39,13 +39,13 @@ IN_WORDS = {
 }
 
 
-class Drive:
+class Safety:
     """The way from the controller to the motors: every command and every stop passes here.
 
     Implements `hilgw.engine.control_loop.watchdog.Watched`.
     """
 
-    def __init__(self, parts: Parts, failsafe: Failsafe, brake: Brake) -> None:
+    def __init__(self, parts: Parts, failsafe: SafetyState, brake: EmergencyStop) -> None:
         self.failsafe = failsafe
         self.brake = brake
         self.late_ns = failsafe.late_ns
@@ -80,7 +80,7 @@ class Drive:
         if events and type(events[0]) is Write:
             self._moved(body, order, now)
 
-    def _obstacle(self, body: Side[BodySession] | None, now: int) -> tuple[str, str] | None:
+    def _obstacle(self, body: PeerLink[BodySession] | None, now: int) -> tuple[str, str] | None:
         """Reason and text, when no motor may move."""
         name, latched = self._parts.name, self.failsafe.latched
         if latched:
@@ -92,7 +92,7 @@ class Drive:
         return None
 
     def _moved(
-        self, body: Side[BodySession], order: MotorCommand | MotorSettings, now: int
+        self, body: PeerLink[BodySession], order: MotorCommand | MotorSettings, now: int
     ) -> None:
         began = not self.failsafe.moving
         self.failsafe.command(now)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import MotorCommand, MotorSettings, default_actuation
 from hilgw.engine.latency import Latency
-from hilgw.engine.observer import LoopStatus
+from hilgw.engine.observer import ControlLoopStatus
 
 if TYPE_CHECKING:
     from hilgw.devices.kinds import Device, Devices
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REFUSED = "refused_"
 
 
-class Figures:
+class LoopStatistics:
     """The last values by device, counts, and the latency from sensor in to motor out: from the
     values that came last before a command until that command is written."""
 
@@ -82,14 +82,14 @@ class Figures:
         """The device's name; its index where it has none."""
         return self._names.get(index, str(index))
 
-    def status(self, seconds: float) -> LoopStatus:
+    def status(self, seconds: float) -> ControlLoopStatus:
         """What happened since the last call, `seconds` ago."""
         values, commands = (
             (self.counts[name] - self._told[name]) / seconds
             for name in ("values_in", "commands_out")
         )
         self._told = self.counts.copy()
-        return LoopStatus(self.sensors, self.motors, values, commands, self.latency)
+        return ControlLoopStatus(self.sensors, self.motors, values, commands, self.latency)
 
 
 def refusals(counts: Mapping[str, int]) -> dict[str, int]:

@@ -5,30 +5,30 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.control_loop.watchdog import Pulse
-from hilgw.errors import FailsafeError, HilgwError
+from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.errors import HilgwError, SafetyError
 
 if TYPE_CHECKING:
-    from hilgw.engine.control_loop.loop import Loop
+    from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.transports.base import Scheduler
 
 DRAIN_S = 1.0  # for the last commands to leave
 DRAIN_LOOK_S = 0.002
 
 
-class LoopGroup:
+class ControlLoops:
     """The loops by the names of their robots."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        self.pulse = Pulse(scheduler)
+        self.pulse = Watchdog(scheduler)
         self._scheduler = scheduler
-        self._loops: dict[str, Loop] = {}
+        self._loops: dict[str, ControlLoop] = {}
 
-    def add(self, loop: Loop) -> None:
+    def add(self, loop: ControlLoop) -> None:
         self._loops[loop.name] = loop
         self.pulse.watch(loop.drive)
 
-    def __getitem__(self, robot: str) -> Loop:
+    def __getitem__(self, robot: str) -> ControlLoop:
         """The loop of this robot. HilgwError for a robot without one."""
         if robot not in self._loops:
             known = ", ".join(self._loops) or "none"
@@ -65,7 +65,7 @@ class LoopGroup:
         for name, loop in self._loops.items():
             if loop.failsafe.latched:
                 what = f"the failsafe is latched: {loop.failsafe.latched.replace('_', ' ')}"
-                raise FailsafeError(what, where=name, fix="see the report for every stop")
+                raise SafetyError(what, where=name, fix="see the report for every stop")
 
     def report(self) -> dict[str, Any]:
         return {name: loop.report() for name, loop in self._loops.items()}

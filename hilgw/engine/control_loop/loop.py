@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.control_loop.drive import FAULT, Drive
+from hilgw.engine.control_loop.drive import FAULT, Safety
 from hilgw.engine.control_loop.figures import finite, merged, refusals
 from hilgw.engine.control_loop.sensing import Sensing
 from hilgw.engine.control_loop.wishes import Wishes
 
 if TYPE_CHECKING:
-    from hilgw.control.safety import Failsafe
-    from hilgw.engine.control_loop.brake import Brake
+    from hilgw.control.safety import SafetyState
+    from hilgw.engine.control_loop.brake import EmergencyStop
     from hilgw.engine.control_loop.parts import Parts
     from hilgw.medium.packet import Copy
     from hilgw.transports.base import Handle
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 STATUS_NS = 1_000_000_000
 
 
-class Loop:
+class ControlLoop:
     """One robot's loop, as `hilgw.config` put its parts together."""
 
-    def __init__(self, parts: Parts, failsafe: Failsafe, brake: Brake) -> None:
+    def __init__(self, parts: Parts, failsafe: SafetyState, brake: EmergencyStop) -> None:
         self.name = parts.name
         self.failsafe = failsafe
-        self.drive = Drive(parts, failsafe, brake)
+        self.drive = Safety(parts, failsafe, brake)
         self._parts = parts
         self._brake = brake
         self._sensing = Sensing(parts, self.drive)
@@ -86,7 +86,7 @@ class Loop:
         parts = self._parts
         now = parts.scheduler.now()
         seconds, self._ticked_ns = (now - self._ticked_ns) / 1e9, now
-        parts.observer.loop(self.name, parts.figures.status(seconds))
+        parts.observer.control_loop(self.name, parts.figures.status(seconds))
         self._tick = parts.scheduler.call_at(now + STATUS_NS, self._show)
 
     def report(self) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import Event, Notice, ProtocolFailure, Refused
-from hilgw.engine.statistics import Said
+from hilgw.engine.statistics import NoticeFilter
 
 if TYPE_CHECKING:
-    from hilgw.bodies.base import Session as BodySession
+    from hilgw.bodies.base import BodySession
     from hilgw.controllers.base import PeerSession
-    from hilgw.engine.control_loop.figures import Figures
-    from hilgw.engine.control_loop.peer_link import Side
+    from hilgw.engine.control_loop.figures import LoopStatistics
+    from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.radios import Radios
     from hilgw.engine.observer import Observer
     from hilgw.transports.base import Scheduler
@@ -25,15 +25,15 @@ class Parts:
     """body or controller is None where the configuration has none."""
 
     name: str
-    body: Side[BodySession] | None
-    controller: Side[PeerSession] | None
-    figures: Figures
+    body: PeerLink[BodySession] | None
+    controller: PeerLink[PeerSession] | None
+    figures: LoopStatistics
     radios: Radios
     scheduler: Scheduler
     observer: Observer
-    _said: Said = field(default_factory=Said)
+    _said: NoticeFilter = field(default_factory=NoticeFilter)
 
-    def say(self, side: Side[Any], event: Event) -> None:
+    def say(self, side: PeerLink[Any], event: Event) -> None:
         """What is for the user alone."""
         match event:
             case Refused(_, reason, text):

@@ -14,13 +14,13 @@ from hilgw.transports.stream import FdStream
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hilgw.engine.control_loop.watchdog import Pulse
-    from hilgw.engine.station.line_pacer import Line
+    from hilgw.engine.control_loop.watchdog import Watchdog
+    from hilgw.engine.station.line_pacer import LinePacer
     from hilgw.errors import HilgwError
     from hilgw.transports.base import Handle, Scheduler, Transport
 
 
-class Session(Protocol):
+class LinkSession(Protocol):
     """What the sessions of bodies and of controllers have in common."""
 
     counts: dict[str, int]
@@ -36,7 +36,7 @@ class Session(Protocol):
     def expire(self, now: int) -> list[Event]: ...
 
 
-S = TypeVar("S", bound=Session)
+S = TypeVar("S", bound=LinkSession)
 
 # What a peer gets of the loop before others have their turn: nearly two hundred commands.
 TURN_BYTES = 2048
@@ -44,7 +44,7 @@ TURN_BYTES = 2048
 SWAMPED_NS = 500_000_000
 
 
-class Side(Generic[S]):
+class PeerLink(Generic[S]):
     """What a supervisor, or for TCP servers a door, keeps connected.
 
     take: gets every event but Write, in order. attached, gone: of the connection. faulted: the
@@ -56,7 +56,12 @@ class Side(Generic[S]):
     """
 
     def __init__(
-        self, name: str, session: S, scheduler: Scheduler, pulse: Pulse, line: Line | None = None
+        self,
+        name: str,
+        session: S,
+        scheduler: Scheduler,
+        pulse: Watchdog,
+        line: LinePacer | None = None,
     ) -> None:
         self.name = name
         self.session = session

@@ -18,7 +18,7 @@ from hilgw.engine.control_loop.drive import BODY
 
 if TYPE_CHECKING:
     from hilgw.devices.kinds import Device
-    from hilgw.engine.control_loop.drive import Drive
+    from hilgw.engine.control_loop.drive import Safety
     from hilgw.engine.control_loop.parts import Parts
     from hilgw.medium.packet import Copy
     from hilgw.transports.base import Handle
@@ -33,7 +33,7 @@ class Sensing:
     A controller that reads too slowly gets the newest value of each sensor when it can.
     """
 
-    def __init__(self, parts: Parts, drive: Drive) -> None:
+    def __init__(self, parts: Parts, drive: Safety) -> None:
         self._parts = parts
         self._drive = drive
         self._held: dict[int, float] = {}

@@ -13,7 +13,7 @@ from hilgw.transports.tcp.listener import TcpListener
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.engine.control_loop.peer_link import Side
+    from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.observer import Observer
     from hilgw.transports.base import Transport
 
@@ -25,7 +25,7 @@ SECOND = "second_controller"
 TOO_MANY = "too_many_connections"
 
 
-class Door:
+class TcpServer:
     """Listens on loopback addresses and keeps one connection attached to the side.
 
     To the gateway it is what a supervisor is to a port: `run` ends by cancellation, or with an
@@ -35,7 +35,7 @@ class Door:
 
     def __init__(
         self,
-        side: Side[Any],
+        side: PeerLink[Any],
         host: str,
         port: int,
         observer: Observer,

@@ -35,7 +35,7 @@ class Watched(Protocol):
         """In the thread: the loop is late, and may go on at any moment."""
 
 
-class Pulse:
+class Watchdog:
     """One per gateway. `check(now)` is called wherever the loop is entered from outside."""
 
     def __init__(self, scheduler: Scheduler) -> None:

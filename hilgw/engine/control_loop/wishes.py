@@ -20,8 +20,8 @@ from hilgw.control.events import (
 )
 
 if TYPE_CHECKING:
-    from hilgw.bodies.base import Session as BodySession
-    from hilgw.engine.control_loop.drive import Drive
+    from hilgw.bodies.base import BodySession
+    from hilgw.engine.control_loop.drive import Safety
     from hilgw.engine.control_loop.parts import Parts
 
 Ask = Callable[["BodySession"], list[Event]]
@@ -30,7 +30,7 @@ Ask = Callable[["BodySession"], list[Event]]
 class Wishes:
     """The way from the controller to the body, and to the gateway's own radios."""
 
-    def __init__(self, parts: Parts, drive: Drive) -> None:
+    def __init__(self, parts: Parts, drive: Safety) -> None:
         self._parts = parts
         self._drive = drive
         self._switched: set[int] = set()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from hilgw.controllers.base import Action, Say, Send, Session
+from hilgw.controllers.base import Action, ControllerSession, Say, Send
 from hilgw.engine.latency import Latency
-from hilgw.engine.statistics import Tally
+from hilgw.engine.statistics import StationStatistics
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class ReceiverPort:
         self._device = name
         self._scheduler = scheduler
         count = ledger.station(self.name, lambda: receiver.queued)
-        self._tally = Tally(self.name, count, observer)
+        self._tally = StationStatistics(self.name, count, observer)
         self.latency = self._tally.latency
         self._on_packet = on_packet
         self._timer: Handle | None = None
@@ -214,7 +214,7 @@ class Robot:
     where a peer is the controller."""
 
     def __init__(
-        self, name: str, session: Session | None, scheduler: Scheduler, observer: Observer
+        self, name: str, session: ControllerSession | None, scheduler: Scheduler, observer: Observer
     ) -> None:
         self.name = name
         self.emitters: dict[str, EmitterPort] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 _NS = 1_000_000_000
 
 
-class Line:
+class LinePacer:
     """A serial line as a server: `bits_per_byte` bits a byte at `baudRate` bit/s.
 
     Keeps the instant it falls free as a whole number of nanoseconds and a remainder in

@@ -9,12 +9,12 @@ from hilgw.medium.airs import normal
 from hilgw.medium.packet import Packet
 
 if TYPE_CHECKING:
-    from hilgw.adapters.base import Heard, StationSettings
-    from hilgw.engine.statistics import Tally
+    from hilgw.adapters.base import Received, StationSettings
+    from hilgw.engine.statistics import StationStatistics
     from hilgw.medium.airs import Airs
 
 
-class Hearing:
+class ReceiveFilter:
     """The inward half of one station."""
 
     def __init__(
@@ -25,7 +25,7 @@ class Hearing:
         common: StationSettings,
         *,
         airs: Airs,
-        tally: Tally,
+        tally: StationStatistics,
         transmit: Callable[[Packet], None],
     ) -> None:
         self._name = name
@@ -37,7 +37,7 @@ class Hearing:
         self._transmit = transmit
         self._sources = {normal(address): robot for address, robot in common.sources.items()}
 
-    def hear(self, event: Heard, now: int) -> None:
+    def hear(self, event: Received, now: int) -> None:
         """One packet came in from the hardware."""
         airs, air, name = self._airs, self._air, self._name
         if airs.is_own_echo(air, name, event.address, event.data, now):

@@ -9,27 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import (
+    AdapterSession,
     CannotSend,
     Delivered,
     Dropped,
     Event,
     Failed,
-    Heard,
     Notice,
     NotReady,
     Ready,
+    Received,
     Refused,
-    Session,
     SetLine,
     StationSettings,
     Transmission,
     Write,
 )
-from hilgw.engine.station.line_pacer import Line
-from hilgw.engine.station.receive_filter import Hearing
-from hilgw.engine.station.transmit_queue import Outbox
+from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.receive_filter import ReceiveFilter
+from hilgw.engine.station.transmit_queue import TransmitQueue
 from hilgw.engine.station.wire import Alarm, Wire
-from hilgw.engine.statistics import Tally
+from hilgw.engine.statistics import StationStatistics
 from hilgw.errors import AdapterError, PeerError
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.packet import Copy, Packet
@@ -57,12 +57,12 @@ class Station:
         self,
         name: str,
         kind: str,
-        session: Session,
+        session: AdapterSession,
         common: StationSettings,
         *,
         type: str,
         air: str,
-        line: Line,
+        line: LinePacer,
         scheduler: Scheduler,
         ledger: Ledger,
         airs: Airs,
@@ -83,10 +83,10 @@ class Station:
         self.on_failed: Callable[[HilgwError], None] | None = None
         self._line = line
         self._scheduler = scheduler
-        self._outbox = Outbox(common.bufferSize)
-        self._tally = Tally(name, ledger.station(name, lambda: self.queued), observer)
+        self._outbox = TransmitQueue(common.bufferSize)
+        self._tally = StationStatistics(name, ledger.station(name, lambda: self.queued), observer)
         self.outward = self._tally.latency
-        self._hearing = Hearing(
+        self._hearing = ReceiveFilter(
             name, type, air, common, airs=airs, tally=self._tally, transmit=transmit
         )
         self._airs = airs
@@ -171,7 +171,7 @@ class Station:
     def _run(self, events: list[Event], now: int) -> None:
         for event in events:
             match event:
-                case Heard():
+                case Received():
                     self._hearing.hear(event, now)
                 case Delivered(token):
                     copy = self._outbox.outstanding.pop(token, None)

@@ -9,7 +9,7 @@ from hilgw.medium.packet import Copy
 UNLIMITED_BYTES = 16 * 1024 * 1024
 
 
-class Outbox:
+class TransmitQueue:
     """The outward half of one station, in order. bufferSize -1 is a cap of 16 MiB.
 
     A copy waits, then it is in flight: outstanding under the token the hardware will name, or on

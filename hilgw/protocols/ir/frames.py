@@ -14,7 +14,7 @@ CUT_US = 10_000_000  # what an interruption counts as: longer than any window
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReceivedFrame:
     """One frame, and when it began by the receiver's own clock, in microseconds."""
 
     durations: tuple[int, ...]
@@ -52,7 +52,7 @@ class Splitter:
         """Whether a frame has begun that may have more to come."""
         return bool(self._frame)
 
-    def feed(self, us: int) -> Heard | None:
+    def feed(self, us: int) -> ReceivedFrame | None:
         """The next duration; the frame it completes."""
         is_mark = self._mark_next and us < LONGEST_MARK_US
         self._mark_next = not is_mark
@@ -71,7 +71,7 @@ class Splitter:
             return None
         return self._finish() if self._is_whole(self._frame) else None
 
-    def _space(self, us: int) -> Heard | None:
+    def _space(self, us: int) -> ReceivedFrame | None:
         if us >= self._gap_us:
             self._skipping = False
             return self._finish()
@@ -79,13 +79,13 @@ class Splitter:
             self._frame.append(us)
         return None
 
-    def end(self, silence_us: int) -> Heard | None:
+    def end(self, silence_us: int) -> ReceivedFrame | None:
         """The burst is over, after this much silence: a mark comes next."""
         self._clock_us += silence_us
         self._mark_next, self._skipping = True, False
         return self._finish()
 
-    def quiet(self) -> Heard | None:
+    def quiet(self) -> ReceivedFrame | None:
         """Nothing came for a while: the frame is over, and its gap is what comes next."""
         return self._finish()
 
@@ -97,10 +97,10 @@ class Splitter:
         self._mark_next, self._skipping = True, False
         return lost
 
-    def _finish(self) -> Heard | None:
+    def _finish(self) -> ReceivedFrame | None:
         if not self._frame:
             return None
         frame, self._frame = self._frame, []
         if len(frame) % 2 == 0:
             frame.pop()  # the space behind the last mark, when silence ended it
-        return Heard(tuple(frame), self._start_us)
+        return ReceivedFrame(tuple(frame), self._start_us)

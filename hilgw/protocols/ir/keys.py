@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hilgw.protocols.ir.base import SHORT_FRAME, Again, Code, Codec
-from hilgw.protocols.ir.frames import Heard
+from hilgw.protocols.ir.frames import ReceivedFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Keys:
         self._last: Code | None = None
         self._start_us = 0
 
-    def read(self, heard: Heard) -> Said:
+    def read(self, heard: ReceivedFrame) -> Said:
         said = self._codec.decode(heard.durations)
         if said is None:
             return STRANGE

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import cycle
 from random import Random
 
-from hilgw.adapters.base import Dropped, Event, Heard, Transmission, line_of
+from hilgw.adapters.base import Dropped, Event, Received, Transmission, line_of
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance.exploring import (
     SECOND_NS,
@@ -43,10 +43,10 @@ class CodecRules(Subject):
             session, now = self._ready_session()
             events = session.receive(wire, now)
             events += silence(session, now, self.pause_s or GIVEN_UP_S)[0]
-            came = [each for each in events if isinstance(each, Heard | Dropped)]
+            came = [each for each in events if isinstance(each, Received | Dropped)]
             more = (bytes_line(wire), f"words:  {session.describe(wire)}")
             wanted = self._as_heard(vector)
-            good = len(came) == 1 and isinstance(came[0], Heard) and self._same(came[0], vector)
+            good = len(came) == 1 and isinstance(came[0], Received) and self._same(came[0], vector)
             require(good, "vectors are heard", came, shown(wanted), *more)
 
     def test_vectors_are_sent(self) -> None:
@@ -62,10 +62,10 @@ class CodecRules(Subject):
                 f"packet: {shown(vector.data)} on channel {self._channel(vector)}",
             )
 
-    def _as_heard(self, vector: Vector) -> Heard:
-        return Heard(vector.data, self._channel(vector), vector.rssi_dbm, vector.address)
+    def _as_heard(self, vector: Vector) -> Received:
+        return Received(vector.data, self._channel(vector), vector.rssi_dbm, vector.address)
 
-    def _same(self, came: Heard, vector: Vector) -> bool:
+    def _same(self, came: Received, vector: Vector) -> bool:
         return (
             (came.data, came.channel) == (vector.data, self._channel(vector))
             and vector.rssi_dbm in (None, came.rssi_dbm)

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from hilgw.adapters.base import Dropped, Event, Heard, Notice, Write
+from hilgw.adapters.base import Dropped, Event, Notice, Received, Write
 from hilgw.testing.conformance.rules import BrokenRule, require, shown
 from hilgw.testing.conformance.watch import DEADLINES, WatchedSession
 
@@ -159,8 +159,8 @@ def silence(session: WatchedSession, now: int, seconds: float) -> tuple[list[Eve
     return events, end
 
 
-def heard(events: Sequence[Event]) -> list[Heard]:
-    return [event for event in events if isinstance(event, Heard)]
+def heard(events: Sequence[Event]) -> list[Received]:
+    return [event for event in events if isinstance(event, Received)]
 
 
 def dropped(events: Sequence[Event]) -> Counter[str]:
@@ -175,7 +175,7 @@ def dropped(events: Sequence[Event]) -> Counter[str]:
 def essence(events: Sequence[Event]) -> dict[str, Any]:
     """What must not depend on how the bytes were cut: packets, losses, answers, states."""
     # As text: two errors that say the same are two objects.
-    others = [repr(e) for e in events if not isinstance(e, Heard | Dropped | Notice | Write)]
+    others = [repr(e) for e in events if not isinstance(e, Received | Dropped | Notice | Write)]
     return {
         "packets": heard(events),
         "dropped": dict(sorted(dropped(events).items())),

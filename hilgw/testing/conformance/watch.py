@@ -8,17 +8,17 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from hilgw.adapters.base import (
+    AdapterSession,
     CannotSend,
     Delivered,
     Dropped,
     Event,
     Failed,
-    Heard,
     Notice,
     NotReady,
     Ready,
+    Received,
     Refused,
-    Session,
     SetLine,
     Transmission,
     Write,
@@ -30,7 +30,7 @@ from hilgw.testing.conformance.rules import BrokenRule, broken, bytes_line, plac
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
 WORD = re.compile(r"[a-z][a-z0-9_]*")  # a reason in the ledger
-EVENTS = (Write, SetLine, Ready, NotReady, Failed, Heard, Dropped, Delivered, Refused, Notice)
+EVENTS = (Write, SetLine, Ready, NotReady, Failed, Received, Dropped, Delivered, Refused, Notice)
 CONTRACT, RAISES, TOKENS, DEADLINES = "contract", "raises", "tokens", "deadlines"
 UNFINISHED = "filled in"
 KEPT = 10_000
@@ -47,7 +47,7 @@ class WatchedSession:
     answer: the last one to send().
     """
 
-    def __init__(self, session: Session, window: int) -> None:
+    def __init__(self, session: AdapterSession, window: int) -> None:
         self._session = session
         self.window = window
         self.ready = False
@@ -68,7 +68,7 @@ class WatchedSession:
         )
 
     @property
-    def inner(self) -> Session:
+    def inner(self) -> AdapterSession:
         """The session itself."""
         return self._session
 
@@ -209,7 +209,7 @@ class WatchedSession:
             require(holds, CONTRACT, f"{name}() gave {shown(event)}", wanted, *more)
 
         match event:
-            case Heard(data, channel, rssi_dbm, address):
+            case Received(data, channel, rssi_dbm, address):
                 need(isinstance(data, bytes) and data, "a packet with at least one byte")
                 need(self._is_channel(channel), f"a channel among {_in_words(self.channels)}")
                 need(

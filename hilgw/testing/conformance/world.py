@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from hilgw.adapters.base import StationSettings, line_of
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.observer import Observer
-from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PortError
 from hilgw.medium.airs import Airs
@@ -276,7 +276,7 @@ def new_station(
         common,
         type=subject.adapter.type,
         air="test",
-        line=Line(common.baudRate, line_of(common)[0].byteSize),
+        line=LinePacer(common.baudRate, line_of(common)[0].byteSize),
         scheduler=scheduler,
         ledger=ledger,
         airs=Airs(),

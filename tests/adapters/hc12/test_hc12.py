@@ -12,9 +12,9 @@ from hilgw.adapters.base import (
     CannotSend,
     Event,
     Failed,
-    Heard,
     Notice,
     Ready,
+    Received,
     SetLine,
     StationSettings,
     Transmission,
@@ -152,7 +152,7 @@ def test_packets_pass_after_command_mode() -> None:
         bench.run(0.01)
         other.advance(bench.now)
         other.take(bench.now)
-    assert bench.of(Heard) == [Heard(b"pong 1", 12)]
+    assert bench.of(Received) == [Received(b"pong 1", 12)]
 
 
 def test_fu4_refuses_what_its_framing_makes_too_long() -> None:

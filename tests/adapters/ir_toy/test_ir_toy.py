@@ -16,9 +16,9 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
-    Heard,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
@@ -173,7 +173,7 @@ def test_what_it_says_before_it_is_reset_is_no_answer() -> None:
     assert bench.wait(20) == [Write(b"v")]
     assert bench.say(b"\x05\x08\0\0\0\0" + b"V220") == [Write(b"s")]  # an IRman packet before it
     assert of(Ready, bench.say(b"S01" + nec(4, 8)))[0].identity.endswith("20, NEC, 38 kHz")
-    assert of(Heard, bench.events) == [Heard(b"\x04\x08", 4, address="04")]
+    assert of(Received, bench.events) == [Received(b"\x04\x08", 4, address="04")]
 
 
 def test_light_that_never_ends_holds_nothing_up() -> None:
@@ -250,15 +250,15 @@ def test_a_press_and_how_it_is_held() -> None:
     once, every = Bench().up(), Bench(held_keys="every").up()
     for bench in (once, every):
         bench.say(stream)
-    assert of(Heard, once.events) == [Heard(b"\x04\x08", 4, address="04")]
+    assert of(Received, once.events) == [Received(b"\x04\x08", 4, address="04")]
     assert [event.reason for event in of(Dropped, once.events)] == ["repeat"] * 4
-    assert of(Heard, every.events) == [Heard(b"\x04\x08", 4, address="04")] * 5
+    assert of(Received, every.events) == [Received(b"\x04\x08", 4, address="04")] * 5
 
 
 def test_a_code_needs_no_more_than_its_end() -> None:
     bench = Bench().up()
     assert bench.say(nec(4, 8)[:-2]) == []
-    assert of(Heard, bench.say(nec(4, 8)[-2:])) == [Heard(b"\x04\x08", 4, address="04")]
+    assert of(Received, bench.say(nec(4, 8)[-2:])) == [Received(b"\x04\x08", 4, address="04")]
 
 
 def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
@@ -266,7 +266,7 @@ def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
     wire = burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
     assert bench.say(wire) == []
     assert bench.wait(119) == []
-    assert of(Heard, bench.wait(1)) == [Heard(b"\x00\x00", 4, address="00")]
+    assert of(Received, bench.wait(1)) == [Received(b"\x00\x00", 4, address="00")]
     again = to_count(20_000).to_bytes(2, "big")
     assert [event.reason for event in bench.say(again + wire + again)] == ["repeat"]
 
@@ -285,14 +285,14 @@ def test_half_a_count_is_given_up() -> None:
     bench.say(b"\x01")
     assert [event.reason for event in bench.wait(100)] == ["bad_sample"]
     assert bench.wait(400) == []
-    assert of(Heard, bench.say(nec(4, 8))) == [Heard(b"\x04\x08", 4, address="04")]
+    assert of(Received, bench.say(nec(4, 8))) == [Received(b"\x04\x08", 4, address="04")]
 
 
 def test_a_lost_byte_costs_one_burst() -> None:
     bench = Bench().up()
     wire = nec(4, 8) + OVER
     bench.say(wire[:21] + wire[22:] + wire)
-    assert of(Heard, bench.events) == [Heard(b"\x04\x08", 4, address="04")]
+    assert of(Received, bench.events) == [Received(b"\x04\x08", 4, address="04")]
     assert "bad_sample" in [event.reason for event in of(Dropped, bench.events)]
 
 
@@ -320,7 +320,7 @@ def test_however_it_is_cut_the_same_is_heard(noise: bytes, places: list[int]) ->
     for bench in (whole, pieces):
         bench.wait(500)
     assert whole.events == pieces.events
-    assert of(Heard, whole.events)[-1] == Heard(b"\x04\x08", 4, address="04")
+    assert of(Received, whole.events)[-1] == Received(b"\x04\x08", 4, address="04")
 
 
 # --- to the toy -----------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def test_a_transmission_byte_by_byte() -> None:
     assert bench.wait(5) == [Write(b"s")]
     assert bench.say(b"S01") == []
     bench.say(nec(1, 1))
-    assert of(Heard, bench.events) == [Heard(b"\x01\x01", 4, address="01")]
+    assert of(Received, bench.events) == [Received(b"\x01\x01", 4, address="01")]
 
 
 def test_blocks_are_as_long_as_there_is_room_and_even() -> None:

@@ -14,9 +14,9 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
-    Heard,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
@@ -96,7 +96,7 @@ class Side:
 
     @property
     def heard(self) -> list[tuple[bytes, int]]:
-        return [(event.data, event.channel) for event in self.of(Heard)]
+        return [(event.data, event.channel) for event in self.of(Received)]
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -230,7 +230,7 @@ def test_a_channel_is_an_address() -> None:
     world.run(1)
     assert two.heard == [(b"a", 1), (b"b", 2), (b"c", 1), (b"c", 2)]
     assert [data for data, _ in other.heard] == [b"\x20a", b"\x21b", b"\x20c", b"\x21c"]
-    assert two.of(Heard)[0].address == "20"
+    assert two.of(Received)[0].address == "20"
     other.send(b"\x22x")
     world.run(0.5)
     assert two.dropped == {"address": 1}
@@ -265,7 +265,7 @@ def test_packets_of_bytes(code: str, framing: str) -> None:
         one.send(data)
     world.run(20)
     assert two.heard == [(data, 4) for data in sent]
-    assert two.of(Heard)[0].address is not None
+    assert two.of(Received)[0].address is not None
     assert set(two.dropped) <= {"repeat"}
     assert len(one.of(Delivered)) == 3
 

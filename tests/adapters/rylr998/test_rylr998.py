@@ -9,10 +9,10 @@ import pytest
 from hilgw.adapters._common.routes import ByDestination, ByHeader
 from hilgw.adapters.base import (
     Delivered,
-    Heard,
     Notice,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
@@ -112,16 +112,16 @@ def test_channels_are_networks_destinations_or_a_header() -> None:
     assert session.channels == frozenset({5, 6})
     assert session.send(packet(channel=6), 0) == Transmission(b"AT+SEND=50,2,hi\r\n", 1)
     (heard,) = session.receive(b"+RCV=50,1,x,-50,9\r\n+OK\r\n", 1)[:1]
-    assert heard == Heard(b"x", 6, -50.0, "50")
+    assert heard == Received(b"x", 6, -50.0, "50")
     session = ready(mapping=ByHeader())
     assert session.send(packet(channel=-1), 0) == Transmission(b"AT+SEND=0,3,\xffhi\r\n", 1)
-    assert session.receive(b"+RCV=0,2,\x03x,-50,9\r\n", 1) == [Heard(b"x", 3, -50.0, None)]
+    assert session.receive(b"+RCV=0,2,\x03x,-50,9\r\n", 1) == [Received(b"x", 3, -50.0, None)]
 
 
 def test_hex_for_firmware_that_does_not_take_every_byte() -> None:
     session = ready(encoding="hex")
     assert session.send(packet(b"\r\n"), 0) == Transmission(b"AT+SEND=0,4,0D0A\r\n", 1)
-    assert session.receive(b"+RCV=1,4,0D0A,-50,9\r\n", 1) == [Heard(b"\r\n", 5, -50.0, "1")]
+    assert session.receive(b"+RCV=1,4,0D0A,-50,9\r\n", 1) == [Received(b"\r\n", 5, -50.0, "1")]
 
 
 @pytest.mark.parametrize(

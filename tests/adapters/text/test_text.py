@@ -10,9 +10,9 @@ import pytest
 from hilgw.adapters.base import (
     CannotSend,
     Delivered,
-    Heard,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
@@ -160,7 +160,10 @@ def test_a_packet_is_a_dialogue_and_ends_with_listening() -> None:
     assert session.receive(b"ok\r\n", 4) == [Write(b"radio tx 6869\r\n")]
     assert session.receive(b"ok\r\nradio_tx_ok\r\n", 5) == [Delivered(1), Write(b"radio rx 0\r\n")]
     assert session.receive(b"ok\r\n", 6) == []
-    assert session.receive(b"radio_rx  6869\r\n", 7) == [Heard(b"hi", 0), Write(b"radio rx 0\r\n")]
+    assert session.receive(b"radio_rx  6869\r\n", 7) == [
+        Received(b"hi", 0),
+        Write(b"radio rx 0\r\n"),
+    ]
     session.receive(b"ok\r\n", 8)
     assert session.receive(b"radio_err\r\n", 9) == [Write(b"radio rx 0\r\n")]
     session.receive(b"ok\r\n", 10)

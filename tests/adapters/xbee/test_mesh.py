@@ -13,11 +13,11 @@ from hilgw.adapters.base import (
     Delivered,
     Dropped,
     Failed,
-    Heard,
     MockSpec,
     Notice,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Write,
@@ -213,7 +213,7 @@ def test_ao_of_the_module_asks_for_frames_11() -> None:
     assert data[2:] == bytes.fromhex(f"{REMOTE} FFFE E8 E8 0011 C105 00 00 {PING}")
     assert data[0] == 0x11
     ours = f"91 {REMOTE} FFFE E8 E8 0011 C105 C1 {PING}"
-    assert [event.data for event in bench.frames(ours) if isinstance(event, Heard)] == [b"hi"]
+    assert [event.data for event in bench.frames(ours) if isinstance(event, Received)] == [b"hi"]
     (dropped,) = bench.frames(f"91 {REMOTE} FFFE 00 00 8031 0000 01 {PING}")
     assert isinstance(dropped, Dropped)
     assert dropped.reason == "endpoint"
@@ -227,7 +227,7 @@ def test_endpoints_asked_for_set_ao_and_filter() -> None:
     data = unframe(bench.send(b"hi", channel=0).data)
     assert data[12:18] == bytes.fromhex("01 02 0006 0104")
     back = f"91 {REMOTE} 1234 02 01 0006 0104 01 00{PING}"
-    assert [event.data for event in bench.frames(back) if isinstance(event, Heard)] == [b"hi"]
+    assert [event.data for event in bench.frames(back) if isinstance(event, Received)] == [b"hi"]
     (dropped,) = bench.frames(f"91 {REMOTE} 1234 01 02 0006 0104 01 00{PING}")
     assert isinstance(dropped, Dropped)
 
@@ -294,7 +294,7 @@ def packet(source: str = REMOTE) -> str:
 
 
 def rssi(events: list[Any]) -> list[tuple[float | None, bool]]:
-    return [(e.rssi_dbm, e.rssi_uncertain) for e in events if isinstance(e, Heard)]
+    return [(e.rssi_dbm, e.rssi_uncertain) for e in events if isinstance(e, Received)]
 
 
 def test_a_packet_waits_for_db_and_is_marked() -> None:
@@ -302,7 +302,7 @@ def test_a_packet_waits_for_db_and_is_marked() -> None:
     asked, *rest = bench.frames(packet())
     assert isinstance(asked, Write)
     assert unframe(asked.data)[2:] == b"DB"
-    assert rest == [Heard(b"hi", 12, -43, REMOTE, True)]
+    assert rest == [Received(b"hi", 12, -43, REMOTE, True)]
     assert bench.session.next_deadline() is None
 
 
@@ -313,7 +313,7 @@ def test_one_question_serves_all_that_wait_and_order_is_kept() -> None:
     assert [type(event) for event in events] == [Write]
     number = unframe(events[0].data)[1]  # type: ignore[union-attr]
     answered = bench.frames(f"88 {number:02X} 4442 00 30")
-    assert [event.data[0] for event in answered if isinstance(event, Heard)] == list(range(5))
+    assert [event.data[0] for event in answered if isinstance(event, Received)] == list(range(5))
     assert set(rssi(answered)) == {(-48, True)}
 
 
@@ -350,7 +350,7 @@ def test_a_module_without_db_is_asked_once() -> None:
     del bench.module.registers["DB"]
     assert rssi(bench.frames(packet())) == [(None, False)]
     bench.pass_time(5)
-    assert [type(event) for event in bench.frames(packet())] == [Heard]
+    assert [type(event) for event in bench.frames(packet())] == [Received]
 
 
 def test_what_waits_is_bounded_and_survives_a_reset_and_the_end() -> None:
@@ -359,7 +359,7 @@ def test_what_waits_is_bounded_and_survives_a_reset_and_the_end() -> None:
     assert len(rssi(bench.frames(*[packet()] * 16))) == 16
     bench.pass_time(2)
     bench.frames(packet())
-    assert isinstance(bench.frames("8A00")[0], Heard)
+    assert isinstance(bench.frames("8A00")[0], Received)
     bench = on_digimesh()
     bench.module.silent = True
     bench.frames(packet())
@@ -368,7 +368,7 @@ def test_what_waits_is_bounded_and_survives_a_reset_and_the_end() -> None:
 
 def test_it_can_be_switched_off_and_on() -> None:
     off = on_digimesh(rssi_from_db=False)
-    assert off.frames(packet()) == [Heard(b"hi", 12, None, REMOTE)]
+    assert off.frames(packet()) == [Received(b"hi", 12, None, REMOTE)]
     on = Bench(FakeModule(1, DB=b"\x40"), rssi_from_db=True).ready()
     assert rssi(on.frames(packet())) == [(-64, True)]
     assert rssi(on.frames(f"80 {REMOTE} 28 00 {PING}")) == [(-40, False)]

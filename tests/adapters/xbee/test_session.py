@@ -13,11 +13,11 @@ from hilgw.adapters.base import (
     CannotSend,
     Delivered,
     Dropped,
-    Heard,
     MockSpec,
     Notice,
     NotReady,
     Ready,
+    Received,
     Refused,
     StationSettings,
     Transmission,
@@ -36,8 +36,8 @@ def ready(**settings_: Any) -> Bench:
     return Bench(**settings_).ready()
 
 
-def heard(events: list[Any]) -> list[Heard]:
-    return [event for event in events if isinstance(event, Heard)]
+def heard(events: list[Any]) -> list[Received]:
+    return [event for event in events if isinstance(event, Received)]
 
 
 # --- out ------------------------------------------------------------------------------------------
@@ -217,17 +217,17 @@ def test_what_can_never_go_out_is_refused_while_the_window_is_full() -> None:
 @pytest.mark.parametrize(
     ("data", "event"),
     [
-        (f"80 {REMOTE} 28 00 {PING}", Heard(b"hi", 12, -40, REMOTE)),
-        (f"81 1234 5C 02 {PING}", Heard(b"hi", 12, -92, "1234")),
-        (f"81 0000 28 00 {PING}", Heard(b"hi", 12, -40, None)),
-        (f"90 {REMOTE} FFFE 01 {PING}", Heard(b"hi", 12, None, REMOTE)),
-        (f"90 FFFFFFFFFFFFFFFF 1234 01 {PING}", Heard(b"hi", 12, None, "1234")),
-        (f"91 {REMOTE} FFFE E8 E8 0011 C105 01 {PING}", Heard(b"hi", 12, None, REMOTE)),
-        (f"91 FFFFFFFFFFFFFFFF 0007 E8E80011C105 01 {PING}", Heard(b"hi", 12, None, "0007")),
+        (f"80 {REMOTE} 28 00 {PING}", Received(b"hi", 12, -40, REMOTE)),
+        (f"81 1234 5C 02 {PING}", Received(b"hi", 12, -92, "1234")),
+        (f"81 0000 28 00 {PING}", Received(b"hi", 12, -40, None)),
+        (f"90 {REMOTE} FFFE 01 {PING}", Received(b"hi", 12, None, REMOTE)),
+        (f"90 FFFFFFFFFFFFFFFF 1234 01 {PING}", Received(b"hi", 12, None, "1234")),
+        (f"91 {REMOTE} FFFE E8 E8 0011 C105 01 {PING}", Received(b"hi", 12, None, REMOTE)),
+        (f"91 FFFFFFFFFFFFFFFF 0007 E8E80011C105 01 {PING}", Received(b"hi", 12, None, "0007")),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("api_mode", [1, 2])
-def test_a_packet_comes_in(data: str, event: Heard, api_mode: int) -> None:
+def test_a_packet_comes_in(data: str, event: Received, api_mode: int) -> None:
     assert ready(api_mode=api_mode).frames(data) == [event]
 
 
@@ -247,7 +247,7 @@ def test_all_byte_values_pass_both_ways() -> None:
         bench = Bench(FakeModule(api_mode, NP=b"\x01\x00"), api_mode=api_mode).ready()
         payload = bytes(range(256))
         assert unframe(bench.send(payload).data, api_mode == 2)[5:] == payload
-        assert bench.frames("811234 28 00" + payload.hex()) == [Heard(payload, 12, -40, "1234")]
+        assert bench.frames("811234 28 00" + payload.hex()) == [Received(payload, 12, -40, "1234")]
 
 
 def test_corrupt_frames_are_counted_one_by_one() -> None:
@@ -267,7 +267,7 @@ def test_a_frame_cut_short_is_given_up_when_the_line_is_silent() -> None:
     bench.pass_time(0.25)  # modules and USB pause for less
     assert bench.events == []
     events = bench.pass_time(0.1)
-    assert heard(events) == [Heard(b"hi", 12, -40, "1234")]
+    assert heard(events) == [Received(b"hi", 12, -40, "1234")]
     assert bench.session.next_deadline() is None
 
 
@@ -276,7 +276,7 @@ def test_a_pause_inside_a_frame_is_tolerated() -> None:
     good = frame(f"81 1234 28 00 {PING}")
     bench.hear(good[:5])
     bench.pass_time(0.25)
-    assert bench.hear(good[5:]) == [Heard(b"hi", 12, -40, "1234")]
+    assert bench.hear(good[5:]) == [Received(b"hi", 12, -40, "1234")]
 
 
 @given(
@@ -376,7 +376,7 @@ def test_header_carries_the_channel(channel: int, header: int) -> None:
     sent = bench.send(b"hi", channel)
     assert unframe(sent.data) == bytes.fromhex("0101123400") + bytes((header,)) + b"hi"
     assert bench.frames(f"81 1234 28 00 {header:02X} {PING}") == [
-        Heard(b"hi", channel, -40, "1234")
+        Received(b"hi", channel, -40, "1234")
     ]
 
 
@@ -401,7 +401,7 @@ def test_a_reset_under_traffic(status: str) -> None:
     bench.module.registers |= {"ID": b"\x33\x32"}  # AC without WR: lost
     events = bench.frames(f"81 1234 28 00 {PING}", f"8A{status}")
     kinds = [type(event) for event in events]
-    assert kinds[:4] == [Heard, Refused, Refused, NotReady]
+    assert kinds[:4] == [Received, Refused, Refused, NotReady]
     assert events[1:3] == [Refused(item.token, "reset") for item in sent]
     assert "restarted" in events[3].reason  # type: ignore[union-attr]
     assert isinstance(events[-1], Ready)

@@ -12,9 +12,9 @@ from hilgw.adapters.base import (
     CannotSend,
     Dropped,
     Failed,
-    Heard,
     Notice,
     Ready,
+    Received,
     StationSettings,
     Transmission,
 )
@@ -178,7 +178,7 @@ def test_packets_have_no_token_and_no_rssi() -> None:
     bench = opened(framing="slip")
     sent = bench.send(b"\xc0hi")
     assert sent == Transmission(b"\xc0\xdb\xdchi\xc0", token=None)
-    assert bench.hear(sent.data) == [Heard(b"\xc0hi", 12)]
+    assert bench.hear(sent.data) == [Received(b"\xc0hi", 12)]
 
 
 def test_data_behind_the_last_ok_is_not_lost() -> None:
@@ -188,8 +188,8 @@ def test_data_behind_the_last_ok_is_not_lost() -> None:
         lambda wire: original(wire) + (b"first\nsec" if wire == b"ATCN\r" else b"")
     )
     bench = opened(module, framing="lines")
-    assert bench.hear(b"ond\n") == [Heard(b"second", 12)]
-    assert [event.data for event in bench.of(Heard)] == [b"first", b"second"]
+    assert bench.hear(b"ond\n") == [Received(b"second", 12)]
+    assert [event.data for event in bench.of(Received)] == [b"first", b"second"]
 
 
 def test_bad_frames_are_counted() -> None:
@@ -197,7 +197,7 @@ def test_bad_frames_are_counted() -> None:
     good = bench.send(b"hello").data
     events = bench.hear(good[:3] + good + good[:2] + b"\x55" + good[3:])
     assert [event.reason for event in events if isinstance(event, Dropped)]
-    assert Heard(b"hello", 12) in bench.hear(good)
+    assert Received(b"hello", 12) in bench.hear(good)
 
 
 def test_plus_plus_plus_alone_is_never_sent() -> None:
@@ -229,7 +229,7 @@ def test_any_payload_any_chunking(payload: bytes, size: int, channel: int) -> No
     wire = bench.send(payload, channel).data * 2
     for start in range(0, len(wire), size):
         bench.hear(wire[start : start + size])
-    assert bench.of(Heard) == [Heard(payload, channel)] * 2
+    assert bench.of(Received) == [Received(payload, channel)] * 2
 
 
 @given(st.binary(max_size=200))
@@ -275,8 +275,8 @@ def test_two_modules_both_ways(hardware: str) -> None:
         world.run(1)
     two.send(b"back", world.now, 13)
     world.run(1)
-    assert two.of(Heard) == [Heard(half, 13) for half in halves]
-    assert one.of(Heard) == [Heard(b"back", 13)]
+    assert two.of(Received) == [Received(half, 13) for half in halves]
+    assert one.of(Received) == [Received(b"back", 13)]
 
 
 def test_with_an_api_module_on_the_other_side() -> None:
@@ -288,9 +288,9 @@ def test_with_an_api_module_on_the_other_side() -> None:
     world.run(1)
     frames.send(b"there", world.now)
     world.run(1)
-    (heard,) = frames.of(Heard)
+    (heard,) = frames.of(Received)
     assert heard.data == b"hello"
-    assert stream.of(Heard) == [Heard(b"there", 12)]
+    assert stream.of(Received) == [Received(b"there", 12)]
 
 
 @pytest.mark.parametrize("api_mode", [1, 2])

@@ -7,9 +7,9 @@ import pytest
 from hilgw.adapters.base import (
     Delivered,
     Failed,
-    Heard,
     NotReady,
     Ready,
+    Received,
     Refused,
 )
 from hilgw.adapters.xbee.settings import ByHeader
@@ -33,13 +33,13 @@ def test_packets_both_ways(api_mode: int, hardware: str) -> None:
     sent = one.send(payload, world.now)
     world.run(1)
     assert one.of(Delivered) == [Delivered(sent.token)]
-    (heard,) = two.of(Heard)
+    (heard,) = two.of(Received)
     assert (heard.data, heard.channel, heard.address) == (payload, 12, "0001")
     assert heard.rssi_dbm is not None
     answer = two.send(b"pong", world.now)
     world.run(1)
     assert two.of(Delivered) == [Delivered(answer.token)]
-    assert [event.data for event in one.of(Heard)] == [b"pong"]
+    assert [event.data for event in one.of(Received)] == [b"pong"]
 
 
 def test_64_bit_addresses() -> None:
@@ -51,7 +51,7 @@ def test_64_bit_addresses() -> None:
     world.run(1)
     two.send(b"hi", world.now)
     world.run(1)
-    (heard,) = one.of(Heard)
+    (heard,) = one.of(Received)
     assert heard.address == two.of(Ready)[-1].addresses[0]
     assert len(two.of(Delivered)) == 1
 
@@ -72,7 +72,7 @@ def test_header_brings_channels_through_one_module() -> None:
     for channel in (0, 7, 254, -1):
         one.send(b"x", world.now, channel)
     world.run(1)
-    assert [event.channel for event in two.of(Heard)] == [0, 7, 254, -1]
+    assert [event.channel for event in two.of(Received)] == [0, 7, 254, -1]
 
 
 def test_a_module_on_another_channel_is_brought_over() -> None:
@@ -82,7 +82,7 @@ def test_a_module_on_another_channel_is_brought_over() -> None:
     world.run(1)
     one.send(b"hi", world.now, 20)
     world.run(1)
-    assert [event.data for event in two.of(Heard)] == [b"hi"]
+    assert [event.data for event in two.of(Received)] == [b"hi"]
 
 
 def test_a_power_cycle_under_traffic() -> None:
@@ -100,7 +100,7 @@ def test_a_power_cycle_under_traffic() -> None:
     assert "PAN 1234" in one.of(Ready)[-1].identity
     one.send(b"back", world.now)
     world.run(1)
-    assert two.of(Heard)[-1].data == b"back"
+    assert two.of(Received)[-1].data == b"back"
 
 
 def test_a_factory_fresh_module_is_recognised() -> None:
@@ -159,4 +159,4 @@ def test_a_busy_minute_adds_up() -> None:
     world.run(5)
     assert len(offered) == 400
     assert {event.token for event in one.of(Delivered) + one.of(Refused)} == tokens
-    assert [event.data for event in two.of(Heard)] == offered
+    assert [event.data for event in two.of(Received)] == offered

@@ -7,17 +7,17 @@ from typing import Any
 
 from firmware_mocks._wc2ec import wire
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
-from hilgw.control.safety import Failsafe, FailsafeSettings
+from hilgw.control.safety import SafetySettings, SafetyState
 from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
-from hilgw.engine.control_loop.brake import Brake
-from hilgw.engine.control_loop.figures import Figures
-from hilgw.engine.control_loop.loop import Loop
+from hilgw.engine.control_loop.brake import EmergencyStop
+from hilgw.engine.control_loop.figures import LoopStatistics
+from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.parts import Parts
-from hilgw.engine.control_loop.peer_link import Side
+from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
-from hilgw.engine.control_loop.watchdog import Pulse
+from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.observer import Observer
-from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.errors import HilgwError, PortError
 from hilgw.framing import create
 from tests.e2e.control_loop_peers import CAB, Devices, registrations
@@ -70,12 +70,12 @@ class FakeLoop:
     ) -> None:
         self.devices = devices
         self.scheduler = FakeScheduler()
-        self.pulse = Pulse(self.scheduler)
-        self.figures = Figures()
+        self.pulse = Watchdog(self.scheduler)
+        self.figures = LoopStatistics()
         self.failures: list[tuple[str, HilgwError]] = []
         place: dict[str, Any] = {"port": "/dev/x"} if serial else {}
         framing, pilot_framing = create("cobs-crc16"), create("cobs-crc16")
-        self.body: Side[Any] = self._side(
+        self.body: PeerLink[Any] = self._side(
             "cab.body",
             BODY.session(
                 Wc2ecBodySettings(**(place or {"connect": "tcp://127.0.0.1:1"})),
@@ -84,7 +84,7 @@ class FakeLoop:
             ),
             baud_rate if serial else 0,
         )
-        self.controller: Side[Any] = self._side(
+        self.controller: PeerLink[Any] = self._side(
             "cab.controller",
             CONTROLLER.session(
                 Wc2ecControllerSettings(**(place or {"listen": "tcp://127.0.0.1:1"})),
@@ -103,16 +103,16 @@ class FakeLoop:
             self.scheduler,
             Observer(),
         )
-        self.failsafe = Failsafe(FailsafeSettings(**failsafe), real_body=False)
-        self.loop = Loop(parts, self.failsafe, Brake())
+        self.failsafe = SafetyState(SafetySettings(**failsafe), real_body=False)
+        self.loop = ControlLoop(parts, self.failsafe, EmergencyStop())
         self.pulse.watch(self.loop.drive)
         self.controller.hang_up = None if serial else lambda error: self.controller_leaves()
         self.robot = FakeConnection()
         self.pilot = FakeConnection()
 
-    def _side(self, name: str, session: Any, baud_rate: int) -> Side[Any]:
-        line = Line(baud_rate, 10) if baud_rate else None
-        side: Side[Any] = Side(name, session, self.scheduler, self.pulse, line)
+    def _side(self, name: str, session: Any, baud_rate: int) -> PeerLink[Any]:
+        line = LinePacer(baud_rate, 10) if baud_rate else None
+        side: PeerLink[Any] = PeerLink(name, session, self.scheduler, self.pulse, line)
         side.on_failed = lambda error: self.failures.append((name, error))
         return side
 

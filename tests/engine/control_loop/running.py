@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
-from hilgw.engine.control_loop.loop import Loop
-from hilgw.engine.control_loop.tcp_server import Door
+from hilgw.engine.control_loop.loop import ControlLoop
+from hilgw.engine.control_loop.tcp_server import TcpServer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer, State
 from hilgw.errors import HilgwError
@@ -110,7 +110,7 @@ class RunningLoop:
         if self._accept:
             self.robot = self.accept()
         door = self.gateway.supervisors.get("cab.controller")
-        if isinstance(door, Door):
+        if isinstance(door, TcpServer):
             until(lambda: door.was_up, "listening")
             self.door = door
             self.port = door._listener.port
@@ -195,11 +195,11 @@ class RunningLoop:
         return peer
 
     @property
-    def cab(self) -> Loop:
-        return self.gateway.loops["cab"]
+    def cab(self) -> ControlLoop:
+        return self.gateway.control_loops["cab"]
 
     def report(self) -> dict[str, Any]:
-        return self.call(lambda: self.gateway.report()["loops"]["cab"])
+        return self.call(lambda: self.gateway.report()["control_loops"]["cab"])
 
     def stops(self) -> dict[str, int]:
         return dict(self.cab.failsafe.stops)

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from hilgw.control.safety import Failsafe, FailsafeSettings
-from hilgw.engine.control_loop.brake import Brake
-from hilgw.engine.control_loop.watchdog import Pulse
+from hilgw.control.safety import SafetySettings, SafetyState
+from hilgw.engine.control_loop.brake import EmergencyStop
+from hilgw.engine.control_loop.watchdog import Watchdog
 from tests.engine.fakes import FakeScheduler
 
 MS = 1_000_000
@@ -22,7 +22,7 @@ MS = 1_000_000
 
 
 def test_a_stop_counts_once_per_movement() -> None:
-    failsafe = Failsafe(FailsafeSettings(), real_body=False)
+    failsafe = SafetyState(SafetySettings(), real_body=False)
     assert not failsafe.trip("disconnected")
     failsafe.command(0)
     assert failsafe.trip("disconnected")
@@ -34,7 +34,7 @@ def test_a_stop_counts_once_per_movement() -> None:
 
 
 def test_only_a_stop_of_what_moved_is_latched_and_an_orderly_end_is_not() -> None:
-    failsafe = Failsafe(FailsafeSettings(latch=True), real_body=False)
+    failsafe = SafetyState(SafetySettings(latch=True), real_body=False)
     failsafe.trip("disconnected")
     assert failsafe.latched == ""
     failsafe.command(0)
@@ -54,7 +54,7 @@ def test_only_a_stop_of_what_moved_is_latched_and_an_orderly_end_is_not() -> Non
 def test_a_real_body_has_a_deadline_unless_it_is_switched_off(
     asked: float | None, real: bool, timeout_ns: int
 ) -> None:
-    failsafe = Failsafe(FailsafeSettings(command_timeout_s=asked), real_body=real)
+    failsafe = SafetyState(SafetySettings(command_timeout_s=asked), real_body=real)
     assert failsafe.deadline() is None  # nothing moves yet
     failsafe.command(7)
     assert failsafe.deadline() == (7 + timeout_ns if timeout_ns else None)
@@ -82,7 +82,7 @@ class Watched:
 
 def test_a_loop_in_time_is_never_late() -> None:
     scheduler = FakeScheduler()
-    pulse, watched = Pulse(scheduler), Watched(200)
+    pulse, watched = Watchdog(scheduler), Watched(200)
     pulse.watch(watched)
     pulse.start()
     scheduler.run_until(scheduler.time + 10_000 * MS)
@@ -93,7 +93,7 @@ def test_a_loop_in_time_is_never_late() -> None:
 
 def test_each_loop_has_its_own_idea_of_late() -> None:
     scheduler = FakeScheduler()
-    pulse, quick, patient = Pulse(scheduler), Watched(100), Watched(500)
+    pulse, quick, patient = Watchdog(scheduler), Watched(100), Watched(500)
     pulse.watch(quick)
     pulse.watch(patient)
     scheduler.time += 300 * MS
@@ -107,7 +107,7 @@ def test_each_loop_has_its_own_idea_of_late() -> None:
 
 def test_nobody_watched_costs_nothing() -> None:
     scheduler = FakeScheduler()
-    pulse = Pulse(scheduler)
+    pulse = Watchdog(scheduler)
     pulse.start()
     assert scheduler.waiting() == 0
     pulse.stop()
@@ -130,7 +130,7 @@ def descriptors() -> int:
 def test_a_brake_writes_what_was_made_ready_and_only_while_something_moves() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        brake = Brake()
+        brake = EmergencyStop()
         brake.hold(Connection(fd=ours.fileno(), pending=0))
         brake.pull()
         brake.ready(b"stop")
@@ -146,7 +146,7 @@ def test_a_brake_writes_what_was_made_ready_and_only_while_something_moves() -> 
 def test_where_half_a_message_waits_the_connection_is_ended_instead() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        brake = Brake()
+        brake = EmergencyStop()
         brake.hold(Connection(fd=ours.fileno(), pending=3))
         brake.ready(b"stop")
         brake.pull()
@@ -157,7 +157,7 @@ def test_where_half_a_message_waits_the_connection_is_ended_instead() -> None:
 def test_on_a_line_the_stop_is_said_twice() -> None:
     master, slave = os.openpty()
     tty.setraw(slave)
-    brake = Brake()
+    brake = EmergencyStop()
     brake.hold(Connection(fd=slave, pending=0))
     brake.ready(b"stop\0")
     brake.pull()
@@ -171,7 +171,7 @@ def test_a_brake_keeps_no_descriptor() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         before = descriptors()
-        brake = Brake()
+        brake = EmergencyStop()
         for _ in range(10):
             brake.hold(Connection(fd=ours.fileno(), pending=0))
         brake.release()
@@ -181,7 +181,7 @@ def test_a_brake_keeps_no_descriptor() -> None:
 
 def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_brake() -> None:
     ours, theirs = socket.socketpair()
-    brake = Brake()
+    brake = EmergencyStop()
     brake.hold(Connection(fd=ours.fileno(), pending=0))
     brake.ready(b"stop")
     theirs.close()

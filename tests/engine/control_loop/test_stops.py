@@ -14,7 +14,7 @@ import pytest
 
 from firmware_mocks._wc2ec import wire
 from hilgw.engine.observer import State
-from hilgw.errors import FailsafeError
+from hilgw.errors import SafetyError
 from tests.e2e.control_loop_peers import (
     CAB,
     LINEAR,
@@ -139,7 +139,7 @@ def test_a_linear_motor_goes_to_its_default_or_holds(tmp_path: Path) -> None:
 
 # --- the controller freezes -------------------------------------------------------------------
 
-TIMEOUT = "    failsafe: {command_timeout_s: 0.2}"
+TIMEOUT = "    safety: {command_timeout_s: 0.2}"
 
 
 def test_a_controller_that_commands_no_more_is_stopped_and_disconnected(tmp_path: Path) -> None:
@@ -181,11 +181,11 @@ def test_a_simulated_body_has_no_deadline_unless_it_is_asked_for(tmp_path: Path)
 
 # --- a stop that lasts ------------------------------------------------------------------------
 
-LATCH = "    failsafe: {latch: true}"
+LATCH = "    safety: {latch: true}"
 
 
 def test_a_latched_stop_lasts_until_it_is_armed(tmp_path: Path) -> None:
-    with pytest.raises(FailsafeError) as raised, RunningLoop(tmp_path, LATCH) as running:
+    with pytest.raises(SafetyError) as raised, RunningLoop(tmp_path, LATCH) as running:
         driving(running).finish()
         robot_of(running).wait_for(STOP)
         following = running.controller()
@@ -193,7 +193,7 @@ def test_a_latched_stop_lasts_until_it_is_armed(tmp_path: Path) -> None:
         following.wait_for(wire.bare(wire.ERROR, ROTATIONAL, 1))
         assert running.report()["refused"] == {"latched": 1}
         assert running.report()["latched"] == "disconnected"
-        running.call(lambda: running.gateway.loops.arm("cab"))
+        running.call(lambda: running.gateway.control_loops.arm("cab"))
         following.send(GO)
         robot_of(running).wait_for(GO)
         following.finish()
@@ -263,7 +263,7 @@ def test_a_body_that_contradicts_itself_is_stopped_and_connected_anew(tmp_path: 
 
 # --- the gateway is late ----------------------------------------------------------------------
 
-LATE = "    failsafe: {late_s: 0.5}"
+LATE = "    safety: {late_s: 0.5}"
 
 
 def test_while_the_loop_hangs_a_thread_stops_the_motors(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_while_the_loop_hangs_a_thread_stops_the_motors(tmp_path: Path) -> None:
 
 def test_without_the_thread_the_motors_would_run_while_the_loop_hangs(tmp_path: Path) -> None:
     with RunningLoop(tmp_path, LATE) as running:
-        running.call(lambda: running.gateway.loops.pulse._end.set())
+        running.call(lambda: running.gateway.control_loops.pulse._end.set())
         driving(running)
         begin = time.monotonic_ns()
         running.hang(1.3)

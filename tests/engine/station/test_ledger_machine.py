@@ -15,8 +15,8 @@ from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
 from hilgw.engine.observer import Observer
 from hilgw.engine.robot.robot import EmitterPort, ReceiverPort
-from hilgw.engine.scene import Places
-from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.scene import Scene
+from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
 from hilgw.engine.steps import Steps
 from hilgw.errors import PortError
@@ -105,10 +105,10 @@ class Machine(RuleBasedStateMachine):
         self, step_ms: int, bauds: list[int], buffers: list[int], relays: list[bool], tokens: bool
     ) -> None:
         steps = Steps(self.scheduler.now(), step_ms * MS)
-        self.places = Places(self.medium, self.scheduler, 2, steps)
-        self.places.add("a", Circle(center=(0.0, 0.0, 0.0), radius=2.0))
-        self.places.add("b", Pose((1.0, 0.0, 0.0)))
-        self.places.add("c", None)
+        self.scene = Scene(self.medium, self.scheduler, 2, steps)
+        self.scene.add("a", Circle(center=(0.0, 0.0, 0.0), radius=2.0))
+        self.scene.add("b", Pose((1.0, 0.0, 0.0)))
+        self.scene.add("c", None)
         for name, baud, buffer in zip(ROBOTS, bauds, buffers, strict=False):
             self.add_robot(name, baud, buffer, step_ms, steps)
         for (name, air), relay, buffer in zip(STATIONS.items(), relays, buffers[3:], strict=True):
@@ -122,7 +122,7 @@ class Machine(RuleBasedStateMachine):
             Emitter(fields, self.auditor.look),
             self.scheduler,
             self.ledger,
-            lambda packet: self.places.transmit(packet, name),
+            lambda packet: self.scene.transmit(packet, name),
             steps,
         )
         device: Receiver[Copy] = Receiver(
@@ -158,13 +158,13 @@ class Machine(RuleBasedStateMachine):
             StationSettings(port="fake", bufferSize=buffer, sources={"AB12": "a"}),
             type="radio",
             air=air,
-            line=Line(9600, 10),
+            line=LinePacer(9600, 10),
             scheduler=self.scheduler,
             ledger=self.ledger,
             airs=self.airs,
             window=3,
             observer=self.auditor,
-            transmit=lambda packet: self.places.transmit(packet, name),
+            transmit=lambda packet: self.scene.transmit(packet, name),
         )
         station.on_failed = self.auditor.look
         station.on_ready = self.auditor.look
@@ -198,7 +198,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(ROBOTS), x=st.none() | st.sampled_from([0.0, 3.0]))
     def place(self, name: str, x: float | None) -> None:
-        self.places.place(name, None if x is None else Pose((x, 0.0, 0.0)))
+        self.scene.place(name, None if x is None else Pose((x, 0.0, 0.0)))
 
     @rule(name=st.sampled_from(ROBOTS), times=st.integers(1, 3))
     def answer(self, name: str, times: int) -> None:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilgw.engine.station.line_pacer import Line
+from hilgw.engine.station.line_pacer import LinePacer
 
 SIZES = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
@@ -14,7 +14,7 @@ SIZES = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 def test_a_backlog_ends_exactly_when_its_bits_have_passed(
     sizes: list[int], baud: int, bits: int
 ) -> None:
-    line = Line(baud, bits)
+    line = LinePacer(baud, bits)
     ends = [line.occupy(size, 1000, backlog=index > 0) for index, size in enumerate(sizes)]
     exact = Fraction(1000)
     for size, end in zip(sizes, ends, strict=True):
@@ -23,7 +23,7 @@ def test_a_backlog_ends_exactly_when_its_bits_have_passed(
 
 
 def test_a_late_wake_up_keeps_the_schedule_but_an_idle_line_starts_anew() -> None:
-    line = Line(1_000_000_000, 10)  # 10 ns a byte
+    line = LinePacer(1_000_000_000, 10)  # 10 ns a byte
     assert line.occupy(10, 0) == 100
     assert line.occupy(10, 130, backlog=True) == 200
     assert line.occupy(10, 500) == 600

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hilgw.adapters.base import Heard, StationSettings
+from hilgw.adapters.base import Received, StationSettings
 from hilgw.engine.observer import Observer
-from hilgw.engine.station.receive_filter import Hearing
-from hilgw.engine.statistics import Tally
+from hilgw.engine.station.receive_filter import ReceiveFilter
+from hilgw.engine.statistics import StationStatistics
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Packet
@@ -21,15 +21,15 @@ from hilgw.medium.packet import Packet
 )
 def test_sources_are_looked_up_in_one_spelling(written: str, heard: str | None) -> None:
     packets: list[Packet] = []
-    hearing = Hearing(
+    hearing = ReceiveFilter(
         "xb",
         "radio",
         "lab",
         StationSettings(port="fake", sources={written: "rover"}),
         airs=Airs(),
-        tally=Tally("xb", Ledger().station("xb"), Observer()),
+        tally=StationStatistics("xb", Ledger().station("xb"), Observer()),
         transmit=packets.append,
     )
-    hearing.hear(Heard(b"x", 5, address=heard), 1)
+    hearing.hear(Received(b"x", 5, address=heard), 1)
     known = heard is not None and heard.upper().endswith("C3")
     assert [packet.owner for packet in packets] == ["rover" if known else None]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hilgw.protocols.ir import CODECS, Code, codec
 from hilgw.protocols.ir.base import TOGGLE, WHOLE_FRAME
-from hilgw.protocols.ir.frames import LONGEST_MARK_US, Heard, Splitter
+from hilgw.protocols.ir.frames import LONGEST_MARK_US, ReceivedFrame, Splitter
 from hilgw.protocols.ir.keys import STRANGE, Held, Keys, Pressed, Said
 from hilgw.protocols.ir.nec import SHORT_REPEAT
 from hilgw.protocols.ir.octets import Octets, codes_per_byte, to_commands
@@ -45,9 +45,9 @@ def test_frames_say_when_they_began() -> None:
         splitter.feed(us)
     for us in FRAME:
         splitter.feed(us)
-    assert splitter.end(1_400_000) == Heard(FRAME, sum(FRAME) + 10_000)
+    assert splitter.end(1_400_000) == ReceivedFrame(FRAME, sum(FRAME) + 10_000)
     splitter.feed(300)
-    assert splitter.quiet() == Heard((300,), 2 * sum(FRAME) + 10_000 + 1_400_000)
+    assert splitter.quiet() == ReceivedFrame((300,), 2 * sum(FRAME) + 10_000 + 1_400_000)
 
 
 def test_silence_ends_a_frame_and_its_gap_may_follow() -> None:
@@ -130,7 +130,7 @@ def test_anything_at_all_is_bounded(durations: list[int], calls: list[str]) -> N
 def read(name: str, *frames: tuple[int, tuple[int, ...]]) -> list[Said]:
     """What frames at these times (milliseconds) say."""
     keys = Keys(codec(name))
-    return [keys.read(Heard(frame, start_ms * 1000)) for start_ms, frame in frames]
+    return [keys.read(ReceivedFrame(frame, start_ms * 1000)) for start_ms, frame in frames]
 
 
 def test_a_held_nec_key_is_one_press() -> None:
@@ -189,7 +189,9 @@ def test_presses_far_enough_apart_are_all_told(name: str, codes: list[tuple[int,
     toggles = [place % 2 if traits.held == TOGGLE else 0 for place in range(len(codes))]
     sent = [Code(*pair, toggle) for pair, toggle in zip(codes, toggles, strict=True)]
     keys = Keys(one)
-    said = [keys.read(Heard(one.encode(code), place * pause)) for place, code in enumerate(sent)]
+    said = [
+        keys.read(ReceivedFrame(one.encode(code), place * pause)) for place, code in enumerate(sent)
+    ]
     assert said == [Pressed(code) for code in sent]
 
 
