@@ -23,7 +23,10 @@ class Radio(Protocol):
 
     name: str
     position: tuple[float, float, float]
-    sensitivity_dbm: float
+
+    @property
+    def sensitivity_dbm(self) -> float:
+        """It does not receive weaker signals."""
 
     @property
     def band(self) -> Hashable:

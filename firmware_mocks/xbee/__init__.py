@@ -8,7 +8,7 @@ from typing import Any
 from firmware_mocks.air import Air
 from firmware_mocks.xbee.hardware import KINDS
 from firmware_mocks.xbee.module import Module
-from firmware_mocks.xbee.parameters import PARAMETERS
+from firmware_mocks.xbee.settings import PARAMETERS
 
 SUMMARY = "Digi XBee radio modules: 802.15.4 (S1, S2C, XBee 3), DigiMesh, Zigbee, 900HP"
 

@@ -1,103 +1,122 @@
-"""How 802.15.4 modules address packets, limit them, and know their own."""
+"""Addressing of 802.15.4 and DigiMesh modules: packets made, limited and accepted."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
 
-from firmware_mocks.xbee import status
 from firmware_mocks.xbee.packets import (
     BROADCAST16,
+    ROUTE_DISCOVERY,
     UNKNOWN16,
     UNKNOWN64,
+    Delivery,
     Outcome,
     Packet,
     Request,
 )
+from firmware_mocks.xbee.settings import Settings
 
-if TYPE_CHECKING:
-    from firmware_mocks.xbee.module import Module
-
+# transmit options
 NO_ACK = 0x01
 EVERY_PAN = 0x04
 SECURE = 0x10
+MODE_BITS = 0xC0
+
 MAC_RETRIES = 3
 PHY_BYTES = 6  # preamble, start of frame, length
 FRAME_BYTES = 7  # frame control, sequence, PAN, checksum
 HEADER_BYTES = 2  # Digi's own
-DIGI_MODES = (0, 3)  # MM with Digi's header
-ACKNOWLEDGED_MODES = (0, 2)
+ACKNOWLEDGED_MODES = (0, 2)  # MM with acknowledgements
+MESH_OVERHEAD = 43  # bytes of all layers around a payload [M]
+MESH_ENCRYPTION_BYTES = 8
+ROUTES = 64
 
 
-class Addressing(Protocol):
-    """What the families of modules do differently."""
+class Addressing:
+    """The differences between the families of modules."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._sequence = 0
 
     @property
     def source16(self) -> int:
         """The module's 16-bit address, FFFE when it has none."""
+        return UNKNOWN16
+
+    def restart(self, now: int) -> None:
+        """The module restarted, or its network registers changed."""
 
     def refusal(self, request: Request) -> int:
-        """The delivery status of what cannot be sent at all; 0: it can."""
+        """The delivery status of a request that cannot be sent at all; 0: it can."""
+        raise NotImplementedError
 
     def packet(self, request: Request) -> Packet:
         """The request as a packet on the air."""
+        raise NotImplementedError
 
     def accepts(self, packet: Packet) -> bool:
-        """Is the packet for this module?"""
+        """Is a packet of this family for this module?"""
+        raise NotImplementedError
 
-    def failure(self, packet: Packet) -> int:
-        """The delivery status of a packet nobody acknowledged."""
+    def failure(self, *, in_reach: bool, exists: bool) -> int:
+        """The delivery status of a packet without acknowledgement.
+
+        in_reach: a module that accepts it is in reach. exists: there is one at any distance.
+        """
+        raise NotImplementedError
 
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
-        """The outcome with what the network layer adds to it."""
+        """The outcome with the additions of the network layer."""
+        return outcome
 
     def receive_options(self, packet: Packet) -> int:
         """The options byte of a received packet."""
+        raise NotImplementedError
 
     def longest(self) -> int:
-        """NP: bytes in one packet to an address of 64 bits."""
+        """NP: bytes in one packet to a 64-bit address."""
+        raise NotImplementedError
+
+    def next_sequence(self) -> int:
+        self._sequence = (self._sequence + 1) & 0xFF
+        return self._sequence
 
 
-class Mac:
-    """Plain 802.15.4: every packet is one MAC frame. EE without its key is heard by nobody."""
-
-    def __init__(self, module: Module) -> None:
-        self.module = module
+class Mac(Addressing):
+    """Plain 802.15.4: every packet is one MAC frame."""
 
     @property
     def source16(self) -> int:
-        return min(self.module.registers.number("MY"), UNKNOWN16)
+        return min(self.settings.number("MY"), UNKNOWN16)
 
     @property
     def _encrypted(self) -> bool:
-        return self.module.registers.number("EE") == 1
-
-    @property
-    def _digi(self) -> bool:
-        return self.module.registers.number("MM") in DIGI_MODES
+        return self.settings.number("EE") == 1
 
     def packet(self, request: Request) -> Packet:
-        registers = self.module.registers
+        number = self.settings.number
         every_pan = bool(request.options & EVERY_PAN)
         unacknowledged = request.broadcast or every_pan or request.options & NO_ACK
-        acknowledged = not unacknowledged and registers.number("MM") in ACKNOWLEDGED_MODES
+        acknowledged = not unacknowledged and number("MM") in ACKNOWLEDGED_MODES
         return Packet(
             request=request,
-            family=self.module.hardware.family,
-            source64=self.module.address,
+            family=self.settings.hardware.family,
+            source64=self.settings.address,
             source16=UNKNOWN16 if self._encrypted else self.source16,
-            network=BROADCAST16 if every_pan else registers.number("ID"),
+            network=BROADCAST16 if every_pan else number("ID"),
             acknowledged=acknowledged,
             size=len(request.data) + self._overhead(request),
-            # RR comes on top of what the MAC repeats by itself.
-            repeats=(MAC_RETRIES + 1) * (registers.number("RR") + 1) if acknowledged else 1,
-            sequence=self.module.next_sequence(),
-            header=self._digi,
-            key=self.module.key,
+            # The MAC repeats a packet by itself, and RR repeats that.
+            repeats=(MAC_RETRIES + 1) * (number("RR") + 1) if acknowledged else 1,
+            sequence=self.next_sequence(),
+            header=self.settings.has_header,
+            key=self.settings.key,
         )
 
     def _overhead(self, request: Request) -> int:
         addresses = (8 if self._long_source else 2) + (8 if self._is_long(request) else 2)
-        extra = (HEADER_BYTES if self._digi else 0) + (5 if self._encrypted else 0)
+        extra = (HEADER_BYTES if self.settings.has_header else 0) + (5 if self._encrypted else 0)
         return PHY_BYTES + FRAME_BYTES + addresses + extra
 
     @property
@@ -110,35 +129,32 @@ class Mac:
 
     def accepts(self, packet: Packet) -> bool:
         request = packet.request
-        if packet.network not in (BROADCAST16, self.module.registers.number("ID")):
+        if packet.network not in (BROADCAST16, self.settings.number("ID")):
             return False
         if request.broadcast:
             return True
         if request.destination64 != UNKNOWN64:
-            return request.destination64 == self.module.address
+            return request.destination64 == self.settings.address
         return request.destination16 == self.source16 != UNKNOWN16
 
     def refusal(self, request: Request) -> int:
         if len(request.data) > self._limit(request):
-            return status.TOO_LARGE
-        if request.options & SECURE and self.module.hardware.modern:
-            return status.NO_SECURE_SESSION
-        return status.SUCCESS
+            return Delivery.TOO_LARGE
+        if request.options & SECURE and self.settings.hardware.modern:
+            return Delivery.NO_SECURE_SESSION
+        return Delivery.SUCCESS
 
     def _limit(self, request: Request) -> int:
-        if not self.module.hardware.modern:
+        if not self.settings.hardware.modern:
             return 95 if self._encrypted else 100
-        room = self.module.hardware.payload - (6 if self._long_source else 0)
+        room = self.settings.hardware.payload - (6 if self._long_source else 0)
         room -= 6 if self._is_long(request) else 0
-        if not self._digi:
+        if not self.settings.has_header:
             return room - (5 if self._encrypted else 0)
         return room - (4 + 5 if self._encrypted else HEADER_BYTES)
 
-    def failure(self, packet: Packet) -> int:
-        return status.NO_ACK
-
-    def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
-        return outcome
+    def failure(self, *, in_reach: bool, exists: bool) -> int:
+        return Delivery.NO_ACK
 
     def receive_options(self, packet: Packet) -> int:
         pan = EVERY_PAN if packet.network == BROADCAST16 else 0
@@ -146,3 +162,63 @@ class Mac:
 
     def longest(self) -> int:
         return self._limit(Request(b"", 0))
+
+
+class Mesh(Addressing):
+    """DigiMesh (2.4 GHz and 900 MHz) without relays: one hop, by 64-bit addresses."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._routes: set[int] = set()
+
+    def packet(self, request: Request) -> Packet:
+        number = self.settings.number
+        acknowledged = not request.broadcast and not request.options & NO_ACK
+        unicast = (number("RR") + 1) * (number("MR") + 1)
+        once = 1 if not request.broadcast else number("MT") + 1
+        return Packet(
+            request=request,
+            family=self.settings.hardware.family,
+            source64=self.settings.address,
+            source16=UNKNOWN16,
+            network=number("ID"),
+            acknowledged=acknowledged,
+            size=len(request.data) + MESH_OVERHEAD,
+            repeats=unicast if acknowledged else once,
+            sequence=self.next_sequence(),
+            key=self.settings.key,
+        )
+
+    def accepts(self, packet: Packet) -> bool:
+        if packet.network != self.settings.number("ID"):
+            return False
+        return packet.request.broadcast or packet.request.destination64 == self.settings.address
+
+    def refusal(self, request: Request) -> int:
+        if len(request.data) > self.longest():
+            return Delivery.TOO_LARGE
+        if request.options & SECURE:
+            return Delivery.NO_SECURE_SESSION
+        return Delivery.SUCCESS
+
+    def failure(self, *, in_reach: bool, exists: bool) -> int:
+        """Out of reach: no route. Lost again and again: no network acknowledgement."""
+        return Delivery.NETWORK_ACK if in_reach else Delivery.ROUTE_NOT_FOUND
+
+    def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
+        """Adds the route discovery that the first packet to an address needs."""
+        target = packet.request.destination64
+        if not packet.acknowledged or target in self._routes:
+            if outcome.status:
+                self._routes.discard(target)
+            return outcome
+        if outcome.status == Delivery.SUCCESS and len(self._routes) < ROUTES:
+            self._routes.add(target)
+        return replace(outcome, discovery=ROUTE_DISCOVERY)
+
+    def receive_options(self, packet: Packet) -> int:
+        mode = packet.request.options & MODE_BITS or self.settings.number("TO") & MODE_BITS
+        return (mode or MODE_BITS) | (0x02 if packet.request.broadcast else 0x01)
+
+    def longest(self) -> int:
+        return self.settings.hardware.payload - (MESH_ENCRYPTION_BYTES if self.settings.key else 0)

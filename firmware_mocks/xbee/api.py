@@ -1,30 +1,29 @@
-"""API mode: what each frame from the client does, and the frames that go back."""
+"""API mode: the action of each frame from the client, and the frames to the client."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from firmware_mocks.xbee import status
 from firmware_mocks.xbee.addressing import EVERY_PAN
-from firmware_mocks.xbee.commands import Answer
+from firmware_mocks.xbee.commands import Answer, Commands, RemoteCommands
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY
 from firmware_mocks.xbee.packets import (
     INVALID16,
     SERIAL_DATA,
     UNKNOWN16,
     UNKNOWN64,
+    Delivery,
     Endpoints,
     Outcome,
     Packet,
     Request,
 )
-
-if TYPE_CHECKING:
-    from firmware_mocks.xbee.module import Module
+from firmware_mocks.xbee.radio import Transceiver
+from firmware_mocks.xbee.serial_line import SerialLine
+from firmware_mocks.xbee.settings import Settings
 
 AO_EXPLICIT, AO_LEGACY = 1, 2
-EVERY_PAN_IN_10 = 0x02  # what frames 00 and 01 call 04
+EVERY_PAN_IN_10 = 0x02  # frames 00 and 01 use 04 for it
 RELAY_SERIAL, RELAY_BLE, RELAY_MICROPYTHON = 0, 1, 2
 # Frame type -> the shortest frame data with all its fields.
 SHORTEST = {0x00: 11, 0x01: 5, 0x08: 4, 0x09: 4, 0x10: 14, 0x11: 20, 0x17: 15, 0x2D: 3}
@@ -37,16 +36,27 @@ def number(frame: bytes, start: int, end: int) -> int:
 class Api:
     """Frames in, frames out, for one module. Malformed and unknown frames are ignored."""
 
-    def __init__(self, module: Module) -> None:
-        self.module = module
+    def __init__(
+        self,
+        settings: Settings,
+        radio: Transceiver,
+        line: SerialLine,
+        commands: Commands,
+        remote: RemoteCommands,
+    ) -> None:
+        self._settings = settings
+        self._hardware = settings.hardware
+        self._radio = radio
+        self._line = line
+        self._commands = commands
         self._frames: dict[int, Callable[[bytes, int], None]] = {
             0x08: self._command,
             0x09: self._command,
-            0x17: module.remote.ask,
+            0x17: remote.send,
         }
-        if module.hardware.family == MAC_FAMILY:
+        if self._hardware.family == MAC_FAMILY:
             self._frames |= {0x00: self._transmit_64, 0x01: self._transmit_16}
-        if module.hardware.modern:
+        if self._hardware.modern:
             self._frames |= {0x10: self._transmit_any, 0x11: self._transmit_explicit}
             self._frames |= {0x2D: self._relay}
 
@@ -62,25 +72,25 @@ class Api:
         frame_id, letters, value = frame[1], frame[2:4], frame[4:]
         queued = frame[0] == 0x09
         if not queued:
-            self.module.apply(now)  # what earlier frames 09 have set
+            self._commands.apply(now)  # what earlier frames 09 have set
 
         def reply(answer: Answer, when: int) -> None:
             if frame_id:
                 head = bytes((0x88, frame_id)) + letters + bytes((answer.status,))
-                self.module.serial.answer(head + answer.value, when)
+                self._line.send_answer(head + answer.value, when)
 
         name = letters.upper().decode("latin-1")
-        self.module.commands.run(name, value or None, reply, now, hold=queued)
+        self._commands.run(name, value or None, reply, now, hold=queued)
 
     def _relay(self, frame: bytes, now: int) -> None:
-        """User data relay: the serial line is the only interface that is there."""
+        """User data relay: the serial line is the only interface of this mock."""
         frame_id, interface, data = frame[1], frame[2], frame[3:]
-        answer = self.module.serial.answer
+        answer = self._line.send_answer
         if interface == RELAY_SERIAL:
             answer(bytes((0xAD, RELAY_SERIAL)) + data, now)
         elif frame_id:
             known = interface in (RELAY_BLE, RELAY_MICROPYTHON)
-            code = status.RELAY_REFUSED if known else status.RELAY_INVALID
+            code = Delivery.RELAY_REFUSED if known else Delivery.RELAY_INVALID
             answer(bytes((0x89, frame_id, code)), now)
 
     # --- transmissions --------------------------------------------------------------------------
@@ -94,7 +104,7 @@ class Api:
 
     def _transmit_any(self, frame: bytes, now: int) -> None:
         options = frame[13]
-        if self.module.hardware.family == MAC_FAMILY and options & EVERY_PAN_IN_10:
+        if self._hardware.family == MAC_FAMILY and options & EVERY_PAN_IN_10:
             options |= EVERY_PAN
         request = Request(frame[14:], number(frame, 2, 10), number(frame, 10, 12), options)
         self._transmit(request, frame, now)
@@ -115,35 +125,35 @@ class Api:
                 answer = bytes((0x89, frame_id, outcome.status))
             else:
                 answer = self._extended_status(frame_id, request, outcome)
-            self.module.serial.answer(answer, now, asked=asked)
+            self._line.send_answer(answer, now, asked=asked)
 
-        refusal = self.module.send(request, done, asked)
+        refusal = self._radio.send(request, done, asked)
         if refusal:
             done(Outcome(refusal), asked)
 
     def _extended_status(self, frame_id: int, request: Request, outcome: Outcome) -> bytes:
         destination = request.destination16
-        if self.module.hardware.family == MESH_FAMILY:
+        if self._hardware.family == MESH_FAMILY:
             destination = UNKNOWN16
         elif outcome.receiver is not None:
-            destination = outcome.receiver.addressing.source16
+            destination = outcome.receiver.short
         elif outcome.status:
             destination = INVALID16
         head = bytes((0x8B, frame_id)) + destination.to_bytes(2, "big")
         return head + bytes((min(outcome.retries, 0xFF), outcome.status, outcome.discovery))
 
-    # --- what came from the air -----------------------------------------------------------------
+    # --- packets from the air -------------------------------------------------------------------
 
-    def received(self, packet: Packet, rssi_dbm: int, now: int) -> None:
+    def deliver(self, packet: Packet, rssi_dbm: int, now: int) -> None:
         """A data packet: 80 or 81 with its RSSI, 90, or 91 with its endpoints; AO decides."""
         frame = self._received_frame(packet, rssi_dbm)
         if frame is not None:
-            self.module.serial.report_frame(frame, now)
+            self._line.deliver_frame(frame, now)
 
     def _received_frame(self, packet: Packet, rssi_dbm: int) -> bytes | None:
-        plain = self.module.hardware.family == MAC_FAMILY
-        output = self.module.registers.number("AO") if self.module.hardware.modern else AO_LEGACY
-        options = self.module.addressing.receive_options(packet)
+        plain = self._hardware.family == MAC_FAMILY
+        output = self._settings.number("AO") if self._hardware.modern else AO_LEGACY
+        options = self._radio.addressing.receive_options(packet)
         short = packet.source16.to_bytes(2, "big")
         if plain and output == AO_LEGACY:
             tail = bytes((-rssi_dbm, options)) + packet.data
@@ -152,7 +162,7 @@ class Api:
             return b"\x81" + short + tail
         if plain and packet.acknowledged:
             options |= 0x01
-        # A MAC frame carries one source address, the other is not known.
+        # A MAC frame carries one source address; the other is unknown.
         hidden = plain and packet.source16 != UNKNOWN16
         source = (UNKNOWN64 if hidden else packet.source64).to_bytes(8, "big") + short
         ends = packet.request.endpoints

@@ -1,16 +1,34 @@
-"""AT commands, wherever they come from: API frames, command mode, another module."""
+"""AT commands, from API frames, command mode or another module; and those to other modules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from enum import IntEnum
 
-from firmware_mocks.xbee import status
+from firmware_mocks.xbee.addressing import Addressing
+from firmware_mocks.xbee.packets import Delivery, Outcome, Packet, Request
+from firmware_mocks.xbee.radio import Transceiver
 from firmware_mocks.xbee.registers import BadCommand, BadValue, Register
+from firmware_mocks.xbee.serial_line import SerialLine
+from firmware_mocks.xbee.settings import Settings
 
-if TYPE_CHECKING:
-    from firmware_mocks.xbee.module import Module
+LINE = frozenset(("BD", "NB", "SB", "AP"))
+NETWORK = frozenset(("CE", "ID", "SC", "ZS", "EE", "KY"))
+LOCAL_ONLY = frozenset(("ND", "DN", "CN"))
+APPLY = 0x02  # option of a remote command
+OUTSTANDING = 64  # remote commands whose answers are awaited
+
+
+class Status(IntEnum):
+    """AT response status (frames 88 and 97)."""
+
+    OK = 0
+    ERROR = 1
+    BAD_COMMAND = 2
+    BAD_PARAMETER = 3
+    TX_FAILURE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +38,14 @@ class Answer:
     value: as frames carry it. text: as command mode prints it, None for a plain OK.
     """
 
-    status: int = status.OK
+    status: int = Status.OK
     value: bytes = b""
     text: str | None = None
     last: bool = True
 
 
 Reply = Callable[[Answer, int], None]
-
-LOCAL_ONLY = frozenset(("ND", "DN", "CN"))
+Search = Callable[[bytes, Reply, int], None]
 
 
 def as_text(register: Register, value: int | bytes) -> str:
@@ -39,16 +56,30 @@ def as_text(register: Register, value: int | bytes) -> str:
 
 
 class Commands:
-    """Executes commands on one module."""
+    """Executes commands on one module.
 
-    def __init__(self, module: Module) -> None:
-        self.module = module
+    restart: FR. searches: the commands that take time (ND, DN).
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        line: SerialLine,
+        addressing: Addressing,
+        restart: Callable[[int], None],
+        searches: Mapping[str, Search],
+    ) -> None:
+        self._settings = settings
+        self._registers = settings.registers
+        self._line = line
+        self._addressing = addressing
+        self._searches = searches
         self._actions: dict[str, Callable[[int], None]] = {
-            "AC": module.apply,
-            "CN": module.apply,
-            "WR": lambda now: module.registers.save(),
-            "RE": lambda now: module.registers.restore(),
-            "FR": module.restart_soon,
+            "AC": self.apply,
+            "CN": self.apply,
+            "WR": lambda now: self._registers.save(),
+            "RE": lambda now: self._registers.restore(),
+            "FR": restart,
         }
 
     def run(
@@ -58,39 +89,161 @@ class Commands:
 
         Without a value it reads. hold: a value that is set waits for AC.
         """
-        if name == "ND":
-            self.module.discovery.search(value or b"", reply, now)
-        elif name == "DN":
-            self.module.discovery.resolve(value or b"", reply, now)
+        if name in self._searches:
+            self._searches[name](value or b"", reply, now)
         else:
             reply(self._answer(name, value, now, hold), now)
+
+    def apply(self, now: int) -> None:
+        """Use the values set so far."""
+        changed = self._registers.apply()
+        if changed & LINE:
+            self._line.change()
+        if changed & NETWORK:
+            self._addressing.restart(now)
 
     def _answer(self, name: str, value: bytes | None, now: int, hold: bool) -> Answer:
         action = self._actions.get(name)
         if action is not None:
             action(now)
             if name == "RE" and not hold:
-                self.module.apply(now)
+                self.apply(now)
             return Answer()
         try:
             if value is None:
                 return self._read(name)
             self._set(name, value, now, hold)
         except BadCommand:
-            return Answer(status.BAD_COMMAND)
+            return Answer(Status.BAD_COMMAND)
         except BadValue:
-            return Answer(status.BAD_PARAMETER)
+            return Answer(Status.BAD_PARAMETER)
         return Answer()
 
     def _read(self, name: str) -> Answer:
-        register = self.module.registers.register(name)
-        value = self.module.reading(name)
+        register = self._registers.register(name)
+        value = self._reading(name)
         return Answer(value=register.encode(value), text=as_text(register, value))
 
+    def _reading(self, name: str) -> int | bytes:
+        if name == "NP":
+            return self._addressing.longest()
+        if name == "PP":
+            return self._settings.power_dbm & 0xFF
+        if name == "N?":
+            return self._settings.number("NT") * 100
+        return self._registers.held(name)
+
     def _set(self, name: str, value: bytes, now: int, hold: bool) -> None:
-        stored = self.module.registers.register(name).parse(value)
+        stored = self._registers.register(name).parse(value)
         if name == "BD" and isinstance(stored, int):
-            stored = self.module.hardware.stored_rate(stored)
-        self.module.registers.hold(name, stored)
+            stored = self._settings.hardware.stored_rate(stored)
+        self._registers.hold(name, stored)
         if not hold:
-            self.module.apply(now)
+            self.apply(now)
+
+
+# --- remote commands (frames 17 and 97) -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCommand:
+    """A command for another module. value None reads."""
+
+    token: int
+    letters: bytes
+    value: bytes | None
+    apply: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteResponse:
+    """The other module's answer."""
+
+    token: int
+    letters: bytes
+    status: int
+    value: bytes
+
+
+class RemoteCommands:
+    """This module's commands to other modules, and theirs to this one."""
+
+    def __init__(
+        self, settings: Settings, radio: Transceiver, line: SerialLine, commands: Commands
+    ) -> None:
+        self._settings = settings
+        self._radio = radio
+        self._line = line
+        self._commands = commands
+        self._token = 0
+        self._frame_ids: OrderedDict[int, int] = OrderedDict()  # by token
+
+    def restart(self) -> None:
+        self._frame_ids.clear()
+
+    def send(self, frame: bytes, now: int) -> None:
+        """A frame 17 from the client."""
+        frame_id, options, letters, value = frame[1], frame[12], frame[13:15], frame[15:]
+        self._token += 1
+        command = RemoteCommand(self._token, letters, value or None, bool(options & APPLY))
+        request = Request(
+            data=letters + value,
+            destination64=int.from_bytes(frame[2:10], "big"),
+            destination16=int.from_bytes(frame[10:12], "big"),
+            options=options & 0x01,
+            kind="command",
+            body=command,
+        )
+        if frame_id:
+            self._frame_ids[command.token] = frame_id
+            if len(self._frame_ids) > OUTSTANDING:
+                self._frame_ids.popitem(last=False)
+
+        def done(outcome: Outcome, when: int) -> None:
+            if outcome.status:
+                failed = RemoteResponse(command.token, letters, Status.TX_FAILURE, b"")
+                self._respond(frame[2:12], failed, when)
+
+        if not self._settings.has_header:
+            done(Outcome(Delivery.NO_ACK), now)
+        elif refusal := self._radio.send(request, done, now):
+            done(Outcome(refusal), now)
+
+    def execute(self, packet: Packet, command: RemoteCommand, now: int) -> None:
+        """A command from another module: run it and send the answer."""
+
+        def reply(answer: Answer, when: int) -> None:
+            response = RemoteResponse(command.token, command.letters, answer.status, answer.value)
+            data = command.letters + answer.value
+            back = Request(data, packet.source64, kind="response", body=response)
+            if self._radio.send(back, sent, when):
+                apply(when)
+
+        def sent(outcome: Outcome, when: int) -> None:
+            apply(when)
+
+        def apply(when: int) -> None:
+            # Only now: the answer to a new channel goes out on the old one.
+            if command.apply or name == "AC":
+                self._commands.apply(when)
+            self._line.settle(when)
+
+        name = command.letters.upper().decode("latin-1")
+        if name in LOCAL_ONLY:
+            reply(Answer(Status.ERROR), now)
+        elif name == "AC":
+            reply(Answer(), now)
+        else:
+            self._commands.run(name, command.value, reply, now, hold=True)
+
+    def receive(self, packet: Packet, response: RemoteResponse, now: int) -> None:
+        """The other module answered. Several modules answer a broadcast command."""
+        source = packet.source64.to_bytes(8, "big") + packet.source16.to_bytes(2, "big")
+        self._respond(source, response, now)
+
+    def _respond(self, source: bytes, response: RemoteResponse, now: int) -> None:
+        """Frame 97 to the client."""
+        frame_id = self._frame_ids.get(response.token)
+        if frame_id is not None and self._line.api_mode:
+            head = bytes((0x97, frame_id)) + source + response.letters + bytes((response.status,))
+            self._line.send_answer(head + response.value, now)

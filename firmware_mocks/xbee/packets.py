@@ -1,13 +1,11 @@
-"""What travels between modules: a packet, its addresses, how sending it ended."""
+"""Packets between modules: a request, its packet on the air, and the outcome of sending it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from firmware_mocks.xbee.module import Module
+from enum import IntEnum
+from typing import NamedTuple
 
 BROADCAST16 = 0xFFFF
 UNKNOWN16 = 0xFFFE
@@ -19,6 +17,31 @@ COORDINATOR64 = 0
 DATA = "data"
 DATA_CLUSTER = 0x0011
 LOOPBACK_CLUSTER = 0x0012
+
+
+class Delivery(IntEnum):
+    """Delivery status (frames 89 and 8B)."""
+
+    SUCCESS = 0x00
+    NO_ACK = 0x01
+    CCA_FAILURE = 0x02
+    DUTY_CYCLE = 0x04  # 868 MHz: the share of the hour is used up
+    NETWORK_ACK = 0x21
+    NOT_JOINED = 0x22
+    SELF_ADDRESSED = 0x23
+    ADDRESS_NOT_FOUND = 0x24
+    ROUTE_NOT_FOUND = 0x25
+    APS_BROADCAST = 0x2D
+    APS_UNENCRYPTED = 0x2E
+    NO_SECURE_SESSION = 0x34
+    TOO_LARGE = 0x74
+    RELAY_INVALID = 0x7C
+    RELAY_REFUSED = 0x7D
+
+
+# Discovery status (frame 8B), added up.
+ADDRESS_DISCOVERY = 0x01
+ROUTE_DISCOVERY = 0x02
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +59,12 @@ SERIAL_DATA = Endpoints()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a packet is to be. destination64: FFFF is broadcast, FF..FF means: by the 16-bit
-    address. `body` is what a packet of the firmware's own (kind other than data) asks or
-    answers; `data` then only takes air time."""
+    """A packet to be sent.
+
+    destination64: FFFF is broadcast, FF..FF means: by the 16-bit address. `body` is the question
+    or answer in a packet of the firmware's own (kind other than data); its `data` only takes air
+    time.
+    """
 
     data: bytes
     destination64: int
@@ -56,11 +82,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A request made into a packet on the air.
+    """A request as it is on the air.
 
-    source16: FFFE when the sender goes by its 64-bit address. size: bytes on the air. repeats:
-    transmissions when none is acknowledged. header: with Digi's header, by which the firmware's
-    own packets and repeated ones are told.
+    source16: FFFE when the sender uses its 64-bit address. size: bytes on the air. repeats:
+    transmissions when none is acknowledged. header: with Digi's header, which marks the
+    firmware's own packets and repeated ones.
     """
 
     request: Request
@@ -80,14 +106,25 @@ class Packet:
         return self.request.data
 
 
+class Addresses(NamedTuple):
+    """The 64-bit and the 16-bit address of a module."""
+
+    long: int
+    short: int
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a transmission ended: delivery status, retries, discovery status, who acknowledged."""
+    """The end of a transmission. receiver: the module that acknowledged it."""
 
     status: int
     retries: int = 0
     discovery: int = 0
-    receiver: Module | None = None
+    receiver: Addresses | None = None
 
 
 Done = Callable[[Outcome, int], None]
+
+
+def ignore(outcome: Outcome, now: int) -> None:
+    """The `done` of a packet whose outcome has no effect."""

@@ -1,27 +1,29 @@
-"""How Zigbee modules join a network and address packets in it, one hop."""
+"""Zigbee modules: joining a network, and addressing packets in it over one hop."""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from firmware_mocks.xbee import status
-from firmware_mocks.xbee.addressing import NO_ACK, SECURE
-from firmware_mocks.xbee.mesh import MESH_OVERHEAD
+from firmware_mocks.base import MS, Timers
+from firmware_mocks.xbee.addressing import MESH_OVERHEAD, NO_ACK, SECURE, Addressing
 from firmware_mocks.xbee.packets import (
+    ADDRESS_DISCOVERY,
     BROADCAST64,
     COORDINATOR64,
+    ROUTE_DISCOVERY,
     UNKNOWN16,
     UNKNOWN64,
+    Delivery,
     Outcome,
     Packet,
     Request,
 )
+from firmware_mocks.xbee.serial_line import COORDINATOR_STARTED, JOINED, SerialLine
+from firmware_mocks.xbee.settings import Settings
 
-if TYPE_CHECKING:
-    from firmware_mocks.xbee.module import Module
-
+ASSOCIATION_NS = 100 * MS
 APS_ENCRYPTION = 0x20
 APS_RETRIES = 3
 MAC_TRANSMISSIONS = 4
@@ -31,24 +33,42 @@ FRAGMENTED_BYTES = 255
 BROADCASTS16 = range(0xFFFC, 0x10000)
 LOWEST_CHANNEL = 11
 LARGEST_ADDRESS = 0xFFF7
+# AI: association indication
 NO_NETWORK = 0x21
 NO_MATCHING_NETWORK = 0x22
 JOINING_CLOSED = 0x23
 SCANNING = 0xFF
 
+Modules = Callable[[], Iterable[Addressing]]
 
-class Zigbee:
-    """A coordinator (CE=1) forms a network; routers join one they hear, when there is one."""
 
-    def __init__(self, module: Module) -> None:
-        self.module = module
+class Zigbee(Addressing):
+    """A coordinator (CE=1) forms a network; a router joins one in reach.
+
+    in_reach: the other Zigbee modules that this module's signal reaches. others: all of them.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        line: SerialLine,
+        timers: Timers,
+        in_reach: Modules,
+        others: Modules,
+    ) -> None:
+        super().__init__(settings)
+        self._line = line
+        self._timers = timers
+        self._in_reach = in_reach
+        self._others = others
+        self._started = False
         self._known: set[int] = set()
 
     # --- the network ----------------------------------------------------------------------------
 
     @property
     def source16(self) -> int:
-        return self.module.registers.number("MY")
+        return self.settings.number("MY")
 
     @property
     def joined(self) -> bool:
@@ -56,10 +76,20 @@ class Zigbee:
 
     @property
     def coordinator(self) -> bool:
-        return self.module.registers.number("CE") == 1
+        return self.settings.number("CE") == 1
+
+    def restart(self, now: int) -> None:
+        """Leave the network, and look for one."""
+        self._started = True
+        put = self.settings.registers.put
+        for name, value in (("CH", 0), ("OP", 0), ("OI", 0xFFFF), ("MY", UNKNOWN16)):
+            put(name, value)
+        put("AI", SCANNING)
+        self._known.clear()
+        self._timers.start("association", now + ASSOCIATION_NS, self.associate)
 
     def associate(self, now: int) -> None:
-        """Form or join a network, or say in AI why not."""
+        """Form or join a network, or put the reason of the failure into AI."""
         if self.joined:
             return
         if self.coordinator:
@@ -67,68 +97,61 @@ class Zigbee:
             return
         hosts, reason = self._hosts()
         if not hosts:
-            self.module.registers.put("AI", reason)
+            self.settings.registers.put("AI", reason)
             return
-        self._enter(hosts[0], self._new_address())
-        self.module.modem_status(status.JOINED, now)
+        self._join(hosts[0], self._new_address())
+        self._line.send_modem_status(JOINED, now)
         self._invite(now)
-
-    def leave(self) -> None:
-        put = self.module.registers.put
-        for name, value in (("CH", 0), ("OP", 0), ("OI", 0xFFFF), ("MY", UNKNOWN16)):
-            put(name, value)
-        put("AI", SCANNING)
-        self._known.clear()
 
     def _form(self, now: int) -> None:
-        registers = self.module.registers
+        registers = self.settings.registers
         mask = registers.number("SC")
+        address = self.settings.address
         registers.put("CH", LOWEST_CHANNEL + (mask & -mask).bit_length() - 1)
-        registers.put("OP", registers.number("ID") or self.module.address ^ 0xDEADBEEF)
-        registers.put("OI", zlib.crc32(self.module.address.to_bytes(8, "big")) & 0x3FFF)
+        registers.put("OP", registers.number("ID") or address ^ 0xDEADBEEF)
+        registers.put("OI", zlib.crc32(address.to_bytes(8, "big")) & 0x3FFF)
         registers.put("MY", 0)
         registers.put("AI", 0)
-        self.module.modem_status(status.COORDINATOR_STARTED, now)
+        self._line.send_modem_status(COORDINATOR_STARTED, now)
         self._invite(now)
 
-    def _invite(self, now: int) -> None:
-        """Those who look for a network find this one."""
-        for other in self.module.in_reach():
-            if isinstance(other.addressing, Zigbee) and other.powered:
-                other.addressing.associate(now)
-
-    def _enter(self, host: Module, address: int) -> None:
-        registers = self.module.registers
+    def _join(self, host: Zigbee, address: int) -> None:
+        registers = self.settings.registers
         for name in ("CH", "OP", "OI"):
-            registers.put(name, host.registers.number(name))
+            registers.put(name, host.settings.number(name))
         registers.put("MY", address)
         registers.put("AI", 0)
 
-    def _hosts(self) -> tuple[list[Module], int]:
-        """Modules whose network can be joined; without one, why."""
-        registers = self.module.registers
-        hosts = [
-            other
-            for other in self.module.in_reach()
-            if isinstance(other.addressing, Zigbee) and other.addressing.joined
-        ]
+    def _invite(self, now: int) -> None:
+        """Modules in reach that look for a network find this one."""
+        for other in self._neighbours():
+            if other._started:
+                other.associate(now)
+
+    def _neighbours(self) -> Iterable[Zigbee]:
+        return (other for other in self._in_reach() if isinstance(other, Zigbee))
+
+    def _hosts(self) -> tuple[list[Zigbee], int]:
+        """Modules whose network can be joined; if there are none, the reason."""
+        settings = self.settings
+        hosts = [other for other in self._neighbours() if other.joined]
         if not hosts:
             return [], NO_NETWORK
-        wanted, mask = registers.number("ID"), registers.number("SC")
+        wanted, mask = settings.number("ID"), settings.number("SC")
         hosts = [
             host
             for host in hosts
-            if wanted in (0, host.registers.number("OP"))
-            and mask >> host.registers.number("CH") - LOWEST_CHANNEL & 1
-            and host.key == self.module.key
+            if wanted in (0, host.settings.number("OP"))
+            and mask >> host.settings.number("CH") - LOWEST_CHANNEL & 1
+            and host.settings.key == settings.key
         ]
         if not hosts:
             return [], NO_MATCHING_NETWORK
-        return [host for host in hosts if host.registers.number("NJ")], JOINING_CLOSED
+        return [host for host in hosts if host.settings.number("NJ")], JOINING_CLOSED
 
     def _new_address(self) -> int:
-        taken = {member.addressing.source16 for member in self.module.family_members()}
-        address = zlib.crc32(self.module.address.to_bytes(8, "big")) % LARGEST_ADDRESS + 1
+        taken = {member.source16 for member in self._others()}
+        address = zlib.crc32(self.settings.address.to_bytes(8, "big")) % LARGEST_ADDRESS + 1
         while address in taken:
             address = address % LARGEST_ADDRESS + 1
         return address
@@ -142,63 +165,56 @@ class Zigbee:
         once = bool(request.options & NO_ACK)
         return Packet(
             request=request,
-            family=self.module.hardware.family,
-            source64=self.module.address,
+            family=self.settings.hardware.family,
+            source64=self.settings.address,
             source16=self.source16,
-            network=self.module.registers.number("OP"),
+            network=self.settings.number("OP"),
             acknowledged=acknowledged,
             size=len(request.data) + MESH_OVERHEAD * max(1, -(-len(request.data) // UNICAST_BYTES)),
             repeats=MAC_TRANSMISSIONS * (1 if once else APS_RETRIES) if acknowledged else 1,
-            sequence=self.module.next_sequence(),
-            key=self.module.key,
+            sequence=self.next_sequence(),
+            key=self.settings.key,
         )
 
     def accepts(self, packet: Packet) -> bool:
-        if not self.joined or packet.network != self.module.registers.number("OP"):
+        if not self.joined or packet.network != self.settings.number("OP"):
             return False
-        return packet.request.broadcast or self._named_by(packet.request)
+        return packet.request.broadcast or self._is_addressed_by(packet.request)
 
-    def _named_by(self, request: Request) -> bool:
+    def _is_addressed_by(self, request: Request) -> bool:
         if request.destination64 == COORDINATOR64:
             return self.coordinator
         if request.destination64 != UNKNOWN64:
-            return request.destination64 == self.module.address
+            return request.destination64 == self.settings.address
         return request.destination16 == self.source16
 
     def refusal(self, request: Request) -> int:
+        key = self.settings.key
         if not self.joined:
-            return status.NOT_JOINED
-        if not request.broadcast and self._named_by(request):
-            return status.SELF_ADDRESSED
-        if request.options & APS_ENCRYPTION and not self.module.key:
-            return status.APS_BROADCAST if request.broadcast else status.APS_UNENCRYPTED
-        if len(request.data) > self._limit(request):
-            return status.TOO_LARGE
-        return status.NO_SECURE_SESSION if request.options & SECURE else status.SUCCESS
+            return Delivery.NOT_JOINED
+        if not request.broadcast and self._is_addressed_by(request):
+            return Delivery.SELF_ADDRESSED
+        if request.options & APS_ENCRYPTION and not key:
+            return Delivery.APS_BROADCAST if request.broadcast else Delivery.APS_UNENCRYPTED
+        broadcast_limit = BROADCAST_BYTES - (ENCRYPTION_BYTES if key else 0)
+        if len(request.data) > (broadcast_limit if request.broadcast else self.longest()):
+            return Delivery.TOO_LARGE
+        return Delivery.NO_SECURE_SESSION if request.options & SECURE else Delivery.SUCCESS
 
-    def _limit(self, request: Request) -> int:
-        if request.broadcast:
-            return BROADCAST_BYTES - (ENCRYPTION_BYTES if self.module.key else 0)
-        return FRAGMENTED_BYTES if self.module.serial.api_mode else self._one_packet()
-
-    def _one_packet(self) -> int:
-        return UNICAST_BYTES - (ENCRYPTION_BYTES if self.module.key else 0)
-
-    def failure(self, packet: Packet) -> int:
-        """Nobody has this address; or out of reach; or lost again and again."""
-        if self.module.reaches(packet):
-            return status.NETWORK_ACK
-        known = any(other.accepts(packet) for other in self.module.family_members())
-        return status.ROUTE_NOT_FOUND if known else status.ADDRESS_NOT_FOUND
+    def failure(self, *, in_reach: bool, exists: bool) -> int:
+        """No module has this address; or it is out of reach; or lost again and again."""
+        if in_reach:
+            return Delivery.NETWORK_ACK
+        return Delivery.ROUTE_NOT_FOUND if exists else Delivery.ADDRESS_NOT_FOUND
 
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
         """Adds the address and route discovery that the first packet to a module needs."""
         receiver = outcome.receiver
-        if receiver is None or receiver.address in self._known:
+        if receiver is None or receiver.long in self._known:
             return outcome
-        self._known.add(receiver.address)
-        named = packet.request.destination16 != UNKNOWN16
-        discovery = status.ROUTE_DISCOVERY | (0 if named else status.ADDRESS_DISCOVERY)
+        self._known.add(receiver.long)
+        has_short = packet.request.destination16 != UNKNOWN16
+        discovery = ROUTE_DISCOVERY | (0 if has_short else ADDRESS_DISCOVERY)
         return replace(outcome, discovery=discovery)
 
     def receive_options(self, packet: Packet) -> int:
@@ -206,4 +222,7 @@ class Zigbee:
         return (0x02 if packet.request.broadcast else 0x01) | aps
 
     def longest(self) -> int:
-        return FRAGMENTED_BYTES if self.module.serial.api_mode else self._one_packet()
+        """API mode sends fragments."""
+        if self._line.api_mode:
+            return FRAGMENTED_BYTES
+        return UNICAST_BYTES - (ENCRYPTION_BYTES if self.settings.key else 0)

@@ -119,7 +119,7 @@ def test_transparent_mode(bench: Bench) -> None:
 def test_900_mhz_is_slower_at_br_0(bench: Bench) -> None:
     slow = bench.add(hardware="900hp", BR="0", MT="0")
     fast = bench.add(hardware="900hp", BR="1", MT="0")
-    assert (slow.air_bps, fast.air_bps) == (10_000, 200_000)
+    assert (slow.settings.air_bps, fast.settings.air_bps) == (10_000, 200_000)
 
 
 def test_the_duty_cycle_is_used_up_and_comes_back(bench: Bench) -> None:

@@ -39,9 +39,9 @@ CHUNKS = st.one_of(st.binary(max_size=300), frames(), LINES, st.just(b"+++"))
 
 
 def is_sane(bench: Bench, module: Module) -> None:
-    assert len(module.serial._input) <= module.hardware.uart_buffer
-    assert module.uart.held(bench.now) < 4 * module.hardware.uart_buffer + 600
-    assert len(module.radio._queue) <= 16
+    assert module.input.held <= module.settings.hardware.uart_buffer
+    assert module.uart.held(bench.now) < 4 * module.settings.hardware.uart_buffer + 600
+    assert module.radio.waiting <= 16
     assert module.baud_rate > 0
     assert 10 <= module.bits_per_byte <= 12
 
@@ -168,7 +168,7 @@ def test_two_benches_with_one_seed_are_the_same() -> None:
     def story(seed: int) -> list[tuple[int, str, bytes]]:
         bench = Bench(seed=seed, loss=0.3)
         one, two = bench.pair(noise_dbm=-70)
-        two.assign("replies", {"ping": "pong"})
+        two.set("replies", {"ping": "pong"})
         for number in range(20):
             head = b"\x00\x01" + two.address.to_bytes(8, "big") + b"\x00"
             bench.put(one, wrap(head + b"ping %d" % number))

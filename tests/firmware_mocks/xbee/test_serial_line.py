@@ -101,7 +101,7 @@ def test_the_input_buffer_of_s1_has_202_bytes_and_drops_what_is_too_much(bench: 
     frame = wrap(b"\x00\x00" + two.address.to_bytes(8, "big") + b"\x00" + bytes(100))
     one.receive(frame, bench.now)  # on the air; the next ones wait
     one.receive(frame[:1] * 0 + frame + frame, bench.now)
-    assert one.serial.overruns == 2 * len(frame) - 202
+    assert one.input.overruns == 2 * len(frame) - 202
     bench.run(100)
     assert len(bench.frames(two)) == 2
 
@@ -111,11 +111,11 @@ def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: Be
     one.receive(wrap(b"\x00\x00" + two.address.to_bytes(8, "big") + b"\x00x"), bench.now)
     assert one.radio.busy
     one.receive(bytes(202 - 18), bench.now)
-    assert one.serial.clear_to_send
+    assert one.input.clear_to_send
     one.receive(b"\x00", bench.now)
-    assert not one.serial.clear_to_send
+    assert not one.input.clear_to_send
     bench.run(100)
-    assert one.serial.clear_to_send
+    assert one.input.clear_to_send
     assert one.clear_to_send  # nobody listens to it unless told
 
 
@@ -137,7 +137,7 @@ def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: Bench) -> None
     bench.run(2000)
     assert [frame[1] for frame in bench.frames(one)] == list(range(1, 30))
     assert held > 10
-    assert one.serial.overruns == 0
+    assert one.input.overruns == 0
     assert without.clear_to_send
 
 
@@ -151,7 +151,7 @@ def test_a_radio_packet_that_does_not_fit_the_transmit_buffer_is_dropped_whole(
     bench.run(3000)
     # 75 bytes each on the wire; 202 hold two whole ones and a half
     assert [frame[-60:] for frame in bench.frames(slow)] == [b"a" * 60, b"b" * 60]
-    assert slow.serial.overflows == 2
+    assert slow.line.overflows == 2
 
 
 def test_answers_wait_for_room_and_nothing_grows(bench: Bench) -> None:
@@ -163,7 +163,7 @@ def test_answers_wait_for_room_and_nothing_grows(bench: Bench) -> None:
     bench.run(60_000)
     answered = len(bench.frames(module))
     assert 0 < answered < 200
-    assert module.serial.overruns > 0
+    assert module.input.overruns > 0
     assert bench.ask(module, b"\x08\x02CH", 1000) == [b"\x88\x02CH\x00\x0c"]
 
 

@@ -1,0 +1,275 @@
+"""The settings of a module: its registers, its position in the air, and the parameters of both.
+
+Parameters are in human terms, or AT registers by their two letters.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from firmware_mocks._radio_parameters import number, place
+from firmware_mocks.xbee.hardware import KINDS, MAC_FAMILY, RATES, Hardware
+from firmware_mocks.xbee.registers import BadCommand, BadValue, Registers
+
+FASTEST_BPS = 250_000
+BITS_PER_S = {0: 10_000, 1: 200_000}  # 900HP, by BR
+CAPPED_CHANNEL, CAP_DBM = 0x1A, 8
+
+PARAMETERS: dict[str, str] = {
+    "hardware": f"kind of module: {', '.join(KINDS)} (default xbee3)",
+    "position": "x, y, z in metres",
+    "channel": "radio channel, CH (12 is hex 0C); Zigbee: the one it may use; 900HP: hopping HP",
+    "pan_id": "network, ID",
+    "api_mode": "0 transparent, 1 frames, 2 escaped frames (AP; default 1)",
+    "my": "16-bit address, MY (default 0xFFFF: the 64-bit address is used)",
+    "ni": "node identifier, NI (default: the mock's name)",
+    "address": "64-bit address, SH and SL, 16 hexadecimal digits",
+    "power": "power level, PL, 0 to 4",
+    "baudRate": "UART rate, BD, bit/s",
+    "rtscts": "true: the client obeys CTS and is held back before the input buffer overruns",
+    "replies": "answers given by itself: a payload that begins with KEY comes back with VALUE in "
+    "its place, as ping:pong,marco:polo",
+    "rssi_at_1m_dbm": "how loud this module is heard at 1 m at full power (default -40)",
+    "noise_dbm": "noise this module hears; above its threshold CA it cannot send (default -110)",
+    "sensitivity_dbm": "weaker signals are not heard (default: the hardware's)",
+    "duty_cycle": "share of each hour in which it may send, as at 868 MHz; beyond it refuses with "
+    "status 04 (default 1: no limit)",
+    "XX": "any AT register by its two letters, in hexadecimal, e.g. RR=3 (NI as text)",
+}
+
+_REGISTERS = {"pan_id": "ID", "api_mode": "AP", "my": "MY", "power": "PL"}
+ZIGBEE_LOWEST_CHANNEL = 11
+
+
+class Settings:
+    """The registers, the position and the link of one module, and the values that follow.
+
+    rssi_at_1m_dbm: at full power. noise_dbm: at its receiver. duty_cycle: share of each hour in
+    which it may send. flow_control: the client obeys CTS.
+    """
+
+    def __init__(self, name: str, hardware: Hardware, position: tuple[float, float, float]) -> None:
+        self.hardware = hardware
+        serial = 0x40000000 | zlib.crc32(name.encode()) & 0x0FFFFFFF
+        self.registers = Registers(hardware.registers, {"SL": serial})
+        self.registers.install("NI", name.encode("ascii", "replace")[:20])
+        self.position = position
+        self.sensitivity_dbm = hardware.sensitivity_dbm
+        self.rssi_at_1m_dbm = -40.0
+        self.noise_dbm = -110.0
+        self.duty_cycle = 1.0
+        self.replies: dict[bytes, bytes] = {}
+        self.flow_control = False
+
+    def number(self, register: str) -> int:
+        """The number in use; 0 where this hardware has no such register."""
+        return self.registers.number(register)
+
+    def count(self, register: str) -> None:
+        """Add one to a counter that stops at FFFF."""
+        if register in self.registers:
+            self.registers.put(register, min(self.number(register) + 1, 0xFFFF))
+
+    @property
+    def address(self) -> int:
+        return self.number("SH") << 32 | self.number("SL")
+
+    @property
+    def band(self) -> Hashable:
+        return (self.hardware.band, self.number("CH"), self.number("HP"), self.number("BR"))
+
+    @property
+    def air_bps(self) -> int:
+        return BITS_PER_S[self.number("BR")] if "BR" in self.registers else FASTEST_BPS
+
+    @property
+    def power_dbm(self) -> int:
+        power = self.hardware.powers_dbm[self.number("PL")]
+        return min(power, CAP_DBM) if self.number("CH") == CAPPED_CHANNEL else power
+
+    @property
+    def power_at_1m_dbm(self) -> float:
+        return self.rssi_at_1m_dbm + self.power_dbm - self.hardware.powers_dbm[-1]
+
+    @property
+    def key(self) -> bytes:
+        """The key that encrypts packets; empty: they are not encrypted."""
+        return self.registers.text("KY") if self.number("EE") else b""
+
+    @property
+    def has_header(self) -> bool:
+        """MM 1 and 2 leave out Digi's header, and everything that needs one."""
+        return self.number("MM") in (0, 3)
+
+    @property
+    def has_short_addresses(self) -> bool:
+        return self.hardware.family == MAC_FAMILY
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+
+def assign(settings: Settings, name: str, value: Any) -> None:
+    """Set a parameter, as if saved with WR. ValueError names it and the values allowed."""
+    try:
+        _assign(settings, name, value)
+    except BadCommand:
+        known = ", ".join(key for key in PARAMETERS if key != "XX")
+        raise ValueError(
+            f"{name}: {settings.hardware.title} has no such parameter; "
+            f"{known}, or an AT register's two letters"
+        ) from None
+    except (BadValue, ValueError, TypeError, AttributeError, OverflowError) as error:
+        text = str(error)
+        raise ValueError(text if text.startswith(f"{name}: ") else f"{name}: {text}") from None
+
+
+def _assign(settings: Settings, name: str, value: Any) -> None:
+    if name in _REGISTERS:
+        _install(settings, _REGISTERS[name], integer(value))
+    elif name in _SETTERS:
+        _SETTERS[name](settings, value)
+    else:
+        _install_at(settings, name.upper(), value)
+
+
+def integer(value: Any) -> int:
+    """A whole number, in any notation Python reads."""
+    if isinstance(value, str):
+        return _read(value, 0, "whole number, as 12 or 0xC")
+    if not isinstance(value, int | float) or not float(value).is_integer():
+        raise ValueError(f"{value!r} is not whole")
+    return int(value)
+
+
+def _key(value: Any) -> bytes:
+    try:
+        return bytes.fromhex(value)
+    except (ValueError, TypeError):
+        raise ValueError(f"{value!r} is no key of hexadecimal digits") from None
+
+
+def _read(text: str, base: int, what: str) -> int:
+    try:
+        return int(text, base)
+    except ValueError:
+        raise ValueError(f"{text!r} is no {what}") from None
+
+
+def replies(value: Any) -> dict[bytes, bytes]:
+    """What is answered to what, from a mapping, JSON, or ping:pong,marco:polo."""
+    if isinstance(value, str):
+        text = value.strip()
+        value = json.loads(text) if text.startswith("{") else _pairs(text)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r}; write KEY:VALUE, e.g. ping:pong")
+    return {str(key).encode(): str(answer).encode() for key, answer in value.items()}
+
+
+def _pairs(text: str) -> dict[str, str]:
+    pairs = [pair.partition(":") for pair in text.split(",")]
+    if not all(key and colon for key, colon, _ in pairs):
+        raise ValueError("write KEY:VALUE, e.g. ping:pong")
+    return {key.strip(): answer.strip() for key, _, answer in pairs}
+
+
+def _install(settings: Settings, name: str, value: int | bytes) -> None:
+    register = settings.registers.register(name)
+    if isinstance(value, int) and register.access == "r":
+        if not 0 <= value < 1 << 8 * register.size:
+            raise BadValue(f"{value:X} does not fit {register.size} bytes")
+        settings.registers.install(name, value)
+    else:
+        settings.registers.install(name, register.check(value))
+
+
+def _install_at(settings: Settings, name: str, value: Any) -> None:
+    """AT registers are written as in command mode: hexadecimal."""
+    if settings.registers.register(name).kind == "text":
+        _install(settings, name, str(value).encode())
+    elif settings.registers.register(name).kind == "key":
+        _install(settings, name, _key(value))
+    elif isinstance(value, str):
+        _install(settings, name, _read(value, 16, "hexadecimal number, as C"))
+    else:
+        _install(settings, name, integer(value))
+
+
+def _set_channel(settings: Settings, value: Any) -> None:
+    channel = integer(value)
+    registers = settings.registers
+    if "HP" in registers:
+        _install(settings, "HP", channel)
+    elif registers.register("CH").access == "r":
+        _install(settings, "SC", 1 << max(0, channel - ZIGBEE_LOWEST_CHANNEL))
+    else:
+        _install(settings, "CH", channel)
+
+
+def _set_address(settings: Settings, value: Any) -> None:
+    wanted = "address of 16 hexadecimal digits"
+    address = _read(value, 16, wanted) if isinstance(value, str) else integer(value)
+    if not 0 <= address < 1 << 64:
+        raise ValueError("an address has 16 hexadecimal digits")
+    settings.registers.install("SH", address >> 32)
+    settings.registers.install("SL", address & 0xFFFFFFFF)
+
+
+def _set_rate(settings: Settings, value: Any) -> None:
+    rate = integer(value)
+    _install(settings, "BD", RATES.index(rate) if rate in RATES else rate)
+    settings.registers.install("BD", settings.hardware.stored_rate(settings.registers.number("BD")))
+
+
+def _set_position(settings: Settings, value: Any) -> None:
+    settings.position = place("position", value)
+
+
+def _set_sensitivity(settings: Settings, value: Any) -> None:
+    settings.sensitivity_dbm = number("sensitivity_dbm", value, -200, 50)
+
+
+def _set_name(settings: Settings, value: Any) -> None:
+    _install(settings, "NI", str(value).encode())
+
+
+def _set_replies(settings: Settings, value: Any) -> None:
+    settings.replies = replies(value)
+
+
+def _set_strength(settings: Settings, value: Any) -> None:
+    settings.rssi_at_1m_dbm = number("rssi_at_1m_dbm", value, -150, 50)
+
+
+def _set_noise(settings: Settings, value: Any) -> None:
+    settings.noise_dbm = number("noise_dbm", value, -200, 50)
+
+
+def _set_duty_cycle(settings: Settings, value: Any) -> None:
+    settings.duty_cycle = number("duty_cycle", value, 0, 1)
+
+
+def _set_flow_control(settings: Settings, value: Any) -> None:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise ValueError("true or false")
+    settings.flow_control = text == "true"
+
+
+_SETTERS: dict[str, Callable[[Settings, Any], None]] = {
+    "channel": _set_channel,
+    "address": _set_address,
+    "baudRate": _set_rate,
+    "baud_rate": _set_rate,
+    "position": _set_position,
+    "sensitivity_dbm": _set_sensitivity,
+    "ni": _set_name,
+    "replies": _set_replies,
+    "rssi_at_1m_dbm": _set_strength,
+    "noise_dbm": _set_noise,
+    "duty_cycle": _set_duty_cycle,
+    "rtscts": _set_flow_control,
+}
