@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from firmware_mocks import _radio_parameters as values
+from firmware_mocks import _parameters as values
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
 
@@ -59,7 +59,7 @@ class Transceiver(Mock):
         self._air = air
         self._echo = True
         self._address = 0
-        self._turnaround_ms = 10.0
+        self._turnaround_ns = 10 * MS
         self._replies: dict[bytes, bytes] = {}
         self._input = bytearray()
         for key, value in given.items():
@@ -111,11 +111,10 @@ class Transceiver(Mock):
         address, control, data = frame[0] >> 1, frame[1], frame[2:-2]
         if control != 0x03 or address not in (self._address, 127):
             return
-        for key, value in self._replies.items():
-            if data.startswith(key):
-                answer = bytes((self._address << 1, 0x03)) + value + data[len(key) :]
-                self._shine_later(wrap(answer), now + round(self._turnaround_ms * MS))
-                return
+        reply = values.reply_to(self._replies, data)
+        if reply is not None:
+            answer = wrap(bytes((self._address << 1, 0x03)) + reply)
+            self._shine_later(answer, now + self._turnaround_ns)
 
     def _shine_later(self, data: bytes, when: int) -> None:
         self._air.call_at(when, lambda due: self._shine(data, due))
@@ -148,11 +147,11 @@ class Transceiver(Mock):
                     raise ValueError(f"address: {value!r}; 0 to 126")
                 self._address = int(value)
             case "turnaround_ms":
-                self._turnaround_ms = values.number(name, value, 0, 10_000)
+                self._turnaround_ns = values.milliseconds(name, value, 0, 10_000)
             case "replies":
                 self._replies = values.replies(name, value)
             case "position":
-                self.position = values.place(name, value)
+                self.position = values.position(name, value)
             case _:
                 raise ValueError(f"{name}: no such parameter; there is {', '.join(PARAMETERS)}")
 

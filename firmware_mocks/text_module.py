@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from firmware_mocks import _radio_parameters as values
+from firmware_mocks import _parameters as values
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
 
@@ -113,15 +113,13 @@ class TextModule(Mock):
     def _read_parameters(self) -> None:
         given = dict(self._given)
         if "position" in given:
-            self.position = values.place("position", given.pop("position"))
-        for name in given:
-            if name not in DEFAULTS:
-                raise ValueError(f"{name}: no such parameter; one of {', '.join(PARAMETERS)}")
+            self.position = values.position("position", given.pop("position"))
+        values.check_names(given, PARAMETERS)
         all_ = DEFAULTS | given
         self.uart.baud_rate = values.whole("baudRate", all_["baudRate"], 50, 4_000_000)
         self.uart.bits_per_byte = values.whole("byteSize", all_["byteSize"], 9, 12)
         self._end = values.line_end("line_end", all_["line_end"])
-        self._boot_ns = round(values.number("boot_ms", all_["boot_ms"], 0, 60_000) * MS)
+        self._boot_ns = values.milliseconds("boot_ms", all_["boot_ms"], 0, 60_000)
         if not isinstance(all_["answers"], Mapping):
             raise ValueError("answers: give a mapping, as {AT: OK}")
         self._answers = [(_pattern("answers", k), str(v)) for k, v in all_["answers"].items()]
@@ -134,7 +132,7 @@ class TextModule(Mock):
         self._to_all, self._band = str(all_["to_all"]), str(all_["band"])
         self._bits_per_s = values.number("bits_per_s", all_["bits_per_s"], 10, 1e9)
         self.replies = values.replies("replies", all_["replies"])
-        self._reply_ns = round(values.number("reply_ms", all_["reply_ms"], 0, 60_000) * MS)
+        self._reply_ns = values.milliseconds("reply_ms", all_["reply_ms"], 0, 60_000)
         self._loudness = values.number("rssi_at_1m_dbm", all_["rssi_at_1m_dbm"], -150, 50)
         self.sensitivity_dbm = values.number("sensitivity_dbm", all_["sensitivity_dbm"], -200, 50)
 
@@ -142,7 +140,7 @@ class TextModule(Mock):
         place = "at {:g}, {:g}, {:g} m".format(*self.position)
         words = [f"text module, address {self.address}", f"{self.baud_rate} baud", place]
         if self.replies:
-            words.append("answers " + ", ".join(repr(k.decode("latin-1")) for k in self.replies))
+            words.append(values.replies_text(self.replies))
         return ", ".join(words)
 
     # --- power and time --------------------------------------------------------------------------

@@ -12,26 +12,23 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks._wc2ec import radio, wire
-from firmware_mocks._wc2ec.parameters import number, settings_of
-from firmware_mocks._wc2ec.wall_avoider import WallAvoider
+from firmware_mocks._parameters import check_names
+from firmware_mocks._wc2ec import wire
+from firmware_mocks._wc2ec.pilot import (
+    DEFAULTS,
+    PACKET_PARAMETERS,
+    WHEEL_PARAMETERS,
+    Messenger,
+    pilot_of,
+)
 from firmware_mocks.air import Air
 from firmware_mocks.base import Mock
 
 SUMMARY = "a WC2EC external controller that drives two wheels and avoids walls"
 PARAMETERS: dict[str, str] = {
-    "sensors": "names of the left, front and right distance sensor "
-    "(default ds_left, ds_front, ds_right)",
-    "motors": "names of the left and right wheel (default left_wheel, right_wheel)",
-    "motor_type": "type byte it writes (default 53, the rotational motor of R2020a)",
-    **radio.PARAMETERS,
+    **WHEEL_PARAMETERS,
+    **PACKET_PARAMETERS,
     "position": "not used: it is a program",
-}
-DEFAULTS: dict[str, Any] = {
-    "sensors": "ds_left, ds_front, ds_right",
-    "motors": "left_wheel, right_wheel",
-    "motor_type": 53,
-    **radio.DEFAULTS,
 }
 
 
@@ -42,51 +39,8 @@ def create(
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Controller:
     """A controller. ValueError says what is wrong with a parameter."""
-    return Controller(name, {**DEFAULTS, **settings_of(parameters, PARAMETERS)})
-
-
-class Pilot:
-    """Ids by name, the last values, and what to tell the wheels: `tell` after each message.
-
-    Complete when all five names are registered; until then it tells nothing.
-    """
-
-    def __init__(self, sensors: list[str], motors: list[str], motor_type: int) -> None:
-        self.ids: dict[str, int] = {}
-        self.wheels = (0.0, 0.0)
-        self._sensors = sensors
-        self._motors = motors
-        self._motor_type = motor_type
-        self._values: dict[int, float] = {}
-        self._avoider = WallAvoider()
-
-    @property
-    def ready(self) -> bool:
-        return all(name in self.ids for name in (*self._sensors, *self._motors))
-
-    def register(self, index: int, name: bytes) -> None:
-        self.ids[name.decode(errors="replace")] = index
-
-    def see(self, index: int, value: float) -> bool:
-        """A value came; true when it completes a look around: time to steer."""
-        self._values[index] = value
-        if not self.ready or index != self.ids[self._sensors[-1]]:
-            return False
-        seen = [self._values.get(self.ids[name]) for name in self._sensors]
-        left, front, right = (0.0 if each is None else each for each in seen)
-        self.wheels = self._avoider.steer(left, front, right)
-        return True
-
-    def stop(self) -> None:
-        self.wheels = (0.0, 0.0)
-
-    def commands(self) -> list[bytes]:
-        """setValue for both wheels."""
-        return [
-            wire.value(wire.SET_VALUE, self._motor_type, self.ids[name], velocity)
-            for name, velocity in zip(self._motors, self.wheels, strict=True)
-            if name in self.ids
-        ]
+    check_names(parameters, PARAMETERS)
+    return Controller(name, {**DEFAULTS, **parameters})
 
 
 class Controller(Mock):
@@ -95,26 +49,26 @@ class Controller(Mock):
     network = "tcp-client"
     retry_s = 1.0
 
-    def __init__(self, name: str, values: dict[str, Any]) -> None:
+    def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name)
         self.closing = False
         self.connected = False
         self.commands = 0
         self.values = 0
-        self._values = values
+        self._settings = settings
         self.uart.baud_rate = 1_000_000_000  # TCP is not paced
         self._input = bytearray()
-        self.pilot = pilot_of(values)
-        self.radio = radio.Radio(values)
+        self.pilot = pilot_of(settings)
+        self.messenger = Messenger(settings)
 
     def connect(self, now: int) -> None:
         self.connected, self.closing = True, False
         self._input.clear()
         self.uart.clear()
-        self.pilot = pilot_of(self._values)
-        self.radio = radio.Radio(self._values)
-        if self.radio.wanted:
-            self.timers.start("packet", now + self.radio.period_ns, self._send_packet)
+        self.pilot = pilot_of(self._settings)
+        self.messenger = Messenger(self._settings)
+        if self.messenger.wanted:
+            self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
 
     def disconnect(self, now: int) -> None:
         self.connected = self.closing = False
@@ -123,12 +77,13 @@ class Controller(Mock):
 
     def reset(self, now: int) -> None:
         self.disconnect(now)
-        self.pilot = pilot_of(self._values)
+        self.pilot = pilot_of(self._settings)
 
     def set(self, name: str, value: str) -> None:
-        values = {**self._values, **settings_of({name: value}, PARAMETERS)}
-        self.pilot, self.radio = pilot_of(values), radio.Radio(values)
-        self._values = values
+        check_names([name], PARAMETERS)
+        settings = {**self._settings, name: value}
+        self.pilot, self.messenger = pilot_of(settings), Messenger(settings)
+        self._settings = settings
         self.closing = self.connected
 
     def describe(self) -> str:
@@ -151,7 +106,7 @@ class Controller(Mock):
         if command == wire.REGISTER_SENSOR:
             return 4 + self._input[3]
         if command == wire.SENSOR_DATA:
-            packet = self.radio.size(self._input)
+            packet = self.messenger.size(self._input)
             return 11 if packet is None else packet
         if command == wire.ERROR:
             return 3
@@ -162,8 +117,8 @@ class Controller(Mock):
         command, index = message[0], message[2]
         if command == wire.REGISTER_SENSOR:
             self.pilot.register(index, message[4:])
-            self.radio.register(message[1], index, message[4:].decode(errors="replace"))
-        elif command == wire.SENSOR_DATA and not self.radio.hear(message):
+            self.messenger.register(message[1], index, message[4:].decode(errors="replace"))
+        elif command == wire.SENSOR_DATA and not self.messenger.hear(message):
             self.values += 1
             if self.pilot.see(index, struct.unpack_from("<d", message, 3)[0]):
                 for order in self.pilot.commands():
@@ -171,21 +126,5 @@ class Controller(Mock):
                     self.uart.write(order, now)
 
     def _send_packet(self, now: int) -> None:
-        self.uart.write(self.radio.packet(), now)
-        self.timers.start("packet", now + self.radio.period_ns, self._send_packet)
-
-
-def pilot_of(values: Mapping[str, Any]) -> Pilot:
-    """A pilot for the parameters `sensors`, `motors` and `motor_type`; ValueError."""
-    sensors = _names(values, "sensors", 3)
-    motors = _names(values, "motors", 2)
-    return Pilot(sensors, motors, round(number(values, "motor_type", 0, 255)))
-
-
-def _names(values: Mapping[str, Any], name: str, count: int) -> list[str]:
-    given = values[name]
-    parts = given.strip("[] ").split(",") if isinstance(given, str) else given
-    names = [str(part).strip() for part in parts] if isinstance(parts, list | tuple) else []
-    if len(names) != count or not all(names):
-        raise ValueError(f"{name}: {given!r} is not {count} names")
-    return names
+        self.uart.write(self.messenger.packet(), now)
+        self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)

@@ -12,24 +12,29 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks._wc2ec import radio, wire
+from firmware_mocks import _parameters as values
+from firmware_mocks._wc2ec import wire
 from firmware_mocks._wc2ec.cobs import FrameReader, frame
-from firmware_mocks._wc2ec.parameters import number, settings_of
+from firmware_mocks._wc2ec.pilot import (
+    DEFAULTS as PILOT_DEFAULTS,
+)
+from firmware_mocks._wc2ec.pilot import (
+    PACKET_PARAMETERS,
+    WHEEL_PARAMETERS,
+    Messenger,
+    Pilot,
+    pilot_of,
+)
 from firmware_mocks.air import Air
-from firmware_mocks.base import MS, Mock
-from firmware_mocks.wc2ec_controller import DEFAULTS as PILOT_DEFAULTS
-from firmware_mocks.wc2ec_controller import PARAMETERS as PILOT_PARAMETERS
-from firmware_mocks.wc2ec_controller import Pilot, pilot_of
+from firmware_mocks.base import Mock
 
 SUMMARY = "a microcontroller that drives two wheels over WC2EC on a serial line"
 PARAMETERS: dict[str, str] = {
-    "sensors": PILOT_PARAMETERS["sensors"],
-    "motors": PILOT_PARAMETERS["motors"],
-    "motor_type": PILOT_PARAMETERS["motor_type"],
+    **WHEEL_PARAMETERS,
     "watchdog_ms": "without a good frame for so long the wheels stop (default 300)",
     "repeat_ms": "how long it is quiet at most, once it knows its devices (default 100)",
     "baudRate": "UART rate, bit/s (default 115200)",
-    **radio.PARAMETERS,
+    **PACKET_PARAMETERS,
     "position": "not used: it has no place of its own",
 }
 DEFAULTS: dict[str, Any] = {
@@ -47,7 +52,8 @@ def create(
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Node:
     """A node. ValueError says what is wrong with a parameter."""
-    return Node(name, {**DEFAULTS, **settings_of(parameters, PARAMETERS)})
+    values.check_names(parameters, PARAMETERS)
+    return Node(name, {**DEFAULTS, **parameters})
 
 
 class Node(Mock):
@@ -55,20 +61,21 @@ class Node(Mock):
 
     network = "serial"
 
-    def __init__(self, name: str, values: dict[str, Any]) -> None:
+    def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name)
         self.frames = FrameReader()
         self.tripped = 0
         self.commands = 0
-        self._values = values
-        self.pilot, self.radio = self._configure()
+        self._settings = settings
+        self.pilot, self.messenger = self._configure()
 
-    def _configure(self) -> tuple[Pilot, radio.Radio]:
-        self.uart.baud_rate = round(number(self._values, "baudRate", 300, 4_000_000))
-        self._watchdog_ns = round(number(self._values, "watchdog_ms", 1, 60_000) * MS)
-        self._repeat_ns = round(number(self._values, "repeat_ms", 1, 60_000) * MS)
-        self.pilot, self.radio = pilot_of(self._values), radio.Radio(self._values)
-        return self.pilot, self.radio
+    def _configure(self) -> tuple[Pilot, Messenger]:
+        settings = self._settings
+        self.uart.baud_rate = round(values.number("baudRate", settings["baudRate"], 300, 4_000_000))
+        self._watchdog_ns = values.milliseconds("watchdog_ms", settings["watchdog_ms"], 1, 60_000)
+        self._repeat_ns = values.milliseconds("repeat_ms", settings["repeat_ms"], 1, 60_000)
+        self.pilot, self.messenger = pilot_of(settings), Messenger(settings)
+        return self.pilot, self.messenger
 
     @property
     def wheels(self) -> tuple[float, float]:
@@ -82,9 +89,10 @@ class Node(Mock):
         self._configure()
 
     def set(self, name: str, value: str) -> None:
-        values = {**self._values, **settings_of({name: value}, PARAMETERS)}
-        Node(self.name, values)  # ValueError leaves this one as it was
-        self._values = values
+        values.check_names([name], PARAMETERS)
+        settings = {**self._settings, name: value}
+        Node(self.name, settings)  # ValueError leaves this one as it was
+        self._settings = settings
         self._configure()
 
     def describe(self) -> str:
@@ -94,8 +102,8 @@ class Node(Mock):
     def receive(self, data: bytes, now: int) -> None:
         for message in self.frames.feed(self.uart.distort(data)):
             self.timers.start("watchdog", now + self._watchdog_ns, self._trip)
-            if self.radio.wanted and "packet" not in self.timers:
-                self.timers.start("packet", now + self.radio.period_ns, self._send_packet)
+            if self.messenger.wanted and "packet" not in self.timers:
+                self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
             if self._take(message):
                 self._tell(now)
 
@@ -107,9 +115,9 @@ class Node(Mock):
         if command == wire.REGISTER_SENSOR and len(message) > 3:
             was_ready = self.pilot.ready
             self.pilot.register(index, message[4:])
-            self.radio.register(message[1], index, message[4:].decode(errors="replace"))
+            self.messenger.register(message[1], index, message[4:].decode(errors="replace"))
             return self.pilot.ready and not was_ready
-        if command == wire.SENSOR_DATA and self.radio.hear(message):
+        if command == wire.SENSOR_DATA and self.messenger.hear(message):
             return False
         if command == wire.SENSOR_DATA and len(message) == 11:
             return self.pilot.see(index, struct.unpack_from("<d", message, 3)[0])
@@ -124,10 +132,10 @@ class Node(Mock):
 
     def _send_packet(self, now: int) -> None:
         """While somebody is there to hear it."""
-        message = self.radio.packet() if "watchdog" in self.timers else b""
+        message = self.messenger.packet() if "watchdog" in self.timers else b""
         if message:
             self.uart.write(frame(message), now)
-            self.timers.start("packet", now + self.radio.period_ns, self._send_packet)
+            self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
 
     def _trip(self, now: int) -> None:
         """The watchdog: nobody tells what there is to see."""

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from firmware_mocks import _parameters as values
 from firmware_mocks._wc2ec import wire
 from firmware_mocks._wc2ec.body import STEP_NS, Body
 from firmware_mocks._wc2ec.cobs import FrameReader, frame
-from firmware_mocks._wc2ec.parameters import choice, number, settings_of
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
 
@@ -44,6 +44,7 @@ DEFAULTS: dict[str, Any] = {
     "webots": "R2020a",
 }
 
+FRAMES = ("none", "cobs-crc16")
 REGISTER_NS = 1000 * MS
 LATEST_NS = 1000 * MS
 INPUT_BYTES = 64 * 1024
@@ -58,15 +59,15 @@ def create(
 ) -> Robot:
     """A robot. position: not used, as it has a room of its own and stands where the parameter of
     that name says. ValueError says what is wrong with a parameter."""
-    values = settings_of(parameters, PARAMETERS)
-    return Robot(name, {**DEFAULTS, **values})
+    values.check_names(parameters, PARAMETERS)
+    return Robot(name, {**DEFAULTS, **parameters})
 
 
 class Robot(Mock):
     """`connect` and `disconnect` are the TCP server's; `closing` asks the host to close the
     connection. On a serial line it is there from the first `advance` on."""
 
-    def __init__(self, name: str, values: dict[str, Any]) -> None:
+    def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name)
         self.closing = False
         self.connected = False
@@ -74,16 +75,16 @@ class Robot(Mock):
         self.stops = 0
         self.stalled = 0
         self._step_ns = 0
-        self._values = values
+        self._settings = settings
         self._configure()
 
     def _configure(self) -> None:
-        values = self._values
-        self.body = Body(values)
-        self._framed = choice(values, "frame", ("none", "cobs-crc16")) == "cobs-crc16"
+        settings = self._settings
+        self.body = Body(settings)
+        self._framed = values.choice("frame", settings["frame"], FRAMES) == FRAMES[1]
         self.network = "serial" if self._framed else "tcp-server"
         self.uart.baud_rate = 115_200 if self._framed else 1_000_000_000  # TCP is not paced
-        self._silence_ns = round(number(values, "silence_ms", 1, 60_000) * MS)
+        self._silence_ns = values.milliseconds("silence_ms", settings["silence_ms"], 1, 60_000)
         self._input = bytearray()
         self._frames = FrameReader()
 
@@ -119,15 +120,16 @@ class Robot(Mock):
 
     def set(self, name: str, value: str) -> None:
         """Takes effect at once, with the robot back at its start."""
-        values = {**self._values, **settings_of({name: value}, PARAMETERS)}
-        Robot(self.name, values)  # ValueError leaves this one as it was
-        self._values = values
+        values.check_names([name], PARAMETERS)
+        settings = {**self._settings, name: value}
+        Robot(self.name, settings)  # ValueError leaves this one as it was
+        self._settings = settings
         self.closing = self.connected  # who is connected knows other devices
         self._configure()
 
     def describe(self) -> str:
         way = "serial, COBS and CRC-16" if self._framed else "TCP"
-        return f"{len(self.body.devices)} devices on {way}, WC2EC {self._values['dialect']}"
+        return f"{len(self.body.devices)} devices on {way}, WC2EC {self._settings['dialect']}"
 
     def advance(self, now: int) -> None:
         if self._framed and not self.connected:

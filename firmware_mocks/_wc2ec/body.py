@@ -1,21 +1,75 @@
-"""The robot behind the WC2EC mock: its devices by index, what they show, what they obey."""
+"""The robot behind the WC2EC mock: its devices by index, and the room it drives in.
+
+Metres, radians, seconds.
+"""
 
 from __future__ import annotations
 
 import math
 import struct
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
+from firmware_mocks import _parameters as values
 from firmware_mocks._wc2ec import wire
-from firmware_mocks._wc2ec.parameters import choice, number
-from firmware_mocks._wc2ec.room import Room
 from firmware_mocks.base import MS
 
 STEP_NS = 20 * MS
 RANGE_M = 1.0  # of a distance sensor, which shows 1000 at this distance and beyond
 LIFT_SPEED = 0.05  # m/s
 ANGLES = (("ds_left", 0.7), ("ds_front", 0.0), ("ds_right", -0.7))
+
+RADIUS_M = 0.08
+WHEEL_M = 0.025  # wheel radius
+AXLE_M = 0.12
+FASTEST = 10.0  # rad/s of a wheel: Webots' default maxVelocity
+
+
+class Room:
+    """x from 0 to `width`, y from 0 to `depth`. The robot cannot leave; `bumps` counts how often
+    it came to touch a wall."""
+
+    def __init__(self, width: float, depth: float, x: float, y: float, heading: float) -> None:
+        self.width = width
+        self.depth = depth
+        self.x = x
+        self.y = y
+        self.heading = heading
+        self.travelled = 0.0
+        self.bumps = 0
+        self._touching = False
+
+    def move(self, left: float, right: float, seconds: float) -> None:
+        """The wheels turn at these velocities for a while."""
+        left, right = (max(-FASTEST, min(FASTEST, each)) for each in (left, right))
+        speed = (left + right) / 2 * WHEEL_M
+        turn = (right - left) / AXLE_M * WHEEL_M * seconds
+        middle = self.heading + turn / 2
+        self.heading = math.remainder(self.heading + turn, math.tau)
+        x = self.x + speed * seconds * math.cos(middle)
+        y = self.y + speed * seconds * math.sin(middle)
+        inside_x = min(max(x, RADIUS_M), self.width - RADIUS_M)
+        inside_y = min(max(y, RADIUS_M), self.depth - RADIUS_M)
+        self.travelled += math.hypot(inside_x - self.x, inside_y - self.y)
+        self.x, self.y = inside_x, inside_y
+        touches = (inside_x, inside_y) != (x, y)
+        self.bumps += touches and not self._touching
+        self._touching = touches
+
+    def distance(self, angle: float) -> float:
+        """From the robot's rim to the wall, seen at `angle` to its heading."""
+        dx, dy = math.cos(self.heading + angle), math.sin(self.heading + angle)
+        reach_x = (self.width - self.x if dx > 0 else self.x) / max(abs(dx), 1e-12)
+        reach_y = (self.depth - self.y if dy > 0 else self.y) / max(abs(dy), 1e-12)
+        return max(0.0, min(reach_x, reach_y) - RADIUS_M)
+
+    def towards(self, x: float, y: float) -> tuple[float, tuple[float, float, float]]:
+        """Distance of a point and its direction in the robot's frame (x ahead, y left)."""
+        dx, dy = x - self.x, y - self.y
+        distance = math.hypot(dx, dy)
+        angle = math.atan2(dy, dx) - self.heading
+        return distance, (math.cos(angle), math.sin(angle), 0.0)
 
 
 class Body:
@@ -24,15 +78,18 @@ class Body:
     full: it knows the starred commands and packets, and shows what its motors do.
     """
 
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.types = wire.types_of(str(values["webots"]))
-        self.full = choice(values, "dialect", ("original", "full")) == "full"
-        width, depth = number(values, "width", 0.5, 100), number(values, "depth", 0.5, 100)
-        self.room = Room(width, depth, *_place(values["position"], width, depth))
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.types = wire.types_of(str(settings["webots"]))
+        self.full = values.choice("dialect", settings["dialect"], ("original", "full")) == "full"
+        width = values.number("width", settings["width"], 0.5, 100)
+        depth = values.number("depth", settings["depth"], 0.5, 100)
+        self.room = Room(width, depth, *_start_pose(settings["position"], width, depth))
         self.lift = 0.0
         self.counts: Counter[str] = Counter()
-        self._angles = _angles(round(number(values, "sensors", 3, 250)))
-        self.devices = self._devices(choice(values, "lift", ("no", "yes")) == "yes")
+        self._angles = _angles(round(values.number("sensors", settings["sensors"], 3, 250)))
+        self.devices = self._devices(
+            values.choice("lift", settings["lift"], ("no", "yes")) == "yes"
+        )
         self.forget()
 
     def _devices(self, with_lift: bool) -> list[tuple[int, str]]:
@@ -165,7 +222,7 @@ def _angles(count: int) -> dict[str, float]:
     return angles
 
 
-def _place(position: Any, width: float, depth: float) -> tuple[float, float, float]:
+def _start_pose(position: Any, width: float, depth: float) -> tuple[float, float, float]:
     """x, y and heading; (0, 0, 0) is the middle, looking along x."""
     parts = position.strip("[]() ").split(",") if isinstance(position, str) else position
     try:

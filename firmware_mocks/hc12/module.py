@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from firmware_mocks import _radio_parameters as values
+from firmware_mocks import _parameters as values
+from firmware_mocks._framing.specs import framing_of
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
 from firmware_mocks.hc12.commands import LONGEST, Commands, Style
 from firmware_mocks.hc12.settings import PARAMETERS, RATES, SENSITIVITY_DBM, Settings
-from firmware_mocks.uart_node.named import framing_of
 
 REPLY_NS = 3 * MS
 SET_LOW_NS, SET_HIGH_NS, RESET_NS = 40 * MS, 80 * MS, 200 * MS
@@ -59,11 +59,10 @@ class Module(Mock):
     # --- parameters ------------------------------------------------------------------------------
 
     def set(self, name: str, value: Any) -> None:
-        text = str(value)
         held, style = self.settings, self.style
         match name:
             case "position":
-                self.position = values.place(name, value)
+                self.position = values.position(name, value)
             case "replies":
                 self.replies = values.replies(name, value)
             case "rssi_at_1m_dbm":
@@ -71,7 +70,7 @@ class Module(Mock):
             case "framing":
                 self._framing = values.named(name, framing_of, value)
             case "B":
-                held.baud_rate = int(self._one_of(name, text, tuple(map(str, RATES))))
+                held.baud_rate = int(values.choice(name, value, tuple(map(str, RATES))))
             case "C":
                 held.channel = values.whole(name, value, 1, 127)
             case "FU":
@@ -81,35 +80,27 @@ class Module(Mock):
             case "byteSize":
                 held.bits_per_byte = values.whole(name, value, 9, 12)
             case "spelling":
-                style.long = self._one_of(name, text, ("plain", "long")) == "long"
+                style.long = values.choice(name, value, ("plain", "long")) == "long"
             case "unknown":
-                style.says_error = self._one_of(name, text, ("silence", "ERROR")) == "ERROR"
+                style.says_error = values.choice(name, value, ("silence", "ERROR")) == "ERROR"
             case "version":
-                style.version = text
+                style.version = str(value)
             case "set":
-                self._set_is_low = self._one_of(name, text, ("high", "low")) == "low"
+                self._set_is_low = values.choice(name, value, ("high", "low")) == "low"
             case _:
-                self._choose(name, text)
+                self._choose(name, value)
         if self._power == "new":
             self._use_line(0)
 
-    def _choose(self, name: str, text: str) -> None:
+    def _choose(self, name: str, value: Any) -> None:
         choices = {
             "command_rate": ("current", "9600"),
             "set_by": ("none", "dtr", "rts"),
             "set_low": ("on", "off"),
         }
         if name not in choices:
-            raise ValueError(f"{name}: no such parameter; one of {', '.join(PARAMETERS)}")
-        # YAML reads on and off as true and false.
-        text = {"True": "on", "False": "off"}.get(text, text)
-        self._choices[name] = self._one_of(name, text, choices[name])
-
-    @staticmethod
-    def _one_of(name: str, text: str, allowed: tuple[str, ...]) -> str:
-        if text not in allowed:
-            raise ValueError(f"{name}: {text!r} is not one of {', '.join(allowed)}")
-        return text
+            raise values.unknown(name, PARAMETERS)
+        self._choices[name] = values.choice(name, value, choices[name])
 
     def describe(self) -> str:
         held = self.settings
@@ -119,7 +110,7 @@ class Module(Mock):
             "at {:g}, {:g}, {:g} m".format(*self.position),
         ]
         if self.replies:
-            words.append("answers " + ", ".join(repr(k.decode("latin-1")) for k in self.replies))
+            words.append(values.replies_text(self.replies))
         return ", ".join(words)
 
     # --- power, time, the SET pin ----------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firmware_mocks.air import Air
-from firmware_mocks.ir_toy.parameters import PARAMETERS
+from firmware_mocks.ir_toy.settings import PARAMETERS
 from firmware_mocks.ir_toy.toy import Toy
 
 SUMMARY = "a USB IR Toy, with a remote control, a lamp that answers or a jammer beside it"

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from firmware_mocks.base import MS, Timers
-from firmware_mocks.ir_toy.sampler import ticks_ns
+from firmware_mocks.ir_toy.receiver import ticks_ns
 
 ROOM = 62  # what the answer says, and all that a block may have
 BLOCKS = 2  # in the USB buffers

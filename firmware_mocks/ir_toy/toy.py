@@ -12,12 +12,11 @@ from typing import Any
 
 from firmware_mocks.air import Air
 from firmware_mocks.base import Mock
-from firmware_mocks.ir_toy.irman import Irman
 from firmware_mocks.ir_toy.light import Eye, Place, Source
-from firmware_mocks.ir_toy.parameters import Settings, settings_of
 from firmware_mocks.ir_toy.player import Player
-from firmware_mocks.ir_toy.remote import Jammer, Remote
-from firmware_mocks.ir_toy.sampler import Sampler
+from firmware_mocks.ir_toy.receiver import Irman, Sampler
+from firmware_mocks.ir_toy.remote_control import Jammer, Remote
+from firmware_mocks.ir_toy.settings import Settings, settings_of
 
 USB_BAUD = 4_000_000  # the port is USB: fast, whatever rate the client sets
 REPORTING_FIRMWARE = 20

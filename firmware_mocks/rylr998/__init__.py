@@ -7,7 +7,7 @@ from typing import Any
 
 from firmware_mocks.air import Air
 from firmware_mocks.rylr998.module import Module
-from firmware_mocks.rylr998.registers import PARAMETERS
+from firmware_mocks.rylr998.settings import PARAMETERS
 
 SUMMARY = "REYAX RYLR998 LoRa modules: AT commands, addresses, air time"
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks import _radio_parameters as values
+from firmware_mocks import _parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
 from firmware_mocks.rylr998.commands import LONGEST, NO_COMMAND, Reader, sent
 from firmware_mocks.rylr998.radio import Packet, Transceiver
-from firmware_mocks.rylr998.registers import (
+from firmware_mocks.rylr998.settings import (
     FACTORY,
     OTHER_ERROR,
     PARAMETERS,
@@ -37,27 +37,26 @@ class Module(Mock):
         self, name: str, air: Air, given: Mapping[str, Any], position: tuple[float, float, float]
     ) -> None:
         super().__init__(name, air.seed)
-        self.air = air
         self.replies: dict[bytes, bytes] = {}
         self.version = "RYLR998_REYAX_V1.2.2"
         self.uid = hashlib.sha256(name.encode()).hexdigest()[:24].upper()
         self.overflows = self.heard = 0
-        self.registers = dict(FACTORY)
+        self.settings = dict(FACTORY)
         self._reader = Reader()
         self._power = "new"
         self._awake = True
-        self.radio = Transceiver(self, position)
+        self.radio = Transceiver(name, air, self.settings, position, self._hear)
         self._use_line(0)
         for key in sorted(given, key=lambda key: key.upper() != "NETWORKID"):
             self.set(key, given[key])
-        self._stored_band = self.registers["BAND"]
+        self._stored_band = self.settings["BAND"]
         air.join(self.radio)
 
     # --- parameters ------------------------------------------------------------------------------
 
     def set(self, name: str, value: Any) -> None:
         if name == "position":
-            self.radio.position = values.place(name, value)
+            self.radio.position = values.position(name, value)
         elif name == "replies":
             self.replies = values.replies(name, value)
         elif name == "rssi_at_1m_dbm":
@@ -68,10 +67,10 @@ class Module(Mock):
             self.uid = str(value).upper()
         elif name.upper() == "VER":
             self.version = str(value)
-        elif name.upper() in self.registers:
+        elif name.upper() in self.settings:
             key, text = name.upper(), str(value).strip("[] ").replace(" ", "")
             try:
-                self.registers[key] = check(key, text, self.registers["NETWORKID"])
+                self.settings[key] = check(key, text, self.settings["NETWORKID"])
             except Refusal:
                 raise ValueError(f"{name}: {value!r} does not fit: {PARAMETERS[key]}") from None
         else:
@@ -80,10 +79,10 @@ class Module(Mock):
         self.radio.retune()
 
     def _use_line(self, now: int) -> None:
-        self.uart.baud_rate = int(self.registers["IPR"])
+        self.uart.baud_rate = int(self.settings["IPR"])
 
     def describe(self) -> str:
-        get = self.registers.__getitem__
+        get = self.settings.__getitem__
         words = [
             f"RYLR998, address {get('ADDRESS')}, network {get('NETWORKID')}",
             f"{int(get('BAND').removesuffix(',M')) / 1e6:g} MHz, parameter {get('PARAMETER')}",
@@ -108,17 +107,19 @@ class Module(Mock):
 
     def _restart(self, now: int, said: bytes) -> None:
         """What is kept in RAM is lost."""
-        self.registers |= {"MODE": "0", "CPIN": "", "BAND": self._stored_band}
+        self.settings |= {"MODE": "0", "CPIN": "", "BAND": self._stored_band}
         self.radio.retune()
         self._boot(now, said)
 
     def switch_off(self) -> None:
         self._forget()
         self._power = "off"
+        self.radio.listening = False
 
     def _boot(self, now: int, said: bytes) -> None:
         self._forget()
         self._power = "starting"
+        self.radio.listening = self._awake
         if said:
             self.uart.write(said, now + REPLY_NS)
         self.timers.start("boot", now + BOOT_NS, self._booted)
@@ -184,7 +185,7 @@ class Module(Mock):
             self._restart(now, b"+RESET\r\n")
             return ""
         if text == "AT+FACTORY":
-            self.registers = dict(FACTORY)
+            self.settings |= FACTORY
             self._stored_band = FACTORY["BAND"]
             self.radio.retune()
             self.uart.change(self._use_line, now + REPLY_NS)
@@ -193,7 +194,7 @@ class Module(Mock):
         if question is not None:
             return self._read(question[1])
         change = re.fullmatch(r"AT\+([A-Z]+)=(.*)", text, re.DOTALL)
-        if change is None or change[1] not in self.registers:
+        if change is None or change[1] not in self.settings:
             raise Refusal(UNKNOWN_COMMAND)
         return self._change(change[1], change[2], now)
 
@@ -202,15 +203,15 @@ class Module(Mock):
             return f"+VER={self.version}"
         if name == "UID":
             return f"+UID={self.uid}"
-        if name not in self.registers:
+        if name not in self.settings:
             raise Refusal(UNKNOWN_COMMAND)
-        return f"+{name}={self.registers[name] or 'No Password!'}"
+        return f"+{name}={self.settings[name] or 'No Password!'}"
 
     def _change(self, name: str, value: str, now: int) -> str:
-        held = check(name, value, self.registers["NETWORKID"])
+        held = check(name, value, self.settings["NETWORKID"])
         if name == "BAND" and held.endswith(",M"):
             held = self._stored_band = held.removesuffix(",M")
-        self.registers[name] = held
+        self.settings[name] = held
         self.radio.retune()
         if name == "IPR":
             self.uart.write(f"+IPR={held}\r\n".encode(), now + REPLY_NS)
@@ -221,29 +222,28 @@ class Module(Mock):
         return "+OK"
 
     def _use_mode(self, now: int) -> None:
-        self._awake = self.registers["MODE"] != "1"
+        self._set_awake(self.settings["MODE"] != "1")
         self.timers.stop("turn")
-        if self.registers["MODE"].startswith("2"):
-            self._awake = False
+        if self.settings["MODE"].startswith("2"):
+            self._set_awake(False)
             self._turn(now)
 
     def _turn(self, now: int) -> None:
         """Awake and asleep by turns, in MODE 2."""
-        self._awake = not self._awake
-        _, awake_ms, asleep_ms = self.registers["MODE"].split(",")
+        self._set_awake(not self._awake)
+        _, awake_ms, asleep_ms = self.settings["MODE"].split(",")
         stays_ms = int(awake_ms if self._awake else asleep_ms)
         self.timers.start("turn", now + stays_ms * MS, self._turn)
 
-    # --- radio -----------------------------------------------------------------------------------
+    def _set_awake(self, awake: bool) -> None:
+        self._awake = self.radio.listening = awake
 
-    @property
-    def listens(self) -> bool:
-        return self._power != "off" and self._awake
+    # --- radio -----------------------------------------------------------------------------------
 
     def _send(self, command: bytes, now: int) -> str:
         if self.radio.sending:
             raise Refusal(BUSY)
-        if self.registers["MODE"] == "1":
+        if self.settings["MODE"] == "1":
             raise Refusal(OTHER_ERROR)
         request = sent(command)
         if isinstance(request, int):
@@ -251,7 +251,7 @@ class Module(Mock):
         self.radio.send(*request, lambda when: self._say("+OK", when), now)
         return ""
 
-    def hear(self, packet: Packet, rssi_dbm: float, now: int) -> None:
+    def _hear(self, packet: Packet, rssi_dbm: float, now: int) -> None:
         """A packet for this module."""
         if self._power != "on":
             return
@@ -267,8 +267,8 @@ class Module(Mock):
         snr = round(max(-20.0, min(12.0, rssi_dbm - self.radio.noise_dbm)))
         head = b"+RCV=%d,%d," % (packet.sender, len(packet.data))
         line = head + packet.data + b",%d,%d\r\n" % (round(rssi_dbm), snr)
-        if self.registers["MODE"].startswith("2"):
-            self.registers["MODE"] = "0"
+        if self.settings["MODE"].startswith("2"):
+            self.settings["MODE"] = "0"
             self._use_mode(now)
             line = b"+MODE=0\r\n" + line
         if self.uart.held(now) + len(line) > TX_BUFFER:

@@ -1,18 +1,14 @@
-"""The module's LoRa radio: what it is tuned to, how long, how loud, half duplex."""
+"""The module's LoRa radio: band, air time, sensitivity; half duplex."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from firmware_mocks.air import Radio, Signal
+from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS
-from firmware_mocks.rylr998.registers import FULL_POWER_DBM
-
-if TYPE_CHECKING:
-    from firmware_mocks.rylr998.module import Module
+from firmware_mocks.rylr998.settings import FULL_POWER_DBM
 
 PACKET_OVERHEAD = 8  # bytes the module adds on the air
 NOISE_FIGURE_DB = 6.0
@@ -21,7 +17,7 @@ BANDWIDTH_HZ = {7: 125e3, 8: 250e3, 9: 500e3}
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """What is on the air."""
+    """A packet on the air."""
 
     sender: int
     destination: int
@@ -30,15 +26,29 @@ class Packet:
 
 
 class Transceiver:
-    """One module in the air; `Air` sees it as a Radio. sending: it hears nothing meanwhile."""
+    """The radio of one module; `Air` sees it as a Radio.
 
-    def __init__(self, module: Module, position: tuple[float, float, float]) -> None:
-        self.module = module
-        self.name = module.name
+    received: called with a packet for this module, its RSSI in dBm and the time. listening: the
+    module is powered and awake. sending: it receives nothing meanwhile.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        air: Air,
+        settings: Mapping[str, str],
+        position: tuple[float, float, float],
+        received: Callable[[Packet, float, int], None],
+    ) -> None:
+        self.name = name
         self.position = position
         self.rssi_at_1m_dbm = -40.0
         self.sensitivity_dbm = 0.0
+        self.listening = True
         self.sending = False
+        self._air = air
+        self._settings = settings
+        self._received = received
         self._life = 0
         self.retune()
 
@@ -48,7 +58,7 @@ class Transceiver:
 
     @property
     def _parameter(self) -> tuple[int, int, int, int]:
-        sf, bandwidth, coding, preamble = map(int, self.module.registers["PARAMETER"].split(","))
+        sf, bandwidth, coding, preamble = map(int, self._settings["PARAMETER"].split(","))
         return sf, bandwidth, coding, preamble
 
     @property
@@ -56,18 +66,17 @@ class Transceiver:
         return -174 + 10 * math.log10(BANDWIDTH_HZ[self._parameter[1]]) + NOISE_FIGURE_DB
 
     def retune(self) -> None:
-        """LoRa hears below the noise: 7.5 dB at SF7, 2.5 dB more with each step."""
+        """LoRa receives below the noise: 7.5 dB at SF7, 2.5 dB more with each step."""
         self.sensitivity_dbm = self.noise_dbm - 7.5 - 2.5 * (self._parameter[0] - 7)
 
     @property
     def band(self) -> Hashable:
-        return None if self.sending or not self.module.listens else self._tuned
+        return self._tuned if self.listening and not self.sending else None
 
     @property
     def _tuned(self) -> Hashable:
-        registers = self.module.registers
-        frequency = registers["BAND"].removesuffix(",M")
-        return ("lora", frequency, registers["NETWORKID"], *self._parameter[:2])
+        frequency = self._settings["BAND"].removesuffix(",M")
+        return ("lora", frequency, self._settings["NETWORKID"], *self._parameter[:2])
 
     def air_ns(self, size: int) -> int:
         """Preamble, sync word and header, and the payload with its CRC."""
@@ -80,9 +89,9 @@ class Transceiver:
     def send(
         self, destination: int, data: bytes, done: Callable[[int], None] | None, now: int
     ) -> None:
-        """`done` hears when the packet is through the air, unless the module restarted."""
+        """`done` is called when the packet has been sent, unless the module restarted."""
         self.sending = True
-        life, registers = self._life, self.module.registers
+        life, settings = self._life, self._settings
 
         def sent(_: list[Radio], when: int) -> None:
             if life == self._life:
@@ -90,17 +99,16 @@ class Transceiver:
                 if done is not None:
                     done(when)
 
-        packet = Packet(int(registers["ADDRESS"]), destination, data, registers["CPIN"])
-        power = self.rssi_at_1m_dbm + int(registers["CRFOP"]) - FULL_POWER_DBM
+        packet = Packet(int(settings["ADDRESS"]), destination, data, settings["CPIN"])
+        power = self.rssi_at_1m_dbm + int(settings["CRFOP"]) - FULL_POWER_DBM
         signal = Signal(self, self._tuned, packet, power, self.air_ns(len(data)))
-        self.module.air.transmit(signal, sent, now)
+        self._air.transmit(signal, sent, now)
 
     def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
-        """LoRa has no acknowledgement of its own: never one."""
+        """A frame arrived. LoRa has no acknowledgements."""
         packet = signal.frame
-        registers = self.module.registers
         assert isinstance(packet, Packet)
-        for_us = packet.destination in (0, int(registers["ADDRESS"]))
-        if for_us and packet.password == registers["CPIN"]:
-            self.module.hear(packet, rssi_dbm, now)
+        for_us = packet.destination in (0, int(self._settings["ADDRESS"]))
+        if for_us and packet.password == self._settings["CPIN"]:
+            self._received(packet, rssi_dbm, now)
         return False

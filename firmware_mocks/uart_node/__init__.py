@@ -7,7 +7,7 @@ from typing import Any
 
 from firmware_mocks.air import Air
 from firmware_mocks.uart_node.node import Node
-from firmware_mocks.uart_node.parameters import PARAMETERS
+from firmware_mocks.uart_node.settings import PARAMETERS
 
 SUMMARY = "a microcontroller on a serial line: echoes, answers, floods, stalls, reboots"
 

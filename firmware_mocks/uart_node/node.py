@@ -9,8 +9,9 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
+from firmware_mocks import _parameters as values
 from firmware_mocks.base import MS, Mock
-from firmware_mocks.uart_node.parameters import Behaviour, behaviour_of
+from firmware_mocks.uart_node.settings import Behaviour, behaviour_of
 
 SECOND_NS = 1_000_000_000
 TX_BUFFER = 4096  # bytes; while it is full the firmware waits, and reads nothing
@@ -32,12 +33,12 @@ class Node(Mock):
     during a start. boots: restarts so far.
     """
 
-    def __init__(self, name: str, values: Mapping[str, Any]) -> None:
-        seed = values.get("seed", 0)
+    def __init__(self, name: str, given: Mapping[str, Any]) -> None:
+        seed = given.get("seed", 0)
         super().__init__(name, seed)
         self.heard = self.sent = self.overrun = self.deaf = self.boots = 0
-        self._values = dict(values)
-        self.does: Behaviour = behaviour_of(self._values)
+        self._given = dict(given)
+        self.does: Behaviour = behaviour_of(self._given)
         self._use_line()
         self._noise = random.Random(f"{seed}:{name}:noise")
         self._power = Power.NEW
@@ -53,11 +54,11 @@ class Node(Mock):
         """Takes effect at once; `mode` at the next start."""
         if name == "seed":
             raise ValueError("seed: can only be given at the beginning")
-        values = {**self._values, name: value}
-        does = behaviour_of(values)
+        given = {**self._given, name: value}
+        does = behaviour_of(given)
         if name != "framing":
             does = replace(does, framing=self.does.framing)
-        self._values, self.does = values, does
+        self._given, self.does = given, does
         self._use_line()
 
     def _use_line(self) -> None:
@@ -68,9 +69,7 @@ class Node(Mock):
         does = self.does
         words = [f"microcontroller, mode {does.mode}", does.framing_name, f"{self.baud_rate} baud"]
         if does.replies:
-            words.append(
-                "answers " + ", ".join(repr(key.decode("latin-1")) for key in does.replies)
-            )
+            words.append(values.replies_text(does.replies))
         return ", ".join(words)
 
     @property
@@ -200,10 +199,9 @@ class Node(Mock):
         elif does.mode == "echo":
             self._send(packet, now + does.delay_ns)
         elif does.mode == "answer":
-            for key, value in does.replies.items():
-                if packet.startswith(key):
-                    self._send(value + packet[len(key) :], now + does.delay_ns)
-                    break
+            reply = values.reply_to(does.replies, packet)
+            if reply is not None:
+                self._send(reply, now + does.delay_ns)
 
     def _stall(self, now: int) -> None:
         self._stalled = True

@@ -53,12 +53,12 @@ class Module(Mock):
         radio = self.radio = Transceiver(
             name, air, settings, addressing, self._hear, lambda now: self.input.work(now)
         )
-        self.discovery = Discovery(settings, radio, self.timers, air.random)
-        searches = {"ND": self.discovery.search, "DN": self.discovery.resolve}
+        self._discovery = Discovery(settings, radio, self.timers, air.random)
+        searches = {"ND": self._discovery.search, "DN": self._discovery.resolve}
         commands = Commands(settings, line, addressing, self._restart_soon, searches)
-        self.remote = RemoteCommands(settings, radio, line, commands)
-        self.api = Api(settings, radio, line, commands, self.remote)
-        self.input = SerialInput(settings, self.timers, line, radio, commands, self.api)
+        self._remote = RemoteCommands(settings, radio, line, commands)
+        self._api = Api(settings, radio, line, commands, self._remote)
+        self.input = SerialInput(settings, self.timers, line, radio, commands, self._api)
         for key, value in values.items():
             self.set(key, value)
         air.join(radio)
@@ -113,8 +113,8 @@ class Module(Mock):
         self.registers.restart()
         self.radio.off = False
         self.radio.restart()
-        self.discovery.restart()
-        self.remote.restart()
+        self._discovery.restart()
+        self._remote.restart()
         self.line.restart(now)
         self.input.restart(now)
         self.line.send_modem_status(POWER_UP, now)
@@ -158,13 +158,13 @@ class Module(Mock):
         if packet.request.kind == DATA:
             self._receive_data(packet, rssi, now)
         elif isinstance(body, Query):
-            self.discovery.answer(packet, body, now)
+            self._discovery.answer(packet, body, now)
         elif isinstance(body, Node):
-            self.discovery.receive(body, rssi, now)
+            self._discovery.receive(body, rssi, now)
         elif isinstance(body, RemoteCommand):
-            self.remote.execute(packet, body, now)
+            self._remote.execute(packet, body, now)
         elif isinstance(body, RemoteResponse):
-            self.remote.receive(packet, body, now)
+            self._remote.receive(packet, body, now)
 
     def _receive_data(self, packet: Packet, rssi_dbm: int, now: int) -> None:
         ends = packet.request.endpoints
@@ -174,7 +174,7 @@ class Module(Mock):
             return
         self._reply(packet, now)
         if self.line.api_mode:
-            self.api.deliver(packet, rssi_dbm, now)
+            self._api.deliver(packet, rssi_dbm, now)
         elif ends.cluster == DATA_CLUSTER:
             self.line.deliver(packet.data, now)
 

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from firmware_mocks._radio_parameters import number, place
+from firmware_mocks._parameters import number, position
 from firmware_mocks.xbee.hardware import KINDS, MAC_FAMILY, RATES, Hardware
 from firmware_mocks.xbee.registers import BadCommand, BadValue, Registers
 
@@ -225,7 +225,7 @@ def _set_rate(settings: Settings, value: Any) -> None:
 
 
 def _set_position(settings: Settings, value: Any) -> None:
-    settings.position = place("position", value)
+    settings.position = position("position", value)
 
 
 def _set_sensitivity(settings: Settings, value: Any) -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from firmware_mocks._framing.crc import NAMED, crc_of
+from firmware_mocks._framing.specs import framing_of
 from firmware_mocks.air import Air
 from firmware_mocks.uart_node import PARAMETERS, create
-from firmware_mocks.uart_node.crc import NAMED, crc_of
-from firmware_mocks.uart_node.named import framing_of
 from hilgw import framing
 from hilgw.adapters.base import Received, StationSettings, Transmission
 from hilgw.adapters.uart import ADAPTER

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks.uart_node.crc import Seal, crc_of
-from firmware_mocks.uart_node.framings import Cobs, Framing, Hdlc, Lines, Slip
-from firmware_mocks.uart_node.timed import Gap, Length, Raw
+from firmware_mocks._framing.crc import Seal, crc_of
+from firmware_mocks._framing.framings import Cobs, Framing, Gap, Hdlc, Length, Lines, Raw, Slip
 
 KINDS = ("cobs", "gap", "hdlc", "length", "lines", "raw", "slip")
 NAMES = "cobs-crc16, cobs, slip, slip-crc16, lines, lines-crlf, hdlc, length, gap:20ms, raw"

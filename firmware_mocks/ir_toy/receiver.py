@@ -1,12 +1,11 @@
-"""The receiving half of the firmware in sample mode: edges of light to counts, and when they are
-handed to USB."""
+"""The receiving half of the firmware: RC5 keys in the default mode, counts in sample mode."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 
-from firmware_mocks.base import Timers
+from firmware_mocks.base import MS, Timers
 
 # The timer counts 12 MHz through a divider by 2, 4, ... 256; 256 is the default: 21 1/3 us.
 DEFAULT_PRESCALER = 7
@@ -14,6 +13,8 @@ LONGEST = 0xFFFF
 PACKET = 64
 FLUSH_NS = 5_461_333  # another timer: 65536 cycles of 12 MHz without an edge
 US = 1_000
+RC5_QUIET_NS = 10 * MS
+RC5_HALF_US = 889
 
 
 def ticks_ns(ticks: int, prescaler: int) -> int:
@@ -88,3 +89,42 @@ class Sampler:
         self._buffer.clear()
         if data:
             self._send(data, now)
+
+
+def packet_of(halves: str) -> bytes | None:
+    """Device, command and four zeros for the 28 half bits of an RC5 frame; None for others."""
+    pairs = {".#": "1", "#.": "0"}
+    bits = "".join(pairs.get(halves[at : at + 2], "?") for at in range(0, len(halves), 2))
+    if len(bits) != 14 or "?" in bits or bits[0] != "1":
+        return None
+    extended = 0 if bits[1] == "1" else 64
+    return bytes((int(bits[3:8], 2), int(bits[8:], 2) + extended, 0, 0, 0, 0))
+
+
+class Irman:
+    """send: hands bytes to USB."""
+
+    def __init__(self, timers: Timers, send: Callable[[bytes, int], None]) -> None:
+        self._timers = timers
+        self._send = send
+        self._halves = ""
+        self._edge_ns = 0
+
+    def restart(self) -> None:
+        self._timers.stop("irman")
+        self._halves = ""
+
+    def change(self, light: bool, now: int) -> None:
+        """An edge."""
+        lasted, self._edge_ns = round((now - self._edge_ns) / (RC5_HALF_US * US)), now
+        if light and "irman" not in self._timers:
+            self._halves = "."  # dark before the first mark: half of the start bit
+        elif len(self._halves) <= 28:
+            self._halves += (".", "#")[not light] * min(max(lasted, 1), 3)
+        self._timers.start("irman", now + RC5_QUIET_NS, self._over)
+
+    def _over(self, now: int) -> None:
+        halves, self._halves = self._halves, ""
+        packet = packet_of(halves + "." * (len(halves) == 27))
+        if packet is not None:
+            self._send(packet, now)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from firmware_mocks import _parameters as values
 from firmware_mocks.base import MS
 from firmware_mocks.ir_toy.codes import NAMES, Key, key_of, keys_of
 from firmware_mocks.ir_toy.light import Place, Point
@@ -52,8 +53,6 @@ DEFAULTS: dict[str, Any] = {
     "seed": 0,
 }
 
-DAY_MS = 86_400_000
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -74,59 +73,32 @@ class Settings:
     firmware: int
 
 
-def settings_of(values: Mapping[str, Any]) -> Settings:
+def settings_of(given: Mapping[str, Any]) -> Settings:
     """Every parameter checked. ValueError names the one that does not fit."""
-    for name in values:
-        if name not in PARAMETERS:
-            raise ValueError(f"{name}: no such parameter; one of {', '.join(PARAMETERS)}")
-    all_ = {**DEFAULTS, **values}
-    cone = _number(all_, "cone", -1, 2 * math.pi)
-    jam_on_ns, jam_off_ns = _named(all_, "jammer", _jammer)
+    values.check_names(given, PARAMETERS)
+    all_ = {**DEFAULTS, **given}
+    cone = values.number("cone", all_["cone"], -1, 2 * math.pi)
+    jam_on_ns, jam_off_ns = values.named("jammer", _jammer, all_["jammer"])
     return Settings(
-        play=tuple(_named(all_, "play", keys_of)),
-        every_ns=round(_number(all_, "every_ms", 1, DAY_MS) * MS),
-        repeats=_whole(all_, "repeats", 0, 100),
-        replies=_named(all_, "replies", _replies),
-        delay_ns=round(_number(all_, "delay_ms", 0, DAY_MS) * MS),
+        play=tuple(values.named("play", keys_of, all_["play"])),
+        every_ns=values.milliseconds("every_ms", all_["every_ms"], 1),
+        repeats=values.whole("repeats", all_["repeats"], 0, 100),
+        replies=values.named("replies", _replies, all_["replies"]),
+        delay_ns=values.milliseconds("delay_ms", all_["delay_ms"]),
         jam_on_ns=jam_on_ns,
         jam_off_ns=jam_off_ns,
         place=Place(
-            position=_named(all_, "position", _point),
-            facing=_named(all_, "facing", _direction),
+            position=values.position("position", all_["position"]),
+            facing=_direction("facing", all_["facing"]),
             cone=None if cone < 0 else cone,
-            range_m=_number(all_, "range_m", 0, 1e6),
+            range_m=values.number("range_m", all_["range_m"], 0, 1e6),
         ),
-        stretch_ns=round(_number(all_, "stretch_us", 0, 1000) * 1000),
-        jitter_ns=round(_number(all_, "jitter_us", 0, 1000) * 1000),
-        ahead=_whole(all_, "ahead", 1, 1000),
-        hardware=_whole(all_, "hardware", 1, 2),
-        firmware=_whole(all_, "firmware", 0, 99),
+        stretch_ns=round(values.number("stretch_us", all_["stretch_us"], 0, 1000) * 1000),
+        jitter_ns=round(values.number("jitter_us", all_["jitter_us"], 0, 1000) * 1000),
+        ahead=values.whole("ahead", all_["ahead"], 1, 1000),
+        hardware=values.whole("hardware", all_["hardware"], 1, 2),
+        firmware=values.whole("firmware", all_["firmware"], 0, 99),
     )
-
-
-def _named(values: Mapping[str, Any], name: str, read: Callable[[Any], Any]) -> Any:
-    """What `read` makes of a value; its ValueError with the parameter's name."""
-    try:
-        return read(values[name])
-    except (ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise ValueError(f"{name}: {error}") from None
-
-
-def _number(values: Mapping[str, Any], name: str, low: float, high: float) -> float:
-    try:
-        value = float(values[name])
-    except (TypeError, ValueError):
-        value = math.nan
-    if not low <= value <= high:
-        raise ValueError(f"{name}: {values[name]!r} is no number from {low:g} to {high:g}")
-    return value
-
-
-def _whole(values: Mapping[str, Any], name: str, low: int, high: int) -> int:
-    value = _number(values, name, low, high)
-    if not value.is_integer():
-        raise ValueError(f"{name}: {values[name]!r} is no whole number")
-    return int(value)
 
 
 def _replies(value: Any) -> dict[Key, Key]:
@@ -155,19 +127,8 @@ def _jammer(value: Any) -> tuple[int, int]:
     return times[0], times[1]
 
 
-def _point(value: Any) -> Point:
-    parts = value.strip("[]() ").split(",") if isinstance(value, str) else value
-    try:
-        x, y, z = (float(part) for part in parts)
-    except (ValueError, TypeError, OverflowError):
-        x = y = z = math.nan
-    if not all(map(math.isfinite, (x, y, z))):
-        raise ValueError(f"three numbers are needed, x, y, z, not {value!r}")
-    return (x, y, z)
-
-
-def _direction(value: Any) -> Point:
-    point = _point(value)
+def _direction(name: str, value: Any) -> Point:
+    point = values.position(name, value)
     if point == (0.0, 0.0, 0.0):
-        raise ValueError("0, 0, 0 is no direction")
+        raise ValueError(f"{name}: 0, 0, 0 is no direction")
     return point

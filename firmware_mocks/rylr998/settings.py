@@ -1,4 +1,4 @@
-"""What the module remembers: its settings, their ranges, and the error code of a bad one."""
+"""The settings of the module: names, ranges, and the error code of a bad value."""
 
 from __future__ import annotations
 

@@ -1,0 +1,134 @@
+"""Values of parameters, as text or as YAML gives them, checked.
+
+The ValueError of a value that does not fit begins with the name of its parameter.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+DAY_MS = 86_400_000
+
+
+def check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    """ValueError for a name that is not a parameter."""
+    for name in given:
+        if name not in known:
+            raise unknown(name, known)
+
+
+def unknown(name: str, known: Iterable[str]) -> ValueError:
+    return ValueError(f"{name}: no such parameter; one of {', '.join(known)}")
+
+
+def number(name: str, value: Any, low: float, high: float) -> float:
+    try:
+        read = float(value)
+    except (TypeError, ValueError):
+        read = math.nan
+    if not low <= read <= high:
+        raise ValueError(f"{name}: {value!r} is no number from {low:g} to {high:g}")
+    return read
+
+
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    read = number(name, value, low, high)
+    if not read.is_integer():
+        raise ValueError(f"{name}: {value!r} is no whole number")
+    return int(read)
+
+
+def milliseconds(name: str, value: Any, low: float = 0, high: float = DAY_MS) -> int:
+    """A time in milliseconds, as nanoseconds."""
+    return round(number(name, value, low, high) * 1_000_000)
+
+
+def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
+    """One of the words allowed; YAML reads yes and no, on and off as true and false."""
+    text = str(value)
+    for word in {"True": ("yes", "on"), "False": ("no", "off")}.get(text, (text,)):
+        if word in allowed:
+            return word
+    raise ValueError(f"{name}: {value!r} is not one of {', '.join(allowed)}")
+
+
+def position(name: str, value: Any) -> tuple[float, float, float]:
+    """x, y, z in metres, as text or a list."""
+    parts = value.strip("[]() ").split(",") if isinstance(value, str) else value
+    try:
+        x, y, z = (number(name, part, -1e9, 1e9) for part in parts)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: {value!r} is not x, y, z in metres") from None
+    return x, y, z
+
+
+def named(name: str, read: Callable[[Any], Any], value: Any) -> Any:
+    """`read(value)`; its ValueError with the parameter's name."""
+    try:
+        return read(value)
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def template(name: str, value: Any, fields: Sequence[str]) -> str:
+    """Text with {words} to be filled in; each word has to be one of `fields`."""
+    for word in re.findall(r"\{(\w+)\}", str(value)):
+        if word not in fields:
+            raise ValueError(f"{name}: {{{word}}} is unknown; {', '.join(fields)}")
+    return str(value)
+
+
+def text(name: str, value: Any) -> bytes:
+    """Text with escapes as in C, as bytes."""
+    try:
+        return unescaped(value)
+    except ValueError:
+        raise ValueError(f"{name}: {value!r} has a strange backslash") from None
+
+
+def line_end(name: str, value: Any) -> bytes:
+    try:
+        end = unescaped(value)
+    except ValueError:
+        end = b""
+    if not end:
+        raise ValueError(f"{name}: {value!r} is no end of a line, as \\r\\n")
+    return end
+
+
+def unescaped(value: Any) -> bytes:
+    """Text with escapes as in C, as bytes. ValueError without the parameter's name."""
+    if isinstance(value, bytes):
+        return value
+    return str(value).encode().decode("unicode_escape").encode("latin-1")
+
+
+def replies(name: str, value: Any) -> dict[bytes, bytes]:
+    """A mapping, or text as ping:pong,marco:polo: the beginning of a packet -> its reply."""
+    if isinstance(value, str):
+        pairs = [pair.partition(":") for pair in value.strip("{} ").split(",") if pair.strip()]
+        if not all(key.strip() and colon for key, colon, _ in pairs):
+            raise ValueError(f"{name}: {value!r}; write KEY:VALUE, as ping:pong")
+        value = {key.strip(" \"'"): answer.strip(" \"'") for key, _, answer in pairs}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name}: {value!r} is no mapping; give ping:pong")
+    try:
+        return {unescaped(key): unescaped(answer) for key, answer in value.items()}
+    except ValueError:
+        raise ValueError(f"{name}: {value!r} has a strange backslash") from None
+
+
+def reply_to(table: Mapping[bytes, bytes], packet: bytes) -> bytes | None:
+    """The packet with the value in place of the first key that it begins with, or None."""
+    for key, answer in table.items():
+        if packet.startswith(key):
+            return answer + packet[len(key) :]
+    return None
+
+
+def replies_text(table: Mapping[bytes, bytes]) -> str:
+    """The keys, for people."""
+    return "answers " + ", ".join(repr(key.decode("latin-1")) for key in table)

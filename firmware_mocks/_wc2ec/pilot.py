@@ -1,0 +1,173 @@
+"""The program of the WC2EC controllers: it avoids walls, and sends packets if it is told how."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from firmware_mocks import _parameters as values
+from firmware_mocks._wc2ec import wire
+
+WHEEL_PARAMETERS: dict[str, str] = {
+    "sensors": "names of the left, front and right distance sensor "
+    "(default ds_left, ds_front, ds_right)",
+    "motors": "names of the left and right wheel (default left_wheel, right_wheel)",
+    "motor_type": "type byte it writes (default 53, the rotational motor of R2020a)",
+}
+PACKET_PARAMETERS: dict[str, str] = {
+    "emitter": "name of an Emitter to send packets through (default none: the original knows none)",
+    "receiver": "name of a Receiver whose packets it counts (default none)",
+    "channel": "of its packets (default 0)",
+    "message": "what it sends; {n} is the packet's number (default 'ping {n}')",
+    "message_ms": "how often (default 1000)",
+}
+DEFAULTS: dict[str, Any] = {
+    "sensors": "ds_left, ds_front, ds_right",
+    "motors": "left_wheel, right_wheel",
+    "motor_type": 53,
+    "emitter": "",
+    "receiver": "",
+    "channel": 0,
+    "message": "ping {n}",
+    "message_ms": 1000,
+}
+
+CRUISE = 5.0  # rad/s
+TURN = 2.5
+TURN_AHEAD_MM, CLEAR_AHEAD_MM = 300.0, 450.0
+TURN_SIDE_MM, CLEAR_SIDE_MM = 150.0, 250.0
+
+
+class WallAvoider:
+    """Turns on the spot, always the same way until there is room again: corners do not trap it."""
+
+    def __init__(self) -> None:
+        self._turning = 0.0
+
+    def steer(self, left: float, front: float, right: float) -> tuple[float, float]:
+        """Velocities of the left and the right wheel, for distances in mm."""
+        near = front < TURN_AHEAD_MM or min(left, right) < TURN_SIDE_MM
+        clear = front > CLEAR_AHEAD_MM and min(left, right) > CLEAR_SIDE_MM
+        if near and not self._turning:
+            self._turning = -TURN if left < right else TURN
+        elif clear:
+            self._turning = 0.0
+        if self._turning:
+            return -self._turning, self._turning
+        return CRUISE, CRUISE
+
+
+class Pilot:
+    """Ids by name, the last values, and what to tell the wheels: `tell` after each message.
+
+    Complete when all five names are registered; until then it tells nothing.
+    """
+
+    def __init__(self, sensors: list[str], motors: list[str], motor_type: int) -> None:
+        self.ids: dict[str, int] = {}
+        self.wheels = (0.0, 0.0)
+        self._sensors = sensors
+        self._motors = motors
+        self._motor_type = motor_type
+        self._values: dict[int, float] = {}
+        self._avoider = WallAvoider()
+
+    @property
+    def ready(self) -> bool:
+        return all(name in self.ids for name in (*self._sensors, *self._motors))
+
+    def register(self, index: int, name: bytes) -> None:
+        self.ids[name.decode(errors="replace")] = index
+
+    def see(self, index: int, value: float) -> bool:
+        """A value came; true when it completes a look around: time to steer."""
+        self._values[index] = value
+        if not self.ready or index != self.ids[self._sensors[-1]]:
+            return False
+        seen = [self._values.get(self.ids[name]) for name in self._sensors]
+        left, front, right = (0.0 if each is None else each for each in seen)
+        self.wheels = self._avoider.steer(left, front, right)
+        return True
+
+    def stop(self) -> None:
+        self.wheels = (0.0, 0.0)
+
+    def commands(self) -> list[bytes]:
+        """setValue for both wheels."""
+        return [
+            wire.value(wire.SET_VALUE, self._motor_type, self.ids[name], velocity)
+            for name, velocity in zip(self._motors, self.wheels, strict=True)
+            if name in self.ids
+        ]
+
+
+def pilot_of(settings: Mapping[str, Any]) -> Pilot:
+    """A pilot for the parameters `sensors`, `motors` and `motor_type`; ValueError."""
+    sensors = _names(settings, "sensors", 3)
+    motors = _names(settings, "motors", 2)
+    return Pilot(
+        sensors, motors, round(values.number("motor_type", settings["motor_type"], 0, 255))
+    )
+
+
+def _names(settings: Mapping[str, Any], name: str, count: int) -> list[str]:
+    given = settings[name]
+    parts = given.strip("[] ").split(",") if isinstance(given, str) else given
+    names = [str(part).strip() for part in parts] if isinstance(parts, list | tuple) else []
+    if len(names) != count or not all(names):
+        raise ValueError(f"{name}: {given!r} is not {count} names")
+    return names
+
+
+class Messenger:
+    """Sends a packet at intervals through an Emitter; counts the packets of a Receiver.
+
+    `sent` and `heard` count packets, `last` is the data of the last one heard.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.period_ns = values.milliseconds("message_ms", settings["message_ms"], 1, 3_600_000)
+        self.sent = self.heard = 0
+        self.last = b""
+        self._channel = round(values.number("channel", settings["channel"], -1, 2**31 - 1))
+        self._message = str(settings["message"])
+        self._names = (str(settings["emitter"]), str(settings["receiver"]))
+        self._emitter: tuple[int, int] | None = None
+        self._receiver: tuple[int, int] | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether it speaks the extension at all."""
+        return any(self._names)
+
+    def register(self, kind: int, index: int, name: str) -> None:
+        if name and name == self._names[0]:
+            self._emitter = kind, index
+        elif name and name == self._names[1]:
+            self._receiver = kind, index
+
+    def size(self, buffer: bytes | bytearray) -> int | None:
+        """Bytes of a message that carries a packet, 0 while that is not known; None: it is none."""
+        if self._receiver is None or tuple(buffer[1:3]) != self._receiver:
+            return None
+        if len(buffer) < 43:
+            return 0
+        return 43 + int.from_bytes(buffer[39:43], "little")
+
+    def hear(self, message: bytes) -> bool:
+        """Whether this sensorData is a packet of the Receiver; then it is counted."""
+        if self._receiver is None or tuple(message[1:3]) != self._receiver or len(message) < 43:
+            return False
+        self.heard += 1
+        self.last = message[43:]
+        return True
+
+    def packet(self) -> bytes:
+        """The next packet as setValue of the Emitter; b"" while that is not known."""
+        if self._emitter is None:
+            return b""
+        self.sent += 1
+        data = self._message.replace("{n}", str(self.sent)).encode()
+        head = bytes((wire.SET_VALUE, *self._emitter))
+        return head + struct.pack("<iI", self._channel, len(data)) + data
