@@ -106,7 +106,7 @@ class Safety:
     def stop(self, reason: str, now: int, *, latch: bool = True) -> None:
         """Every motor to its default; said and counted when one was commanded since the last."""
         parts, body = self._parts, self._parts.body
-        moved = self.failsafe.trip(reason, latch=latch)
+        moved = self.failsafe.stop(reason, latch=latch)
         if body is not None and body.transport is not None:
             body.call(lambda: body.session.stop(reason, now), now)
         if not moved:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hilgw.control.events import MotorCommand, MotorSettings, default_actuation
+from hilgw.control.events import MotorCommand, MotorSettings
+from hilgw.control.safety import default_actuation
 from hilgw.engine.latency import Latency
 from hilgw.engine.observer import ControlLoopStatus
 

@@ -10,56 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from hilgw.control.safety import SafetySettings, SafetyState
 from hilgw.engine.control_loop.brake import EmergencyStop
 from hilgw.engine.control_loop.watchdog import Watchdog
 from tests.engine.fakes import FakeScheduler
 
 MS = 1_000_000
-
-
-# --- failsafe ---------------------------------------------------------------------------------
-
-
-def test_a_stop_counts_once_per_movement() -> None:
-    failsafe = SafetyState(SafetySettings(), real_body=False)
-    assert not failsafe.trip("disconnected")
-    failsafe.command(0)
-    assert failsafe.trip("disconnected")
-    assert not failsafe.trip("protocol")
-    failsafe.command(1)
-    assert failsafe.trip("protocol")
-    assert failsafe.stops == {"disconnected": 1, "protocol": 1}
-    assert failsafe.latched == ""
-
-
-def test_only_a_stop_of_what_moved_is_latched_and_an_orderly_end_is_not() -> None:
-    failsafe = SafetyState(SafetySettings(latch=True), real_body=False)
-    failsafe.trip("disconnected")
-    assert failsafe.latched == ""
-    failsafe.command(0)
-    failsafe.trip("gateway_ended", latch=False)
-    assert failsafe.latched == ""
-    failsafe.command(0)
-    failsafe.trip("disconnected")
-    assert failsafe.latched == "disconnected"
-    assert failsafe.arm() and failsafe.latched == ""
-    assert not failsafe.arm()
-
-
-@pytest.mark.parametrize(
-    ("asked", "real", "timeout_ns"),
-    [(None, False, 0), (None, True, 500 * MS), (0.0, True, 0), (0.2, False, 200 * MS)],
-)
-def test_a_real_body_has_a_deadline_unless_it_is_switched_off(
-    asked: float | None, real: bool, timeout_ns: int
-) -> None:
-    failsafe = SafetyState(SafetySettings(command_timeout_s=asked), real_body=real)
-    assert failsafe.deadline() is None  # nothing moves yet
-    failsafe.command(7)
-    assert failsafe.deadline() == (7 + timeout_ns if timeout_ns else None)
-    failsafe.trip("disconnected")
-    assert failsafe.deadline() is None
 
 
 # --- pulse ------------------------------------------------------------------------------------
