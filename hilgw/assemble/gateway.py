@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.assemble import control_loops as loops
-from hilgw.assemble import mocks as stand_ins
-from hilgw.assemble import scene
-from hilgw.config import line_rates as rates
+from hilgw.assemble.control_loops import ControlLoopAssembly, controller_session
+from hilgw.assemble.mocks import MockPorts, air_of
+from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
+from hilgw.config import line_rates
 from hilgw.config.world import mount_of
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -18,13 +17,14 @@ from hilgw.devices.nodes import upright_axis
 from hilgw.devices.receiver import Receiver
 from hilgw.discovery.ports import describe_port, exists, resolve_port
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.robot.robot import EmitterPort, ReceiverPort, Robot
+from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
+from hilgw.engine.robot.robot import Robot
 from hilgw.engine.scene import Scene
 from hilgw.engine.scheduler import Timer
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
-from hilgw.engine.steps import Steps
-from hilgw.engine.supervisor import Supervisor
+from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
+from hilgw.engine.timing import StepClock
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listener import Listener
@@ -33,6 +33,7 @@ from hilgw.medium.packet import Copy, Packet
 from hilgw.plugins import ADAPTERS, load
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
+from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
     import asyncio
@@ -41,10 +42,6 @@ if TYPE_CHECKING:
     from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
     from hilgw.engine.observer import Observer
 
-NS_PER_MS = 1_000_000
-
-Open = Callable[[], Awaitable[Transport]]
-
 
 def build(
     config: GatewayConfig,
@@ -52,9 +49,9 @@ def build(
     observer: Observer,
     timer: Timer | None = None,
 ) -> Gateway:
-    """Everything a configuration describes, ready to run. Call it in a running loop.
+    """Everything a configuration describes, ready to run. Call it in a running event loop.
 
-    timer: whose time it runs on, by default the loop's own. Raises HilgwError when a mock or a
+    timer: the clock to run on, by default one on the event loop. Raises HilgwError when a mock or a
     virtual port cannot be made.
     """
     if timer is None:
@@ -68,9 +65,9 @@ def build(
         on_notice=lambda text: observer.notice("medium", text),
         on_transmit=lambda *transmitted: gateway.transmitted(*transmitted),
     )
-    steps = Steps(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
-    poses = Scene(medium, timer, upright_axis(config.webots), steps)
-    gateway = Gateway(timer, ledger, medium, poses, observer)
+    steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
+    scene = Scene(medium, timer, upright_axis(config.webots), steps)
+    gateway = Gateway(timer, ledger, medium, scene, observer)
     assembly = _Assembly(config, gateway, Airs(), steps)
     try:
         assembly.add_all()
@@ -83,42 +80,44 @@ def build(
 class _Assembly:
     """One build under way."""
 
-    def __init__(self, config: GatewayConfig, gateway: Gateway, airs: Airs, steps: Steps) -> None:
+    def __init__(
+        self, config: GatewayConfig, gateway: Gateway, airs: Airs, steps: StepClock
+    ) -> None:
         self.config = config
         self.gateway = gateway
         self.airs = airs
         self.steps = steps
-        self.say = gateway.description.append
+        self.describe = gateway.description.append
 
     def add_all(self) -> None:
         for name, robot in self.config.robots.items():
             self.add_robot(name, robot)
-        scene.add_obstacles(self.gateway, self.config)
-        scene.add_mocap(self.gateway, self.config)
-        mocks = stand_ins.MockPorts(self.config, self.gateway)
+        add_obstacles(self.gateway, self.config)
+        add_mocap(self.gateway, self.config)
+        mocks = MockPorts(self.config, self.gateway)
         for name, adapter in self.config.adapters.items():
             self.add_station(name, adapter, mocks)
         mocks.add_nodes()
-        assembly = loops.ControlLoopAssembly(self.config, self.gateway)
+        assembly = ControlLoopAssembly(self.config, self.gateway)
         for name, robot in self.config.robots.items():
             assembly.add(name, robot)
-        for notice in rates.notices(self.config):
-            self.say(f"  {notice}")
+        for notice in line_rates.notices(self.config):
+            self.describe(f"  {notice}")
 
     # --- robots ------------------------------------------------------------------------------
 
     def add_robot(self, name: str, config: RobotConfig) -> None:
         gateway = self.gateway
-        session = loops.own_session(config.controller)
+        session = controller_session(config.controller)
         robot = Robot(name, session, gateway.timer, gateway.observer)
-        scene.stand_robot(gateway.scene, name, config)
+        add_robot(gateway.scene, name, config)
         for device, fields in config.devices.items():
             if isinstance(fields, EmitterFields):
                 robot.emitters[device] = self.emitter(name, device, fields)
             else:
                 robot.receivers[device] = self.receiver(robot, device, fields)
         gateway.robots[name] = robot
-        self.say(f"  {name:<12} robot: {_devices(config)}")
+        self.describe(f"  {name:<12} robot: {_devices(config)}")
 
     def emitter(self, robot: str, name: str, fields: EmitterFields) -> EmitterPort:
         gateway, steps = self.gateway, self.steps
@@ -167,19 +166,19 @@ class _Assembly:
 
     # --- hardware ----------------------------------------------------------------------------
 
-    def add_station(self, name: str, config: AdapterConfig, mocks: stand_ins.MockPorts) -> None:
+    def add_station(self, name: str, config: AdapterConfig, mocks: MockPorts) -> None:
         gateway, common = self.gateway, config.common
         adapter: Adapter = load(ADAPTERS, config.kind)
         line, notice = line_of(common)
         if notice:
             gateway.observer.notice(name, notice)
-        body, mount = scene.stand_module(gateway.scene, name, common)
+        body, mount = add_module(gateway.scene, name, common)
 
         def transmit(packet: Packet) -> None:
             gateway.scene.transmit(packet, body, mount)
 
-        air = stand_ins.air_of(config, adapter, name)
-        self.airs.own(air, name, ())  # it may hear the others before it is ready itself
+        air = air_of(config, adapter, name)
+        self.airs.own(air, name, ())  # it may receive the others before it is ready itself
         station = Station(
             name,
             config.kind,
@@ -187,7 +186,7 @@ class _Assembly:
             common,
             type=adapter.type,
             air=air,
-            line=LinePacer(common.baudRate, line.byteSize),
+            pacer=LinePacer(common.baudRate, line.byteSize),
             scheduler=gateway.timer,
             ledger=gateway.ledger,
             airs=self.airs,
@@ -211,9 +210,7 @@ class _Assembly:
         )
         self.supervise(station, config, line, mocks)
 
-    def real_port(
-        self, config: AdapterConfig, line: LineSettings
-    ) -> tuple[Open, Callable[[], object | None]]:
+    def real_port(self, config: AdapterConfig, line: LineSettings) -> tuple[OpenPort, PortIdentity]:
         port, timer = config.common.port, self.gateway.timer
         urls = self.config.network_ports
 
@@ -227,23 +224,23 @@ class _Assembly:
         station: Station,
         config: AdapterConfig,
         line: LineSettings,
-        mocks: stand_ins.MockPorts,
+        mocks: MockPorts,
     ) -> None:
         gateway = self.gateway
-        place = describe_port(config.common.port)
-        stand_in = mocks.stand_in(station.name, config, line)
-        if stand_in is not None:
-            open_port, identity, words = stand_in
-            place += f" ({words})"
+        where = describe_port(config.common.port)
+        mocked = mocks.port(station.name, config, line)
+        if mocked is not None:
+            open_port, identity, words = mocked
+            where += f" ({words})"
         else:
             open_port, identity = self.real_port(config, line)
-        self.say(f"  {station.name:<12} {config.kind}: {place}, {config.common.baudRate} baud")
+        self.describe(f"  {station.name:<12} {config.kind}: {where}, {config.common.baudRate} baud")
         gateway.supervisors[station.name] = Supervisor(
             station,
             open_port,
             identity,
             gateway.observer,
-            place=place,
+            where=where,
             jitter=random.Random(station.name),
         )
 
@@ -254,6 +251,6 @@ def _devices(config: RobotConfig) -> str:
         node = "Emitter" if isinstance(fields, EmitterFields) else "Receiver"
         channel = "all" if fields.channel == BROADCAST else str(fields.channel)
         words.append(f"{name} ({node}, {fields.type}, channel {channel})")
-    if config.controller is not None and loops.own_session(config.controller) is not None:
+    if config.controller is not None and controller_session(config.controller) is not None:
         words.append(f"controller {config.controller.kind}")
     return ", ".join(words) or "no devices"

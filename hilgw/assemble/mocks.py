@@ -1,8 +1,7 @@
-"""The mocks a configuration asks for: what stands behind each port, and who shares its air."""
+"""Firmware mocks of a configuration: behind the ports of adapters, and alone in the air."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from hilgw.config.world import mount_of
@@ -20,63 +19,71 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import Adapter, MockSpec, StationSettings
     from hilgw.config.model import AdapterConfig, GatewayConfig
     from hilgw.engine.gateway import Gateway
+    from hilgw.engine.supervisor import OpenPort, PortIdentity
+    from hilgw.transports.base import Scheduler
 
 ORIGIN = (0.0, 0.0, 0.0)
 
-Open = Callable[[], Awaitable[Transport]]
-StandIn = tuple[Open, Callable[[], object | None], str]
-
 
 def air_of(config: AdapterConfig, adapter: Adapter, name: str) -> str:
-    """The air a station is in: the one named, else one per kind and type; a UART has its own."""
+    """The air of a station: the configured one, else one per kind and type; a UART has its own."""
     if config.common.air:
         return config.common.air
     return name if adapter.type == "serial" else f"{config.kind}/{adapter.type}"
 
 
+def mock_line(
+    backend: str, name: str, line: LineSettings, scheduler: Scheduler
+) -> tuple[DeviceSide, OpenPort, PortIdentity]:
+    """A serial line with a mock at its far end: the mock's device, and how to open the near end.
+
+    In memory with `backend: loopback`, else a virtual serial port.
+    """
+    if backend == "loopback":
+        pipe = Pipe(scheduler, line, name=f"loop:{name}")
+        return (
+            pipe.device,
+            lambda: pipe.open(line),
+            lambda: id(pipe) if pipe.device.plugged else None,
+        )
+    port = VirtualPort(scheduler, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
+
+    async def open_port() -> Transport:
+        transport = await open_serial(port.path, line, scheduler)
+        if isinstance(transport, SerialStream):
+            transport.modem_lines = port.set_modem_line
+        return transport
+
+    return port, open_port, lambda: port_identity(port.path)
+
+
 class MockPorts:
-    """The mocks of one gateway, one host per air. Nothing on `backend: real`."""
+    """The mocks of one gateway, one host per air. None with `backend: real`."""
 
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
         self._gateway = gateway
         self._hosts: dict[str, MockHost] = {}
 
-    def stand_in(self, name: str, config: AdapterConfig, line: LineSettings) -> StandIn | None:
-        """How to open what stands behind this adapter's port; None when it is the port itself."""
+    def port(
+        self, name: str, config: AdapterConfig, line: LineSettings
+    ) -> tuple[OpenPort, PortIdentity, str] | None:
+        """How to open the mock behind this adapter's port, and a description of it; None with
+        `backend: real`."""
         backend = self._config.backend
         if backend not in ("mock", "loopback"):
             return None
-        timer = self._gateway.timer
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common)
         host = self._host(air_of(config, adapter, name))
         mock = self._mock(spec, name, config.common, host)
-        if backend == "loopback":
-            pipe = Pipe(timer, line, name=f"loop:{name}")
-            host.add(mock, pipe.device)
-            return (
-                lambda: pipe.open(line),
-                lambda: id(pipe) if pipe.device.plugged else None,
-                f"loop: mock {spec.name}",
-            )
-        port = VirtualPort(timer, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
-        host.add(mock, port)
-
-        async def open_port() -> Transport:
-            transport = await open_serial(port.path, line, timer)
-            if isinstance(transport, SerialStream):
-                transport.modem_lines = port.set_modem_line
-            return transport
-
-        return (
-            open_port,
-            lambda: port_identity(port.path),
-            f"mock {spec.name}",
-        )
+        device, open_port, identity = mock_line(backend, name, line, self._gateway.timer)
+        host.add(mock, device)
+        words = f"loop: mock {spec.name}" if backend == "loopback" else f"mock {spec.name}"
+        return open_port, identity, words
 
     def _mock(self, spec: MockSpec, name: str, common: StationSettings, host: MockHost) -> Mock:
-        """The mock, which stays where the module is that it stands in for."""
+        """The mock, which follows the pose of the module that it replaces."""
         mock = create_mock(spec.name, name, host.air, spec.parameters, common.position or ORIGIN)
         if "position" in load_mock(spec.name).parameters:
             robot = common.attached_to
@@ -85,7 +92,7 @@ class MockPorts:
         return mock
 
     def add_nodes(self) -> None:
-        """Adds the mocks that share the airs with the stand-ins."""
+        """Adds the mocks that the airs of the configuration list."""
         if self._config.backend not in ("mock", "loopback"):
             return
         for air, config in self._config.airs.items():

@@ -1,4 +1,4 @@
-"""Puts the bodies of a configuration where they are: robots, modules, obstacles."""
+"""Adds the objects of a configuration to the scene: robots, modules, obstacles."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from hilgw.engine.scene import Scene
 
 
-def stand_robot(scene: Scene, name: str, config: RobotConfig) -> None:
-    """A robot: it moves, stands, or is nobody knows where."""
+def add_robot(scene: Scene, name: str, config: RobotConfig) -> None:
+    """A robot: in motion, at a fixed pose, or at an unknown pose."""
     if config.motion is not None:
         scene.add(name, read_motion(config.motion, name))
     else:
         scene.add(name, pose_of(config.position, config.rotation))
 
 
-def stand_module(scene: Scene, name: str, common: StationSettings) -> tuple[str, Pose]:
-    """The body a module moves with, and its place on it: a robot, or itself."""
+def add_module(scene: Scene, name: str, common: StationSettings) -> tuple[str, Pose]:
+    """The object that carries the module (a robot, or the module itself), and its pose on it."""
     if common.attached_to is not None:
         return common.attached_to, mount_of(common.position, common.rotation)
     scene.add(name, pose_of(common.position, common.rotation))
@@ -34,7 +34,7 @@ def stand_module(scene: Scene, name: str, common: StationSettings) -> tuple[str,
 
 
 def add_obstacles(gateway: Gateway, config: GatewayConfig) -> None:
-    """One that stands by itself is a body of its own, so it can be placed, too."""
+    """Adds the obstacles. One that is not on a robot is an object of its own: it can be placed."""
     upright = upright_axis(config.webots)
     for name, settings in config.obstacles.items():
         made = obstacle(settings, upright)
@@ -47,7 +47,7 @@ def add_obstacles(gateway: Gateway, config: GatewayConfig) -> None:
 
 
 def add_mocap(gateway: Gateway, config: GatewayConfig) -> None:
-    """The port of a motion-capture system, when there is one."""
+    """The port for motion capture, when the configuration has one."""
     if config.medium.mocap is not None:
         address = address_of(config.medium.mocap.listen)
         gateway.mocap = Mocap(address, gateway.scene, gateway.observer)

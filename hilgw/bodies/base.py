@@ -1,33 +1,17 @@
-"""What a body is: settings, and a sans-I/O session with the robot behind a connection.
-
-Bytes and time go in, events of `hilgw.control.events` come out. The session never opens a
-connection, never reads a clock, never retries. `now` is integer nanoseconds.
-"""
+"""A body: settings, and a pure session with the robot behind a connection."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
 from hilgw.control.events import EmitterSettings, Event, MotorSettings, PacketOut, ReceiverSettings
-from hilgw.devices.kinds import Devices
+from hilgw.control.session import LinkSession
 from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec
 
 
-class BodySession(Protocol):
-    """One robot. `devices` are those it has shown, `counts` what happened, by reason."""
-
-    devices: Devices
-    counts: dict[str, int]
-
-    def open(self, now: int) -> list[Event]:
-        """The connection is up."""
-
-    def close(self) -> list[Event]:
-        """The connection is gone."""
-
-    def receive(self, data: bytes, now: int) -> list[Event]:
-        """Bytes from the robot, in any chunks."""
+class BodySession(LinkSession, Protocol):
+    """One robot. `devices` are those it has registered."""
 
     def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
         """One setting of a motor: the bytes for it, or Refused. Limits are checked here."""
@@ -36,28 +20,19 @@ class BodySession(Protocol):
         """All settings of a motor at once: the bytes for it, or Refused."""
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """A sensor at this period; None: at every step, 0: off."""
+        """Sets the period of a sensor; None: every step, 0: off."""
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        """One packet through an Emitter the robot itself has."""
+        """Sends one packet through an Emitter of the robot itself."""
 
     def tune(self, settings: EmitterSettings | ReceiverSettings, now: int) -> list[Event]:
-        """Settings of an Emitter or a Receiver the robot itself has."""
+        """Sets an Emitter or a Receiver of the robot itself."""
 
     def stop(self, reason: str, now: int) -> list[Event]:
-        """Every motor to its default; nothing when that was done and no command came since."""
+        """Sets every motor to its default; does nothing unless a command came since the last."""
 
     def stop_bytes(self) -> bytes:
-        """What `stop` would write now; nothing is changed by asking."""
-
-    def next_deadline(self) -> int | None:
-        """When `expire` wants to be called, or None."""
-
-    def expire(self, now: int) -> list[Event]:
-        """The deadline has come (calls before it are harmless)."""
-
-    def describe(self, data: bytes, *, received: bool) -> str:
-        """Bytes in words, for people; never raises."""
+        """The bytes that `stop` would write now. Changes nothing."""
 
 
 class Body(Protocol):

@@ -114,7 +114,7 @@ class Bridge(Observer):
             open_port,
             identity,
             self,
-            place=settings.port,
+            where=settings.port,
             jitter=random.Random(),
             stall_s=None,  # a device may hold its sender back for as long as it likes
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, ROTATIONAL_MOTOR, Device, Devices
+from hilgw.devices.kinds import Device
 from hilgw.errors import HilgwError
 
 Direction = tuple[float, float, float]
@@ -179,21 +179,3 @@ Event = (
     | ReceiverSettings
     | DeviceFault
 )
-
-
-def default_actuation(devices: Devices, positions: dict[int, float]) -> list[MotorCommand]:
-    """The commands that bring every motor to its default.
-
-    Rotational: velocity 0. Linear: its default position; without one it holds where `positions`
-    (the last value it reported, by index) saw it, and a motor that reports nothing is left at
-    the position it was last sent to.
-    """
-    commands = []
-    for device in devices.of_role(MOTOR):
-        if device.kind == ROTATIONAL_MOTOR:
-            commands.append(MotorCommand(device.index, "velocity", 0.0))
-        elif device.kind == LINEAR_MOTOR:
-            position = positions.get(device.index) if device.default is None else device.default
-            if position is not None:
-                commands.append(MotorCommand(device.index, "position", position))
-    return commands

@@ -1,11 +1,84 @@
-"""The rate limit of a motor: the value that is let through follows the one that is wanted."""
+"""The values that reach a device: Webots' own limits, those of the motor, and its rate."""
 
 from __future__ import annotations
 
 import math
 
-STEP_NS = 20_000_000
+from hilgw.devices.kinds import (
+    KINDS,
+    MOTOR,
+    NO_LIMITS,
+    NO_SUCH_FIELD,
+    OUT_OF_RANGE,
+    Device,
+    MotorLimits,
+    Quantity,
+    Refusal,
+)
+from hilgw.units import NS_PER_MS, NS_PER_S
+
+BEYOND_LIMIT = "beyond_limit"  # a reason for a refusal: outside the motor's own limits
+
+STEP_NS = 20 * NS_PER_MS
 """A changing value is sent on this grid; one command never moves it further than one step."""
+
+
+def check_command(device: Device, name: str, value: float) -> float | Refusal:
+    """The value, when the setting `name` of the device may take it; else why not."""
+    known = KINDS.get(device.kind)
+    quantity = known.quantity.get(name) if known else None
+    if quantity is None:
+        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has no {name}")
+    refusal = quantity.check(value)
+    if refusal is None and device.limits is not NO_LIMITS:
+        refusal = _check_limits(device.limits, quantity, value)
+    if refusal is not None:
+        return Refusal(refusal.reason, f"'{device.name}': {refusal.text}")
+    return float(value)
+
+
+def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
+    """Whether the device may take all its settings at once, in the order of its kind."""
+    known = KINDS.get(device.kind)
+    if known is None or len(values) != len(known.settings):
+        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has other settings")
+    for quantity, value in zip(known.settings, values, strict=True):
+        checked = check_command(device, quantity.name, value)
+        if isinstance(checked, Refusal):
+            return checked
+    if known.role == MOTOR and math.isfinite(values[0]) and values[1] < 0:
+        text = f"'{device.name}': velocity {values[1]:g} under position control"
+        return Refusal(OUT_OF_RANGE, text)
+    return None
+
+
+def _check_limits(limits: MotorLimits, quantity: Quantity, value: float) -> Refusal | None:
+    low, high = limits.bounds(quantity.name)
+    if quantity.name == "position" and math.isinf(value) and (low, high) != (-math.inf, math.inf):
+        # Velocity control runs past any position: with a position limit it is beyond it.
+        return Refusal(BEYOND_LIMIT, "velocity control would ignore the limits of position")
+    if quantity.name == "acceleration" and value == -1 and high < math.inf:
+        return Refusal(BEYOND_LIMIT, f"unlimited acceleration is above {high:g} {quantity.unit}")
+    if low <= value <= high:
+        return None
+    side = f"below {low:g}" if value < low else f"above {high:g}"
+    return Refusal(BEYOND_LIMIT, f"{quantity.name} {value:g} is {side} {quantity.unit}")
+
+
+def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, str]]:
+    """What is wrong with one motor's configuration: (setting, message) each."""
+    errors = []
+    for name in ("position", "velocity"):
+        low, high = limits.bounds(name)
+        if low > high:
+            errors.append((f"min_{name}", f"{low:g} is above max_{name}, {high:g}"))
+    low, high = limits.bounds("velocity")
+    if not low <= 0 <= high:
+        errors.append(("max_velocity", "0, where the motor stops, must be allowed"))
+    low, high = limits.bounds("position")
+    if default is not None and not (math.isfinite(default) and low <= default <= high):
+        errors.append(("default_position", f"{default:g} is outside the limits of position"))
+    return errors
 
 
 class Slew:
@@ -16,7 +89,7 @@ class Slew:
 
     def __init__(self, rate: float, value: float, *, brakes: bool) -> None:
         self.value = value
-        self._step = rate * STEP_NS / 1e9
+        self._step = rate * STEP_NS / NS_PER_S
         self._rate = rate
         self._brakes = brakes
         self._target = value
@@ -51,7 +124,7 @@ class Slew:
         if self._brakes:
             # Slower in the same direction is at once; the other direction begins at a stop.
             start = _nearer_zero(start, target)
-        reach = min(self._step, self._rate * elapsed / 1e9)
+        reach = min(self._step, self._rate * elapsed / NS_PER_S)
         self.value = min(max(target, start - reach), start + reach)
         return self.value
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from hilgw.control.events import MotorCommand
+from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, ROTATIONAL_MOTOR, Devices
 from hilgw.settings import setting
+from hilgw.units import s_to_ns
 
 REAL_BODY_TIMEOUT_S = 0.5
 
@@ -46,8 +49,8 @@ class SafetyState:
         timeout_s = settings.command_timeout_s
         if timeout_s is None:
             timeout_s = REAL_BODY_TIMEOUT_S if real_body else 0.0
-        self.timeout_ns = round(timeout_s * 1e9)
-        self.late_ns = round(settings.late_s * 1e9)
+        self.timeout_ns = s_to_ns(timeout_s)
+        self.late_ns = s_to_ns(settings.late_s)
         self.moving = False
         self.latched = ""
         self.stops: Counter[str] = Counter()
@@ -59,7 +62,7 @@ class SafetyState:
         self.moving = True
         self._commanded_ns = now
 
-    def trip(self, reason: str, *, latch: bool = True) -> bool:
+    def stop(self, reason: str, *, latch: bool = True) -> bool:
         """The motors are to stop. True, and counted, when any was commanded since the last stop.
 
         latch: this reason may last (a gateway that ends in order is none).
@@ -80,3 +83,21 @@ class SafetyState:
     def deadline(self) -> int | None:
         """When the next command must have come, or None."""
         return self._commanded_ns + self.timeout_ns if self.moving and self.timeout_ns else None
+
+
+def default_actuation(devices: Devices, positions: dict[int, float]) -> list[MotorCommand]:
+    """The commands that bring every motor to its default.
+
+    Rotational: velocity 0. Linear: its default position; without one it holds where `positions`
+    (the last value it reported, by index) saw it, and a motor that reports nothing is left at
+    the position it was last sent to.
+    """
+    commands = []
+    for device in devices.of_role(MOTOR):
+        if device.kind == ROTATIONAL_MOTOR:
+            commands.append(MotorCommand(device.index, "velocity", 0.0))
+        elif device.kind == LINEAR_MOTOR:
+            position = positions.get(device.index) if device.default is None else device.default
+            if position is not None:
+                commands.append(MotorCommand(device.index, "position", position))
+    return commands

@@ -1,8 +1,8 @@
-"""What a controller is: a pure session that decides. `now` is integer nanoseconds.
+"""A controller: settings, and a pure session that decides. `now` is integer nanoseconds.
 
-There are two kinds. One decides by itself what a robot's emitters send (`ControllerSession`).
-The other stands for a peer behind a connection that reads sensors and moves motors
-(`PeerSession`): one end of a control loop, the other is a body (`hilgw.bodies.base`).
+There are two kinds. A `ControllerSession` runs inside the gateway and decides what the Emitters of
+a robot send. A `PeerSession` serves a peer behind a connection, which reads sensors and moves
+motors: it is one end of a control loop; the other end is a body (`hilgw.bodies.base`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.control.events import Event, PacketIn
-from hilgw.devices.kinds import Device, Devices
+from hilgw.control.session import LinkSession
+from hilgw.devices.kinds import Device
 from hilgw.framing.base import Framing
 from hilgw.medium.packet import Copy
 from hilgw.settings import MockSpec
@@ -68,44 +69,24 @@ class Controller(Protocol):
     def session(self, settings: Any) -> ControllerSession: ...
 
 
-class PeerSession(Protocol):
-    """The peer that controls a loop. `devices` are those of the loop, `counts` what happened."""
-
-    devices: Devices
-    counts: dict[str, int]
-
-    def open(self, now: int) -> list[Event]:
-        """The connection is up."""
-
-    def close(self) -> list[Event]:
-        """The connection is gone: Stop and Disconnected, when a peer was there."""
-
-    def receive(self, data: bytes, now: int) -> list[Event]:
-        """Bytes from the peer, in any chunks."""
-
-    def next_deadline(self) -> int | None:
-        """When `expire` wants to be called, or None."""
-
-    def expire(self, now: int) -> list[Event]:
-        """The deadline has come (calls before it are harmless)."""
+class PeerSession(LinkSession, Protocol):
+    """A peer that controls a body. `devices` are those of the control loop; `close` brings Stop,
+    too, when a peer was there."""
 
     def register(self, device: Device) -> list[Event]:
-        """The loop has this device. The same again does nothing."""
+        """The control loop has this device. Repeating a registration does nothing."""
 
     def forget(self) -> None:
-        """The body is gone, and its devices. Only while no peer is there."""
+        """The body is gone, and its devices with it. Only while no peer is there."""
 
     def report(self, values: Iterable[tuple[int, float]], now: int) -> list[Event]:
-        """What sensors show, (index, value) each, in one write."""
+        """Values of sensors, (index, value) each, in one write."""
 
     def deliver(self, packet: PacketIn) -> list[Event]:
-        """One packet that a Receiver got."""
+        """One packet that a Receiver received."""
 
     def fault(self, index: int) -> list[Event]:
-        """A device failed, or refused what it was asked."""
-
-    def describe(self, data: bytes, *, received: bool) -> str:
-        """Bytes in words, for people; never raises."""
+        """A device failed, or refused a request."""
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from hilgw.controllers.base import Action, Send
 from hilgw.medium.packet import Copy
 from hilgw.settings import setting
+from hilgw.units import NS_PER_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ class BeaconSession:
 
     def __init__(self, settings: BeaconSettings) -> None:
         self._settings = settings
-        self._period_ns = settings.period_ms * 1_000_000
+        self._period_ns = settings.period_ms * NS_PER_MS
         self._next: int | None = None
         self._number = 0
         self.accepted = 0

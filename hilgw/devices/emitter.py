@@ -21,8 +21,8 @@ from hilgw.devices.fields import (
     EmitterFields,
     normalise,
 )
+from hilgw.units import NS_PER_S
 
-_NS_PER_S = 1_000_000_000
 _NEVER = 1 << 64
 
 
@@ -185,7 +185,7 @@ class Emitter:
         if baud == 0:
             return _NEVER
         start = max(now * baud, self._line_free)
-        self._line_free = start + size * self.fields.byteSize * _NS_PER_S
+        self._line_free = start + size * self.fields.byteSize * NS_PER_S
         return -(-self._line_free // baud)
 
     def _settle(self, before: int) -> None:

@@ -31,7 +31,6 @@ OTHER = "other"
 NOT_A_NUMBER = "nan"
 INFINITE = "infinite"
 OUT_OF_RANGE = "out_of_range"  # outside what Webots allows at all
-BEYOND_LIMIT = "beyond_limit"  # outside the motor's own limits
 NO_SUCH_FIELD = "no_such_field"
 
 
@@ -170,64 +169,6 @@ class Device:
         """What it shows and what one command sets: its name and unit."""
         known = KINDS.get(self.kind)
         return known.value if known else None
-
-
-def check_command(device: Device, name: str, value: float) -> float | Refusal:
-    """The value, when the setting `name` of the device may take it; else why not."""
-    known = KINDS.get(device.kind)
-    quantity = known.quantity.get(name) if known else None
-    if quantity is None:
-        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has no {name}")
-    refusal = quantity.check(value)
-    if refusal is None and device.limits is not NO_LIMITS:
-        refusal = _check_limits(device.limits, quantity, value)
-    if refusal is not None:
-        return Refusal(refusal.reason, f"'{device.name}': {refusal.text}")
-    return float(value)
-
-
-def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
-    """Whether the device may take all its settings at once, in the order of its kind."""
-    known = KINDS.get(device.kind)
-    if known is None or len(values) != len(known.settings):
-        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has other settings")
-    for quantity, value in zip(known.settings, values, strict=True):
-        checked = check_command(device, quantity.name, value)
-        if isinstance(checked, Refusal):
-            return checked
-    if known.role == MOTOR and math.isfinite(values[0]) and values[1] < 0:
-        text = f"'{device.name}': velocity {values[1]:g} under position control"
-        return Refusal(OUT_OF_RANGE, text)
-    return None
-
-
-def _check_limits(limits: MotorLimits, quantity: Quantity, value: float) -> Refusal | None:
-    low, high = limits.bounds(quantity.name)
-    if quantity.name == "position" and math.isinf(value) and (low, high) != (-math.inf, math.inf):
-        # Velocity control runs past any position: with a position limit it is beyond it.
-        return Refusal(BEYOND_LIMIT, "velocity control would ignore the limits of position")
-    if quantity.name == "acceleration" and value == -1 and high < math.inf:
-        return Refusal(BEYOND_LIMIT, f"unlimited acceleration is above {high:g} {quantity.unit}")
-    if low <= value <= high:
-        return None
-    side = f"below {low:g}" if value < low else f"above {high:g}"
-    return Refusal(BEYOND_LIMIT, f"{quantity.name} {value:g} is {side} {quantity.unit}")
-
-
-def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, str]]:
-    """What is wrong with one motor's configuration: (setting, message) each."""
-    errors = []
-    for name in ("position", "velocity"):
-        low, high = limits.bounds(name)
-        if low > high:
-            errors.append((f"min_{name}", f"{low:g} is above max_{name}, {high:g}"))
-    low, high = limits.bounds("velocity")
-    if not low <= 0 <= high:
-        errors.append(("max_velocity", "0, where the motor stops, must be allowed"))
-    low, high = limits.bounds("position")
-    if default is not None and not (math.isfinite(default) and low <= default <= high):
-        errors.append(("default_position", f"{default:g} is outside the limits of position"))
-    return errors
 
 
 @dataclass(slots=True)

@@ -22,8 +22,8 @@ from hilgw.devices.fields import (
     ReceiverFields,
     normalise,
 )
+from hilgw.units import NS_PER_MS
 
-_NS_PER_MS = 1_000_000
 _UNKNOWN_DIRECTION = (math.nan, math.nan, math.nan)
 
 
@@ -171,7 +171,7 @@ class Receiver(Generic[C]):
             return False
         self._period_ms = period_ms
         step_ms = self._step_ms or 1
-        self._grid_ns = -(-period_ms // step_ms) * step_ms * _NS_PER_MS
+        self._grid_ns = -(-period_ms // step_ms) * step_ms * NS_PER_MS
         self._sampled_ns = now
         return True
 

@@ -1,7 +1,7 @@
-"""The local control socket of a running gateway: what `hilgw send`, `place` and `set` talk to.
+"""The control socket of a running gateway; `hilgw.client.control_socket` is its client.
 
-A Unix stream socket, mode 0600 in a folder of mode 0700; one JSON object a line each way. No
-network, so no authentication beyond the file system's.
+A Unix stream socket of mode 0600 in a folder of mode 0700; one JSON object per line in each
+direction. It is local, so the permissions of the file system are the authentication.
 """
 
 from __future__ import annotations
@@ -9,56 +9,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.errors import HilgwError, PeerError, UsageError
+from hilgw.client.control_socket import LINE_BYTES, control_folder
+from hilgw.errors import HilgwError, UsageError
 from hilgw.medium.pose import Pose
 
 if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
 
-LINE_BYTES = 256 * 1024
 IDLE_S = 10.0
-
-
-def control_folder() -> Path:
-    """The folder the sockets of this user live in, made if needed; refuses somebody else's."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(runtime) / "hilgw" if runtime else Path(f"/tmp/hilgw-{os.getuid()}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise HilgwError(
-            "not a private folder of this user",
-            where=str(folder),
-            fix="remove it, or set XDG_RUNTIME_DIR",
-        )
-    return folder
-
-
-def find_gateway(control: str | None) -> Path:
-    """The socket of the gateway meant: the one named, or the only one running."""
-    if control is not None:
-        return Path(control)
-    alive = [path for path in sorted(control_folder().glob("*.sock")) if _is_alive(path)]
-    if not alive:
-        raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
-    if len(alive) > 1:
-        names = ", ".join(str(path) for path in alive)
-        raise UsageError(f"several gateways are running: {names}", fix="name one with --control")
-    return alive[0]
-
-
-def _is_alive(path: Path) -> bool:
-    try:
-        os.kill(int(path.stem), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 class ControlServer:
@@ -95,7 +56,7 @@ class ControlServer:
                 writer.write(json.dumps(self._answer(line)).encode() + b"\n")
                 await writer.drain()
         except (OSError, ValueError, TimeoutError):
-            pass  # the client left, stalled, or sent an endless line: its own loss
+            pass  # the client left, stalled, or sent an endless line
         finally:
             writer.close()
 
@@ -148,23 +109,3 @@ def _numbers(what: str, given: object, count: int) -> list[float]:
         return [float(number) for number in given]
     except OverflowError:
         raise UsageError(f"{what} is out of all bounds") from None
-
-
-async def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:
-    """One request to a running gateway. Raises PeerError when it does not answer."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            reader, writer = await asyncio.open_unix_connection(path, limit=LINE_BYTES)
-            try:
-                writer.write(json.dumps(request).encode() + b"\n")
-                await writer.drain()
-                answer = json.loads(await reader.readline())
-            finally:
-                writer.close()
-    except (OSError, TimeoutError, ValueError):
-        raise PeerError(
-            "the gateway does not answer", where=str(path), fix="is it still running?"
-        ) from None
-    if not isinstance(answer, dict):
-        raise PeerError("the gateway answers nonsense", where=str(path))
-    return answer

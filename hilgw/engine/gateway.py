@@ -6,13 +6,14 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.control_loop.group import ControlLoops
-from hilgw.engine.heard_by import HeardBy
+from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.mocap import Mocap
-from hilgw.engine.observer import Missed, Observer, nobody
-from hilgw.engine.robot.robot import EmitterPort
+from hilgw.engine.observer import Missed, Observer, missed_by_none
+from hilgw.engine.robot.ports import EmitterPort
+from hilgw.engine.statistics import ReceivedBy
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.medium.packet import BROADCAST, Copy, Packet
+from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
 
-STOP_S = 1.5  # stopping takes no longer, whatever a port does
-COMMAND_SOURCE = "command"  # the emitter `hilgw send` counts under
+STOP_S = 1.5  # the longest wait for ports to close
+COMMAND_SOURCE = "command"  # the emitter that counts the packets of `hilgw send`
 
 
 @dataclass(eq=False)
@@ -46,11 +47,11 @@ class Gateway:
     supervisors: dict[str, Supervisor | TcpServer] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
     mocap: Mocap | None = None
-    heard_by: HeardBy = field(default_factory=HeardBy)
+    received_by: ReceivedBy = field(default_factory=ReceivedBy)
     description: list[str] = field(default_factory=list)
     on_ready: Callable[[], None] | None = None
     control_loops: ControlLoops = field(init=False)
-    _ready_said: bool = False
+    _was_ready: bool = False
     _started_ns: int | None = None
 
     def __post_init__(self) -> None:
@@ -90,14 +91,14 @@ class Gateway:
     async def _supervise(
         self, supervisor: Supervisor | TcpServer, fatal: list[HilgwError], stop: asyncio.Event
     ) -> None:
-        """One supervisor; what ends it ends the gateway, and no other one is delayed by it."""
+        """Runs one supervisor. An error that ends it ends the gateway without delaying others."""
         try:
             await supervisor.run()
         except HilgwError as error:
             fatal.append(error)
             stop.set()
-        except Exception as error:  # noqa: BLE001 - no task dies in silence
-            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.station.name))
+        except Exception as error:  # noqa: BLE001 - every failed task is reported
+            fatal.append(AdapterError(f"fault: {error!r:.200}", where=supervisor.supervised.name))
             stop.set()
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
@@ -126,9 +127,9 @@ class Gateway:
                 raise error or PeerError("was never up", where=name)
 
     def check_ready(self) -> None:
-        """Tells `on_ready`, once, when every station is up."""
-        if not self._ready_said and all(each.ready for each in self.supervisors.values()):
-            self._ready_said = True
+        """Calls `on_ready`, once, when every port is up."""
+        if not self._was_ready and all(each.ready for each in self.supervisors.values()):
+            self._was_ready = True
             if self.on_ready is not None:
                 self.on_ready()
 
@@ -139,7 +140,7 @@ class Gateway:
     # --- traffic -----------------------------------------------------------------------------
 
     def send(self, station: str, data: bytes, channel: int | None) -> str | None:
-        """A packet from the user: out of a robot's emitter, or through a hardware station.
+        """A packet from the user, through a robot's Emitter or a hardware station.
 
         Returns None when it was queued, else the reason. Raises HilgwError for an unknown name.
         """
@@ -187,24 +188,24 @@ class Gateway:
         return next(iter(arrivals.refused - before), None)
 
     def transmitted(
-        self, packet: Packet, listeners: Sequence[str], reason: str, missed: Missed = nobody
+        self, packet: Packet, listeners: Sequence[str], reason: str, missed: Missed = missed_by_none
     ) -> None:
-        """A packet passed the medium; reason: why nobody heard it."""
-        self.heard_by.count(packet.source, listeners)
+        """A packet passed the medium. reason: why no listener received it."""
+        self.received_by.count(packet.source, listeners)
         self.observer.transmitted(packet, listeners, None if listeners else reason, missed)
 
-    def place(self, body: str, pose: Pose | None) -> None:
-        """A robot, a module or an obstacle is there from now on; None: nobody knows where.
+    def place(self, name: str, pose: Pose | None) -> None:
+        """Sets the pose of a robot, a module or an obstacle from now on; None: it is unknown.
 
-        Raises HilgwError for a name that is no body.
+        Raises HilgwError for a name that is not an object of the scene.
         """
-        if self.scene.place(body, pose):
-            self.observer.notice(body, "placed from here on, its motion ends")
+        if self.scene.place(name, pose):
+            self.observer.notice(name, "placed from here on, its motion ends")
 
     def set(
         self, device: str, channel: int | None = None, range: float | None = None
     ) -> str | None:
-        """A robot's device changes its channel or range; None when it did, else the reason.
+        """Sets channel or range of a robot's device; None when it was set, else the reason.
 
         Raises HilgwError for an unknown name, or a Receiver's range.
         """
@@ -221,7 +222,7 @@ class Gateway:
         return "channel" if channel is not None and not port.setChannel(channel) else None
 
     def fault(self, name: str, error: Exception) -> None:
-        """A listener of the medium raised: a station is restarted, others are only said."""
+        """A listener of the medium raised: a station is restarted, others are only reported."""
         if name in self.stations:
             self.stations[name].fault(error)
         else:
@@ -230,7 +231,7 @@ class Gateway:
     # --- what happened -----------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
-        """The run in figures, for `--report`: plain JSON types, no NaN."""
+        """Statistics of the run, for `--report`: plain JSON types, no NaN."""
         now, violations = self.timer.now(), self.ledger.violations()
         begin = now if self._started_ns is None else self._started_ns
         latency: dict[str, Any] = {}
@@ -240,24 +241,14 @@ class Gateway:
             for receiver in robot.receivers.values():
                 latency[receiver.name] = {"hop": "sampled", **receiver.latency.as_dict()}
         for station in self.stations.values():
-            latency[station.name] = {"hop": "sent", **station.outward.as_dict()}
+            latency[station.name] = {"hop": "sent", **station.statistics.latency.as_dict()}
         return {
-            "duration_s": round((now - begin) / 1e9, 3),
+            "duration_s": round(ns_to_s(now - begin), 3),
             **self.ledger.as_dict(),
-            "heard_by": self.heard_by.as_dict(),
+            "heard_by": self.received_by.as_dict(),
             "ledger": {"adds_up": not violations, "violations": violations},
             "latency": latency,
-            "ports": {
-                name: {
-                    "state": each.state.value,
-                    "reason": each.reason,
-                    "identity": each.station.identity,
-                    "port": each.place,
-                    "opened": each.opened,
-                    "ups": each.ups,
-                }
-                for name, each in self.supervisors.items()
-            },
+            "ports": {name: each.report() for name, each in self.supervisors.items()},
             "robots": {name: robot.summary() for name, robot in self.robots.items()},
             "control_loops": self.control_loops.report(),
             **({"mocap": self.mocap.report()} if self.mocap is not None else {}),

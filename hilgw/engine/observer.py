@@ -38,8 +38,8 @@ class ControlLoopStatus:
 Missed = Callable[[], Mapping[str, str]]
 
 
-def nobody() -> Mapping[str, str]:
-    """Nobody missed it."""
+def missed_by_none() -> Mapping[str, str]:
+    """No listener missed it."""
     return {}
 
 
@@ -53,7 +53,7 @@ class Observer:
         packet: Packet,
         listeners: Sequence[str],
         unheard: str | None,
-        missed: Missed = nobody,
+        missed: Missed = missed_by_none,
     ) -> None:
         """A packet passed the medium: to these listeners, or to none for this reason.
 

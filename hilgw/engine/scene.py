@@ -1,8 +1,7 @@
-"""Where bodies are: by a motion, by a call, by motion capture.
+"""The poses of objects (robots, modules, obstacles): from a motion, a call, or motion capture.
 
-Motions are asked at each transmission for that very instant, which is exact and costs nothing
-while nobody sends. Whoever says last where a body is, is believed: a place given from outside
-ends the motion of that body.
+A motion is evaluated at each transmission for that instant, which is exact and costs nothing
+while there is no traffic. The last source wins: a pose set from outside ends the object's motion.
 """
 
 from __future__ import annotations
@@ -10,90 +9,92 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from hilgw.engine.steps import Steps
 from hilgw.errors import HilgwError
 from hilgw.medium.pose import IDENTITY, Pose
+from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
+    from hilgw.engine.timing import StepClock
     from hilgw.medium.medium import Medium
     from hilgw.medium.motions import Motion
     from hilgw.medium.packet import Packet
     from hilgw.transports.base import Handle, Scheduler
 
-FOLLOW_NS = 32_000_000
-"""How often those who follow a moving body and ask nobody (mocks in their air) are told."""
+FOLLOW_NS = 32 * NS_PER_MS
+"""How often followers of a moving object (mocks in their air) get its pose."""
 
 Follower = Callable[[Pose], None]
 
 
 class Scene:
-    """The bodies of one gateway. up: the axis that points up.
+    """The objects of one gateway. up: the axis that points up.
 
-    Motions begin at origin_ns; with a step they stand still between step ends, as in Webots.
+    Motions begin when the scene is made. With a step, objects rest between step ends, as in
+    Webots.
     """
 
-    def __init__(self, medium: Medium, scheduler: Scheduler, up: int, steps: Steps) -> None:
+    def __init__(self, medium: Medium, scheduler: Scheduler, up: int, steps: StepClock) -> None:
         self._medium = medium
         self._scheduler = scheduler
         self._up = up
         self._steps = steps
         self._origin_ns = scheduler.now()
-        self._bodies: dict[str, None] = {}
+        self._objects: dict[str, None] = {}
         self._motions: dict[str, Motion] = {}
         self._followers: dict[str, list[tuple[Pose, Follower]]] = {}
         self._moved_ns: int | None = None
         self._timer: Handle | None = None
 
-    # --- who there is ------------------------------------------------------------------------
+    # --- the objects --------------------------------------------------------------------------
 
-    def add(self, body: str, where: Pose | Motion | None) -> None:
-        """A body that can be placed: it stands, moves, or is nobody knows where."""
-        self._bodies[body] = None
+    def add(self, name: str, where: Pose | Motion | None) -> None:
+        """An object at a fixed pose, in motion, or at an unknown pose."""
+        self._objects[name] = None
         if where is None or isinstance(where, Pose):
-            self._put(body, where)
+            self._put(name, where)
         else:
-            self._motions[body] = where
+            self._motions[name] = where
             self._moved_ns = None
-            self._put(body, where.at(0, self._up))
+            self._put(name, where.at(0, self._up))
 
-    def follow(self, body: str, mount: Pose, tell: Follower) -> None:
-        """`tell` gets the pose of what is mounted there, now and whenever the body has moved."""
-        self._followers.setdefault(body, []).append((mount, tell))
-        pose = self._medium.pose_of(body, mount)
+    def follow(self, name: str, mount: Pose, follower: Follower) -> None:
+        """Calls `follower` with the pose of a device mounted there: now, and after each move."""
+        self._followers.setdefault(name, []).append((mount, follower))
+        pose = self._medium.pose_of(name, mount)
         if pose is not None:
-            tell(pose)
+            follower(pose)
         if self._timer is None:
-            self._keep_telling()
+            self._call_followers()
 
     @property
-    def bodies(self) -> Iterable[str]:
+    def objects(self) -> Iterable[str]:
         """The names `place` takes."""
-        return self._bodies.keys()
+        return self._objects.keys()
 
     # --- what happens ------------------------------------------------------------------------
 
-    def place(self, body: str, pose: Pose | None) -> bool:
-        """The body is there from now on (None: nobody knows where); True when that ended its
-        motion. Raises HilgwError for a name that is no body."""
-        if body not in self._bodies:
-            raise HilgwError(f"no body {body!r} here", fix="bodies: " + ", ".join(self._bodies))
-        ended = self._motions.pop(body, None) is not None
-        self._put(body, pose)
+    def place(self, name: str, pose: Pose | None) -> bool:
+        """Sets the pose of an object from now on (None: unknown); True when that ended its
+        motion. Raises HilgwError for a name that is not an object here."""
+        if name not in self._objects:
+            raise HilgwError(f"no body {name!r} here", fix="bodies: " + ", ".join(self._objects))
+        ended = self._motions.pop(name, None) is not None
+        self._put(name, pose)
         return ended
 
-    def pose_of(self, body: str) -> Pose | None:
-        """Where the body is at this moment; None when that is unknown."""
+    def pose_of(self, name: str) -> Pose | None:
+        """The present pose of an object; None when it is unknown."""
         self._move(self._scheduler.now())
-        return self._medium.pose_of(body)
+        return self._medium.pose_of(name)
 
-    def transmit(self, packet: Packet, body: str, mount: Pose = IDENTITY) -> None:
-        """The packet enters the medium from what is mounted on this body, everybody being where
-        they are when it is sent."""
+    def transmit(self, packet: Packet, name: str, mount: Pose = IDENTITY) -> None:
+        """Puts a packet on the medium, from a device mounted on this object. All poses are those
+        at the time it was sent."""
         self._move(packet.sent_ns)
-        self._medium.transmit(packet, self._medium.pose_of(body, mount), body=body)
+        self._medium.transmit(packet, self._medium.pose_of(name, mount), body=name)
 
     def close(self) -> None:
-        """Nobody is told any more."""
+        """Followers are called no more."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -105,19 +106,19 @@ class Scene:
             return
         self._moved_ns = now
         elapsed_ns = max(now - self._origin_ns, 0)
-        for body, motion in self._motions.items():
-            self._put(body, motion.at(elapsed_ns, self._up))
+        for name, motion in self._motions.items():
+            self._put(name, motion.at(elapsed_ns, self._up))
 
-    def _put(self, body: str, pose: Pose | None) -> None:
-        self._medium.place(body, pose)
+    def _put(self, name: str, pose: Pose | None) -> None:
+        self._medium.place(name, pose)
         if pose is not None:
-            for mount, tell in self._followers.get(body, ()):
-                tell(pose.compose(mount))
+            for mount, follower in self._followers.get(name, ()):
+                follower(pose.compose(mount))
 
-    def _keep_telling(self) -> None:
-        """As long as anybody follows a body in motion."""
+    def _call_followers(self) -> None:
+        """Goes on as long as an object in motion has followers."""
         self._timer = None
         now = self._scheduler.now()
         self._move(now)
         if not self._motions.keys().isdisjoint(self._followers):
-            self._timer = self._scheduler.call_at(now + FOLLOW_NS, self._keep_telling)
+            self._timer = self._scheduler.call_at(now + FOLLOW_NS, self._call_followers)

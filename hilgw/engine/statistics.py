@@ -1,21 +1,31 @@
-"""What becomes of one station's copies, counted and then told."""
+"""What the engine counts: of a station, of a control loop, and between sources and listeners."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from hilgw.control.events import MotorCommand, MotorSettings
+from hilgw.control.safety import default_actuation
 from hilgw.engine.latency import Latency
+from hilgw.engine.observer import ControlLoopStatus
 
 if TYPE_CHECKING:
+    from hilgw.devices.kinds import Device, Devices
     from hilgw.engine.observer import Observer
     from hilgw.medium.ledger import StationCount
     from hilgw.medium.packet import Copy
 
-SAID_LIMIT = 256  # notices remembered, so that each is said once
+NOTICES_REMEMBERED = 256
+MOST_PAIRS = 65_536
+OTHERS = "others"
+REFUSED = "refused_"
 
 
 class NoticeFilter:
-    """The notices the user has read already."""
+    """Remembers the notices that were shown, so that each is shown once."""
 
     __slots__ = ("_texts",)
 
@@ -23,26 +33,26 @@ class NoticeFilter:
         self._texts: set[str] = set()
 
     def is_due(self, text: str, once: bool) -> bool:
-        """Whether to say it (again); `once`: not if it was said before."""
+        """Whether to show it (again); `once`: not if it was shown before."""
         if once and text in self._texts:
             return False
-        if len(self._texts) < SAID_LIMIT:
+        if len(self._texts) < NOTICES_REMEMBERED:
             self._texts.add(text)
         return True
 
 
 class StationStatistics:
-    """The counts of one station and whoever watches. All copies of one happening are counted
-    before anybody hears of the first, so whoever is told finds a ledger that adds up."""
+    """Counts of one station, and its observer. All copies of one event are counted before the
+    observer hears of the first, so an observer always finds a ledger that adds up."""
 
-    __slots__ = ("_said", "count", "latency", "name", "observer")
+    __slots__ = ("_notices", "count", "latency", "name", "observer")
 
     def __init__(self, name: str, count: StationCount, observer: Observer) -> None:
         self.name = name
         self.count = count
         self.observer = observer
         self.latency = Latency()
-        self._said = NoticeFilter()
+        self._notices = NoticeFilter()
 
     def deliver(self, copy: Copy, now: int) -> None:
         """A copy reached its end: read, last byte out, or acknowledged."""
@@ -51,27 +61,160 @@ class StationStatistics:
         self.observer.delivered(self.name, copy)
 
     def refuse(self, reason: str, text: str, copies: int = 1) -> None:
-        """Copies are lost for this reason (a word) and in these words."""
+        """Copies are lost. reason: a word to count; text: the same for people."""
         if copies:
             self.count.refuse(reason, copies)
         for _ in range(copies):
             self.observer.refused(self.name, reason, text)
 
     def echo(self) -> None:
-        """The hardware heard what another of our modules had sent."""
+        """The hardware received a packet that another module of this gateway had sent."""
         self.count.echo()
         self.observer.refused(self.name, "own_echo", "sent by a module of this gateway")
 
     def drop(self, reason: str, text: str, count: int = 1) -> None:
-        """The hardware heard something that cannot become a packet."""
+        """The hardware received something that cannot become a packet."""
         self.count.drop(reason, count)
         self.observer.refused(self.name, reason, text)
 
     def expire(self, copies: int) -> None:
-        """The gateway ends, and nobody wants them any more."""
+        """The gateway ends before these copies were delivered."""
         self.count.expire(copies, "stopped")
 
-    def say(self, text: str, once: bool = False) -> None:
+    def notice(self, text: str, once: bool = False) -> None:
         """A notice for the user."""
-        if self._said.is_due(text, once):
+        if self._notices.is_due(text, once):
             self.observer.notice(self.name, text)
+
+
+class ReceivedBy:
+    """Counts copies by source and listener, in bounded memory: pairs beyond the limit are counted
+    together, as `others`."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, dict[str, int]] = {}
+        self._count = 0
+        self._others = 0
+
+    def count(self, source: str, listeners: Iterable[str]) -> None:
+        """These listeners received one packet of this source."""
+        row = self._pairs.setdefault(source, {})
+        for name in listeners:
+            if name in row:
+                row[name] += 1
+            elif self._count < MOST_PAIRS:
+                row[name] = 1
+                self._count += 1
+            else:
+                self._others += 1
+
+    def as_dict(self) -> dict[str, dict[str, int]]:
+        """source -> listener -> copies, without the sources that no listener received."""
+        found = {source: dict(row) for source, row in self._pairs.items() if row}
+        if self._others:
+            found[OTHERS] = {OTHERS: self._others}
+        return found
+
+
+class ControlLoopStatistics:
+    """Counts of one control loop, the last values by device, and the latency from sensor in to
+    motor out: from the last values before a command until that command is written."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter(
+            values_in=0, values_superseded=0, commands_in=0, commands_out=0
+        )
+        self.refused: Counter[str] = Counter()
+        self.latency = Latency()
+        self.sensors: dict[str, float] = {}
+        self.motors: dict[str, dict[str, float]] = {}
+        self._names: dict[int, str] = {}
+        self._shown: Counter[str] = Counter()
+        self._values_ns: int | None = None
+
+    def add(self, device: Device) -> None:
+        self._names[device.index] = device.name
+
+    def keep(self, devices: Iterable[Device]) -> None:
+        """Drops the values of all other devices, which belong to a body that is gone."""
+        names = {device.name for device in devices}
+        for shown in (self.sensors, self.motors):
+            for name in shown.keys() - names:
+                del shown[name]
+
+    def received(self, values: Sequence[tuple[int, float]], now: int) -> None:
+        """Values came from the body."""
+        sensors, names = self.sensors, self._names
+        for index, value in values:
+            sensors[names.get(index) or str(index)] = value
+        self.counts["values_in"] += len(values)
+        self._values_ns = now
+
+    def commanded(self, order: MotorCommand | MotorSettings, now: int) -> None:
+        """A command was written to the body."""
+        self.counts["commands_out"] += 1
+        if self._values_ns is not None:
+            self.latency.add(now - self._values_ns)
+            self._values_ns = None
+        motor = self.motors.setdefault(self.name_of(order.index), {})
+        if isinstance(order, MotorCommand):
+            motor[order.field] = order.value
+        else:
+            motor |= {
+                "position": order.position,
+                "velocity": order.velocity,
+                "acceleration": order.acceleration,
+                "available": order.available,
+            }
+
+    def stopped(self, devices: Devices) -> None:
+        """The motors went to their defaults."""
+        positions = {
+            device.index: self.sensors[device.name]
+            for device in devices
+            if device.name in self.sensors
+        }
+        for order in default_actuation(devices, positions):
+            self.motors.setdefault(self.name_of(order.index), {})[order.field] = order.value
+
+    def name_of(self, index: int) -> str:
+        """The device's name; its index where it has none."""
+        return self._names.get(index, str(index))
+
+    def status(self, seconds: float) -> ControlLoopStatus:
+        """What happened since the last call, `seconds` ago."""
+        values, commands = (
+            (self.counts[name] - self._shown[name]) / seconds
+            for name in ("values_in", "commands_out")
+        )
+        self._shown = self.counts.copy()
+        return ControlLoopStatus(self.sensors, self.motors, values, commands, self.latency)
+
+
+def refusals(counts: Mapping[str, int]) -> dict[str, int]:
+    """Refusals by reason among a session's counts, where they are named "refused_REASON"."""
+    return {
+        name.removeprefix(REFUSED): count
+        for name, count in counts.items()
+        if name.startswith(REFUSED)
+    }
+
+
+def merged(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts of the same names added up."""
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(sorted(total.items()))
+
+
+def finite(values: Mapping[str, Any]) -> dict[str, Any]:
+    """For JSON: a number that is not finite is null."""
+    return {
+        name: finite(value) if isinstance(value, Mapping) else _finite(value)
+        for name, value in values.items()
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

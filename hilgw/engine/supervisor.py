@@ -1,41 +1,41 @@
-"""Reconnection: one supervisor above each station. Adapters and transports never retry.
+"""Reconnection: one supervisor per port. Adapters and transports never retry.
 
-States and their meaning: `hilgw.engine.observer.State`. A port that is absent is looked for every
-100 ms; back-off is for opens and handshakes that fail, and for ports that are lost at once.
-Before the first "up" a port that is busy or denied, or a device that is not the one named, ends
-the gateway; afterwards it is always reconnected, and a wrong device is left alone until its port
-goes away.
+`hilgw.engine.observer.State` defines the states. The supervisor looks for an absent port every
+100 ms. It backs off after a failed open or handshake, and when a port is lost at once. Before the
+first "up", a port that is busy or denied, or a device other than the configured one, ends the
+gateway. Afterwards the supervisor always reconnects, and leaves a wrong device alone until its
+port goes away.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 from hilgw.engine.observer import Observer, State
 from hilgw.errors import AdapterError, HilgwError, MismatchError, PeerError, PortError
+from hilgw.transports.base import Transport
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from hilgw.transports.base import Transport
+OpenPort = Callable[[], Awaitable[Transport]]
+PortIdentity = Callable[[], object | None]
 
 LOOK_S = 0.1
 BACKOFF_FIRST_S = 0.1
 BACKOFF_LAST_S = 5.0
-UNANSWERED_S = 0.8  # a name with nobody behind it (a server that is down) is not asked less often
-SETTLED_S = 2.0  # a port that is lost sooner than this is not there as it should be
+UNANSWERED_S = 0.8  # longest pause between tries of a name that does not answer (a server is down)
+SETTLED_S = 2.0  # a port that is lost sooner than this did not work
 STALL_S = 2.0
-STALL_LOOK_S = 0.25
-FAULTS_ALLOWED = 5  # an adapter that failed so often is not started again
+STALL_POLL_S = 0.25
+FAULTS_ALLOWED = 5  # restarts of a session that raises; then its port stays down
 
 
 class Supervised(Protocol):
-    """What lives on the port: a station, or the serial side of a bridge.
+    """The user of a port: a station, a link to a peer, or the serial end of a bridge.
 
-    It is attached to each transport that was opened and detached when that one is gone, and says
-    with the three callbacks what became of it.
+    It is attached to each transport that was opened, and detached when that one is gone. It
+    reports its state through the three callbacks.
     """
 
     name: str
@@ -51,50 +51,104 @@ class Supervised(Protocol):
     def data_received(self, data: bytes) -> None: ...
 
 
-class Supervisor:
-    """Keeps one station's port open. `run` ends only by cancellation or a fatal first start.
+class PortStatus:
+    """State and counts of one port. where: the port as the user reads it. on_up: called when the
+    port is up. was_up: the port was up at least once. opened, ups: how often."""
 
-    open_port: opens the transport, raises PortError. identity: what stands behind the path now
-    (None: nothing), so that a wrong device is tried again once it was replaced. stall_s: a port
-    that takes no byte for so long is opened anew; None: it is left to its flow control.
-    """
-
-    def __init__(
-        self,
-        station: Supervised,
-        open_port: Callable[[], Awaitable[Transport]],
-        identity: Callable[[], object | None],
-        observer: Observer,
-        *,
-        place: str,
-        jitter: random.Random,
-        stall_s: float | None = STALL_S,
-        retry_s: float | None = None,
-    ) -> None:
-        self.station = station
-        self.place = place
+    def __init__(self, supervised: Supervised, observer: Observer, where: str) -> None:
+        self.supervised = supervised
+        self.where = where
         self.state = State.CLOSED
         self.reason = ""
         self.was_up = False
         self.opened = 0
-        self.last_error: HilgwError | None = None
         self.ups = 0
+        self.last_error: HilgwError | None = None
         self.on_up: Callable[[], None] | None = None
+        self._observer = observer
+        self._faults = 0
+
+    def report(self) -> dict[str, Any]:
+        """For `--report`."""
+        return {
+            "state": self.state.value,
+            "reason": self.reason,
+            "identity": self.supervised.identity,
+            "port": self.where,
+            "opened": self.opened,
+            "ups": self.ups,
+        }
+
+    def _enter(self, state: State, reason: str) -> None:
+        if (state, reason) != (self.state, self.reason):
+            self.state, self.reason = state, reason
+            self._observer.state(self.supervised.name, state, reason)
+
+    def _may_restart(self, error: HilgwError) -> bool:
+        """Whether the port is opened again; enters FAILED when its session raised too often."""
+        if self._faults <= FAULTS_ALLOWED:
+            return True
+        self._enter(State.FAILED, f"{error}; given up after {FAULTS_ALLOWED} restarts")
+        return False
+
+
+class StallDetector:
+    """Detects a port that takes no bytes: output is pending, and none of it leaves for `stall_s`.
+
+    stall_s None: never, the port is left to its flow control.
+    """
+
+    def __init__(self, stall_s: float | None) -> None:
+        self._stall_s = stall_s
+        self._pending = 0
+        self._since_s: float | None = None
+
+    def error(self, pending: int, now_s: float, where: str = "") -> PeerError | None:
+        """The bytes pending now; the error when the port is stalled, else None."""
+        last, self._pending = self._pending, pending
+        if self._stall_s is None or not pending or pending < last:
+            self._since_s = None
+        elif self._since_s is None:
+            self._since_s = now_s
+        elif now_s - self._since_s >= self._stall_s:
+            return PeerError(f"takes no bytes for {self._stall_s:g} s", where=where)
+        return None
+
+
+class Supervisor(PortStatus):
+    """Keeps one port open. `run` ends only by cancellation or a fatal first start.
+
+    open_port: opens the transport, raises PortError. identity: the device behind the path now
+    (None: none), so that a wrong device is tried again once it was replaced. stall_s: a port that
+    takes no byte for so long is opened anew; None: it is left to its flow control.
+    """
+
+    def __init__(
+        self,
+        supervised: Supervised,
+        open_port: OpenPort,
+        identity: PortIdentity,
+        observer: Observer,
+        *,
+        where: str,
+        jitter: random.Random,
+        stall_s: float | None = STALL_S,
+        retry_s: float | None = None,
+    ) -> None:
+        super().__init__(supervised, observer, where)
         self._open_port = open_port
         self._identity = identity
-        self._observer = observer
         self._jitter = jitter
         self._stall_s = stall_s
         self._retry_s = retry_s
         self._backoff_s = BACKOFF_FIRST_S
-        self._faults = 0
-        self._unanswered = False  # the port has a name, and nobody behind it who stays
-        self._behind: object | None = None  # what stood behind the path at the last try
+        self._unanswered = False  # the port has a name, but no peer that stays
+        self._tried: object | None = None  # the device behind the path at the last try
         self._lived_s = 0.0
         self._broken: asyncio.Future[HilgwError] | None = None
-        station.on_ready = self._ready
-        station.on_not_ready = self._not_ready
-        station.on_failed = self._break
+        supervised.on_ready = self._ready
+        supervised.on_not_ready = self._not_ready
+        supervised.on_failed = self._break
 
     @property
     def ready(self) -> bool:
@@ -113,11 +167,11 @@ class Supervisor:
     # --- one life of the port ----------------------------------------------------------------
 
     async def _live_once(self) -> HilgwError:
-        """Open, hand to the station, wait until it breaks; returns why."""
+        """Opens the port, attaches its user and waits until it breaks; returns the reason."""
         again = self._retry_s is not None or self._unanswered
         if not again or self.state is not State.WAITING:
-            self._enter(State.OPENING, self.place)
-        self._behind, self._lived_s = self._identity(), 0.0
+            self._enter(State.OPENING, self.where)
+        self._tried, self._lived_s = self._identity(), 0.0
         try:
             transport = await self._open_port()
         except PortError as error:
@@ -127,39 +181,32 @@ class Supervisor:
         self._broken = asyncio.get_running_loop().create_future()
         try:
             for notice in getattr(transport, "notices", ()):
-                self._observer.notice(self.station.name, notice)
+                self._observer.notice(self.supervised.name, notice)
             self._enter(State.HANDSHAKE, "port open")
-            transport.start(self.station.data_received, self._break)
-            self.station.attach(transport)
+            transport.start(self.supervised.data_received, self._break)
+            self.supervised.attach(transport)
             return await self._watch(transport, self._broken)
         finally:
             self._lived_s = asyncio.get_running_loop().time() - opened_s
             if self._lived_s >= SETTLED_S:
                 self._backoff_s = BACKOFF_FIRST_S
             transport.close()
-            self.station.detach()
+            self.supervised.detach()
             self._broken = None
             await transport.wait_closed()
 
     async def _watch(self, transport: Transport, broken: asyncio.Future[HilgwError]) -> HilgwError:
-        """Wait for the break; a port that takes no byte for `stall_s` is one too."""
-        loop = asyncio.get_running_loop()
-        stuck_since: float | None = None
-        pending = 0
+        """Waits until the port breaks, or is stalled."""
+        loop, detector = asyncio.get_running_loop(), StallDetector(self._stall_s)
         while True:
-            done, _ = await asyncio.wait({broken}, timeout=STALL_LOOK_S)
+            done, _ = await asyncio.wait({broken}, timeout=STALL_POLL_S)
             if done:
                 return broken.result()
-            last, pending = pending, transport.pending
-            if self._stall_s is None or not pending or pending < last:
-                stuck_since = None
-            elif stuck_since is None:
-                stuck_since = loop.time()
-            elif loop.time() - stuck_since >= self._stall_s:
-                return PeerError(f"takes no bytes for {self._stall_s:g} s", where=self.place)
+            if (error := detector.error(transport.pending, loop.time(), self.where)) is not None:
+                return error
 
     async def _after(self, error: HilgwError) -> None:
-        """Say why, and wait for the right moment to try again."""
+        """Shows the reason, and waits for the right moment to try again."""
         if isinstance(error, MismatchError):
             await self._stay_down(error)
         elif isinstance(error, AdapterError):
@@ -183,8 +230,7 @@ class Supervisor:
 
     async def _restart(self, error: AdapterError) -> None:
         self._faults += 1
-        if self._faults > FAULTS_ALLOWED:
-            self._enter(State.FAILED, f"{error}; given up after {FAULTS_ALLOWED} restarts")
+        if not self._may_restart(error):
             await asyncio.get_running_loop().create_future()
         self._backoff_s = max(self._backoff_s, BACKOFF_FIRST_S * 2**self._faults)
         await self._back_off(error)
@@ -204,12 +250,12 @@ class Supervisor:
             await asyncio.sleep(LOOK_S)
 
     async def _wait_for_another(self, longest_s: float) -> None:
-        """Until something else stands behind the path, or for so long."""
+        """Until another device is behind the path, or for so long."""
         loop = asyncio.get_running_loop()
         end = loop.time() + longest_s
         while (left := end - loop.time()) > 0:
             await asyncio.sleep(min(left, LOOK_S))
-            if self._identity() != self._behind:
+            if self._identity() != self._tried:
                 self._backoff_s = BACKOFF_FIRST_S
                 return
 
@@ -223,7 +269,7 @@ class Supervisor:
         self._backoff_s = min(self._backoff_s * 2, BACKOFF_LAST_S)
         return delay
 
-    # --- told by the station and the transport -----------------------------------------------
+    # --- called by the user of the port and by the transport ---------------------------------
 
     def _ready(self, identity: str) -> None:
         self.was_up = True
@@ -238,8 +284,3 @@ class Supervisor:
     def _break(self, error: HilgwError) -> None:
         if self._broken is not None and not self._broken.done():
             self._broken.set_result(error)
-
-    def _enter(self, state: State, reason: str) -> None:
-        if (state, reason) != (self.state, self.reason):
-            self.state, self.reason = state, reason
-            self._observer.state(self.station.name, state, reason)

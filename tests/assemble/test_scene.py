@@ -60,7 +60,7 @@ def test_bodies_are_robots_modules_and_obstacles_that_are_attached_to_nobody() -
 
 
 def check_bodies(gateway: Gateway) -> None:
-    assert list(gateway.scene.bodies) == ["rover", "buoy", "wall", "fixed"]
+    assert list(gateway.scene.objects) == ["rover", "buoy", "wall", "fixed"]
     assert gateway.scene.pose_of("fixed") == Pose((1.0, 2.0, 3.0))
 
 

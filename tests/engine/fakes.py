@@ -143,7 +143,7 @@ class Bench:
             StationSettings(port="fake", bufferSize=bufferSize),
             type="radio",
             air="lab",
-            line=LinePacer(baudRate, 10),
+            pacer=LinePacer(baudRate, 10),
             scheduler=self.scheduler,
             ledger=self.ledger,
             airs=self.airs,

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from hilgw.assemble.gateway import build
+from hilgw.client.control_socket import ask
 from hilgw.config.load import load_text
-from hilgw.engine.control_socket import ControlServer, ask
+from hilgw.engine.control_socket import ControlServer
 from hilgw.engine.observer import Observer
 from hilgw.errors import HilgwError
 from hilgw.medium.pose import Pose
@@ -43,7 +44,7 @@ class Bench:
             server = ControlServer(gateway, str(self.path))
             await server.start()
             try:
-                found = [await ask(self.path, request) for request in requests]
+                found = [await asyncio.to_thread(ask, self.path, each) for each in requests]
                 if robot := gateway.robots.get("rover"):
                     self.pose = gateway.scene.pose_of("rover")
                     self.state = (

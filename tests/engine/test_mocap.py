@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hilgw.engine.mocap import SAID_LIMIT, Mocap
 from hilgw.engine.observer import Observer
 from hilgw.engine.scene import Scene
-from hilgw.engine.steps import Steps
+from hilgw.engine.timing import StepClock
 from hilgw.errors import PortError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
@@ -41,7 +41,7 @@ class Bench:
         scheduler = FakeScheduler()
         medium = Medium(Ledger())
         self.notes = Notes()
-        self.scene = Scene(medium, scheduler, 2, Steps(0))
+        self.scene = Scene(medium, scheduler, 2, StepClock(0))
         self.scene.add("rover", None)
         self.scene.add("driver", Circle(center=(0, 0, 0), radius=1))
         self.mocap = Mocap((host, 0), self.scene, self.notes)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.engine.scene import FOLLOW_NS, Scene
-from hilgw.engine.steps import Steps
+from hilgw.engine.timing import StepClock
 from hilgw.errors import HilgwError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listener import Listener
@@ -35,7 +35,7 @@ class World:
         self.scheduler = FakeScheduler()
         self.start = self.scheduler.now()
         self.medium = Medium(Ledger(), on_transmit=self.transmitted)
-        steps = Steps(self.start, step_ms * MS)
+        steps = StepClock(self.start, step_ms * MS)
         self.scene = Scene(self.medium, self.scheduler, 2, steps)
 
     def transmitted(self, packet: Packet, names: list[str], reason: str, missed: Missed) -> None:
@@ -187,10 +187,10 @@ def test_closed_it_tells_nobody() -> None:
 
 @given(st.integers(-(10**12), 10**12), st.integers(1, 10**10), st.integers(-(10**12), 10**15))
 def test_steps_are_a_grid(origin: int, step: int, when: int) -> None:
-    steps = Steps(origin, step)
+    steps = StepClock(origin, step)
     last, end = steps.last(when), steps.end(when)
     assert last <= when <= end < last + 2 * step
     assert (last - origin) % step == (end - origin) % step == 0
     assert when - last < step
     assert end - when < step
-    assert Steps(origin).last(when) == Steps(origin).end(when) == when
+    assert StepClock(origin).last(when) == StepClock(origin).end(when) == when

@@ -57,7 +57,7 @@ class Rig:
         self.station._scheduler = timer
         self.log = Log()
         self.supervisor = Supervisor(
-            self.station, open_port, identity, self.log, place="port", jitter=random.Random(1)
+            self.station, open_port, identity, self.log, where="port", jitter=random.Random(1)
         )
 
     def up(self) -> bool:

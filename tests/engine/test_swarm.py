@@ -13,7 +13,7 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config, load_text
 from hilgw.config.model import GatewayConfig
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import Missed, Observer, nobody
+from hilgw.engine.observer import Missed, Observer, missed_by_none
 from hilgw.engine.scheduler import Timer
 from hilgw.medium.packet import Copy, Packet
 from tests.engine.fakes import FakeScheduler
@@ -41,7 +41,7 @@ class History(Observer):
         packet: Packet,
         listeners: Sequence[str],
         unheard: str | None,
-        missed: Missed = nobody,
+        missed: Missed = missed_by_none,
     ) -> None:
         why = dict(missed())
         self.missed.update(why.values())

@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields
-from hilgw.engine.robot.robot import EmitterPort
+from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.scheduler import Timer
-from hilgw.engine.steps import Steps
+from hilgw.engine.timing import StepClock
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Packet
 from hilgw.transports.base import Scheduler
@@ -135,7 +135,7 @@ def pace(
 
         emitter = Emitter(EmitterFields(baudRate=rate, byteSize=BITS))
         port = EmitterPort(
-            "bench", "tx", emitter, cast("Scheduler", scheduler), Ledger(), transmit, Steps(0)
+            "bench", "tx", emitter, cast("Scheduler", scheduler), Ledger(), transmit, StepClock(0)
         )
         for _ in range(WAITING):
             port.send(bytes(PACKET))

@@ -6,17 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hilgw.control.events import default_actuation
-from hilgw.control.limits import Slew
-from hilgw.devices.kinds import (
-    KINDS,
-    LINEAR_MOTOR,
-    Device,
-    Devices,
-    Refusal,
-    check_command,
-    check_settings,
-)
+from hilgw.control.limits import Slew, check_command, check_settings
+from hilgw.control.safety import default_actuation
+from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Devices, Refusal
 from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue
 
 AVAILABLE = 10.0

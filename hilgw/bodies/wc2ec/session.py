@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hilgw.bodies.wc2ec import requests
-from hilgw.bodies.wc2ec.motors import ORIGINAL_PEER, Motors
-from hilgw.bodies.wc2ec.roster import Roster
+from hilgw.bodies.wc2ec.motors import NOT_SETTABLE, ORIGINAL_PEER, Motors
 from hilgw.control.events import (
     Connected,
     DeviceFault,
@@ -30,13 +28,29 @@ from hilgw.control.events import (
     SensorValue,
     Write,
 )
-from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, NO_LIMITS, Device, Devices, Refusal
+from hilgw.control.limits import check_settings
+from hilgw.devices.kinds import (
+    DISTANCE_SENSOR,
+    EMITTER,
+    LINEAR_MOTOR,
+    MOTOR,
+    NO_LIMITS,
+    OUT_OF_RANGE,
+    RECEIVER,
+    Device,
+    Devices,
+    Refusal,
+)
 from hilgw.errors import FrameError, PeerError
 from hilgw.protocols import wc2ec
+from hilgw.units import NS_PER_S, s_to_ns
 
 if TYPE_CHECKING:
-    from hilgw.bodies.wc2ec import Wc2ecBodySettings
+    from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
     from hilgw.framing.base import Framing
+
+PATIENCE_NS = 3 * NS_PER_S
+"""A gap in the registered indices that lasts so long is taken as intended."""
 
 
 class Wc2ecBodySession:
@@ -49,12 +63,12 @@ class Wc2ecBodySession:
         self.counts: Counter[str] = Counter()
         self.positions: dict[int, float] = {}
         self._settings = settings
-        self._silence_ns = round(settings.silence_s * 1e9)
+        self._silence_ns = s_to_ns(settings.silence_s)
         layouts = wc2ec.Layouts(version, extensions=settings.extensions)
         self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
-        self._roster = Roster(on_line=framing is not None)
+        self._registrations = _Registrations(on_line=framing is not None)
         self._armed = self._all_registered = False
         self._wrote_ns = 0
 
@@ -69,7 +83,7 @@ class Wc2ecBodySession:
         self._motors.clear()
         self._armed = self._all_registered = False
         self._link.open(now)
-        self._roster.open(now)
+        self._registrations.open(now)
         self._wrote_ns = now
         return [] if self._link.framed else [Connected("WC2EC robot")]
 
@@ -157,18 +171,18 @@ class Wc2ecBodySession:
             if self._settings.original_peer:
                 text = f"'{device.name}': the original program enables all its sensors"
                 return Refusal(ORIGINAL_PEER, text)
-            return requests.switch(device, number, period_ms)
+            return _switch_message(device, number, period_ms)
 
         return self._ask(index, make, now)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """One packet through an Emitter of the robot (extension)."""
-        make = partial(requests.send, packet=packet)
+        make = partial(_send_message, packet=packet)
         return self._ask(packet.index, make, now, extension=True)
 
     def tune(self, settings: EmitterSettings | ReceiverSettings, now: int) -> list[Event]:
         """Channel and range, or channel and period, of a radio of the robot (extension)."""
-        make = partial(requests.tune, settings=settings)
+        make = partial(_tune_message, settings=settings)
         return self._ask(settings.index, make, now, extension=True)
 
     def _ask(
@@ -182,7 +196,7 @@ class Wc2ecBodySession:
     ) -> list[Event]:
         """Write what `make` makes of the device and its type byte, or refuse and count it."""
         device = self.devices.by_index(index)
-        if not (self._link.alive and self._roster.is_complete(now)):
+        if not (self._link.alive and self._registrations.is_complete(now)):
             return self._refuse(index, "down", "the robot is not there, or still registers")
         if device is None:
             return self._refuse(index, "unknown_device", f"the robot registered no device {index}")
@@ -216,7 +230,7 @@ class Wc2ecBodySession:
                 return [DeviceFault(index)]
             case wc2ec.Rejected(_, _, index, reason, text):
                 if reason == wc2ec.UNKNOWN_DEVICE:
-                    self._roster.unknown(index)
+                    self._registrations.unknown(index)
                 return self._refuse(index, reason, text)
             case wc2ec.Failure(error, _, tail):
                 return self._fail(error, tail, now)
@@ -247,7 +261,7 @@ class Wc2ecBodySession:
         )
         self.devices.add(device)
         self._types[index] = message.type
-        self._roster.registered(index)
+        self._registrations.registered(index)
         if device.role == MOTOR:
             self._motors.add(device, message.type)
         return [Registered(device)]
@@ -285,7 +299,7 @@ class Wc2ecBodySession:
     def _keepalive_due(self) -> int | None:
         if not (self._link.framed and self._link.is_open and len(self.devices)):
             return None
-        return max(self._wrote_ns + self._silence_ns // 3, self._roster.due())
+        return max(self._wrote_ns + self._silence_ns // 3, self._registrations.due())
 
     def _write(self, messages: Sequence[wc2ec.Sent], now: int) -> list[Event]:
         if not messages:
@@ -296,3 +310,82 @@ class Wc2ecBodySession:
     def _refuse(self, index: int, reason: str, text: str) -> list[Event]:
         self.counts[f"refused_{reason}"] += 1
         return [Refused(index, reason, text)]
+
+
+class _Registrations:
+    """Which devices a robot has yet to register. on_line: False for TCP, which loses nothing.
+
+    A robot on a serial line stops registering when it receives a good frame, and the line may lose
+    frames: the session sends nothing until the registered indices have no gap. An index that came
+    with a value only counts as one to be registered.
+    """
+
+    def __init__(self, *, on_line: bool) -> None:
+        self._on_line = on_line
+        self._highest = -1
+        self._missing: set[int] = set()
+        self._until = 0
+
+    def open(self, now: int) -> None:
+        self._highest = -1
+        self._missing.clear()
+        self._until = now + PATIENCE_NS
+
+    def registered(self, index: int) -> None:
+        self._missing.update(range(self._highest + 1, index))
+        self._missing.discard(index)
+        self._highest = max(self._highest, index)
+
+    def unknown(self, index: int) -> None:
+        """Something came from a device that was not registered."""
+        self._missing.add(index)
+
+    def is_complete(self, now: int) -> bool:
+        """Whether we may speak."""
+        if not self._on_line:
+            return True
+        return self._highest >= 0 and (not self._missing or now >= self._until)
+
+    def due(self) -> int:
+        """The latest time at which we may speak."""
+        return self._until if self._missing else 0
+
+
+def _switch_message(device: Device, number: int, period_ms: float | None) -> wc2ec.Sent | Refusal:
+    """A sensor at this period; None: at every step, 0: off."""
+    index = device.index
+    if period_ms and device.kind == DISTANCE_SENSOR:
+        return check_settings(device, (period_ms,)) or wc2ec.SetPeriod(number, index, period_ms)
+    return (
+        wc2ec.DisableSensor(number, index) if period_ms == 0 else wc2ec.EnableSensor(number, index)
+    )
+
+
+def _send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent | Refusal:
+    """One packet through an Emitter."""
+    if device.kind != EMITTER:
+        return _is_no(device, EMITTER)
+    if not packet.data or packet.channel < -1:
+        text = f"'{device.name}': {len(packet.data)} bytes on channel {packet.channel}"
+        return Refusal(OUT_OF_RANGE, text)
+    return wc2ec.SendPacket(number, device.index, packet.channel, packet.data)
+
+
+def _tune_message(
+    device: Device, number: int, settings: EmitterSettings | ReceiverSettings
+) -> wc2ec.Sent | Refusal:
+    """Channel and range of an Emitter, or channel and period of a Receiver."""
+    index, channel = device.index, settings.channel
+    if isinstance(settings, EmitterSettings):
+        if device.kind != EMITTER:
+            return _is_no(device, EMITTER)
+        refusal = check_settings(device, (channel, settings.range))
+        return refusal or wc2ec.SetEmitter(number, index, channel, settings.range)
+    if device.kind != RECEIVER:
+        return _is_no(device, RECEIVER)
+    refusal = check_settings(device, (channel, settings.period_ms))
+    return refusal or wc2ec.SetReceiver(number, index, channel, settings.period_ms)
+
+
+def _is_no(device: Device, kind: str) -> Refusal:
+    return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is no {kind}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -78,9 +77,9 @@ def tell_gateway(
 
     fixes: what to do, by the reason of a refusal.
     """
-    from hilgw.engine.control_socket import ask, find_gateway
+    from hilgw.client.control_socket import ask, find_gateway
 
-    answer = asyncio.run(ask(find_gateway(control), request))
+    answer = ask(find_gateway(control), request)
     if "error" in answer:
         error = HilgwError(answer["error"])
         error.exit_code = answer.get("exit_code", 1)

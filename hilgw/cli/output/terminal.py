@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from hilgw.cli.output import control_loops as loop_lines
 from hilgw.cli.output.outlet import Outlet
 from hilgw.cli.output.text import Style, escape, use_colour
-from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, nobody
+from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, missed_by_none
 from hilgw.medium.matching import nearness
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
@@ -95,7 +95,7 @@ class Terminal(Observer):
         packet: Packet,
         listeners: Sequence[str],
         unheard: str | None,
-        missed: Missed = nobody,
+        missed: Missed = missed_by_none,
     ) -> None:
         if self._quiet or not self._admit(self._packets, "packets"):
             return

@@ -7,46 +7,16 @@ same in frames.
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.controllers.wc2ec.session import Wc2ecControllerSession
+from hilgw.controllers.wc2ec.settings import Wc2ecControllerSettings
 from hilgw.devices.kinds import ROTATIONAL_MOTOR
 from hilgw.protocols.wc2ec import Numbers
-from hilgw.settings import MockSpec, setting
+from hilgw.settings import MockSpec
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
-
-URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wc2ecControllerSettings:
-    """Where the external controller comes in, and what it speaks."""
-
-    listen: str | None = setting(
-        "loopback address to listen on", None, pattern=URL, example="tcp://127.0.0.1:27015"
-    )
-    port: str | None = setting("serial device path, instead of listen", None)
-    baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
-    byteSize: int = setting(
-        "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",
-        10,
-        choices=(8, 10, 11),
-        unit="bit",
-    )
-    extensions: bool = setting(
-        "packets of Emitter and Receiver; only where the controller knows them", False
-    )
-    silence_s: float = setting(
-        "on a serial line: silence that counts as a disconnect", 0.5, gt=0, le=3600, unit="s"
-    )
-    mock: dict[str, Any] = setting(
-        "parameters of the program, or on a line the microcontroller, that stands in with backend "
-        "mock (`hilgw mock wc2ec-controller --list`, `hilgw mock wc2ec-node --list`)",
-        default_factory=dict,
-    )
 
 
 def is_loopback(url: str) -> bool:

@@ -27,8 +27,8 @@ from hilgw.control.events import (
     Stop,
     Write,
 )
-from hilgw.controllers.wc2ec.sampling import Sampling
-from hilgw.devices.kinds import Device, Devices, Refusal, check_command, check_settings
+from hilgw.control.limits import check_command, check_settings
+from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.errors import FrameError, HilgwError
 from hilgw.protocols.wc2ec import (
     MOST_DEVICES,
@@ -53,13 +53,49 @@ from hilgw.protocols.wc2ec import (
     describe,
     written_signal,
 )
+from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
 if TYPE_CHECKING:
-    from hilgw.controllers.wc2ec import Wc2ecControllerSettings
+    from hilgw.controllers.wc2ec.settings import Wc2ecControllerSettings
     from hilgw.framing.base import Framing
 
-REGISTER_NS = 1_000_000_000
+REGISTER_NS = NS_PER_S
 """A serial line: registrations are repeated at this period until a good frame comes."""
+
+
+class Sampling:
+    """By device index: wanted at every step, never, or at a period from when it was asked for."""
+
+    def __init__(self) -> None:
+        self._period_ns: dict[int, int] = {}
+        self._due_ns: dict[int, int] = {}
+
+    def clear(self) -> None:
+        """A new controller: everything at every step."""
+        self._period_ns.clear()
+        self._due_ns.clear()
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> None:
+        """None: every step; 0: off."""
+        self._due_ns.pop(index, None)
+        if period_ms is None:
+            self._period_ns.pop(index, None)
+            return
+        self._period_ns[index] = ms_to_ns(period_ms)
+        if period_ms:
+            self._due_ns[index] = now + self._period_ns[index]
+
+    def is_due(self, index: int, now: int) -> bool:
+        """Whether a value that comes now is wanted; it then counts as sent."""
+        period = self._period_ns.get(index)
+        if period is None:
+            return True
+        # Values come with the jitter of their steps: a little early is on time.
+        if not period or now < self._due_ns[index] - period // 4:
+            return False
+        due = self._due_ns[index] + period
+        self._due_ns[index] = due if due > now else now + period
+        return True
 
 
 class Wc2ecControllerSession:
@@ -76,7 +112,7 @@ class Wc2ecControllerSession:
         self.counts: Counter[str] = Counter()
         self._settings = settings
         layouts = Layouts(version, extensions=settings.extensions)
-        self._link = Link(Side.EXTERNAL, layouts, framing, round(settings.silence_s * 1e9))
+        self._link = Link(Side.EXTERNAL, layouts, framing, s_to_ns(settings.silence_s))
         self._numbers: dict[int, int] = {}
         self._sampling = Sampling()
         self._register_ns: int | None = None

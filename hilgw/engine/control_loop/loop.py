@@ -1,118 +1,467 @@
-"""A loop: what a controller wants reaches a body's motors, what its sensors show the controller.
+"""A control loop: motor commands go from controller to body, sensor values from body to controller.
 
-Any of the one with any of the other, each behind a `Side`. The loop knows no protocol, no port
-and no limits of motors: those are the body session's.
+Each end is a `PeerLink`. The control loop knows no protocol, no port and no limits of motors:
+those are in the sessions. A motor command takes the way `_from_controller`, `_command`, session
+of the body; a value of a sensor the way `_from_body`, `_report_values`, session of the controller.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.control_loop.drive import FAULT, Safety
-from hilgw.engine.control_loop.figures import finite, merged, refusals
-from hilgw.engine.control_loop.sensing import Sensing
-from hilgw.engine.control_loop.wishes import Wishes
+from hilgw.control.events import (
+    Connected,
+    DeviceFault,
+    Disconnected,
+    EmitterSettings,
+    Event,
+    MotorCommand,
+    MotorSettings,
+    Notice,
+    PacketIn,
+    PacketOut,
+    ProtocolFailure,
+    ReceiverSettings,
+    Refused,
+    Registered,
+    SensorSwitch,
+    SensorValue,
+    Stop,
+    Write,
+)
+from hilgw.engine.control_loop.safety import BODY, ENDED, FAULT, Safety
+from hilgw.engine.statistics import (
+    ControlLoopStatistics,
+    NoticeFilter,
+    finite,
+    merged,
+    refusals,
+)
+from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
 
 if TYPE_CHECKING:
+    from hilgw.bodies.base import BodySession
     from hilgw.control.safety import SafetyState
-    from hilgw.engine.control_loop.brake import EmergencyStop
-    from hilgw.engine.control_loop.parts import Parts
+    from hilgw.controllers.base import PeerSession
+    from hilgw.devices.kinds import Device
+    from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.control_loop.radios import Radios
+    from hilgw.engine.observer import Observer
     from hilgw.medium.packet import Copy
-    from hilgw.transports.base import Handle
+    from hilgw.transports.base import Handle, Scheduler
 
-STATUS_NS = 1_000_000_000
+STATUS_NS = NS_PER_S  # between two reports to the observer
+# A body registers its devices one by one; after this pause the registration is complete.
+REGISTRATION_PAUSE_NS = 100 * NS_PER_MS
+LOGGED_BYTES = 64
+
+Handlers = dict[type[Any], Callable[[Any, int], None]]
 
 
 class ControlLoop:
-    """One robot's loop, as `hilgw.config` put its parts together."""
+    """One robot's control loop. body or controller is None where the configuration has none.
 
-    def __init__(self, parts: Parts, failsafe: SafetyState, brake: EmergencyStop) -> None:
-        self.name = parts.name
-        self.failsafe = failsafe
-        self.drive = Safety(parts, failsafe, brake)
-        self._parts = parts
-        self._brake = brake
-        self._sensing = Sensing(parts, self.drive)
-        self._wishes = Wishes(parts, self.drive)
-        self._tick: Handle | None = None
-        self._ticked_ns = 0
-        if (body := parts.body) is not None:
-            body.lock = brake.lock
-            body.take = self._sensing.take
-            body.attached = brake.hold
-            body.gone = self._body_gone
-            body.faulted = self.drive.body_fault
-        if (controller := parts.controller) is not None:
-            controller.take = self._wishes.take
-            controller.gone = self._controller_gone
-            controller.faulted = lambda now: self.drive.stop(FAULT, now)
-            controller.drained = self._sensing.show_held
-            controller.swamped = self.drive.swamped
+    The two ends connect in any order. A controller that reads too slowly gets the newest value of
+    each sensor once it can read again.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: PeerLink[BodySession] | None,
+        controller: PeerLink[PeerSession] | None,
+        radios: Radios,
+        safety: SafetyState,
+        scheduler: Scheduler,
+        observer: Observer,
+    ) -> None:
+        self.name = name
+        self.statistics = ControlLoopStatistics()
+        self.safety = Safety(name, safety, body, controller, self.statistics, scheduler, observer)
+        self._body = body
+        self._controller = controller
+        self._radios = radios
+        self._scheduler = scheduler
+        self._observer = observer
+        self._notices = NoticeFilter()
+        self._body_is_up = False
+        self._registration_timer: Handle | None = None
+        self._announced: dict[int, Device] = {}  # what a controller may mean by an index
+        self._devices_are_stale = False  # the controller knows devices of a body that is gone
+        self._held_values: dict[int, float] = {}  # for a controller that reads too slowly
+        self._switched: set[int] = set()  # sensors whose period the controller has set
+        self._status_timer: Handle | None = None
+        self._status_ns = 0
+        self._body_handlers: Handlers = {
+            Connected: self._body_came,
+            Disconnected: lambda event, now: self._body_went(event.reason, now),
+            Registered: lambda event, now: self._register(event.device, now),
+            PacketIn: self._packet_from_body,
+            DeviceFault: lambda event, now: self._report_fault(event.index),
+        }
+        self._controller_handlers: Handlers = {
+            Connected: self._controller_came,
+            Disconnected: self._controller_fell_silent,
+            Stop: lambda event, now: self.safety.stop(event.reason, now),
+            MotorCommand: self._command,
+            MotorSettings: self._command,
+            SensorSwitch: self._switch,
+            PacketOut: self._send,
+            EmitterSettings: self._tune,
+            ReceiverSettings: self._tune,
+        }
+        self._connect_links()
+
+    def _connect_links(self) -> None:
+        safety, stop = self.safety, self.safety.emergency_stop
+        if (body := self._body) is not None:
+            body.lock = stop.lock
+            body.on_events = self._from_body
+            body.on_attached = stop.attach
+            body.on_detached = self._body_detached
+            body.on_fault = safety.stop_after_body_fault
+        if (controller := self._controller) is not None:
+            controller.on_events = self._from_controller
+            controller.on_detached = self._controller_detached
+            controller.on_fault = lambda now: safety.stop(FAULT, now)
+            controller.on_drained = self._report_held_values
+            controller.on_swamped = safety.stop_swamping_controller
+
+    # --- start and end ------------------------------------------------------------------------
 
     def start(self) -> None:
-        now = self._ticked_ns = self._parts.scheduler.now()
-        self._sensing.start(now)
-        self._tick = self._parts.scheduler.call_at(now + STATUS_NS, self._show)
+        now = self._status_ns = self._scheduler.now()
+        if self._body is None:
+            self._complete_registration(now)
+        self._status_timer = self._scheduler.call_at(now + STATUS_NS, self._show_status)
 
     def end(self) -> None:
-        """The motors stop, and stay so; the connections are closed a little later, by others."""
-        self.drive.end(self._parts.scheduler.now())
+        """Stops the motors for good; the connections are closed later, by their supervisors."""
+        self.safety.end(self._scheduler.now())
 
     def has_drained(self) -> bool:
-        """Whether the body's connection has taken all that was written."""
-        return self._parts.body is None or self._parts.body.has_drained()
+        """Whether the body's connection has taken all bytes that were written."""
+        return self._body is None or self._body.has_drained()
 
     def close(self) -> None:
-        if self._tick is not None:
-            self._tick.cancel()
-        self._sensing.close()
-        self._brake.release()
+        if self._status_timer is not None:
+            self._status_timer.cancel()
+        self._cancel_registration_timer()
+        self.safety.emergency_stop.detach()
+
+    # --- controller to body: motors -----------------------------------------------------------
+
+    def _from_controller(self, events: list[Event], now: int) -> None:
+        """Events of the controller's session."""
+        controller = self._controller
+        assert controller is not None
+        for event in events:
+            kind = type(event)
+            handle = self._controller_handlers.get(kind)
+            if handle is None:
+                self._show_event(controller, event)
+                continue
+            if kind not in (Connected, Disconnected, Stop):
+                controller.peer_confirmed = True
+            handle(event, now)
+
+    def _command(self, command: MotorCommand | MotorSettings, now: int) -> None:
+        """One motor command: to the body, or refused."""
+        statistics, body = self.statistics, self._body
+        statistics.counts["commands_in"] += 1
+        if self.safety.ending:
+            statistics.refused[ENDED] += 1
+            return
+        refusal = self.safety.refusal(now)
+        if refusal is not None or body is None:
+            self._refuse(command.index, *(refusal or ("no_body", "this loop has no body")))
+            return
+        try:
+            if type(command) is MotorCommand:
+                events = body.session.command(command.index, command.field, command.value, now)
+            else:
+                assert isinstance(command, MotorSettings)
+                events = body.session.configure(command, now)
+        except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
+            body.fault(error)
+            return
+        self._handle_answer(body, command.index, events, now)
+        if events and type(events[0]) is Write:
+            statistics.commanded(command, self._scheduler.now())
+            self.safety.commanded(now)
+
+    # --- controller to body: sensors and radios -----------------------------------------------
+
+    def _switch(self, event: SensorSwitch, now: int) -> None:
+        """The period of a sensor. The controller's session leaves out unwanted values anyway; a
+        body that can switch its sensors also saves the bytes."""
+        if event.index in self._radios:
+            self._answer_for_radio(event.index, self._radios.switch(event.index, event.period_ms))
+        elif self._body is not None and self._body.transport is not None:
+            if event.period_ms is None:
+                self._switched.discard(event.index)
+            else:
+                self._switched.add(event.index)
+            self._switch_on_body(event.index, event.period_ms, now)
+
+    def _switch_on_body(self, index: int, period_ms: float | None, now: int) -> None:
+        """A refusal of the body makes no difference to the controller."""
+        body = self._body
+        assert body is not None
+        events = body.session.switch(index, period_ms, now)
+        body.handle([event for event in events if type(event) is Write], now)
+
+    def _send(self, event: PacketOut, now: int) -> None:
+        if event.index in self._radios:
+            self._answer_for_radio(event.index, self._radios.send(event))
+        else:
+            self._request(event.index, lambda session: session.send(event, now), now)
+
+    def _tune(self, event: EmitterSettings | ReceiverSettings, now: int) -> None:
+        if event.index in self._radios:
+            self._answer_for_radio(event.index, self._radios.tune(event))
+        else:
+            self._request(event.index, lambda session: session.tune(event, now), now)
+
+    def _request(self, index: int, call: Callable[[BodySession], list[Event]], now: int) -> None:
+        """A request of the controller that moves no motor."""
+        body = self._body
+        if body is None:
+            self._refuse(index, "no_body", "this loop has no body")
+            return
+        try:
+            events = call(body.session)
+        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
+            body.fault(error)
+        else:
+            self._handle_answer(body, index, events, now)
+
+    def _handle_answer(
+        self, body: PeerLink[BodySession], index: int, events: list[Event], now: int
+    ) -> None:
+        """Events of the body's session in answer to a request of the controller."""
+        body.handle(events, now)
+        if any(type(event) is Refused for event in events):
+            self._report_fault(index)
+
+    def _answer_for_radio(self, index: int, reason: str | None) -> None:
+        """The answer of one of the gateway's own radios."""
+        if reason is not None:
+            name = self.statistics.name_of(index)
+            self._refuse(index, reason, f"'{name}' does not take it")
+
+    def _refuse(self, index: int, reason: str, text: str) -> None:
+        """A request of the controller is refused: counted, shown, and reported to it."""
+        self.statistics.refused[reason] += 1
+        self._observer.refused(self.name, reason, text)
+        self._report_fault(index)
+
+    # --- body to controller: devices ----------------------------------------------------------
+
+    def _from_body(self, events: list[Event], now: int) -> None:
+        """Events of the body's session."""
+        values: list[tuple[int, float]] = []
+        for event in events:
+            if type(event) is SensorValue:
+                values.append((event.index, event.value))
+            elif (handle := self._body_handlers.get(type(event))) is not None:
+                handle(event, now)
+            elif self._body is not None:
+                self._show_event(self._body, event)
+        if values:
+            self._report_values(values, now)
+
+    def _register(self, device: Device, now: int) -> None:
+        self._radios.claims(device)
+        self._announce(device, now)
+        self._cancel_registration_timer()
+        self._registration_timer = self._scheduler.call_at(
+            now + REGISTRATION_PAUSE_NS,
+            lambda: self._complete_registration(self._scheduler.now()),
+        )
+
+    def _complete_registration(self, now: int) -> None:
+        """The body has registered all its devices: the gateway's own radios follow."""
+        self._cancel_registration_timer()
+        devices = () if self._body is None else self._body.session.devices
+        self.statistics.keep(devices)
+        first = max((device.index for device in devices), default=-1) + 1
+        for device in self._radios.place_rest(first):
+            self._announce(device, now)
+
+    def _cancel_registration_timer(self) -> None:
+        if self._registration_timer is not None:
+            self._registration_timer.cancel()
+            self._registration_timer = None
+
+    def _announce(self, device: Device, now: int) -> None:
+        """Registers a device with the controller."""
+        self.statistics.add(device)
+        controller = self._controller
+        if controller is not None:
+            controller.call(lambda: controller.session.register(device), now)
+            if self._announced.get(device.index, device) != device:
+                controller.discard_stale_input(now)
+            self._announced[device.index] = device
+
+    # --- body to controller: values and packets -----------------------------------------------
+
+    def _report_values(self, values: list[tuple[int, float]], now: int) -> None:
+        if self._registration_timer is not None:
+            self._complete_registration(now)
+        controller, held = self._controller, self._held_values
+        if controller is None or controller.transport is None:
+            pass
+        elif controller.congested(now):
+            before = len(held)
+            held.update(values)
+            superseded = before + len(values) - len(held)
+            self.statistics.counts["values_superseded"] += superseded
+        else:
+            try:
+                events = controller.session.report(values, now)
+            except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
+                controller.fault(error)
+            else:
+                controller.handle(events, now)
+        self.statistics.received(values, now)  # counting can wait, the controller cannot
+
+    def _report_held_values(self, now: int) -> None:
+        """The controller can read again."""
+        values, self._held_values = list(self._held_values.items()), {}
+        controller = self._controller
+        if values and controller is not None:
+            controller.call(lambda: controller.session.report(values, now), now)
+
+    def _report_fault(self, index: int) -> None:
+        """Reports to the controller that a device failed or refused a request."""
+        controller = self._controller
+        if controller is not None and controller.transport is not None:
+            controller.call(lambda: controller.session.fault(index), self._scheduler.now())
+
+    def _packet_from_body(self, event: PacketIn, now: int) -> None:
+        if event.index in self._radios:
+            self.statistics.refused["replaced"] += 1  # the gateway's own Receiver replaces it
+        else:
+            self._deliver(event, now)
 
     def packet(self, receiver: str, copy: Copy) -> None:
-        """A Receiver that the configuration lists has read a packet."""
-        self._sensing.heard(receiver, copy)
+        """A packet that a Receiver of the gateway's own has read."""
+        event = self._radios.packet_in(receiver, copy)
+        if event is not None:
+            self._deliver(event, self._scheduler.now())
 
-    def _body_gone(self, now: int) -> None:
-        self._brake.release()
-        self._sensing.gone("the connection is closed", now)
+    def _deliver(self, event: PacketIn, now: int) -> None:
+        controller = self._controller
+        if controller is not None:
+            controller.call(lambda: controller.session.deliver(event), now)
 
-    def _controller_gone(self, now: int) -> None:
-        self.drive.stop("disconnected", now)
-        self._wishes.let_go(now)
-        self._sensing.controller_gone()
+    # --- ends that come and go ----------------------------------------------------------------
 
-    def _show(self) -> None:
-        """Once a second: what the loop does, for whoever watches."""
-        parts = self._parts
-        now = parts.scheduler.now()
-        seconds, self._ticked_ns = (now - self._ticked_ns) / 1e9, now
-        parts.observer.control_loop(self.name, parts.figures.status(seconds))
-        self._tick = parts.scheduler.call_at(now + STATUS_NS, self._show)
+    def _body_came(self, event: Connected, now: int) -> None:
+        body = self._body
+        assert body is not None
+        self._body_is_up = True
+        body.ready(event.identity)
+        for device in body.session.devices:  # of a serial line that was silent for a while
+            self._register(device, now)
+
+    def _body_detached(self, now: int) -> None:
+        self.safety.emergency_stop.detach()
+        self._body_went("the connection is closed", now)
+
+    def _body_went(self, reason: str, now: int) -> None:
+        """The body is gone: its devices are unknown, and its controller has to connect anew."""
+        if not self._body_is_up:
+            return
+        self._body_is_up = False
+        self.safety.stop(BODY, now)
+        self._cancel_registration_timer()
+        self._radios.forget()
+        if self._body is not None:
+            self._body.not_ready(reason)
+        controller = self._controller
+        if controller is not None and not self.safety.ending:
+            self._devices_are_stale = True
+            controller.drop("the body is gone")
+            if controller.transport is None:
+                self._forget_devices()
+
+    def _controller_came(self, event: Connected, now: int) -> None:
+        if self._controller is not None:
+            self._controller.ready(event.identity)
+
+    def _controller_fell_silent(self, event: Disconnected, now: int) -> None:
+        if self._controller is not None:
+            self._controller.not_ready(event.reason)
+        self._restore_settings(now)
+
+    def _controller_detached(self, now: int) -> None:
+        self.safety.stop("disconnected", now)
+        self._restore_settings(now)
+        self._forget_devices()
+
+    def _restore_settings(self, now: int) -> None:
+        """Undoes what the controller changed, for the next one."""
+        switched, self._switched = self._switched, set()
+        self._radios.restore()
+        if self._body is not None and self._body.transport is not None:
+            for index in switched:
+                self._switch_on_body(index, None, now)
+
+    def _forget_devices(self) -> None:
+        """Between two controllers: the next one gets the devices of the present body only."""
+        self._held_values.clear()
+        if self._devices_are_stale and self._controller is not None:
+            self._devices_are_stale = False
+            self._controller.session.forget()
+
+    # --- for the user -------------------------------------------------------------------------
+
+    def _show_event(self, link: PeerLink[Any], event: Event) -> None:
+        """Events that concern only the user."""
+        match event:
+            case Refused(_, reason, text):
+                self._observer.refused(link.name, reason, text)
+            case Notice(text, once):
+                if self._notices.is_due(text, once):
+                    self._observer.notice(link.name, text)
+            case ProtocolFailure(error, tail) if tail:
+                more = "..." if len(tail) > LOGGED_BYTES else ""
+                text = f"{error.what}: {tail[:LOGGED_BYTES].hex(' ')}{more}"
+                self._observer.notice(link.name, text)
+
+    def _show_status(self) -> None:
+        """Once a second, for observers."""
+        now = self._scheduler.now()
+        seconds, self._status_ns = ns_to_s(now - self._status_ns), now
+        self._observer.control_loop(self.name, self.statistics.status(seconds))
+        self._status_timer = self._scheduler.call_at(now + STATUS_NS, self._show_status)
 
     def report(self) -> dict[str, Any]:
-        """The loop in figures: plain JSON types, no NaN."""
-        parts, figures = self._parts, self._parts.figures
-        body, controller = parts.body, parts.controller
+        """The control loop for `--report`: plain JSON types, no NaN."""
+        statistics, safety = self.statistics, self.safety
+        ends = {"body": self._body, "controller": self._controller}
+        links = {end: link for end, link in ends.items() if link is not None}
         counts = {
-            side: dict(part.session.counts)
-            | {f"frames_{reason}": count for reason, count in part.dropped.items()}
-            for side, part in (("body", body), ("controller", controller))
-            if part is not None
+            end: dict(link.session.counts)
+            | {f"frames_{reason}": count for reason, count in link.dropped.items()}
+            for end, link in links.items()
         }
         return {
-            "body": None if body is None else body.identity,
-            "controller": None if controller is None else controller.identity,
-            "sensors": finite(figures.sensors),
-            "motors": finite(figures.motors),
-            **dict(figures.counts),
+            **{end: None if link is None else link.identity for end, link in ends.items()},
+            "sensors": finite(statistics.sensors),
+            "motors": finite(statistics.motors),
+            **dict(statistics.counts),
             "refused": merged(
-                figures.refused,
+                statistics.refused,
                 *map(refusals, counts.values()),
-                *(side.refused for side in (body, controller) if side is not None),
+                *(link.refused for link in links.values()),
             ),
-            "stops": dict(self.failsafe.stops),
-            "latched": self.failsafe.latched or None,
-            "emergency_stops": self._brake.pulled,
-            "sensor_to_motor": figures.latency.as_dict(),
+            "stops": dict(safety.state.stops),
+            "latched": safety.state.latched or None,
+            "emergency_stops": safety.emergency_stop.triggered,
+            "sensor_to_motor": statistics.latency.as_dict(),
             "counts": counts,
         }

@@ -1,15 +1,18 @@
-"""One side of a loop: a session, the connection it speaks over, and the session's deadlines."""
+"""The link to a peer of a control loop: a session, its connection, its deadlines."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hilgw.control.events import Event, ProtocolFailure, Write
-from hilgw.engine.control_loop.watchdog import DEAF_NS
+from hilgw.control.session import LinkSession
+from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
+from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.transports.stream import FdStream
+from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,42 +20,27 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.watchdog import Watchdog
     from hilgw.engine.station.line_pacer import LinePacer
     from hilgw.errors import HilgwError
-    from hilgw.transports.base import Handle, Scheduler, Transport
-
-
-class LinkSession(Protocol):
-    """What the sessions of bodies and of controllers have in common."""
-
-    counts: dict[str, int]
-
-    def open(self, now: int) -> list[Event]: ...
-
-    def close(self) -> list[Event]: ...
-
-    def receive(self, data: bytes, now: int) -> list[Event]: ...
-
-    def next_deadline(self) -> int | None: ...
-
-    def expire(self, now: int) -> list[Event]: ...
-
+    from hilgw.transports.base import Scheduler, Transport
 
 S = TypeVar("S", bound=LinkSession)
 
-# What a peer gets of the loop before others have their turn: nearly two hundred commands.
-TURN_BYTES = 2048
-# When there was always more than that for so long, what is read now is old.
-SWAMPED_NS = 500_000_000
+# Bytes read in one turn of the event loop: nearly two hundred commands.
+READ_BYTES = 2048
+# A peer that has had more than that waiting for so long is swamping us: what is read is old.
+SWAMPED_NS = 500 * NS_PER_MS
 
 
 class PeerLink(Generic[S]):
-    """What a supervisor, or for TCP servers a door, keeps connected.
+    """Connects a session with the transport that a supervisor or a TCP server keeps open.
 
-    take: gets every event but Write, in order. attached, gone: of the connection. faulted: the
-    session raised. drained: what was written has left, after `congested`. swamped: the peer sends
-    faster than it is read, and what it has sent is old; true when it was dropped for that. line:
-    the reckoning of a serial line, None on TCP. hang_up: closes the connection at once, where that
-    is how a peer is dropped. refused: connections that were not let in, by reason. heard: whether
-    the peer of this connection has said anything that made sense.
+    The control loop sets the callbacks. on_events: every event but Write, in order. on_attached,
+    on_detached: of the connection. on_fault: the session raised. on_drained: all that was written
+    has left, after `congested`. on_swamped: the peer sends faster than it is read; True when it
+    was dropped for that.
+
+    pacer: of a serial line, None on TCP. disconnect: closes the connection at once, where that is
+    how a peer is dropped. refused: connections that were refused, by reason. peer_confirmed: the
+    peer of this connection has sent a valid message.
     """
 
     def __init__(
@@ -60,67 +48,66 @@ class PeerLink(Generic[S]):
         name: str,
         session: S,
         scheduler: Scheduler,
-        pulse: Watchdog,
-        line: LinePacer | None = None,
+        watchdog: Watchdog,
+        pacer: LinePacer | None = None,
     ) -> None:
         self.name = name
         self.session = session
         self.identity = ""
-        self.heard = False
+        self.peer_confirmed = False
         self.refused: Counter[str] = Counter()
         self.dropped: Mapping[str, int] = {}  # frames of a line that were damaged, by reason
         self.on_ready: Callable[[str], None] | None = None
         self.on_not_ready: Callable[[str], None] | None = None
         self.on_failed: Callable[[HilgwError], None] | None = None
-        self.hang_up: Callable[[HilgwError], None] | None = None
-        self.take: Callable[[list[Event], int], None] = lambda events, now: None
-        self.attached: Callable[[Transport], None] = lambda transport: None
-        self.gone: Callable[[int], None] = lambda now: None
-        self.faulted: Callable[[int], None] = lambda now: None
-        self.drained: Callable[[int], None] = lambda now: None
-        self.swamped: Callable[[int], bool] = lambda now: False
+        self.disconnect: Callable[[HilgwError], None] | None = None
+        self.on_events: Callable[[list[Event], int], None] = lambda events, now: None
+        self.on_attached: Callable[[Transport], None] = lambda transport: None
+        self.on_detached: Callable[[int], None] = lambda now: None
+        self.on_fault: Callable[[int], None] = lambda now: None
+        self.on_drained: Callable[[int], None] = lambda now: None
+        self.on_swamped: Callable[[int], bool] = lambda now: False
         self.lock = threading.Lock()
         self.transport: Transport | None = None
         self._scheduler = scheduler
-        self._pulse = pulse
-        self._line = line
-        self._deaf_until = 0
+        self._watchdog = watchdog
+        self._pacer = pacer
+        self._wakeup = Wakeup(scheduler, self._wake)
+        self._discard_until_ns = 0
         self._full_since: int | None = None
-        self._timer: Handle | None = None
-        self._timer_ns = 0
-        self._faulty = False
-        self._waits = False  # somebody wants to know when it is no longer congested
+        self._has_faulted = False
+        self._drain_awaited = False
 
-    # --- from the supervisor or the door ------------------------------------------------------
+    # --- called by the supervisor or the TCP server -------------------------------------------
 
     def attach(self, transport: Transport) -> None:
-        """Connected."""
-        now = self.enter()
+        """The connection is up."""
+        now = self.checked_now()
         self.transport = transport
         transport.on_drained = self._drained  # type: ignore[attr-defined]  # every transport's
         if isinstance(transport, FdStream):
-            transport.read_bytes = TURN_BYTES
-        self._deaf_until = 0
+            transport.read_bytes = READ_BYTES
+        self._discard_until_ns = 0
         self._full_since = None
-        self.heard = self._waits = self._faulty = False
-        if self._line is not None:
-            self._line.reset()
-        self.attached(transport)
+        self.peer_confirmed = self._drain_awaited = self._has_faulted = False
+        if self._pacer is not None:
+            self._pacer.reset()
+        self.on_attached(transport)
         self.call(lambda: self.session.open(now), now)
 
     def detach(self) -> None:
-        """No longer connected."""
+        """The connection is gone."""
         now = self._scheduler.now()
         self.transport = None
-        self._cancel()
+        self._wakeup.set(None)
         self.call(self.session.close, now)
-        self.gone(now)
+        self.on_detached(now)
 
     def data_received(self, data: bytes) -> None:
-        now = self.enter()
-        if self.transport is None or now < self._deaf_until:
+        now = self.checked_now()
+        if self.transport is None or now < self._discard_until_ns:
             return
-        if len(data) < TURN_BYTES:
+        if len(data) < READ_BYTES:
             self._full_since = None
         elif self._is_swamped(now):
             return
@@ -129,10 +116,11 @@ class PeerLink(Generic[S]):
         except Exception as error:  # noqa: BLE001 - as in call, which would cost an allocation
             self.fault(error)
             return
-        self.run(events, now)
+        self.handle(events, now)
 
     def _is_swamped(self, now: int) -> bool:
-        """After a full turn: whether more has been waiting for too long, and that is acted upon."""
+        """After a full read: whether input has been waiting for too long, and the peer was
+        dropped for that."""
         if not isinstance(self.transport, FdStream):
             return False
         from hilgw.transports.serial import tty  # POSIX, as is this stream
@@ -145,40 +133,41 @@ class PeerLink(Generic[S]):
         if now - self._full_since < SWAMPED_NS:
             return False
         self._full_since = None
-        return self.swamped(now)
+        return self.on_swamped(now)
 
-    # --- from the loop ------------------------------------------------------------------------
+    # --- called by the control loop -----------------------------------------------------------
 
-    def enter(self) -> int:
-        """The time. Wherever something comes from outside: stops first if the loop was late."""
+    def checked_now(self) -> int:
+        """The time, wherever something comes from outside. Stops the motors first when the event
+        loop was late."""
         now = self._scheduler.now()
-        self._pulse.check(now)
+        self._watchdog.check(now)
         return now
 
     def was_late(self) -> bool:
-        """Whether the loop was late a moment ago: what comes now may have waited for it."""
-        return self.enter() < self._pulse.late_until_ns
+        """Whether the event loop was late a moment ago: what comes now may have waited for it."""
+        return self.checked_now() < self._watchdog.late_until_ns
 
     def call(self, ask: Callable[[], list[Event]], now: int) -> None:
-        """Ask the session something, and do what it says. Its fault is its own."""
+        """Calls the session and handles its events. An error it raises is contained here."""
         try:
             events = ask()
         except Exception as error:  # noqa: BLE001 - sessions of other distributions raise anything
             self.fault(error)
         else:
-            self.run(events, now)
+            self.handle(events, now)
 
-    def run(self, events: list[Event], now: int) -> None:
-        """Do what the session says."""
-        said: list[Event] = []
+    def handle(self, events: list[Event], now: int) -> None:
+        """Writes what the session wants to write, and passes its other events on."""
+        others: list[Event] = []
         for event in events:
             if type(event) is Write:
-                self._put(event.data, now)
+                self._write(event.data, now)
             else:
-                said.append(event)
-        if said:
-            self.take(said, now)
-        for event in said:
+                others.append(event)
+        if others:
+            self.on_events(others, now)
+        for event in others:
             if type(event) is ProtocolFailure:
                 self.fail(event.error)
         self._rearm()
@@ -190,69 +179,70 @@ class PeerLink(Generic[S]):
             self.on_ready(identity)
 
     def not_ready(self, reason: str) -> None:
-        """The peer is not there any more, though the connection is."""
+        """The peer is gone, though the connection is up."""
         if self.on_not_ready is not None and self.transport is not None:
             self.on_not_ready(reason)
 
     def fail(self, error: HilgwError) -> None:
-        """The connection is to be closed, soon; it may be opened again."""
+        """Has the connection closed soon; it may be opened again."""
         if self.on_failed is not None:
             self.on_failed(error)
 
     def fault(self, error: Exception) -> None:
-        """The session itself failed; said once a connection."""
-        if self._faulty:
+        """The session itself failed; reported once per connection."""
+        if self._has_faulted:
             return
-        self._faulty = True
-        self.faulted(self._scheduler.now())
+        self._has_faulted = True
+        self.on_fault(self._scheduler.now())
         self.fail(AdapterError(f"the session failed: {error!r:.200}", where=self.name))
 
-    def drop(self, why: str) -> None:
-        """The peer is to go, now, and nothing it has sent counts any more. On a line, which cannot
-        be closed for that, it has to show itself anew."""
+    def drop(self, reason: str) -> None:
+        """Ends the peer's session now; nothing it has sent counts any more. A serial line cannot
+        be closed for that: its peer has to show itself anew."""
         if self.transport is None:
             return
-        if self.hang_up is not None:
-            self.hang_up(PeerError(why, where=self.name))
+        if self.disconnect is not None:
+            self.disconnect(PeerError(reason, where=self.name))
             return
         now = self._scheduler.now()
         self.call(self.session.close, now)
-        self.gone(now)
-        self._deaf_until = now + DEAF_NS  # what it had sent is thrown away
+        self.on_detached(now)
+        self._discard_until_ns = now + STALE_INPUT_NS
         self.call(lambda: self.session.open(now), now)
-        self.not_ready(why)
+        self.not_ready(reason)
 
-    def hush(self, now: int) -> None:
-        """What a peer on a line says before it can have read what was written just now counts
-        nothing: it means devices that are gone."""
-        if self._line is not None:
-            self._deaf_until = max(now, self._line.free_ns) + DEAF_NS
+    def discard_stale_input(self, now: int) -> None:
+        """Discards what a peer on a line sends before it can have read what was written just now:
+        it means devices that are gone."""
+        if self._pacer is not None:
+            self._discard_until_ns = max(now, self._pacer.free_ns) + STALE_INPUT_NS
 
     # --- writing ------------------------------------------------------------------------------
 
-    def behind_ns(self, now: int) -> int:
-        """How long what is written now has to wait for the line."""
-        return 0 if self._line is None else max(0, self._line.free_ns - now)
+    def write_delay_ns(self, now: int) -> int:
+        """How long bytes that are written now wait for the line."""
+        return 0 if self._pacer is None else max(0, self._pacer.free_ns - now)
 
     def congested(self, now: int) -> bool:
-        """Whether what is written now would have to wait. `drained` is called when not any more."""
+        """Whether bytes that are written now would wait. `on_drained` is called once they would
+        not."""
         transport = self.transport
         if transport is None:
             return False
-        free = 0 if self._line is None else self._line.free_ns
+        free = 0 if self._pacer is None else self._pacer.free_ns
         if not transport.pending and free <= now:
             return False
-        if not self._waits and not transport.pending:
+        if not self._drain_awaited and not transport.pending:
             self._scheduler.call_at(free, self._drained)
-        self._waits = True
+        self._drain_awaited = True
         return True
 
     def has_drained(self) -> bool:
-        """Whether nothing that was written waits any more: in the loop, or in a tty's driver."""
+        """Whether no written byte waits any more, in the transport or in a tty's driver."""
         transport = self.transport
         if transport is None:
             return True
-        if transport.pending or self._line is None:
+        if transport.pending or self._pacer is None:
             return not transport.pending
         if not isinstance(transport, FdStream):
             return True
@@ -260,12 +250,12 @@ class PeerLink(Generic[S]):
 
         return not tty.waiting(transport.fileno())
 
-    def _put(self, data: bytes, now: int) -> None:
+    def _write(self, data: bytes, now: int) -> None:
         transport = self.transport
         if transport is None:
             return
-        if self._line is not None:
-            self._line.occupy(len(data), now)
+        if self._pacer is not None:
+            self._pacer.occupy(len(data), now)
         try:
             with self.lock:
                 transport.write(data)
@@ -274,31 +264,23 @@ class PeerLink(Generic[S]):
             self.fail(PeerError("reads too slowly", where=self.name) if full else error)
 
     def _drained(self) -> None:
-        if not self._waits or self.transport is None:
+        if not self._drain_awaited or self.transport is None:
             return
-        now = self.enter()
-        self._waits = False
+        now = self.checked_now()
+        self._drain_awaited = False
         if not self.congested(now):
-            self.drained(now)
+            self.on_drained(now)
 
     # --- time ---------------------------------------------------------------------------------
 
     def _rearm(self) -> None:
-        """A timer at the session's next deadline or before: deadlines mostly move away."""
+        """Wakes at the session's next deadline or before: deadlines mostly move away."""
         due = self.session.next_deadline() if self.transport is not None else None
-        if due is None or (self._timer is not None and self._timer_ns <= due):
-            return
-        self._cancel()
-        self._timer_ns = due
-        self._timer = self._scheduler.call_at(due, self._wake)
+        at = self._wakeup.at
+        if due is not None and (at is None or due < at):
+            self._wakeup.set(due)
 
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _wake(self) -> None:
-        self._timer = None
-        now = self.enter()
+    def _wake(self, due: int) -> None:
+        now = self.checked_now()
         if self.transport is not None:
             self.call(lambda: self.session.expire(now), now)

@@ -1,4 +1,4 @@
-"""The door of a loop whose controller comes in over TCP: one at a time, the others are told no."""
+"""The TCP server that the controller of a control loop connects to: one at a time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.observer import State
-from hilgw.engine.supervisor import FAULTS_ALLOWED, STALL_LOOK_S, STALL_S
+from hilgw.engine.supervisor import STALL_POLL_S, STALL_S, PortStatus, StallDetector
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.transports.tcp.listener import TcpListener
 
@@ -17,63 +17,53 @@ if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
     from hilgw.transports.base import Transport
 
-# Who has said nothing for so long gives its place to the next one that comes.
+# A peer that sent nothing valid for so long gives way to the next one that connects.
 HANDSHAKE_S = 2.0
-# Values that wait in the kernel grow old there; a step of 255 sensors has 2.8 kB.
+# Small, as values that wait in the kernel become old; a step of 255 sensors has 2.8 kB.
 KERNEL_BYTES = 16384
 SECOND = "second_controller"
 TOO_MANY = "too_many_connections"
 
 
-class TcpServer:
-    """Listens on loopback addresses and keeps one connection attached to the side.
+class TcpServer(PortStatus):
+    """Listens on loopback addresses and keeps one connection attached to the peer link.
 
     To the gateway it is what a supervisor is to a port: `run` ends by cancellation, or with an
-    error when the address cannot be had. any_port: then another port will do (a stand-in in place
-    of the real peer finds it). on_listening: told host and port.
+    error when it cannot listen on the address. any_port: then another port will do (a mock in
+    place of the real peer is told). on_listening: gets host and port.
     """
 
     def __init__(
         self,
-        side: PeerLink[Any],
+        link: PeerLink[Any],
         host: str,
         port: int,
         observer: Observer,
         *,
-        place: str,
+        where: str,
         any_port: bool = False,
     ) -> None:
-        self.station = side
-        self.place = place
-        self.state = State.CLOSED
-        self.reason = ""
-        self.was_up = False
-        self.opened = 0
-        self.ups = 0
-        self.last_error: HilgwError | None = None
-        self.on_up: Callable[[], None] | None = None
+        super().__init__(link, observer, where)
         self.on_listening: Callable[[str, int], None] | None = None
+        self._link = link
         self._host = host
         self._any_port = any_port
-        self._observer = observer
         self._listener = self._listen_on(port)
-        self._owner: Transport | None = None
+        self._connection: Transport | None = None
         self._peer = ""
         self._since_s = 0.0
-        self._pending = 0
-        self._stuck_s: float | None = None
-        self._faults = 0
-        side.on_ready = self._ready
-        side.on_failed = self._failed
-        side.hang_up = self._drop
+        self._stall = StallDetector(STALL_S)
+        link.on_ready = self._ready
+        link.on_failed = self._failed
+        link.disconnect = self._drop
 
     @property
     def ready(self) -> bool:
-        """A controller may come in."""
+        """A controller may connect."""
         return self.was_up
 
     async def run(self) -> None:
-        self._enter(State.OPENING, self.place)
+        self._enter(State.OPENING, self.where)
         try:
             await self._listen()
             self._enter(State.WAITING, f"listening on {self._listener.where}")
@@ -83,8 +73,8 @@ class TcpServer:
             if self.on_listening is not None:
                 self.on_listening(self._host, self._listener.port)
             while True:
-                await asyncio.sleep(STALL_LOOK_S)
-                self._look()
+                await asyncio.sleep(STALL_POLL_S)
+                self._poll()
         finally:
             self._listener.close()
             self._drop(PeerError("the gateway ends"))
@@ -96,95 +86,85 @@ class TcpServer:
         except PortError as error:
             if not self._any_port or error.reason != PortError.BUSY:
                 raise
-            self._observer.notice(self.station.name, f"{error}; listening on another port")
+            self._observer.notice(self._link.name, f"{error}; listening on another port")
             self._listener = self._listen_on(0)
             await self._listener.start()
 
     def _listen_on(self, port: int) -> TcpListener:
-        return TcpListener(self._host, port, self._knocked, send_buffer_bytes=KERNEL_BYTES)
+        return TcpListener(self._host, port, self._incoming, send_buffer_bytes=KERNEL_BYTES)
 
-    # --- who may come in ----------------------------------------------------------------------
+    # --- connections that come in -------------------------------------------------------------
 
-    def _knocked(self, stream: Transport, peer: str) -> None:
-        if self.station.was_late():
-            stream.close()  # it came while nobody looked; what it has sent is old
+    def _incoming(self, stream: Transport, peer: str) -> None:
+        if self._link.was_late():
+            stream.close()  # it came while the event loop was late: what it has sent is old
         else:
-            # A turn later, as the owner may have left and nobody has read that yet.
+            # One turn later: the present peer may have left, and that is not yet read.
             asyncio.get_running_loop().call_soon(self._accept, stream, peer)
 
     def _accept(self, stream: Transport, peer: str) -> None:
-        if self._owner is not None and not self._gives_way():
+        if self._connection is not None and not self._gives_way():
             stream.close()
             self._refuse(SECOND, f"{peer}: {self._peer} is the controller, and there is one only")
             return
         self._drop(PeerError(f"{self._peer} has said nothing, and {peer} came"))
         self.opened += 1
-        self._owner, self._peer = stream, peer
+        self._connection, self._peer = stream, peer
         self._since_s = asyncio.get_running_loop().time()
-        self._stuck_s = None
-        stream.start(self.station.data_received, lambda error: self._lost(stream, error))
-        self.station.attach(stream)
+        self._stall = StallDetector(STALL_S)
+        stream.start(self._link.data_received, lambda error: self._lost(stream, error))
+        self._link.attach(stream)
 
     def _gives_way(self) -> bool:
-        """Whether the one that is connected has not shown to be a controller, for too long."""
+        """Whether the present peer has sent nothing valid for too long."""
         waited_s = asyncio.get_running_loop().time() - self._since_s
-        return not self.station.heard and waited_s >= HANDSHAKE_S
+        return not self._link.peer_confirmed and waited_s >= HANDSHAKE_S
 
     def _refuse(self, reason: str, text: str) -> None:
-        self.station.refused[reason] += 1
-        self._observer.refused(self.station.name, reason, text)
+        self._link.refused[reason] += 1
+        self._observer.refused(self._link.name, reason, text)
 
-    # --- the one that is in -------------------------------------------------------------------
+    # --- the present connection ---------------------------------------------------------------
 
     def _ready(self, identity: str) -> None:
         self.ups += 1
         self._enter(State.UP, f"{identity} from {self._peer}")
 
     def _lost(self, stream: Transport, error: HilgwError) -> None:
-        if self._owner is stream:
+        if self._connection is stream:
             self._drop(error)
 
     def _failed(self, error: HilgwError) -> None:
-        """Told from inside of what the side does: close when that is done."""
-        owner = self._owner
+        """Called from within the peer link: closes the connection once that is done."""
+        stream = self._connection
         if isinstance(error, AdapterError):
             self._faults += 1
-        if owner is not None:
-            asyncio.get_running_loop().call_soon(self._lost, owner, error)
+        if stream is not None:
+            asyncio.get_running_loop().call_soon(self._lost, stream, error)
 
     def _drop(self, error: HilgwError) -> None:
-        """The motors first, then the connection."""
-        stream, self._owner = self._owner, None
+        """Stops the motors, then closes the connection."""
+        stream, self._connection = self._connection, None
         if stream is None:
             return
         self.last_error = error
-        self.station.detach()
+        self._link.detach()
         stream.close()
-        if self._faults > FAULTS_ALLOWED:
-            self._listener.close()
-            self._enter(State.FAILED, f"{error}; given up after {FAULTS_ALLOWED} restarts")
-        else:
+        if self._may_restart(error):
             self._enter(State.WAITING, f"{error.what}; listening on {self._listener.where}")
+        else:
+            self._listener.close()
 
-    def _look(self) -> None:
-        """Now and then: connections the listener did not let in; a peer that takes no bytes."""
-        refused = self.station.refused
+    def _poll(self) -> None:
+        """Counts connections that the listener refused; drops a peer that takes no bytes."""
+        refused = self._link.refused
         over = self._listener.refused - refused[TOO_MANY]
         if over:
             self._refuse(TOO_MANY, f"{over} more")
             refused[TOO_MANY] = self._listener.refused
-        if self._owner is None:
+        if self._connection is None:
             return
         now_s = asyncio.get_running_loop().time()
-        last, self._pending = self._pending, self._owner.pending
-        if not self._pending or self._pending < last:
-            self._stuck_s = None
-        elif self._stuck_s is None:
-            self._stuck_s = now_s
-        elif now_s - self._stuck_s >= STALL_S:
-            self._drop(PeerError(f"takes no bytes for {STALL_S:g} s"))
-
-    def _enter(self, state: State, reason: str) -> None:
-        if (state, reason) != (self.state, self.reason):
-            self.state, self.reason = state, reason
-            self._observer.state(self.station.name, state, reason)
+        error = self._stall.error(self._connection.pending, now_s)
+        if error is not None:
+            self._drop(error)

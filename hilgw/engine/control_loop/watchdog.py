@@ -1,10 +1,9 @@
-"""The gateway's pulse: notices when the loop was late, and acts from a thread while it still is.
+"""The watchdog of the event loop: detects that it is late, and has the motors stopped.
 
-A loop that hangs (a callback that never returns, a machine that was suspended, SIGSTOP) cannot
-stop motors. While it hangs, a thread does, for bodies whose connection allows it; once it goes on,
-the first thing to happen is a stop, before anything that waited is read. A process that does not
-run at all, or hangs in C code that keeps the interpreter to itself, is left to the watchdog of
-the robot's own firmware.
+An event loop that hangs (a callback that never returns, a suspended machine, SIGSTOP) cannot stop
+motors. While it hangs, a thread does, for bodies whose connection allows it. Once it goes on, the
+first thing it does is a stop, before it reads what waited. A process that does not run at all, or
+hangs in C code that keeps the interpreter lock, is left to the watchdog of the robot's firmware.
 """
 
 from __future__ import annotations
@@ -12,39 +11,41 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Protocol
 
+from hilgw.units import NS_PER_MS, ns_to_s
+
 if TYPE_CHECKING:
     from hilgw.transports.base import Handle, Scheduler
 
-BEATS = 4  # in the time that counts as late
-# What comes so soon after a late moment may have waited for it.
-DEAF_NS = 100_000_000
+CHECKS = 4  # in the time that counts as late
+# Input that comes so soon after a late moment may have waited for it.
+STALE_INPUT_NS = 100 * NS_PER_MS
 
 
 class Watched(Protocol):
-    """What must not be late. `late_ns`: what counts as late."""
+    """Something that must not be served late. `late_ns`: a delay that counts as late."""
 
     late_ns: int
 
-    def beat(self) -> None:
-        """In the loop, which is in time: make ready what `emergency` needs."""
+    def in_time(self) -> None:
+        """In the event loop, which is in time: prepare what `emergency` needs."""
 
     def was_late(self, now: int) -> None:
-        """In the loop, before anything else happens: it was late."""
+        """In the event loop, which was late: called before anything else happens."""
 
     def emergency(self) -> None:
-        """In the thread: the loop is late, and may go on at any moment."""
+        """In the watchdog's thread: the event loop is late, and may go on at any moment."""
 
 
 class Watchdog:
-    """One per gateway. `check(now)` is called wherever the loop is entered from outside."""
+    """One per gateway. `check(now)` is called wherever something enters from outside."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        self.beat_ns = scheduler.now()
+        self.checked_ns = scheduler.now()
         self.late_until_ns = 0
-        self.shortest_ns = 0  # no gap of the loop below this one matters; 0: nobody is watched
+        self.shortest_ns = 0  # the smallest late_ns of all watched; 0: none is watched
         self._scheduler = scheduler
         self._watched: list[Watched] = []
-        self._handled: dict[int, int] = {}  # whom the thread has stopped, since which beat
+        self._handled: dict[int, int] = {}  # watched -> the check after which the thread stopped it
         self._timer: Handle | None = None
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
@@ -56,8 +57,8 @@ class Watchdog:
     def start(self) -> None:
         if not self._watched:
             return
-        self._beat()
-        self._thread = threading.Thread(target=self._guard, name="hilgw-pulse", daemon=True)
+        self._check_periodically()
+        self._thread = threading.Thread(target=self._guard, name="hilgw-watchdog", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -69,29 +70,31 @@ class Watchdog:
             self._thread = None
 
     def check(self, now: int) -> None:
-        """Stops what has to stop when the loop was late up to now."""
-        gap = now - self.beat_ns
-        self.beat_ns = now
+        """Tells all watched for which the event loop was late up to now."""
+        gap = now - self.checked_ns
+        self.checked_ns = now
         if not self.shortest_ns or gap < self.shortest_ns:
             return
-        self.late_until_ns = now + DEAF_NS
+        self.late_until_ns = now + STALE_INPUT_NS
         for watched in self._watched:
             if gap >= watched.late_ns:
                 watched.was_late(now)
 
-    def _beat(self) -> None:
+    def _check_periodically(self) -> None:
         now = self._scheduler.now()
         self.check(now)
         for watched in self._watched:
-            watched.beat()
-        self._timer = self._scheduler.call_at(now + self.shortest_ns // BEATS, self._beat)
+            watched.in_time()
+        self._timer = self._scheduler.call_at(
+            now + self.shortest_ns // CHECKS, self._check_periodically
+        )
 
     def _guard(self) -> None:
-        """The thread: looks as often as the pulse beats."""
-        while not self._end.wait(self.shortest_ns / BEATS / 1e9):
-            beat_ns = self.beat_ns
-            gap = self._scheduler.now() - beat_ns
+        """The thread: looks as often as the event loop checks."""
+        while not self._end.wait(ns_to_s(self.shortest_ns // CHECKS)):
+            checked_ns = self.checked_ns
+            gap = self._scheduler.now() - checked_ns
             for index, watched in enumerate(self._watched):
-                if gap >= watched.late_ns and self._handled.get(index) != beat_ns:
-                    self._handled[index] = beat_ns
+                if gap >= watched.late_ns and self._handled.get(index) != checked_ns:
+                    self._handled[index] = checked_ns
                     watched.emergency()

@@ -1,8 +1,8 @@
-"""The line's reckoning: when what was written has left the wire, in exact arithmetic."""
+"""The line pacer: when written bytes have left the serial line, in exact arithmetic."""
 
 from __future__ import annotations
 
-_NS = 1_000_000_000
+from hilgw.units import NS_PER_S
 
 
 class LinePacer:
@@ -22,24 +22,24 @@ class LinePacer:
 
     @property
     def free_ns(self) -> int:
-        """The first whole nanosecond at which all that was written has left."""
+        """The first whole nanosecond at which all written bytes have left."""
         return self._free + (self._rest > 0)
 
     def is_free(self, now: int) -> bool:
         return now >= self.free_ns
 
     def occupy(self, size: int, now: int, *, backlog: bool = False) -> int:
-        """`size` bytes go out; returns when the last one has left.
+        """`size` bytes are written; returns when the last one has left.
 
-        They start when the line is free. With `backlog` they were waiting for that very moment,
-        so a late timer does not push the schedule back.
+        They start when the line is free. With `backlog` they were waiting for that moment, so a
+        late timer does not delay the schedule.
         """
         if now > self.free_ns and not backlog:
             self._free, self._rest = now, 0
-        whole, self._rest = divmod(size * self._bits * _NS + self._rest, self._baud)
+        whole, self._rest = divmod(size * self._bits * NS_PER_S + self._rest, self._baud)
         self._free += whole
         return self.free_ns
 
     def reset(self) -> None:
-        """The port was closed: what was under way is gone."""
+        """The port was closed: the bytes under way are gone."""
         self._free = self._rest = 0

@@ -1,4 +1,5 @@
-"""What a station's hardware hears: echoes and duplicates set aside, the rest to the medium."""
+"""The packets a station's hardware receives: echoes and duplicates are dropped, the others go to
+the medium."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReceiveFilter:
-    """The inward half of one station."""
+    """The receiving half of one station."""
 
     def __init__(
         self,
@@ -25,7 +26,7 @@ class ReceiveFilter:
         common: StationSettings,
         *,
         airs: Airs,
-        tally: StationStatistics,
+        statistics: StationStatistics,
         transmit: Callable[[Packet], None],
     ) -> None:
         self._name = name
@@ -33,20 +34,20 @@ class ReceiveFilter:
         self._air = air
         self._common = common
         self._airs = airs
-        self._tally = tally
+        self._statistics = statistics
         self._transmit = transmit
         self._sources = {normal(address): robot for address, robot in common.sources.items()}
 
-    def hear(self, event: Received, now: int) -> None:
+    def receive(self, event: Received, now: int) -> None:
         """One packet came in from the hardware."""
         airs, air, name = self._airs, self._air, self._name
         if airs.is_own_echo(air, name, event.address, event.data, now):
-            self._tally.echo()
+            self._statistics.echo()
             return
         if airs.is_duplicate(air, name, event.address, event.data, now):
-            self._tally.drop("duplicate", "another module here heard it first")
+            self._statistics.drop("duplicate", "another module here heard it first")
             return
-        self._tally.count.hear()
+        self._statistics.count.hear()
         self._transmit(
             Packet(
                 data=event.data,

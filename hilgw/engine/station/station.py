@@ -1,7 +1,8 @@
 """A hardware station: the queue, the window and the counts around one adapter session.
 
-Between the medium (copies to send out, packets heard) and a transport (bytes). Synchronous:
-bytes in, session, medium, write; the only queue is the one Webots' bufferSize names.
+It sits between the medium (copies to send, packets received) and a transport (bytes). All of it is
+synchronous: bytes in, session, medium, write. The only queue is the one that Webots' bufferSize
+limits.
 """
 
 from __future__ import annotations
@@ -25,19 +26,20 @@ from hilgw.adapters.base import (
     Transmission,
     Write,
 )
-from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.transmit_queue import TransmitQueue
-from hilgw.engine.station.wire import Alarm, Wire
 from hilgw.engine.statistics import StationStatistics
-from hilgw.errors import AdapterError, PeerError
+from hilgw.engine.timing import Wakeup
+from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.packet import Copy, Packet
+from hilgw.transports.base import ModemLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.engine.observer import Observer
+    from hilgw.engine.station.line_pacer import LinePacer
     from hilgw.errors import HilgwError
     from hilgw.medium.airs import Airs
     from hilgw.medium.ledger import Ledger
@@ -49,8 +51,8 @@ SILENT_FRAMES = 3  # this many frames in a row without an answer, and the module
 class Station:
     """One adapter on the medium.
 
-    `on_ready`, `on_not_ready` and `on_failed` tell the supervisor. Without a token a frame counts
-    as delivered when its last byte has left by the line's reckoning.
+    `on_ready`, `on_not_ready` and `on_failed` inform the supervisor. A frame without a token counts
+    as delivered when its last byte has left according to the line pacer.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class Station:
         *,
         type: str,
         air: str,
-        line: LinePacer,
+        pacer: LinePacer,
         scheduler: Scheduler,
         ledger: Ledger,
         airs: Airs,
@@ -81,33 +83,33 @@ class Station:
         self.on_ready: Callable[[str], None] | None = None
         self.on_not_ready: Callable[[str], None] | None = None
         self.on_failed: Callable[[HilgwError], None] | None = None
-        self._line = line
+        self._pacer = pacer
         self._scheduler = scheduler
-        self._outbox = TransmitQueue(common.bufferSize)
-        self._tally = StationStatistics(name, ledger.station(name, lambda: self.queued), observer)
-        self.outward = self._tally.latency
-        self._hearing = ReceiveFilter(
-            name, type, air, common, airs=airs, tally=self._tally, transmit=transmit
+        self._queue = TransmitQueue(common.bufferSize)
+        count = ledger.station(name, lambda: self.queued)
+        self.statistics = StationStatistics(name, count, observer)
+        self._receive_filter = ReceiveFilter(
+            name, type, air, common, airs=airs, statistics=self.statistics, transmit=transmit
         )
         self._airs = airs
         self._window = window
-        self._wire = Wire(self._fail)
-        self._alarm = Alarm(scheduler, self._wake)
+        self._transport: Transport | None = None
+        self._wakeup = Wakeup(scheduler, self._wake)
         self._unanswered = 0
 
     @property
     def queued(self) -> int:
         """Copies accepted and neither delivered nor refused: waiting or in flight."""
-        return len(self._outbox)
+        return len(self._queue)
 
     # --- from the medium ---------------------------------------------------------------------
 
     def deliver(self, copy: Copy) -> None:
         """The medium hands over one copy to go out."""
-        outbox = self._outbox
-        if not outbox.admit(copy):
-            reason = outbox.full_reason if self.ready else "down"
-            self._tally.refuse(reason, f"the queue of {outbox.limit} B is full")
+        queue = self._queue
+        if not queue.add(copy):
+            reason = queue.full_reason if self.ready else "down"
+            self.statistics.refuse(reason, f"the queue of {queue.limit} B is full")
         elif self.ready:
             self._pump(self._scheduler.now())
 
@@ -123,29 +125,29 @@ class Station:
 
     def attach(self, transport: Transport) -> None:
         """The port is open: start the handshake."""
-        self._wire.transport = transport
+        self._transport = transport
         self._unanswered = 0
         now = self._scheduler.now()
-        self._line.reset()
+        self._pacer.reset()
         self._guarded(lambda: self.session.open(now), now)
 
     def detach(self) -> None:
         """The port is gone: what was in flight is lost and counted, the queue is kept."""
-        self._wire.transport = None
+        self._transport = None
         self.ready = False
         now = self._scheduler.now()
         self._guarded(self.session.close, now)
         self._settle(now)
-        self._tally.refuse("down", "the port went down", self._outbox.drop_in_flight())
+        self.statistics.refuse("down", "the port went down", self._queue.drop_in_flight())
         self._rearm(now)
 
     def close(self) -> None:
-        """The gateway ends: what is left expires."""
+        """The gateway ends: waiting copies expire."""
         self.detach()
-        self._tally.expire(self._outbox.drop_waiting())
+        self.statistics.expire(self._queue.drop_waiting())
 
     def fault(self, error: Exception) -> None:
-        """The adapter itself failed: the supervisor closes its port, and opens it again."""
+        """The adapter itself failed: the supervisor closes its port and opens it again."""
         self.ready = False
         self._fail(AdapterError(f"the adapter failed: {error!r:.200}", where=self.name))
 
@@ -162,7 +164,7 @@ class Station:
     # --- the session's events ----------------------------------------------------------------
 
     def _guarded(self, call: Callable[[], list[Event]], now: int) -> None:
-        """One adapter's fault is not the others'."""
+        """Contains an error that the adapter raises."""
         try:
             self._run(call(), now)
         except Exception as error:  # noqa: BLE001 - adapters of other distributions raise anything
@@ -172,22 +174,22 @@ class Station:
         for event in events:
             match event:
                 case Received():
-                    self._hearing.hear(event, now)
+                    self._receive_filter.receive(event, now)
                 case Delivered(token):
-                    copy = self._outbox.outstanding.pop(token, None)
+                    copy = self._queue.outstanding.pop(token, None)
                     if copy is not None:
-                        self._tally.deliver(copy, now)
+                        self.statistics.deliver(copy, now)
                 case Refused(token, reason):
                     self._lose(token, reason)
                 case Write(data):
-                    if self._wire.write(data):
-                        self._line.occupy(len(data), now)
+                    if self._write(data):
+                        self._pacer.occupy(len(data), now)
                 case SetLine(name, on):
-                    self._wire.set_line(name, on)
+                    self._set_modem_line(name, on)
                 case Dropped(reason, text, count):
-                    self._tally.drop(reason, text, count)
+                    self.statistics.drop(reason, text, count)
                 case Notice(text, once):
-                    self._tally.say(text, once)
+                    self.statistics.notice(text, once)
                 case Ready(identity, addresses):
                     self._become_ready(identity, addresses)
                 case NotReady(reason):
@@ -214,42 +216,42 @@ class Station:
             self.on_failed(error)
 
     def _lose(self, token: int, reason: str) -> None:
-        if self._outbox.outstanding.pop(token, None) is None:
+        if self._queue.outstanding.pop(token, None) is None:
             return
-        self._tally.refuse(reason, "not delivered")
+        self.statistics.refuse(reason, "not delivered")
         if reason == "no_status":
             self._unanswered += 1
             if self._unanswered >= SILENT_FRAMES:
                 self._unanswered = 0
                 self._fail(PeerError("stopped answering", where=self.name))
 
-    # --- out to the wire ---------------------------------------------------------------------
+    # --- to the transport ---------------------------------------------------------------------
 
     def _pump(self, now: int, *, backlog: bool = False) -> None:
-        """Send what may go: the line is free, the window is open."""
-        outbox = self._outbox
+        """Sends waiting copies while the line is free and the window is open."""
+        queue = self._queue
         self._settle(now)
-        while outbox.waiting and self.ready and len(outbox.outstanding) < self._window:
-            if not self._line.is_free(now):
+        while queue.waiting and self.ready and len(queue.outstanding) < self._window:
+            if not self._pacer.is_free(now):
                 break
-            frame = self._frame(outbox.waiting[0], now)
+            frame = self._frame(queue.waiting[0], now)
             if frame is None:
                 break
-            copy = outbox.waiting[0]  # it waits until the port has it: a failure is told at once
+            copy = queue.waiting[0]  # it waits until the port has it: a write may fail at once
             if isinstance(frame, CannotSend):
-                outbox.take()
-                self._tally.refuse(frame.reason, frame.text)
-            elif not self._wire.write(frame.data):
-                if outbox.waiting and outbox.waiting[0] is copy:
-                    outbox.take()
-                    self._tally.refuse("down", "the port took no bytes")
+                queue.take()
+                self.statistics.refuse(frame.reason, frame.text)
+            elif not self._write(frame.data):
+                if queue.waiting and queue.waiting[0] is copy:
+                    queue.take()
+                    self.statistics.refuse("down", "the port took no bytes")
             else:
-                outbox.take()
-                ends = self._line.occupy(len(frame.data), now, backlog=backlog)
+                queue.take()
+                ends = self._pacer.occupy(len(frame.data), now, backlog=backlog)
                 backlog = False
                 air_time_ns = AIR_TIME_NS + frame.air_time_ns
                 self._airs.sent(self.air, copy.packet.data, now, self.name, air_time_ns)
-                outbox.fly(copy, frame.token, ends)
+                queue.sent(copy, frame.token, ends)
         self._rearm(now)
 
     def _frame(self, copy: Copy, now: int) -> Transmission | CannotSend | None:
@@ -260,29 +262,53 @@ class Station:
             return CannotSend("fault", "the adapter failed on it")
 
     def _settle(self, now: int) -> None:
-        while (copy := self._outbox.landed(now)) is not None:
-            self._tally.deliver(copy, now)
+        while (copy := self._queue.take_delivered(now)) is not None:
+            self.statistics.deliver(copy, now)
+
+    def _write(self, data: bytes) -> bool:
+        """Whether the port took the bytes."""
+        if self._transport is None:
+            return False
+        try:
+            self._transport.write(data)
+        except PortError as error:
+            self._fail(error)
+            return False
+        return True
+
+    def _set_modem_line(self, name: str, on: bool) -> None:
+        """name: "dtr" or "rts"."""
+        transport = self._transport
+        if transport is None:
+            return
+        try:
+            if not isinstance(transport, ModemLines):
+                what = f"this port has no {name.upper()}"
+                raise PortError(what, reason=PortError.UNSUPPORTED, where=transport.name)
+            transport.set_modem_line(name, on)
+        except PortError as error:
+            self._fail(error)
 
     # --- time --------------------------------------------------------------------------------
 
     def _rearm(self, now: int) -> None:
-        outbox = self._outbox
-        due = self.session.next_deadline() if self._wire.transport is not None else None
-        if outbox.on_wire:
-            ends = outbox.on_wire[0][0]
+        queue = self._queue
+        due = self.session.next_deadline() if self._transport is not None else None
+        if queue.on_wire:
+            ends = queue.on_wire[0][0]
             due = ends if due is None else min(due, ends)
-        if outbox.waiting and self.ready and len(outbox.outstanding) < self._window:
-            free = self._line.free_ns
+        if queue.waiting and self.ready and len(queue.outstanding) < self._window:
+            free = self._pacer.free_ns
             if free > now:
                 due = free if due is None else min(due, free)
-        self._alarm.set(due)
+        self._wakeup.set(due)
 
-    def _wake(self) -> None:
-        # Waiting for the line itself: the next frame follows without a gap in the reckoning.
-        backlog = self._alarm.take() == self._line.free_ns and bool(self._outbox.waiting)
+    def _wake(self, due: int) -> None:
+        # It waited for the line itself: the next frame follows without a gap.
+        backlog = due == self._pacer.free_ns and bool(self._queue.waiting)
         now = self._scheduler.now()
         deadline = self.session.next_deadline()
-        if deadline is not None and deadline <= now and self._wire.transport is not None:
+        if deadline is not None and deadline <= now and self._transport is not None:
             self._guarded(lambda: self.session.expire(now), now)
         if self.ready:
             self._pump(now, backlog=backlog)

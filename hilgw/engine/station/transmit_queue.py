@@ -1,4 +1,4 @@
-"""What a station has to send: waiting copies, bounded in bytes, and copies in flight."""
+"""The copies a station has to send: those that wait, bounded in bytes, and those in flight."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ UNLIMITED_BYTES = 16 * 1024 * 1024
 
 
 class TransmitQueue:
-    """The outward half of one station, in order. bufferSize -1 is a cap of 16 MiB.
+    """The sending half of one station, in order. A bufferSize of -1 is a cap of 16 MiB.
 
-    A copy waits, then it is in flight: outstanding under the token the hardware will name, or on
-    the wire until its last byte has left by the line's reckoning.
+    A copy waits, then it is in flight: outstanding under the token that the hardware will
+    acknowledge, or on the wire until its last byte has left according to the line pacer.
     """
 
     def __init__(self, bufferSize: int) -> None:
@@ -28,8 +28,8 @@ class TransmitQueue:
         """Copies accepted and neither delivered nor refused."""
         return len(self.waiting) + len(self.outstanding) + len(self.on_wire)
 
-    def admit(self, copy: Copy) -> bool:
-        """Takes a copy, or has no room for it."""
+    def add(self, copy: Copy) -> bool:
+        """Queues a copy; False when it does not fit."""
         size = len(copy.packet.data)
         if self.bytes + size > self.limit:
             return False
@@ -38,33 +38,33 @@ class TransmitQueue:
         return True
 
     def take(self) -> Copy:
-        """The head leaves the queue; the caller puts it in flight or gives it up."""
+        """Removes the head; the caller sends it or gives it up."""
         copy = self.waiting.popleft()
         self.bytes -= len(copy.packet.data)
         return copy
 
-    def fly(self, copy: Copy, token: int | None, ends_ns: int) -> None:
+    def sent(self, copy: Copy, token: int | None, ends_ns: int) -> None:
         """A copy is in flight: under a token, or until its last byte has left."""
         if token is None:
             self.on_wire.append((ends_ns, copy))
         else:
             self.outstanding[token] = copy
 
-    def landed(self, now: int) -> Copy | None:
-        """A copy whose last byte has left by now, taken out; None when there is none."""
+    def take_delivered(self, now: int) -> Copy | None:
+        """Removes a copy whose last byte has left by now; None when there is none."""
         if self.on_wire and self.on_wire[0][0] <= now:
             return self.on_wire.popleft()[1]
         return None
 
     def drop_in_flight(self) -> int:
-        """Gives up what is in flight; returns how many copies that were."""
+        """Gives up the copies in flight; returns their number."""
         count = len(self.outstanding) + len(self.on_wire)
         self.outstanding.clear()
         self.on_wire.clear()
         return count
 
     def drop_waiting(self) -> int:
-        """Gives up what waits; returns how many copies that were."""
+        """Gives up the copies that wait; returns their number."""
         count = len(self.waiting)
         self.waiting.clear()
         self.bytes = 0

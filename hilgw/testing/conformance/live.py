@@ -58,7 +58,7 @@ class LiveSide(Observer):
             open_port,
             identity,
             self,
-            place=self.name,
+            where=self.name,
             jitter=random.Random(self.name),
         )
         self.task = asyncio.create_task(self.supervisor.run())

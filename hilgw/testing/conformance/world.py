@@ -276,7 +276,7 @@ def new_station(
         common,
         type=subject.adapter.type,
         air="test",
-        line=LinePacer(common.baudRate, line_of(common)[0].byteSize),
+        pacer=LinePacer(common.baudRate, line_of(common)[0].byteSize),
         scheduler=scheduler,
         ledger=ledger,
         airs=Airs(),

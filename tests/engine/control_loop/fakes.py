@@ -9,10 +9,7 @@ from firmware_mocks._wc2ec import wire
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.control.safety import SafetySettings, SafetyState
 from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
-from hilgw.engine.control_loop.brake import EmergencyStop
-from hilgw.engine.control_loop.figures import LoopStatistics
 from hilgw.engine.control_loop.loop import ControlLoop
-from hilgw.engine.control_loop.parts import Parts
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.watchdog import Watchdog
@@ -58,7 +55,7 @@ class FakeConnection:
 
 
 class FakeLoop:
-    """`robot` and `pilot` are the connections of the two sides. serial: both are lines."""
+    """`robot` and `pilot` are the connections of the two ends. serial: both are lines."""
 
     def __init__(
         self,
@@ -66,16 +63,15 @@ class FakeLoop:
         *,
         serial: bool = False,
         baud_rate: int = 115_200,
-        **failsafe: Any,
+        **safety: Any,
     ) -> None:
         self.devices = devices
         self.scheduler = FakeScheduler()
-        self.pulse = Watchdog(self.scheduler)
-        self.figures = LoopStatistics()
+        self.watchdog = Watchdog(self.scheduler)
         self.failures: list[tuple[str, HilgwError]] = []
         place: dict[str, Any] = {"port": "/dev/x"} if serial else {}
         framing, pilot_framing = create("cobs-crc16"), create("cobs-crc16")
-        self.body: PeerLink[Any] = self._side(
+        self.body: PeerLink[Any] = self._link(
             "cab.body",
             BODY.session(
                 Wc2ecBodySettings(**(place or {"connect": "tcp://127.0.0.1:1"})),
@@ -84,7 +80,7 @@ class FakeLoop:
             ),
             baud_rate if serial else 0,
         )
-        self.controller: PeerLink[Any] = self._side(
+        self.controller: PeerLink[Any] = self._link(
             "cab.controller",
             CONTROLLER.session(
                 Wc2ecControllerSettings(**(place or {"listen": "tcp://127.0.0.1:1"})),
@@ -94,27 +90,27 @@ class FakeLoop:
             baud_rate if serial else 0,
         )
         self.controller.dropped = pilot_framing.dropped if serial else {}
-        parts = Parts(
+        self.safety = SafetyState(SafetySettings(**safety), real_body=False)
+        self.loop = ControlLoop(
             "cab",
             self.body,
             self.controller,
-            self.figures,
             Radios(None),
+            self.safety,
             self.scheduler,
             Observer(),
         )
-        self.failsafe = SafetyState(SafetySettings(**failsafe), real_body=False)
-        self.loop = ControlLoop(parts, self.failsafe, EmergencyStop())
-        self.pulse.watch(self.loop.drive)
-        self.controller.hang_up = None if serial else lambda error: self.controller_leaves()
+        self.statistics = self.loop.statistics
+        self.watchdog.watch(self.loop.safety)
+        self.controller.disconnect = None if serial else lambda error: self.controller_leaves()
         self.robot = FakeConnection()
         self.pilot = FakeConnection()
 
-    def _side(self, name: str, session: Any, baud_rate: int) -> PeerLink[Any]:
-        line = LinePacer(baud_rate, 10) if baud_rate else None
-        side: PeerLink[Any] = PeerLink(name, session, self.scheduler, self.pulse, line)
-        side.on_failed = lambda error: self.failures.append((name, error))
-        return side
+    def _link(self, name: str, session: Any, baud_rate: int) -> PeerLink[Any]:
+        pacer = LinePacer(baud_rate, 10) if baud_rate else None
+        link: PeerLink[Any] = PeerLink(name, session, self.scheduler, self.watchdog, pacer)
+        link.on_failed = lambda error: self.failures.append((name, error))
+        return link
 
     # --- coming and going ---------------------------------------------------------------------
 
@@ -137,17 +133,17 @@ class FakeLoop:
             self.controller.detach()
 
     def settle(self) -> bool:
-        """What a supervisor or a door does about failures; whether there were any."""
+        """What a supervisor or a TCP server does about failures; whether there were any."""
         failed, self.failures[:] = list(self.failures), []
-        for side, _ in failed:
-            if side == "cab.body" and self.body.transport is not None:
+        for name, _ in failed:
+            if name == "cab.body" and self.body.transport is not None:
                 self.robot_leaves()
             else:
                 self.controller_leaves()
         return bool(failed)
 
     def run(self, milliseconds: int) -> None:
-        """Time passes, and the pulse beats."""
+        """Time passes, and the watchdog checks."""
         for _ in range(milliseconds // 10):
             self.scheduler.run_until(self.scheduler.time + 10 * MS)
-            self.pulse.check(self.scheduler.time)
+            self.watchdog.check(self.scheduler.time)

@@ -1,4 +1,4 @@
-"""A gateway with a loop, in a thread of its own, between peers the test plays by hand."""
+"""A gateway with a control loop, in a thread of its own, between peers the test plays by hand."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ class RunningLoop:
         assert self._started.wait(DEADLINE_S)
         if self._accept:
             self.robot = self.accept()
-        door = self.gateway.supervisors.get("cab.controller")
-        if isinstance(door, TcpServer):
-            until(lambda: door.was_up, "listening")
-            self.door = door
-            self.port = door._listener.port
+        server = self.gateway.supervisors.get("cab.controller")
+        if isinstance(server, TcpServer):
+            until(lambda: server.was_up, "listening")
+            self.tcp_server = server
+            self.port = server._listener.port
         if self._accept:
             until(lambda: self.log.saw("cab.body", State.UP), "the body")
 
@@ -202,7 +202,7 @@ class RunningLoop:
         return self.call(lambda: self.gateway.report()["control_loops"]["cab"])
 
     def stops(self) -> dict[str, int]:
-        return dict(self.cab.failsafe.stops)
+        return dict(self.cab.safety.state.stops)
 
 
 def robot_of(running: RunningLoop) -> Peer:

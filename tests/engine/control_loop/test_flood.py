@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from hilgw.engine.control_loop.peer_link import SWAMPED_NS, TURN_BYTES
+from hilgw.engine.control_loop.peer_link import READ_BYTES, SWAMPED_NS
 from hilgw.transports.tcp.stream import TcpStream
 from tests.e2e.control_loop_peers import set_value
 from tests.engine.control_loop.fakes import MS, FakeLoop
 
 GO = set_value(1, 5.0)
 STOP = [set_value(1, 0.0), set_value(2, 0.0)]
-TURN = GO * (TURN_BYTES // len(GO) + 1)
+TURN = GO * (READ_BYTES // len(GO) + 1)
 TURNS = -(-SWAMPED_NS // (20 * MS))
 
 
@@ -50,10 +50,10 @@ def test_when_more_always_waits_the_motors_stop_and_the_controller_goes() -> Non
         theirs.send(GO)  # never read: it waits
         for _ in range(TURNS):
             loop.controller.data_received(TURN)
-            assert not loop.failsafe.stops
+            assert not loop.safety.stops
             loop.run(20)
         loop.controller.data_received(TURN)
-        assert loop.failsafe.stops == {"swamped": 1}
+        assert loop.safety.stops == {"swamped": 1}
         assert loop.robot.messages()[-2:] == STOP  # what came last is not obeyed
         assert loop.controller.transport is None
 
@@ -69,7 +69,7 @@ def test_many_commands_that_are_read_in_time_are_obeyed(rest: bool) -> None:
             if rest and turn % 20 == 0:
                 loop.controller.data_received(GO)
             loop.run(20)
-        assert not loop.failsafe.stops
+        assert not loop.safety.stops
         assert loop.controller.transport is not None
 
 
@@ -82,4 +82,4 @@ def test_a_flood_is_read_in_turns_so_that_others_have_theirs() -> None:
         theirs.send(GO * 2000)
         while sum(sizes) < len(GO) * 2000:
             events.run_until_complete(asyncio.sleep(0))
-        assert max(sizes) == TURN_BYTES
+        assert max(sizes) == READ_BYTES

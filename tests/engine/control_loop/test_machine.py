@@ -87,7 +87,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(motor=st.sampled_from(MOTORS), speed=SPEEDS, cuts=st.lists(st.integers(0, 11)))
     def command(self, motor: int, speed: float, cuts: list[int]) -> None:
         order = set_value(motor, speed)
-        may = self.robot_is_there and not self.loop.failsafe.latched
+        may = self.robot_is_there and not self.loop.safety.latched
         before = len(self.loop.robot.messages())
         self.say(order, cuts)
         told = self.loop.robot.messages()[before:]
@@ -135,7 +135,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def arm(self) -> None:
-        self.loop.failsafe.arm()
+        self.loop.safety.arm()
 
     # --- what always holds --------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class AnyOrder(RuleBasedStateMachine):
             return
         last = {each[2]: each for each in self.loop.robot.messages() if each[0] == wire.SET_VALUE}
         assert all(order == set_value(motor, 0.0) for motor, order in last.items())
-        assert not self.loop.failsafe.moving
+        assert not self.loop.safety.moving
 
     @invariant()
     def each_stop_was_told_once(self) -> None:

@@ -1,4 +1,4 @@
-"""The parts of a loop's safety, one by one: the failsafe's state, the pulse, the brake."""
+"""The emergency stop: bytes that another thread writes while the event loop hangs."""
 
 from __future__ import annotations
 
@@ -8,112 +8,7 @@ import tty
 from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
-
-from hilgw.control.safety import SafetySettings, SafetyState
-from hilgw.engine.control_loop.brake import EmergencyStop
-from hilgw.engine.control_loop.watchdog import Watchdog
-from tests.engine.fakes import FakeScheduler
-
-MS = 1_000_000
-
-
-# --- failsafe ---------------------------------------------------------------------------------
-
-
-def test_a_stop_counts_once_per_movement() -> None:
-    failsafe = SafetyState(SafetySettings(), real_body=False)
-    assert not failsafe.trip("disconnected")
-    failsafe.command(0)
-    assert failsafe.trip("disconnected")
-    assert not failsafe.trip("protocol")
-    failsafe.command(1)
-    assert failsafe.trip("protocol")
-    assert failsafe.stops == {"disconnected": 1, "protocol": 1}
-    assert failsafe.latched == ""
-
-
-def test_only_a_stop_of_what_moved_is_latched_and_an_orderly_end_is_not() -> None:
-    failsafe = SafetyState(SafetySettings(latch=True), real_body=False)
-    failsafe.trip("disconnected")
-    assert failsafe.latched == ""
-    failsafe.command(0)
-    failsafe.trip("gateway_ended", latch=False)
-    assert failsafe.latched == ""
-    failsafe.command(0)
-    failsafe.trip("disconnected")
-    assert failsafe.latched == "disconnected"
-    assert failsafe.arm() and failsafe.latched == ""
-    assert not failsafe.arm()
-
-
-@pytest.mark.parametrize(
-    ("asked", "real", "timeout_ns"),
-    [(None, False, 0), (None, True, 500 * MS), (0.0, True, 0), (0.2, False, 200 * MS)],
-)
-def test_a_real_body_has_a_deadline_unless_it_is_switched_off(
-    asked: float | None, real: bool, timeout_ns: int
-) -> None:
-    failsafe = SafetyState(SafetySettings(command_timeout_s=asked), real_body=real)
-    assert failsafe.deadline() is None  # nothing moves yet
-    failsafe.command(7)
-    assert failsafe.deadline() == (7 + timeout_ns if timeout_ns else None)
-    failsafe.trip("disconnected")
-    assert failsafe.deadline() is None
-
-
-# --- pulse ------------------------------------------------------------------------------------
-
-
-class Watched:
-    def __init__(self, late_ms: int) -> None:
-        self.late_ns = late_ms * MS
-        self.beats = self.late = self.emergencies = 0
-
-    def beat(self) -> None:
-        self.beats += 1
-
-    def was_late(self, now: int) -> None:
-        self.late += 1
-
-    def emergency(self) -> None:
-        self.emergencies += 1
-
-
-def test_a_loop_in_time_is_never_late() -> None:
-    scheduler = FakeScheduler()
-    pulse, watched = Watchdog(scheduler), Watched(200)
-    pulse.watch(watched)
-    pulse.start()
-    scheduler.run_until(scheduler.time + 10_000 * MS)
-    pulse.stop()
-    assert watched.late == 0
-    assert watched.beats == pytest.approx(200, abs=2)
-
-
-def test_each_loop_has_its_own_idea_of_late() -> None:
-    scheduler = FakeScheduler()
-    pulse, quick, patient = Watchdog(scheduler), Watched(100), Watched(500)
-    pulse.watch(quick)
-    pulse.watch(patient)
-    scheduler.time += 300 * MS
-    pulse.check(scheduler.time)
-    assert (quick.late, patient.late) == (1, 0)
-    pulse.check(scheduler.time)
-    scheduler.time += 600 * MS
-    pulse.check(scheduler.time)
-    assert (quick.late, patient.late) == (2, 1)
-
-
-def test_nobody_watched_costs_nothing() -> None:
-    scheduler = FakeScheduler()
-    pulse = Watchdog(scheduler)
-    pulse.start()
-    assert scheduler.waiting() == 0
-    pulse.stop()
-
-
-# --- brake ------------------------------------------------------------------------------------
+from hilgw.engine.control_loop.safety import EmergencyStop
 
 
 class Connection(SimpleNamespace):
@@ -127,67 +22,67 @@ def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def test_a_brake_writes_what_was_made_ready_and_only_while_something_moves() -> None:
+def test_an_emergency_stop_writes_the_prepared_bytes_only_while_a_motor_moves() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        brake = EmergencyStop()
-        brake.hold(Connection(fd=ours.fileno(), pending=0))
-        brake.pull()
-        brake.ready(b"stop")
-        brake.pull()
+        stop = EmergencyStop()
+        stop.attach(Connection(fd=ours.fileno(), pending=0))
+        stop.trigger()
+        stop.prepare(b"stop")
+        stop.trigger()
         assert theirs.recv(100) == b"stop"
-        assert brake.pulled == 1
-        brake.release()
-        brake.ready(b"stop")
-        brake.pull()
-        assert brake.pulled == 1
+        assert stop.triggered == 1
+        stop.detach()
+        stop.prepare(b"stop")
+        stop.trigger()
+        assert stop.triggered == 1
 
 
-def test_where_half_a_message_waits_the_connection_is_ended_instead() -> None:
+def test_where_half_a_message_waits_the_connection_is_closed_instead() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        brake = EmergencyStop()
-        brake.hold(Connection(fd=ours.fileno(), pending=3))
-        brake.ready(b"stop")
-        brake.pull()
+        stop = EmergencyStop()
+        stop.attach(Connection(fd=ours.fileno(), pending=3))
+        stop.prepare(b"stop")
+        stop.trigger()
         assert theirs.recv(100) == b""
-        brake.release()
+        stop.detach()
 
 
-def test_on_a_line_the_stop_is_said_twice() -> None:
+def test_on_a_line_the_stop_is_written_twice() -> None:
     master, slave = os.openpty()
     tty.setraw(slave)
-    brake = EmergencyStop()
-    brake.hold(Connection(fd=slave, pending=0))
-    brake.ready(b"stop\0")
-    brake.pull()
+    stop = EmergencyStop()
+    stop.attach(Connection(fd=slave, pending=0))
+    stop.prepare(b"stop\0")
+    stop.trigger()
     assert os.read(master, 100) == b"stop\0stop\0"
-    brake.release()
+    stop.detach()
     os.close(slave)
     os.close(master)
 
 
-def test_a_brake_keeps_no_descriptor() -> None:
+def test_an_emergency_stop_keeps_no_descriptor() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         before = descriptors()
-        brake = EmergencyStop()
+        stop = EmergencyStop()
         for _ in range(10):
-            brake.hold(Connection(fd=ours.fileno(), pending=0))
-        brake.release()
-        brake.release()
+            stop.attach(Connection(fd=ours.fileno(), pending=0))
+        stop.detach()
+        stop.detach()
         assert descriptors() == before
 
 
-def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_brake() -> None:
+def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop() -> None:
     ours, theirs = socket.socketpair()
-    brake = EmergencyStop()
-    brake.hold(Connection(fd=ours.fileno(), pending=0))
-    brake.ready(b"stop")
+    stop = EmergencyStop()
+    stop.attach(Connection(fd=ours.fileno(), pending=0))
+    stop.prepare(b"stop")
     theirs.close()
     ours.close()
-    brake.pull()
-    brake.hold(SimpleNamespace(pending=0))
-    brake.ready(b"stop")
-    brake.pull()
-    assert brake.pulled == 1
+    stop.trigger()
+    stop.attach(SimpleNamespace(pending=0))
+    stop.prepare(b"stop")
+    stop.trigger()
+    assert stop.triggered == 1

@@ -59,7 +59,7 @@ def test_values_and_commands_pass_in_frames() -> None:
     assert frames(loop.pilot) == [sensor_data(0, 3.0)]
     loop.controller.data_received(frame(GO))
     assert frames(loop.robot) == [GO]
-    assert loop.figures.latency.count == 1
+    assert loop.statistics.latency.count == 1
 
 
 def test_devices_that_no_version_names_pass_under_their_number_and_keep_their_place() -> None:
@@ -99,7 +99,7 @@ def test_a_line_gets_no_more_than_it_carries_and_then_the_newest() -> None:
         )
     }
     assert shown == {index: float(step) for index in range(40)}
-    assert loop.figures.counts["values_superseded"] > 40 * 20
+    assert loop.statistics.counts["values_superseded"] > 40 * 20
 
 
 def test_a_silent_controller_stops_the_motors_and_is_registered_anew() -> None:
@@ -108,11 +108,11 @@ def test_a_silent_controller_stops_the_motors_and_is_registered_anew() -> None:
     frames(loop.robot)
     begin = loop.scheduler.time
     loop.body.data_received(frame(sensor_data(0, 1.0)))
-    while not loop.failsafe.stops:
+    while not loop.safety.stops:
         loop.run(10)
         loop.body.data_received(frame(sensor_data(0, 1.0)))
         assert loop.scheduler.time - begin <= 520 * MS
-    assert loop.failsafe.stops == {"silence": 1}
+    assert loop.safety.stops == {"silence": 1}
     stop = [set_value(1, 0.0), set_value(2, 0.0)]
     assert frames(loop.robot)[-2:] == stop
     loop.pilot.written.clear()
@@ -132,10 +132,10 @@ def test_a_dropped_peer_on_a_line_is_not_listened_to_for_a_moment() -> None:
     loop.controller.data_received(frame(set_value(1, 9.0)))
     loop.controller.data_received(frame(set_value(2, 9.0)))
     assert frames(loop.robot) == [set_value(1, 0.0), set_value(2, 0.0)]
-    assert loop.failsafe.stops == {"late": 1}
+    assert loop.safety.stops == {"late": 1}
     assert loop.controller.transport is loop.pilot  # a port is not closed for that
     loop.scheduler.time += 100 * MS
-    loop.pulse.check(loop.scheduler.time)
+    loop.watchdog.check(loop.scheduler.time)
     loop.controller.data_received(frame(GO))
     assert frames(loop.robot) == [GO]
 
@@ -144,7 +144,7 @@ def test_a_body_that_falls_silent_takes_its_controller_along_and_both_come_back(
     loop = on_lines()
     loop.controller.data_received(frame(GO))
     loop.run(600)
-    assert loop.failsafe.stops.total() == 1
+    assert loop.safety.stops.total() == 1
     loop.controller.data_received(frame(GO))
     assert frames(loop.robot)[-1] != GO
     loop.pilot.written.clear()
@@ -180,7 +180,7 @@ def test_commands_that_would_wait_too_long_for_their_line_end_it() -> None:
     for speed in range(1, 50):
         loop.controller.data_received(frame(set_value(1, speed / 10)))
     assert any(side == "cab.body" and isinstance(error, PeerError) for side, error in loop.failures)
-    assert loop.figures.refused["behind"] > 0
+    assert loop.statistics.refused["behind"] > 0
     out = [each for each in frames(loop.robot) if each[0] == wire.SET_VALUE]
     assert 2 <= len(out) <= 6  # 0.5 s of 14 bytes at 120 bytes a second, and what was said before
 
@@ -192,4 +192,4 @@ def test_a_deadline_in_the_gateway_holds_on_a_line_too() -> None:
         loop.run(50)
         loop.body.data_received(frame(sensor_data(0, 1.0)))
         loop.controller.data_received(frame(wire.bare(wire.ENABLE_SENSOR, DISTANCE, 0)))
-    assert loop.failsafe.stops == {"command_timeout": 1}
+    assert loop.safety.stops == {"command_timeout": 1}

@@ -61,7 +61,7 @@ def test_a_session_that_says_nothing_of_its_end_stops_the_motors_all_the_same(
 ) -> None:
     with RunningLoop(tmp_path) as running:
         controller = driving(running)
-        running.call(lambda: setattr(running.door.station.session, "close", list))
+        running.call(lambda: setattr(running.tcp_server._link.session, "close", list))
         controller.finish()
         robot_of(running).wait_for(STOP)
         assert running.stops() == {"disconnected": 1}
@@ -176,7 +176,7 @@ def test_what_a_frozen_controller_had_sent_counts_no_more(tmp_path: Path) -> Non
 
 def test_a_simulated_body_has_no_deadline_unless_it_is_asked_for(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
-        assert running.cab.failsafe.timeout_ns == 0
+        assert running.cab.safety.state.timeout_ns == 0
 
 
 # --- a stop that lasts ------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def test_while_the_loop_hangs_a_thread_stops_the_motors(tmp_path: Path) -> None:
 
 def test_without_the_thread_the_motors_would_run_while_the_loop_hangs(tmp_path: Path) -> None:
     with RunningLoop(tmp_path, LATE) as running:
-        running.call(lambda: running.gateway.control_loops.pulse._end.set())
+        running.call(lambda: running.gateway.control_loops.watchdog._end.set())
         driving(running)
         begin = time.monotonic_ns()
         running.hang(1.3)
@@ -326,7 +326,7 @@ def test_a_controller_session_that_raises_stops_the_motors_and_is_used_again(
 ) -> None:
     with RunningLoop(tmp_path) as running:
         controller = driving(running)
-        session = running.door.station.session
+        session = running.tcp_server._link.session
         running.call(lambda: setattr(session, "receive", broken))
         controller.send(GO)
         robot_of(running).wait_for(STOP)
@@ -341,7 +341,7 @@ def test_a_body_session_that_raises_is_stopped_with_what_it_had_said_before(
 ) -> None:
     with RunningLoop(tmp_path) as running:
         driving(running)
-        session = running.gateway.supervisors["cab.body"].station.session  # type: ignore[attr-defined]
+        session = running.gateway.supervisors["cab.body"].supervised.session  # type: ignore[attr-defined]
         for name in ("receive", "stop", "stop_bytes"):
             running.call(lambda name=name: setattr(session, name, broken))
         robot_of(running).send(sensor_data(0, 1.0))
@@ -354,6 +354,6 @@ def test_a_body_session_that_raises_is_stopped_with_what_it_had_said_before(
 def test_a_half_open_connection_is_what_keepalive_is_for(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         running.controller()
-        connection = running.call(lambda: running.door._owner._connection)  # type: ignore[union-attr]
+        connection = running.call(lambda: running.tcp_server._connection._connection)  # type: ignore[union-attr]
         assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 2000
         assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1

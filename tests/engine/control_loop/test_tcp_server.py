@@ -47,7 +47,7 @@ def test_a_second_controller_is_refused_in_words_and_on_the_wire_by_the_end_alon
         assert second.received == b""
         exchange(running, owner, 3)
         assert set_value(1, 9.0) not in robot_of(running).received
-        assert running.door.station.refused == {"second_controller": 1}
+        assert running.tcp_server._link.refused == {"second_controller": 1}
         (refusal,) = running.log.refusals
         assert refusal[:2] == ("cab.controller", "second_controller")
         peer = owner.connection.getsockname()
@@ -68,7 +68,7 @@ def test_who_says_nothing_gives_way_to_the_next_but_not_at_once(
         half = idle.connection.send(GO[:5])  # half a message is nothing said
         assert half == 5
         deadline = time.monotonic() + 5
-        while not running.call(running.door._gives_way):
+        while not running.call(running.tcp_server._gives_way):
             assert time.monotonic() < deadline
         following = driving(running)
         idle.wait_for_end()
@@ -84,7 +84,7 @@ def test_who_only_listens_stays_while_nobody_else_comes(
     monkeypatch.setattr(door, "HANDSHAKE_S", 0.05)
     with RunningLoop(tmp_path) as running:
         listener = running.controller()
-        until(lambda: running.call(running.door._gives_way))
+        until(lambda: running.call(running.tcp_server._gives_way))
         robot_of(running).send(sensor_data(0, 1.0))
         listener.wait_for(sensor_data(0, 1.0))
 
@@ -106,7 +106,7 @@ def test_the_owner_does_not_notice_thousands_of_others(tmp_path: Path) -> None:
                 other.close()
         times.sort()
         assert times[len(times) * 9 // 10] < 0.02
-        refused = running.door.station.refused["second_controller"]
+        refused = running.tcp_server._link.refused["second_controller"]
         assert refused > 100
         assert running.stops() == {}
 
@@ -154,11 +154,11 @@ def newest_values(controller: Peer) -> dict[int, float]:
 def test_a_slow_reader_gets_the_newest_values_and_costs_bounded_memory(tmp_path: Path) -> None:
     with RunningLoop(tmp_path, devices=MANY) as running:
         controller = slow_reader(running)
-        stream = running.door._owner
+        stream = running.tcp_server._connection
         assert stream is not None
         step = 0
         deadline = time.monotonic() + 20
-        while running.cab._parts.figures.counts["values_superseded"] < 2000:
+        while running.cab.statistics.counts["values_superseded"] < 2000:
             assert time.monotonic() < deadline
             step += 1
             robot_of(running).send(*(sensor_data(n, float(step)) for n in range(200)))

@@ -11,8 +11,8 @@ from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
 from hilgw.engine.observer import Observer
-from hilgw.engine.robot.robot import EmitterPort, ReceiverPort
-from hilgw.engine.steps import Steps
+from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
+from hilgw.engine.timing import StepClock
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listener import Listener
 from hilgw.medium.medium import Medium
@@ -34,7 +34,7 @@ class Bench:
     ) -> None:
         self.scheduler = FakeScheduler()
         self.start = self.scheduler.now()
-        steps = Steps(self.start, (step_ms or 0) * MS)
+        steps = StepClock(self.start, (step_ms or 0) * MS)
         self.ledger = Ledger()
         self.medium = Medium(self.ledger)
         self.sent: list[Packet] = []
@@ -182,7 +182,7 @@ def test_step_driven_and_running_free_the_same_packets_depart_at_the_same_times(
         bench.at(when + 100 * S, late_ns if bench is late else 0)
         reasons.append(told)
     assert reasons[0] == reasons[1] == reasons[2]
-    grid = Steps(stepped.start, step_ms * MS)
+    grid = StepClock(stepped.start, step_ms * MS)
     assert [(p.data, grid.end(p.sent_ns)) for p in free.sent] == [
         (p.data, p.sent_ns) for p in stepped.sent
     ]

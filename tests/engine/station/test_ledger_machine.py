@@ -14,11 +14,11 @@ from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
 from hilgw.engine.observer import Observer
-from hilgw.engine.robot.robot import EmitterPort, ReceiverPort
+from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.scene import Scene
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
-from hilgw.engine.steps import Steps
+from hilgw.engine.timing import StepClock
 from hilgw.errors import PortError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
@@ -104,7 +104,7 @@ class Machine(RuleBasedStateMachine):
     def begin(
         self, step_ms: int, bauds: list[int], buffers: list[int], relays: list[bool], tokens: bool
     ) -> None:
-        steps = Steps(self.scheduler.now(), step_ms * MS)
+        steps = StepClock(self.scheduler.now(), step_ms * MS)
         self.scene = Scene(self.medium, self.scheduler, 2, steps)
         self.scene.add("a", Circle(center=(0.0, 0.0, 0.0), radius=2.0))
         self.scene.add("b", Pose((1.0, 0.0, 0.0)))
@@ -114,7 +114,7 @@ class Machine(RuleBasedStateMachine):
         for (name, air), relay, buffer in zip(STATIONS.items(), relays, buffers[3:], strict=True):
             self.add_station(name, air, relay, buffer, tokens)
 
-    def add_robot(self, name: str, baud: int, buffer: int, step_ms: int, steps: Steps) -> None:
+    def add_robot(self, name: str, baud: int, buffer: int, step_ms: int, steps: StepClock) -> None:
         fields = EmitterFields(baudRate=baud, bufferSize=buffer, channel=5)
         self.emitters[name] = EmitterPort(
             name,
@@ -158,7 +158,7 @@ class Machine(RuleBasedStateMachine):
             StationSettings(port="fake", bufferSize=buffer, sources={"AB12": "a"}),
             type="radio",
             air=air,
-            line=LinePacer(9600, 10),
+            pacer=LinePacer(9600, 10),
             scheduler=self.scheduler,
             ledger=self.ledger,
             airs=self.airs,
@@ -221,8 +221,8 @@ class Machine(RuleBasedStateMachine):
         station = self.stations[name]
         if how == "raises":
             station.session.raises = True  # type: ignore[attr-defined]
-        elif station._wire.transport is not None:
-            setattr(station._wire.transport, how, True)
+        elif station._transport is not None:
+            setattr(station._transport, how, True)
 
     @rule(name=st.sampled_from(sorted(STATIONS)), data=st.sampled_from([b"ack", b"nak", b"hi"]))
     def hear(self, name: str, data: bytes) -> None:

@@ -21,15 +21,15 @@ from hilgw.medium.packet import Packet
 )
 def test_sources_are_looked_up_in_one_spelling(written: str, heard: str | None) -> None:
     packets: list[Packet] = []
-    hearing = ReceiveFilter(
+    receive_filter = ReceiveFilter(
         "xb",
         "radio",
         "lab",
         StationSettings(port="fake", sources={written: "rover"}),
         airs=Airs(),
-        tally=StationStatistics("xb", Ledger().station("xb"), Observer()),
+        statistics=StationStatistics("xb", Ledger().station("xb"), Observer()),
         transmit=packets.append,
     )
-    hearing.hear(Received(b"x", 5, address=heard), 1)
+    receive_filter.receive(Received(b"x", 5, address=heard), 1)
     known = heard is not None and heard.upper().endswith("C3")
     assert [packet.owner for packet in packets] == ["rover" if known else None]

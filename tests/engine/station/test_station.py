@@ -181,7 +181,7 @@ class StationMachine(RuleBasedStateMachine):
     @invariant()
     def adds_up(self) -> None:
         assert self.bench.ledger.violations() == []
-        assert self.bench.station._outbox.bytes <= 40
+        assert self.bench.station._queue.bytes <= 40
 
 
 TestStation = StationMachine.TestCase

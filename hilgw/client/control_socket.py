@@ -1,0 +1,91 @@
+"""The client of a gateway's control socket, which `hilgw send`, `place`, `set` and `arm` use.
+
+A Unix stream socket; one JSON object per line in each direction. Only the owner of the socket may
+connect: it has mode 0600, in a folder of mode 0700.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+from hilgw.errors import HilgwError, PeerError, UsageError
+
+LINE_BYTES = 256 * 1024
+
+
+def control_folder() -> Path:
+    """The folder for the control sockets of this user, made if needed. HilgwError when it is not
+    private."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    folder = Path(runtime) / "hilgw" if runtime else Path(f"/tmp/hilgw-{os.getuid()}")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise HilgwError(
+            "not a private folder of this user",
+            where=str(folder),
+            fix="remove it, or set XDG_RUNTIME_DIR",
+        )
+    return folder
+
+
+def find_gateway(control: str | None) -> Path:
+    """The socket at the path `control`; without one, that of the only running gateway."""
+    if control is not None:
+        return Path(control)
+    alive = [path for path in sorted(control_folder().glob("*.sock")) if _is_alive(path)]
+    if not alive:
+        raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
+    if len(alive) > 1:
+        names = ", ".join(str(path) for path in alive)
+        raise UsageError(f"several gateways are running: {names}", fix="name one with --control")
+    return alive[0]
+
+
+def _is_alive(path: Path) -> bool:
+    try:
+        os.kill(int(path.stem), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:
+    """One request to a running gateway, and its answer. PeerError when it does not answer."""
+    try:
+        answer = json.loads(_exchange(path, json.dumps(request).encode() + b"\n", timeout_s))
+    except (OSError, ValueError):
+        raise PeerError(
+            "the gateway does not answer", where=str(path), fix="is it still running?"
+        ) from None
+    if not isinstance(answer, dict):
+        raise PeerError("the gateway answers nonsense", where=str(path))
+    return answer
+
+
+def _exchange(path: Path, line: bytes, timeout_s: float) -> bytes:
+    """Sends one line and returns the line that answers it. OSError (TimeoutError is one), or
+    ValueError for a line that is too long."""
+    end_s = time.monotonic() + timeout_s
+    answer = bytearray()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(timeout_s)
+        connection.connect(str(path))
+        connection.sendall(line)
+        while b"\n" not in answer:
+            connection.settimeout(max(end_s - time.monotonic(), 0.001))
+            data = connection.recv(65536)
+            if not data:
+                break
+            answer += data
+            if len(answer) > LINE_BYTES:
+                raise ValueError("the answer is too long")
+    return bytes(answer)

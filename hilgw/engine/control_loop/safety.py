@@ -1,0 +1,243 @@
+"""Safety of a running control loop: whether motors may move now, and how they are stopped.
+
+The rules are pure (`hilgw.control.safety`); this module applies them to the connections, also
+from the watchdog's thread while the event loop hangs.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+
+from hilgw.errors import PeerError
+from hilgw.transports.threads import start_thread
+from hilgw.units import NS_PER_MS, ns_to_s
+
+if TYPE_CHECKING:
+    from hilgw.bodies.base import BodySession
+    from hilgw.control.safety import SafetyState
+    from hilgw.controllers.base import PeerSession
+    from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.observer import Observer
+    from hilgw.engine.statistics import ControlLoopStatistics
+    from hilgw.transports.base import Handle, Scheduler
+
+# A command that would wait longer than this for the serial line is out of date when it arrives.
+LONGEST_DELAY_NS = 500 * NS_PER_MS
+
+# Reasons for a stop, beside those of the controller's session (disconnected, silence, protocol).
+COMMAND_TIMEOUT = "command_timeout"
+LATE = "late"
+SWAMPED = "swamped"
+BODY = "body"
+FAULT = "fault"
+ENDED = "gateway_ended"
+IN_WORDS = {
+    "disconnected": "the controller is gone",
+    "silence": "the controller is silent",
+    "protocol": "the controller sent what cannot be read",
+    COMMAND_TIMEOUT: "the controller commands no more",
+    LATE: "the gateway was late",
+    SWAMPED: "the controller sends faster than it can be obeyed",
+    BODY: "the body is gone",
+    FAULT: "a session failed",
+    ENDED: "the gateway ends",
+}
+
+
+class Safety:
+    """Every stop of one control loop's motors, and the permission to move them.
+
+    Implements `hilgw.engine.control_loop.watchdog.Watched`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        state: SafetyState,
+        body: PeerLink[BodySession] | None,
+        controller: PeerLink[PeerSession] | None,
+        statistics: ControlLoopStatistics,
+        scheduler: Scheduler,
+        observer: Observer,
+    ) -> None:
+        self.state = state
+        self.emergency_stop = EmergencyStop()
+        self.late_ns = state.late_ns
+        self.ending = False
+        self._name = name
+        self._body = body
+        self._controller = controller
+        self._statistics = statistics
+        self._scheduler = scheduler
+        self._observer = observer
+        self._deadline: Handle | None = None
+
+    # --- commands -----------------------------------------------------------------------------
+
+    def refusal(self, now: int) -> tuple[str, str] | None:
+        """Why a motor command is refused now (reason and text); None when it is allowed."""
+        latched, body = self.state.latched, self._body
+        if latched:
+            words = IN_WORDS.get(latched, latched)
+            fix = f"`hilgw arm {self._name}` lets the motors move again"
+            return "latched", f"stopped, as {words}; {fix}"
+        if body is not None and body.write_delay_ns(now) > LONGEST_DELAY_NS:
+            body.fail(PeerError("its line is slower than the commands come", where=body.name))
+            return "behind", "the line is slower than the commands come"
+        return None
+
+    def commanded(self, now: int) -> None:
+        """A motor command was written to the body."""
+        began = not self.state.moving
+        self.state.command(now)
+        if began:
+            self._prepare_emergency_stop()
+            self._watch_deadline()
+
+    # --- stops --------------------------------------------------------------------------------
+
+    def stop(self, reason: str, now: int, *, latch: bool = True) -> None:
+        """Sets every motor to its default; reported when one was commanded since the last stop."""
+        body = self._body
+        moved = self.state.stop(reason, latch=latch)
+        if body is not None and body.transport is not None:
+            body.call(lambda: body.session.stop(reason, now), now)
+        if not moved:
+            return
+        self.emergency_stop.prepare(b"")
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if body is not None:
+            self._statistics.stopped(body.session.devices)
+        text = IN_WORDS.get(reason, reason)
+        if self.state.latched:
+            text += f"; latched until `hilgw arm {self._name}`"
+        self._observer.stopped(self._name, reason, text)
+
+    def stop_after_body_fault(self, now: int) -> None:
+        """The body's session raised. It may not stop the motors now: the bytes prepared before
+        the fault do."""
+        self.emergency_stop.trigger()
+        self.stop(FAULT, now)
+
+    def stop_swamping_controller(self, now: int) -> bool:
+        """The controller sends faster than it is read: its commands would outlive it."""
+        self.stop(SWAMPED, now)
+        self._drop_controller("sends faster than it can be obeyed")
+        return True
+
+    def end(self, now: int) -> None:
+        """The gateway ends in order, which latches nothing."""
+        self.ending = True
+        self.stop(ENDED, now, latch=False)
+
+    def _watch_deadline(self) -> None:
+        due = self.state.deadline()
+        if due is not None:
+            self._deadline = self._scheduler.call_at(due, self._check_deadline)
+
+    def _check_deadline(self) -> None:
+        self._deadline = None
+        body = self._body
+        now = body.checked_now() if body is not None else self._scheduler.now()
+        due = self.state.deadline()
+        if due is None or now < due:
+            self._watch_deadline()
+            return
+        self.stop(COMMAND_TIMEOUT, now)
+        self._drop_controller(f"no command for {ns_to_s(self.state.timeout_ns):g} s")
+
+    def _drop_controller(self, reason: str) -> None:
+        if self._controller is not None:
+            self._controller.drop(reason)
+
+    def _prepare_emergency_stop(self) -> None:
+        if self._body is not None:
+            self.emergency_stop.prepare(self._body.session.stop_bytes())
+
+    # --- the watchdog -------------------------------------------------------------------------
+
+    def in_time(self) -> None:
+        if self._body is not None and self.state.moving:
+            try:
+                self._prepare_emergency_stop()
+            except Exception as error:  # noqa: BLE001 - as in PeerLink.call
+                self._body.fault(error)
+
+    def was_late(self, now: int) -> None:
+        self.stop(LATE, now)
+        self._drop_controller("the gateway was late: what it sent meanwhile is old")
+
+    def emergency(self) -> None:
+        self.emergency_stop.trigger()
+
+
+class EmergencyStop:
+    """Stops a body from another thread while the event loop hangs.
+
+    Keeps a file descriptor of its own for the body's connection, and the bytes that stop the
+    motors. The event loop calls all methods but `trigger`. `lock` is held during each write to the
+    connection, so the stop bytes never fall inside another write.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.triggered = 0
+        self._fd = -1
+        self._transport: Any = None
+        self._stop_bytes = b""
+
+    def attach(self, transport: Any) -> None:
+        """A connection is up. One without a descriptor (a pipe in memory) cannot be stopped."""
+        self.detach()
+        fileno = getattr(transport, "fileno", None)
+        fd = -1 if fileno is None else fileno()
+        with self.lock:
+            self._transport = transport
+            self._fd = os.dup(fd) if fd >= 0 else -1
+
+    def detach(self) -> None:
+        """The connection is gone: close our descriptor too, or the port would stay open."""
+        with self.lock:
+            fd, self._fd, self._stop_bytes, self._transport = self._fd, -1, b"", None
+        if fd >= 0:
+            # This may be the last descriptor of a real port, and its driver may block.
+            start_thread(lambda: os.close(fd)) if os.isatty(fd) else os.close(fd)
+
+    def prepare(self, stop_bytes: bytes) -> None:
+        """The bytes that stop the motors as they are now; empty when none moves."""
+        self._stop_bytes = stop_bytes
+
+    def trigger(self) -> None:
+        """In the watchdog's thread: writes the stop bytes, or closes the connection."""
+        with self.lock:
+            if self._fd < 0 or not self._stop_bytes:
+                return
+            self.triggered += 1
+            try:
+                if os.isatty(self._fd):
+                    self._stop_on_line()
+                else:
+                    self._stop_on_stream()
+            except OSError:
+                pass  # the connection is gone, and the robot stops by itself
+
+    def _stop_on_stream(self) -> None:
+        """Where half a message still waits in the event loop, only closing stops the robot."""
+        stop = self._stop_bytes
+        if not self._transport.pending and os.write(self._fd, stop) == len(stop):
+            return
+        with socket.socket(fileno=os.dup(self._fd)) as connection:
+            connection.shutdown(socket.SHUT_RDWR)
+
+    def _stop_on_line(self) -> None:
+        """Discards what waits in the kernel. Writes twice, as the robot may take the first copy
+        for the end of a frame that was cut."""
+        from hilgw.transports.serial import tty
+
+        tty.discard(self._fd)
+        os.write(self._fd, 2 * self._stop_bytes)

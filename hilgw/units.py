@@ -1,0 +1,25 @@
+"""Time: integer nanoseconds inside, seconds and milliseconds where people read and write."""
+
+from __future__ import annotations
+
+NS_PER_US = 1_000
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+
+def s_to_ns(seconds: float) -> int:
+    """Seconds to the nearest nanosecond."""
+    return round(seconds * NS_PER_S)
+
+
+def ms_to_ns(milliseconds: float) -> int:
+    """Milliseconds to the nearest nanosecond."""
+    return round(milliseconds * NS_PER_MS)
+
+
+def ns_to_s(nanoseconds: int) -> float:
+    return nanoseconds / NS_PER_S
+
+
+def ns_to_ms(nanoseconds: int) -> float:
+    return nanoseconds / NS_PER_MS
