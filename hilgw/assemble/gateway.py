@@ -27,7 +27,7 @@ from hilgw.engine.steps import Steps
 from hilgw.engine.supervisor import Supervisor
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
 from hilgw.plugins import ADAPTERS, load

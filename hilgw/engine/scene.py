@@ -16,7 +16,7 @@ from hilgw.medium.pose import IDENTITY, Pose
 
 if TYPE_CHECKING:
     from hilgw.medium.medium import Medium
-    from hilgw.medium.motions import Motion
+    from hilgw.medium.motion import Motion
     from hilgw.medium.packet import Packet
     from hilgw.transports.base import Handle, Scheduler
 

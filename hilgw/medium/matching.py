@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import UNKNOWN_DIRECTION, Packet
 from hilgw.medium.pose import Pose, Vector
 

@@ -14,7 +14,7 @@ from random import Random
 
 from hilgw.devices.nodes import cone_axis, upright_axis
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener, Listeners
+from hilgw.medium.listeners import Listener, Listeners
 from hilgw.medium.matching import admitted, direction, nearer, signal_strength, within_cone
 from hilgw.medium.obstacles import Obstacle, Obstacles
 from hilgw.medium.packet import Copy, Packet

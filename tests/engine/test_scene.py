@@ -12,13 +12,12 @@ from hilgw.engine.scene import FOLLOW_NS, Scene
 from hilgw.engine.steps import Steps
 from hilgw.errors import HilgwError
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium, Missed
-from hilgw.medium.motions import Circle, Waypoints
-from hilgw.medium.obstacles import Obstacle
+from hilgw.medium.motion import Circle, Waypoints
+from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
-from hilgw.medium.solids import Sphere
 from tests.engine.fakes import FakeScheduler
 
 S = 1_000_000_000

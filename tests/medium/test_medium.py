@@ -11,12 +11,11 @@ import pytest
 
 from hilgw.errors import ConfigError
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
-from hilgw.medium.obstacles import Obstacle
+from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose, Vector
-from hilgw.medium.solids import Sphere
 
 ORIGIN = Pose()
 

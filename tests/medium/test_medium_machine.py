@@ -19,7 +19,7 @@ from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.matching import nearer
 from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.packet import Copy, Packet

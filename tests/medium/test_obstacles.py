@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError
-from hilgw.medium.obstacles import Obstacle, Obstacles, ObstacleSettings, obstacle
+from hilgw.medium.obstacles import (
+    Box,
+    Capsule,
+    Cylinder,
+    Obstacle,
+    Obstacles,
+    ObstacleSettings,
+    Sphere,
+    obstacle,
+)
 from hilgw.medium.pose import Pose, Vector
-from hilgw.medium.solids import Box, Capsule, Cylinder, Sphere
 
 PLACE = st.floats(-10, 10, allow_nan=False) | st.integers(-10, 10).map(float)
 POINT = st.tuples(PLACE, PLACE, PLACE)

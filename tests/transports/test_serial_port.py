@@ -25,12 +25,12 @@ from hilgw.errors import PortError
 from hilgw.transports import asyncio_stream, stream, threads
 from hilgw.transports.asyncio_stream import AsyncioStream
 from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.faults import Call, Faults
 from hilgw.transports.serial import port as serial_port
 from hilgw.transports.serial import tty
 from hilgw.transports.serial.port import DataPath, open_serial
 from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.virtual.pty import VirtualPort
+from tests.transports.faults import Call, Faults
 from tests.transports.rig import (
     ALL_VALUES,
     LINE,

@@ -6,7 +6,7 @@ import re
 
 from hilgw.adapters.ir_toy.samples import END, END_BYTES, SLIP, Samples, to_us
 from hilgw.protocols.ir import Again, Code, Codec
-from hilgw.protocols.ir.frames import ReceivedFrame, Splitter
+from hilgw.protocols.ir.receiver import ReceivedFrame, Splitter
 
 MOST = 8  # durations shown
 

@@ -17,8 +17,8 @@ from hilgw.adapters.ir_toy.settings import (
 from hilgw.adapters.ir_toy.streams import Streams
 from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.protocols.ir import Code, Traits
-from hilgw.protocols.ir.frames import LONGEST_MARK_US
-from hilgw.protocols.ir.octets import to_commands
+from hilgw.protocols.ir.payload import to_commands
+from hilgw.protocols.ir.receiver import LONGEST_MARK_US
 
 LONGEST_FRAMED = 256  # bytes; NEC takes half a minute for them
 LONGEST_RAW = 256  # durations

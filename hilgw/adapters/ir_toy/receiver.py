@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from hilgw.adapters.base import Dropped
 from hilgw.adapters.ir_toy import samples
 from hilgw.protocols.ir import Codec
-from hilgw.protocols.ir.frames import ReceivedFrame, Splitter
-from hilgw.protocols.ir.keys import Keys, Said
+from hilgw.protocols.ir.receiver import Keys, ReceivedFrame, Said, Splitter
 
 MS = 1_000_000
 # The toy hands over 32 counts at a time, or fewer after 5 ms of dark: within a frame it may say

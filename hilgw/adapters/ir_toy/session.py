@@ -38,8 +38,8 @@ from hilgw.adapters.ir_toy.settings import RAW, IrToySettings, carrier_of
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS, Code
 from hilgw.protocols.ir.base import SHORT_FRAME, TOGGLE, WHOLE_FRAME
-from hilgw.protocols.ir.keys import Held, Pressed
 from hilgw.protocols.ir.nec import SHORT_REPEAT
+from hilgw.protocols.ir.receiver import Held, Pressed
 
 LONGEST_WAIT_NS = 500 * MS  # for a code under way to end; then it is talked over
 LEAD_NS = APART_NS  # from our decision to the light, at least

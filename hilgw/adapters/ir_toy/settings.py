@@ -16,7 +16,7 @@ from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
 from hilgw.protocols.ir import CODECS, Traits
 from hilgw.protocols.ir.base import WHOLE_FRAME
-from hilgw.protocols.ir.octets import codes_per_byte
+from hilgw.protocols.ir.payload import codes_per_byte
 from hilgw.settings import setting
 
 FramingSettings = (

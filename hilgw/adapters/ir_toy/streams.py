@@ -13,7 +13,7 @@ from hilgw.adapters.base import CannotSend, Dropped, Event
 from hilgw.adapters.ir_toy.settings import IrToySettings, byte_ms, framing_settings
 from hilgw.errors import FrameError
 from hilgw.protocols.ir import Code, Traits
-from hilgw.protocols.ir.octets import Octets
+from hilgw.protocols.ir.payload import Octets
 
 MOST_STREAMS = 16
 SILENT_BYTES = 6  # byte times without a code: nothing more will come

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.protocols.wc2ec.decode import Decoder
+from hilgw.protocols.wc2ec.codec import Decoder
 from hilgw.protocols.wc2ec.layout import Layouts, Numbers
 from hilgw.protocols.wc2ec.messages import (
     DisableSensor,

@@ -7,8 +7,7 @@ is the one, no such frame for `silence_ns` the other. On TCP the connection itse
 from __future__ import annotations
 
 from hilgw.framing.base import Framing
-from hilgw.protocols.wc2ec.decode import Decoder
-from hilgw.protocols.wc2ec.encode import encode, encode_value
+from hilgw.protocols.wc2ec.codec import Decoder, encode, encode_value
 from hilgw.protocols.wc2ec.layout import Layouts
 from hilgw.protocols.wc2ec.messages import Message, Rejected, Sent, Side
 

@@ -8,11 +8,11 @@ from typing import Any
 from hilgw.adapters.base import Mapped, Transmission, line_of
 from hilgw.medium.packet import BROADCAST
 from hilgw.plugins import new_air
+from hilgw.testing.conformance.broken_rule import require, shown
 from hilgw.testing.conformance.codec_rules import CodecRules
 from hilgw.testing.conformance.payload_rules import PayloadRules
-from hilgw.testing.conformance.rules import require, shown
+from hilgw.testing.conformance.simulation import World, guarded
 from hilgw.testing.conformance.subject import Vector
-from hilgw.testing.conformance.world import World, guarded
 
 TYPES = ("radio", "serial", "infra-red")
 MAPS = ("exact", "approximate", "cannot")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hilgw.adapters.base import CannotSend
 from hilgw.medium.packet import Packet
-from hilgw.testing.conformance.rules import broken, bytes_line, require, shown
+from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, shown
+from hilgw.testing.conformance.simulation import World
 from hilgw.testing.conformance.subject import ALL_VALUES, PIECE, Subject
-from hilgw.testing.conformance.world import World
 
 
 class PayloadRules(Subject):

@@ -17,10 +17,10 @@ from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger, StationCount
 from hilgw.medium.packet import Copy, Packet
 from hilgw.plugins import new_air
-from hilgw.testing.conformance.rules import BrokenRule, broken, place_of, require, shown
+from hilgw.testing.conformance.broken_rule import BrokenRule, broken, place_of, require, shown
 from hilgw.testing.conformance.simulated_port import SimulatedPort
 from hilgw.testing.conformance.subject import Subject
-from hilgw.testing.conformance.watch import DEADLINES, UNFINISHED, WatchedSession
+from hilgw.testing.conformance.watched_session import DEADLINES, UNFINISHED, WatchedSession
 from hilgw.transports.base import Scheduler
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here

@@ -10,10 +10,18 @@ from hypothesis import strategies as st
 
 from hilgw.protocols.ir import CODECS, Code, codec
 from hilgw.protocols.ir.base import TOGGLE, WHOLE_FRAME
-from hilgw.protocols.ir.frames import LONGEST_MARK_US, ReceivedFrame, Splitter
-from hilgw.protocols.ir.keys import STRANGE, Held, Keys, Pressed, Said
 from hilgw.protocols.ir.nec import SHORT_REPEAT
-from hilgw.protocols.ir.octets import Octets, codes_per_byte, to_commands
+from hilgw.protocols.ir.payload import Octets, codes_per_byte, to_commands
+from hilgw.protocols.ir.receiver import (
+    LONGEST_MARK_US,
+    STRANGE,
+    Held,
+    Keys,
+    Pressed,
+    ReceivedFrame,
+    Said,
+    Splitter,
+)
 
 GAP = 8_000
 FRAME = (900, 500, 400)

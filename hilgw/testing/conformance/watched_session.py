@@ -25,7 +25,14 @@ from hilgw.adapters.base import (
 )
 from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import BROADCAST, Packet
-from hilgw.testing.conformance.rules import BrokenRule, broken, bytes_line, place_of, require, shown
+from hilgw.testing.conformance.broken_rule import (
+    BrokenRule,
+    broken,
+    bytes_line,
+    place_of,
+    require,
+    shown,
+)
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
