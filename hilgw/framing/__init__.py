@@ -50,11 +50,6 @@ def parse(name: str) -> Any:
     return _framing_class(kind).parse(variant, argument)
 
 
-def settings_classes() -> tuple[type[Any], ...]:
-    """The settings of all framings, told apart by their field `framing`."""
-    return tuple(_framing_class(kind).Settings for kind in plugins.names(plugins.FRAMINGS))
-
-
 def _unknown(name: str) -> ConfigError:
     import difflib  # slow to import, and needed for mistakes alone
 

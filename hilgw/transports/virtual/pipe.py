@@ -228,11 +228,3 @@ class Pipe:
         client = PipeTransport(self._scheduler, line or self._line, device, self._limit)
         device._client = client
         return client
-
-
-def pipe_pair(scheduler: Scheduler, line: LineSettings) -> tuple[Transport, DeviceSide]:
-    """A pipe, opened. Call it in a running loop."""
-    pipe = Pipe(scheduler, line)
-    client = PipeTransport(scheduler, line, pipe._device, WRITE_LIMIT_BYTES)
-    pipe._device._client = client
-    return client, pipe.device
