@@ -204,7 +204,7 @@ class _Assembly:
                 air=air,
                 relay=common.relay,
                 channels=station.session.channels,
-                body=body,
+                mounted_on=body,
                 mount=mount,
                 fits_explicitly=station.fits,
             )

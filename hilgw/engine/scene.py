@@ -90,7 +90,7 @@ class Scene:
         """The packet enters the medium from what is mounted on this body, everybody being where
         they are when it is sent."""
         self._move(packet.sent_ns)
-        self._medium.transmit(packet, self._medium.pose_of(body, mount), body=body)
+        self._medium.transmit(packet, self._medium.pose_of(body, mount), mounted_on=body)
 
     def close(self) -> None:
         """Nobody is told any more."""

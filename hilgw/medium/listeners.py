@@ -1,4 +1,7 @@
-"""Who can hear: the listeners of a medium, indexed so that other channels cost nothing."""
+"""The listeners of a medium, indexed by type, channel and position.
+
+A packet costs nothing for listeners on other channels and little for those far out of range.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from hilgw.medium.ledger import StationCount
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose, Vector
 
-FEW = 32  # looked at one by one
-_LEVELS = range(-4, 11)  # edges of cells: 2^-4 m .. 2^10 m
-_UNKNOWN = (0, 0, 1 << 70)  # the cell of those whose place is unknown: no real cell is so far out
+FEW = 32  # up to so many listeners are checked one by one
+_LEVELS = range(-4, 11)  # edge lengths of cells: 2^-4 m .. 2^10 m
+_UNKNOWN = (0, 0, 1 << 70)  # the cell of listeners without a position; no real cell is so far out
 _ORDER = attrgetter("order")
-_EVERYONE = BROADCAST  # beside the channels of a type: all its listeners
+_EVERYONE = BROADCAST  # the bucket with all listeners of a type, next to those per channel
 
 Cell = tuple[int, int, int]
 
@@ -32,14 +35,15 @@ def _names_none(channel: int) -> bool:
 class Listener:
     """A Receiver or a hardware station on a medium.
 
-    owner: the robot it belongs to, None for a module on the bench. air: the space a module's
-    signals share, None for a simulated Receiver. relay: takes packets that came from another air.
-    channels: what it listens to, None is all. fits_explicitly: whether a module's mapping names
-    this channel, which decides between modules of one air. deliver: gets each copy, and counts it.
-    body: what it moves with (default: its owner, else itself); mount: its place on that.
+    owner: the robot it belongs to, None for a module without a robot. air: the air the module
+    transmits in, None for a simulated Receiver. relay: accepts packets from another air. channels:
+    the channels it listens to, None: all. fits_explicitly: whether the mapping of a module names
+    this channel, which decides between modules of one air. deliver: takes each copy, and counts
+    it. mounted_on: the object it moves with (default: its owner, else itself). mount: its pose on
+    that object.
 
-    `enabled`, `relay` and the noises may be set at any time; channels and pose change through
-    `Medium.retune`, `move` and `place`, which keep the index.
+    `enabled`, `relay` and the noises may be set at any time; change channels and pose with
+    `Medium.retune`, `move` and `place`, which update the index.
     """
 
     name: str
@@ -51,7 +55,7 @@ class Listener:
     channels: frozenset[int] | None = None
     aperture: float = -1.0
     pose: Pose | None = None
-    body: str = ""
+    mounted_on: str = ""
     mount: Pose = IDENTITY
     enabled: bool = True
     signal_strength_noise: float = 0.0
@@ -63,7 +67,7 @@ class Listener:
     count: StationCount = field(default_factory=lambda: StationCount(""), init=False)
 
     def __post_init__(self) -> None:
-        self.body = self.body or self.owner or self.name
+        self.mounted_on = self.mounted_on or self.owner or self.name
 
 
 class Listeners:
@@ -71,29 +75,29 @@ class Listeners:
 
     def __init__(self) -> None:
         self._by_name: dict[str, Listener] = {}
-        self._by_body: dict[str, dict[str, Listener]] = {}
+        self._by_object: dict[str, dict[str, Listener]] = {}
         self._buckets: dict[tuple[str, int | None], Bucket] = {}
         self._owners: dict[str, Counter[str | None]] = {}
         self._attached = 0
 
     def add(self, listener: Listener) -> None:
-        """Adds it. Raises ConfigError when the name is taken."""
+        """Adds a listener. Raises ConfigError when the name is in use."""
         if listener.name in self._by_name:
             raise ConfigError("two stations of this name", where=listener.name)
         self._attached += 1
         listener.order = self._attached
         self._by_name[listener.name] = listener
-        self._by_body.setdefault(listener.body, {})[listener.name] = listener
+        self._by_object.setdefault(listener.mounted_on, {})[listener.name] = listener
         self._owners.setdefault(listener.type, Counter())[listener.owner] += 1
         self._index(listener)
 
     def remove(self, name: str) -> None:
-        """Removes it, if it is there."""
+        """Removes a listener, if it exists."""
         listener = self._by_name.pop(name, None)
         if listener is None:
             return
         self._unindex(listener)
-        del self._by_body[listener.body][name]
+        del self._by_object[listener.mounted_on][name]
         owners = self._owners[listener.type]
         owners[listener.owner] -= 1
         if not owners[listener.owner]:
@@ -103,49 +107,51 @@ class Listeners:
         """The listener of this name."""
         return self._by_name.get(name)
 
-    def on_body(self, body: str) -> Iterable[Listener]:
-        """Those who move with this body."""
-        return self._by_body.get(body, {}).values()
+    def on_object(self, name: str) -> Iterable[Listener]:
+        """The listeners that move with this object."""
+        return self._by_object.get(name, {}).values()
 
     def retune(self, listener: Listener, channels: frozenset[int] | None) -> None:
-        """Changes the channels it hears."""
+        """Changes the channels it listens to."""
         self._unindex(listener)
         listener.channels = channels
         self._index(listener)
 
     def move(self, listener: Listener, pose: Pose | None) -> None:
-        """Changes where it is."""
+        """Changes its pose."""
         before, listener.pose = listener.pose, pose
         for key in self._keys(listener):
             self._buckets[key].moved(listener, before)
 
     def on_channel(self, packet: Packet) -> list[Listener]:
-        """All of the packet's type who listen to its channel, in order."""
+        """All listeners of the packet's type on its channel, in order of attachment."""
         buckets = self._listening(packet)
         if len(buckets) == 1:
             return buckets[0].all()
         return sorted((each for bucket in buckets for each in bucket.all()), key=_ORDER)
 
     def near(self, packet: Packet, pose: Pose) -> list[Listener] | None:
-        """Those of them who are in range, or whose place is unknown, in order; None when looking
-        for them would spare nothing."""
+        """The listeners on the channel that are in range or have no pose, in order of attachment.
+        None when the index would not save anything."""
         found: list[Listener] = []
-        spared = False
+        saved = False
         for bucket in self._listening(packet):
             near = bucket.near(pose.position, packet.range)
-            spared = spared or near is not None
+            saved = saved or near is not None
             found.extend(bucket.all() if near is None else near)
-        if not spared:
+        if not saved:
             return None
-        place, range, dist = pose.position, packet.range, math.dist
+        position, range, dist = pose.position, packet.range, math.dist
         found = [
-            each for each in found if each.pose is None or dist(place, each.pose.position) <= range
+            each
+            for each in found
+            if each.pose is None or dist(position, each.pose.position) <= range
         ]
         found.sort(key=_ORDER)
         return found
 
-    def without_listener(self, packet: Packet) -> str:
-        """Why a packet nobody listens to on its channel stays unheard."""
+    def reason_without_listener(self, packet: Packet) -> str:
+        """The reason for a packet without a listener on its channel."""
         owners = self._owners.get(packet.type)
         if not owners:
             return "nobody"
@@ -180,7 +186,7 @@ class Listeners:
 
 
 class Bucket:
-    """Listeners, with one grid of cells for each order of magnitude of range asked for."""
+    """Listeners of one type and channel, with one grid of cells per order of magnitude of range."""
 
     def __init__(self) -> None:
         self._members: dict[str, Listener] = {}
@@ -191,35 +197,35 @@ class Bucket:
         return len(self._members)
 
     def add(self, listener: Listener) -> None:
-        """Adds one whose name is new here."""
+        """Adds a listener with a new name."""
         self._members[listener.name] = listener
         self._in_order = None
         for level, grid in self._grids.items():
             _put_in(grid, level, listener, listener.pose)
 
     def remove(self, listener: Listener) -> None:
-        """Removes one that is here."""
+        """Removes a listener of this bucket."""
         del self._members[listener.name]
         self._in_order = None
         for level, grid in self._grids.items():
             _take_out(grid, level, listener, listener.pose)
 
     def moved(self, listener: Listener, before: Pose | None) -> None:
-        """One that is here was at `before` and now is at its pose."""
+        """Updates the grids after a listener moved from `before` to its pose."""
         for level, grid in self._grids.items():
             if _cell(level, before) != _cell(level, listener.pose):
                 _take_out(grid, level, listener, before)
                 _put_in(grid, level, listener, listener.pose)
 
     def all(self) -> list[Listener]:
-        """Everyone, in order of attachment."""
+        """All listeners, in order of attachment."""
         if self._in_order is None:
             self._in_order = sorted(self._members.values(), key=_ORDER)
         return self._in_order
 
-    def near(self, place: Vector, range: float) -> Iterator[Listener] | None:
-        """Everyone who may be within range, or whose place is unknown, in any order; None when
-        looking at all is no worse."""
+    def near(self, position: Vector, range: float) -> Iterator[Listener] | None:
+        """The listeners that may be in range or have no pose, in any order; None when checking
+        all of them is as fast."""
         level = _level(range)
         if level is None or len(self._members) <= FEW:
             return None
@@ -228,7 +234,7 @@ class Bucket:
         grid, edge = self._grids[level], 2.0**level
         spans = (
             _span(math.floor((centre - range) / edge), math.floor((centre + range) / edge))
-            for centre in place
+            for centre in position
         )
         cells = itertools.product(*spans)
         inside = (grid[cell].values() for cell in cells if cell in grid)
@@ -246,7 +252,7 @@ def _span(first: int, last: int) -> Iterable[int]:
 
 
 def _level(range: float) -> int | None:
-    """The smallest edge not below the range."""
+    """The smallest cell edge that is not below the range, as a power of two."""
     if not 0.0 < range <= 2.0 ** _LEVELS[-1]:
         return _LEVELS[0] if range == 0.0 else None
     return max(_LEVELS[0], math.ceil(math.log2(range)))
@@ -270,7 +276,7 @@ def _take_out(
     grid: dict[Cell, dict[str, Listener]], level: int, listener: Listener, pose: Pose | None
 ) -> None:
     cell = _cell(level, pose)
-    there = grid[cell]
-    del there[listener.name]
-    if not there:
+    listeners = grid[cell]
+    del listeners[listener.name]
+    if not listeners:
         del grid[cell]

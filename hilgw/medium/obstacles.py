@@ -1,5 +1,9 @@
-"""Obstacles between stations. Seen from an emitter each hides a sector: a signal is held against
-those in its direction only, and there against the nearest first."""
+"""Obstacles that block infra-red signals between stations: convex solids, fixed or on a robot.
+
+Dimensions as Webots' Sphere, Box, Cylinder and Capsule; the height of a capsule excludes its caps.
+Each obstacle hides a sector as seen from an emitter: a signal is checked only against the
+obstacles in its direction, nearest first.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +26,13 @@ _NEEDS = {
 _SECTORS = 64
 _SECTORS_PER_RAD = _SECTORS / math.tau
 _MARGIN_RAD = 1e-9  # for rounding
-_MOST_VIEWS = 1024  # remembered until an obstacle moves
-_MISS = (1.0, 0.0)
+_MAX_VIEWS = 1024  # cached until an obstacle moves
+_EMPTY = (1.0, 0.0)
 
 
 class Solid(Protocol):
-    """half: half extents of the box around it, along the axes of its frame. radius: of the
-    sphere around it."""
+    """A convex solid in its own frame; its surface belongs to it. half: half extents of its
+    bounding box along the axes. radius: of its bounding sphere."""
 
     @property
     def half(self) -> Vector: ...
@@ -36,12 +40,12 @@ class Solid(Protocol):
     def radius(self) -> float: ...
 
     def meets(self, a: Vector, b: Vector) -> bool:
-        """Whether the segment from a to b, in the solid's frame, touches or enters it."""
+        """Whether the segment from a to b, in the frame of the solid, touches or enters it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sphere:
-    """A ball around the origin."""
+    """A sphere around the origin."""
 
     radius: float
 
@@ -103,7 +107,7 @@ class Cylinder:
 
 @dataclass(frozen=True, slots=True)
 class Capsule:
-    """All points within `cap_radius` of a stretch of one axis, `height` long."""
+    """All points within `cap_radius` of a segment of one axis, `height` long."""
 
     cap_radius: float
     height: float
@@ -132,7 +136,7 @@ class Capsule:
 
 
 def distance_to_origin(a: Vector, b: Vector) -> float:
-    """From the origin to the nearest point of the segment."""
+    """Distance from the origin to the segment."""
     ax, ay, az = a
     dx, dy, dz = b[0] - ax, b[1] - ay, b[2] - az
     length2 = dx * dx + dy * dy + dz * dz
@@ -150,22 +154,22 @@ def _half(axis: int, along: float, across: float) -> Vector:
 
 
 def _within(start: float, step: float, half: float) -> tuple[float, float]:
-    """From which t to which |start + t * step| <= half; (1, 0) when never."""
+    """The interval of t with |start + t * step| <= half; (1, 0) when empty."""
     if step == 0.0:
-        return (-math.inf, math.inf) if abs(start) <= half else _MISS
+        return (-math.inf, math.inf) if abs(start) <= half else _EMPTY
     first, last = (-half - start) / step, (half - start) / step
     return (first, last) if first <= last else (last, first)
 
 
 def _within_circle(u: float, v: float, du: float, dv: float, radius: float) -> tuple[float, float]:
-    """From which t to which |(u, v) + t * (du, dv)| <= radius; (1, 0) when never."""
+    """The interval of t with |(u, v) + t * (du, dv)| <= radius; (1, 0) when empty."""
     a = du * du + dv * dv
     if a == 0.0:
-        return (-math.inf, math.inf) if math.hypot(u, v) <= radius else _MISS
+        return (-math.inf, math.inf) if math.hypot(u, v) <= radius else _EMPTY
     b = u * du + v * dv
     root = b * b - a * (u * u + v * v - radius * radius)
     if root < 0.0:
-        return _MISS
+        return _EMPTY
     root = math.sqrt(root)
     return ((-b - root) / a, (-b + root) / a)
 
@@ -194,26 +198,26 @@ class ObstacleSettings:
 
 @dataclass(slots=True, eq=False)
 class Obstacle:
-    """A solid in the world. body: what it moves with, None when it is fixed. radius: of the
-    sphere around it."""
+    """A solid in the scene. attached_to: the object it moves with, None: fixed. mount: its pose on
+    that object, or in the world. radius: of its bounding sphere. pose: None while unknown."""
 
     solid: Solid
     mount: Pose = IDENTITY
     owner: str | None = None
-    body: str | None = None
-    pose: Pose | None = field(default=None, init=False)  # None: its body's place is unknown
+    attached_to: str | None = None
+    pose: Pose | None = field(default=None, init=False)
     radius: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.radius = self.solid.radius
-        if self.body is None:
+        if self.attached_to is None:
             self.pose = self.mount
 
 
 def obstacle(settings: ObstacleSettings, upright: int) -> Obstacle:
-    """The obstacle these settings describe; `upright`: axis of cylinders and capsules.
+    """The obstacle of these settings; `upright`: axis of cylinders and capsules.
 
-    Raises ConfigError, `where` naming the field, for a dimension missing or in excess.
+    Raises ConfigError, with the field as `where`, for a missing or superfluous dimension.
     """
     needed = _NEEDS.get(settings.shape)
     if needed is None:
@@ -245,84 +249,84 @@ def _solid(settings: ObstacleSettings, upright: int) -> Solid:
 
 
 class Obstacles:
-    """All obstacles of one medium. upright: the axis of the world that points up, whose plane
-    the sectors divide."""
+    """All obstacles of one medium. upright: the world axis that points up; the sectors divide the
+    plane perpendicular to it."""
 
     def __init__(self, upright: int) -> None:
         self._axes = ((upright + 1) % 3, (upright + 2) % 3)
         self._all: list[Obstacle] = []
-        self._by_body: dict[str, list[Obstacle]] = {}
+        self._by_object: dict[str, list[Obstacle]] = {}
         self._views: dict[tuple[Vector, float], _View] = {}
 
     def add(self, obstacle: Obstacle, pose: Pose | None = None) -> None:
-        """Puts one up; `pose`: where its body is."""
+        """Adds an obstacle; `pose`: of the object it is attached to."""
         self._all.append(obstacle)
-        if obstacle.body is not None:
-            self._by_body.setdefault(obstacle.body, []).append(obstacle)
+        if obstacle.attached_to is not None:
+            self._by_object.setdefault(obstacle.attached_to, []).append(obstacle)
             obstacle.pose = pose.compose(obstacle.mount) if pose else None
         self._views.clear()
 
-    def place(self, body: str, pose: Pose | None) -> None:
-        """The body moved; what is attached to it moves along, or blocks nothing (None)."""
-        for obstacle in self._by_body.get(body, ()):
+    def place(self, name: str, pose: Pose | None) -> None:
+        """Moves the obstacles attached to this object; with None they block nothing."""
+        for obstacle in self._by_object.get(name, ()):
             obstacle.pose = pose.compose(obstacle.mount) if pose else None
             self._views.clear()
 
     def block(
         self, a: Vector, b: Vector, owners: Collection[str | None], reach: float = math.inf
     ) -> bool:
-        """Whether anything but the owners' own structures is on the straight line from a to b.
+        """Whether an obstacle is on the straight line from a to b; those of the owners never block.
 
-        reach: how far the signals go that leave from a; b is not farther.
+        reach: the range of the signals from a; b is not farther away.
         """
         if not self._all:
             return False
         view = self._views.get((a, reach))
         if view is None:
-            if len(self._views) >= _MOST_VIEWS:
+            if len(self._views) >= _MAX_VIEWS:
                 self._views.clear()
             view = self._views[a, reach] = _View(a, reach, self._axes, self._all)
         distance = math.dist(a, b)
         for nearest, obstacle in view.towards(b):
             if nearest > distance:
                 return False
-            theirs = obstacle.owner is not None and obstacle.owner in owners
-            if not theirs and _hit(obstacle, a, b):
+            own = obstacle.owner is not None and obstacle.owner in owners
+            if not own and _hit(obstacle, a, b):
                 return True
         return False
 
 
 class _View:
-    """What one sees from a place: in each sector the obstacles, nearest first."""
+    """The obstacles as seen from one position: per sector, nearest first."""
 
     def __init__(
-        self, place: Vector, reach: float, axes: tuple[int, int], obstacles: list[Obstacle]
+        self, origin: Vector, reach: float, axes: tuple[int, int], obstacles: list[Obstacle]
     ) -> None:
         self._axes = axes
-        self._place = place
+        self._origin = origin
         self._sectors: dict[int, list[tuple[float, Obstacle]]] = {}
-        seen = []
+        in_reach = []
         for obstacle in obstacles:
             if obstacle.pose is not None:
-                nearest = math.dist(place, obstacle.pose.position) - obstacle.radius
+                nearest = math.dist(origin, obstacle.pose.position) - obstacle.radius
                 if nearest <= reach:
-                    seen.append((nearest, obstacle))
-        seen.sort(key=lambda each: each[0])
-        for each in seen:
+                    in_reach.append((nearest, obstacle))
+        in_reach.sort(key=lambda each: each[0])
+        for each in in_reach:
             for sector in self._hidden_by(each[1]):
                 self._sectors.setdefault(sector, []).append(each)
 
     def towards(self, point: Vector) -> Sequence[tuple[float, Obstacle]]:
-        """The obstacles in the sector of this point, with the distance none is nearer than."""
+        """The obstacles in the sector of this point, each with its smallest possible distance."""
         u, v = self._axes
-        angle = math.atan2(point[v] - self._place[v], point[u] - self._place[u])
+        angle = math.atan2(point[v] - self._origin[v], point[u] - self._origin[u])
         return self._sectors.get(math.floor(angle * _SECTORS_PER_RAD) % _SECTORS, ())
 
     def _hidden_by(self, obstacle: Obstacle) -> Iterable[int]:
-        """The sectors the sphere around an obstacle reaches into; all, above and below it."""
+        """The sectors that the bounding sphere of an obstacle covers; all, above and below it."""
         u, v = self._axes
-        centre = obstacle.pose.position if obstacle.pose else self._place
-        along, across = centre[u] - self._place[u], centre[v] - self._place[v]
+        centre = obstacle.pose.position if obstacle.pose else self._origin
+        along, across = centre[u] - self._origin[u], centre[v] - self._origin[v]
         level = math.hypot(along, across)
         if level <= obstacle.radius:
             return range(_SECTORS)

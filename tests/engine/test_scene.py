@@ -115,7 +115,7 @@ def test_an_obstacle_drives_along_with_its_robot_and_blocks_all_but_it() -> None
     world.scene.add("b", still(5))
     for robot in ("b", "rover"):
         world.receiver(robot)
-    world.medium.obstruct(Obstacle(Sphere(1.0), owner="rover", body="rover"))
+    world.medium.obstruct(Obstacle(Sphere(1.0), owner="rover", attached_to="rover"))
     assert world.send("a", 0) == ["rover"]
     assert world.missed == {"b.rx": "obstacle"}
     assert world.send("rover", 0) == ["b"]

@@ -128,7 +128,7 @@ def byte_ms(settings: IrToySettings, traits: Traits) -> float:
     codes = codes_per_byte(traits.command_bits)
     code_us = (settings.sends or traits.sends) * traits.period_us
     if codes == 1 and traits.held == WHOLE_FRAME:
-        code_us += traits.again_us
+        code_us += traits.repeat_window_us
     return codes * code_us / 1000
 
 

@@ -46,7 +46,7 @@ class ReceiveFilter:
         if airs.is_duplicate(air, name, event.address, event.data, now):
             self._tally.drop("duplicate", "another module here heard it first")
             return
-        self._tally.count.hear()
+        self._tally.count.receive()
         self._transmit(
             Packet(
                 data=event.data,

@@ -1,37 +1,37 @@
-"""Durations as a receiver reports them, to frames."""
+"""The receiving side of an infra-red code: durations to frames, frames to key presses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hilgw.protocols.ir.base import SHORT_FRAME, Again, Code, Codec, Frame
+from hilgw.protocols.ir.base import SHORT_FRAME, Code, Codec, Frame, Repeat
 
-# No code has a mark this long (NEC's header is 9 ms): where one is reported, it is a space, and
-# the report has lost a duration, or a byte, before it.
-LONGEST_MARK_US = 25_000
-CUT_US = 10_000_000  # what an interruption counts as: longer than any window
+# No code has a mark this long (the header of NEC has 9 ms). A longer mark is taken as a space: the
+# receiver has lost a duration, or a byte, before it.
+MARK_LIMIT_US = 25_000
+INTERRUPTION_US = 10_000_000  # time added for an interruption: longer than any repeat window
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedFrame:
-    """One frame, and when it began by the receiver's own clock, in microseconds."""
+    """One frame, and its start on the clock of the receiver, in microseconds."""
 
     durations: tuple[int, ...]
     start_us: int
 
 
 def never(frame: Frame) -> bool:
-    """No frame is whole before its gap."""
+    """For codes whose frames are complete only after the gap."""
     return False
 
 
 class Splitter:
-    """Marks and spaces, one after the other, to the frames between the gaps.
+    """Splits a sequence of marks and spaces into frames.
 
-    A frame ends with a space of gap_us or more, with the end of the burst, when nothing came for
-    a while (`quiet`), or as soon as is_whole says so. Of a frame longer than `limit` durations the
-    rest is skipped, up to the next gap; `overlong` counts such frames.
+    A frame ends with a space of gap_us or more, at the end of the burst, after silence (`quiet`),
+    or as soon as is_whole() is true. A frame longer than `limit` durations is dropped and the rest
+    skipped up to the next gap; `overlong` counts such frames.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Splitter:
 
     @property
     def pending(self) -> bool:
-        """Whether a frame has begun that may have more to come."""
+        """Whether a frame has begun and is not complete."""
         return bool(self._frame)
 
     def feed(self, us: int) -> ReceivedFrame | None:
-        """The next duration; the frame it completes."""
-        is_mark = self._mark_next and us < LONGEST_MARK_US
+        """Takes the next duration; returns the frame it completes."""
+        is_mark = self._mark_next and us < MARK_LIMIT_US
         self._mark_next = not is_mark
         start, self._clock_us = self._clock_us, self._clock_us + us
         if not is_mark:
@@ -80,19 +80,19 @@ class Splitter:
         return None
 
     def end(self, silence_us: int) -> ReceivedFrame | None:
-        """The burst is over, after this much silence: a mark comes next."""
+        """End of the burst, after this much silence; a mark comes next."""
         self._clock_us += silence_us
         self._mark_next, self._skipping = True, False
         return self._finish()
 
     def quiet(self) -> ReceivedFrame | None:
-        """Nothing came for a while: the frame is over, and its gap is what comes next."""
+        """Silence: the frame is complete, and its gap comes next."""
         return self._finish()
 
-    def cut(self) -> bool:
-        """The receiver was stopped: a mark comes next. True when a frame was lost by that."""
+    def interrupt(self) -> bool:
+        """The receiver was stopped; a mark comes next. True when an incomplete frame was lost."""
         lost = self.pending
-        self._clock_us += CUT_US
+        self._clock_us += INTERRUPTION_US
         self._frame.clear()
         self._mark_next, self._skipping = True, False
         return lost
@@ -102,53 +102,56 @@ class Splitter:
             return None
         frame, self._frame = self._frame, []
         if len(frame) % 2 == 0:
-            frame.pop()  # the space behind the last mark, when silence ended it
+            frame.pop()  # the space after the last mark, when silence ended the frame
         return ReceivedFrame(tuple(frame), self._start_us)
 
 
 @dataclass(frozen=True, slots=True)
 class Pressed:
-    """A key was pressed: a code, for the first time."""
+    """A new key press: the first frame of a code."""
 
     code: Code
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The same press again. code: None when its beginning was not heard."""
+    """The key is still held. code: None when its first frame was not received."""
 
     code: Code | None
 
 
 @dataclass(frozen=True, slots=True)
-class Strange:
-    """A frame of another code, or a damaged one."""
+class Unrecognized:
+    """A frame of another code, or a corrupted one."""
 
 
-Said = Pressed | Held | Strange
-STRANGE = Strange()
+KeyEvent = Pressed | Held | Unrecognized
+UNRECOGNIZED = Unrecognized()
 
 
-class Keys:
-    """What a row of frames says, in one code."""
+class KeyDecoder:
+    """Decodes frames of one code to key events: tells held keys from new presses."""
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
         self._held = codec.traits.held
-        self._again_us = codec.traits.again_us
+        self._repeat_window_us = codec.traits.repeat_window_us
         self._last: Code | None = None
         self._start_us = 0
 
-    def read(self, heard: ReceivedFrame) -> Said:
-        said = self._codec.decode(heard.durations)
-        if said is None:
-            return STRANGE
-        recent = self._last is not None and heard.start_us - self._start_us <= self._again_us
-        self._start_us = heard.start_us
-        if isinstance(said, Again):
+    def read(self, frame: ReceivedFrame) -> KeyEvent:
+        """The key event of one frame."""
+        code = self._codec.decode(frame.durations)
+        if code is None:
+            return UNRECOGNIZED
+        recent = (
+            self._last is not None and frame.start_us - self._start_us <= self._repeat_window_us
+        )
+        self._start_us = frame.start_us
+        if isinstance(code, Repeat):
             if not recent:
                 self._last = None
             return Held(self._last)
-        same = recent and said == self._last and self._held != SHORT_FRAME
-        self._last = said
-        return Held(said) if same else Pressed(said)
+        same = recent and code == self._last and self._held != SHORT_FRAME
+        self._last = code
+        return Held(code) if same else Pressed(code)

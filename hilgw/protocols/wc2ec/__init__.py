@@ -1,10 +1,10 @@
 """WC2EC, Webots Controller to External Controller: the codec, both directions.
 
     decoder = Decoder(Side.EXTERNAL, Layouts("R2020a", extensions=False), kinds={0: "LinearMotor"})
-    decoder.feed(data) -> messages, Rejected, at last Failure
+    decoder.feed(data) -> messages, Rejected; Failure at the end of the stream
     encode(SetValue(type=53, index=0, value=1.5)) -> bytes
 
-`Link` adds the framing and the silence of a serial line. The wire stands in docs/wc2ec.md.
+`Link` adds the framing and the silence timeout of a serial line. docs/wc2ec.md has the wire format.
 """
 
 from hilgw.protocols.wc2ec.codec import (

@@ -23,7 +23,7 @@ from hilgw.testing.conformance.exploring import (
     silence,
     unmatched,
 )
-from hilgw.testing.conformance.simulation import World, new_session
+from hilgw.testing.conformance.simulation import Simulation, new_session
 from hilgw.testing.conformance.subject import Subject, Vector
 from hilgw.testing.conformance.watched_session import WatchedSession
 
@@ -263,7 +263,7 @@ class CodecRules(Subject):
 
     def _ready_session(self) -> tuple[WatchedSession, int]:
         """A session that has shaken hands with its mock; the mock is gone."""
-        world = World.ready(self)
+        world = Simulation.ready(self)
         window = self.adapter.limits.window
         session = WatchedSession(world.near.session.inner, window)
         session.ready = True

@@ -56,11 +56,11 @@ class LiveRules(PayloadRules):
         afterwards."""
         self._live("virtual port with faults", self._through_faults)
 
-    def _live(self, ports: str, scenario: Callable[[LiveWorld, str], Awaitable[None]]) -> None:
+    def _live(self, ports: str, scenario: Callable[[LiveSetup, str], Awaitable[None]]) -> None:
         rule = f"round trip on a {ports}"
 
         async def play() -> None:
-            world = LiveWorld(self, ports, pair=not self._echoes(), seed=SEED)
+            world = LiveSetup(self, ports, pair=not self._echoes(), seed=SEED)
             try:
                 await world.await_ready(rule)
                 await scenario(world, rule)
@@ -72,7 +72,7 @@ class LiveRules(PayloadRules):
 
         guarded(lambda: asyncio.run(play()))
 
-    async def _round_trip(self, world: LiveWorld, rule: str) -> None:
+    async def _round_trip(self, world: LiveSetup, rule: str) -> None:
         ways = [(world.near, world.far)]
         if world.near is not world.far:
             ways.append((world.far, world.near))
@@ -90,7 +90,7 @@ class LiveRules(PayloadRules):
             require(came == packets, rule, f"heard {shown(came)}", shown(packets), more)
             hearer.heard.clear()
 
-    async def _through_faults(self, world: LiveWorld, rule: str) -> None:
+    async def _through_faults(self, world: LiveSetup, rule: str) -> None:
         near, far = world.near, world.far
         packets = list(self._numbered(3 * PACKETS))
         early, late = packets[: 2 * PACKETS], packets[2 * PACKETS :]
@@ -126,10 +126,10 @@ class LiveRules(PayloadRules):
             require(not strange, rule, f"heard {shown(strange)}", "only packets that were sent")
 
 
-class LiveSide(Observer):
+class LiveStation(Observer):
     """One supervised station and its mock. `changed` is set whenever something happened."""
 
-    def __init__(self, world: LiveWorld, *, far: bool) -> None:
+    def __init__(self, world: LiveSetup, *, far: bool) -> None:
         subject, timer = world.subject, world.timer
         self.name = "far" if far else "near"
         self.heard: list[Packet] = []
@@ -184,7 +184,7 @@ class LiveSide(Observer):
         self._changed.set()
 
 
-class LiveWorld:
+class LiveSetup:
     """One or two of them. `near` is under test, with `faults` in its port; `far` hears it."""
 
     faults: FaultyDevice
@@ -199,8 +199,8 @@ class LiveWorld:
         self.timer = Timer(loop)
         self.host = MockHost(self.timer, new_air(seed))
         self._ports = ports
-        self.near = LiveSide(self, far=False)
-        self.far = LiveSide(self, far=True) if pair else self.near
+        self.near = LiveStation(self, far=False)
+        self.far = LiveStation(self, far=True) if pair else self.near
         self.sides = [self.near, self.far] if pair else [self.near]
 
     def new_port(

@@ -11,7 +11,7 @@ from hilgw.plugins import new_air
 from hilgw.testing.conformance.broken_rule import require, shown
 from hilgw.testing.conformance.codec_rules import CodecRules
 from hilgw.testing.conformance.payload_rules import PayloadRules
-from hilgw.testing.conformance.simulation import World, guarded
+from hilgw.testing.conformance.simulation import Simulation, guarded
 from hilgw.testing.conformance.subject import Vector
 
 TYPES = ("radio", "serial", "infra-red")
@@ -164,7 +164,7 @@ class MappingRules(CodecRules, PayloadRules):
         packets = list(self._numbered(6))
         size = len(packets[0])
         rule = RULE.format("bufferSize")
-        world = World.ready(self, pair=not self._echoes(), bufferSize=5 * size + size // 2)
+        world = Simulation.ready(self, pair=not self._echoes(), bufferSize=5 * size + size // 2)
         near, far = world.near, world.far
         near.close()
         seen = len(far.heard)

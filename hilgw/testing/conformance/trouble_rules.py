@@ -14,7 +14,7 @@ from hilgw.adapters.base import Delivered, Event, Refused, Transmission
 from hilgw.testing.conformance.broken_rule import require, shown
 from hilgw.testing.conformance.codec_rules import CodecRules
 from hilgw.testing.conformance.payload_rules import PayloadRules
-from hilgw.testing.conformance.simulation import World, guarded
+from hilgw.testing.conformance.simulation import Simulation, guarded
 from hilgw.testing.conformance.subject import Vector
 
 FRAMES = 10_000
@@ -39,7 +39,7 @@ class TroubleRules(CodecRules, PayloadRules):
         self._recovers("port lost in mid-frame", self._pull_the_cable)
         self._recovers("port lost in mid-frame", self._open_anew)
 
-    def _reset_while_it_sends(self, world: World) -> None:
+    def _reset_while_it_sends(self, world: Simulation) -> None:
         near, clock = world.near, world.clock
         resets: list[int] = []
         half = False
@@ -60,7 +60,7 @@ class TroubleRules(CodecRules, PayloadRules):
         self._traffic(world)
         world.run_until(lambda: resets, self.arrival_s)
 
-    def _reset_while_it_hears(self, world: World) -> None:
+    def _reset_while_it_hears(self, world: Simulation) -> None:
         near = world.near
         written = len(near.port.written)
         self._traffic(world)
@@ -70,14 +70,14 @@ class TroubleRules(CodecRules, PayloadRules):
         guarded(lambda: near.mock.receive(some, world.clock.time))
         guarded(lambda: world.host.reset(near.mock))
 
-    def _pull_the_cable(self, world: World) -> None:
+    def _pull_the_cable(self, world: Simulation) -> None:
         self._traffic(world)
         world.run(self._some_bytes_s())
         world.host.unplug(world.near.mock)
         world.run(BREAK_S)
         world.host.plug(world.near.mock)
 
-    def _open_anew(self, world: World) -> None:
+    def _open_anew(self, world: Simulation) -> None:
         self._traffic(world)
         world.run(self._some_bytes_s())
         world.near.open()
@@ -86,13 +86,13 @@ class TroubleRules(CodecRules, PayloadRules):
         common = self._common()
         return 10 * self._usual_size() / 2 / common.baudRate
 
-    def _traffic(self, world: World) -> None:
+    def _traffic(self, world: Simulation) -> None:
         for data in self._numbered(4):
             world.near.send(data)
             if world.far is not world.near:
                 world.far.send(data)
 
-    def _recovers(self, rule: str, trouble: Callable[[World], None]) -> None:
+    def _recovers(self, rule: str, trouble: Callable[[Simulation], None]) -> None:
         world = self._pair()
         trouble(world)
         world.near.port.cut = None

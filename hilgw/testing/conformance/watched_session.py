@@ -29,7 +29,7 @@ from hilgw.testing.conformance.broken_rule import (
     BrokenRule,
     broken,
     bytes_line,
-    place_of,
+    location_of,
     require,
     shown,
 )
@@ -187,7 +187,7 @@ class WatchedSession:
                 "no exception: what cannot be read is Dropped(reason, text), what ends the session "
                 "is Failed(error)",
                 *more,
-                place_of(error),
+                location_of(error),
             )
         raise BrokenRule(UNFINISHED, f"{name}() only says what is missing", missing)
 

@@ -20,7 +20,7 @@ DEVICE_LIMIT_BYTES = 65536
 STALE_S = 0.5
 
 
-class PortName:
+class PortLink:
     """Owns one symlink. Never takes the place of anything but a stale one.
 
     path: what clients open. Without a wish the link lives in a fresh directory, removed by close().
@@ -134,7 +134,7 @@ class VirtualPort:
         self._blocked = bytearray()  # arrived, but the client's buffer in the kernel is full
         self._stale: asyncio.TimerHandle | None = None
         self._master = self._slave = -1
-        self._link = PortName(link)
+        self._link = PortLink(link)
         self.path = self._link.path
         self.plug()
 
