@@ -126,7 +126,7 @@ class Supervisor:
         opened_s = asyncio.get_running_loop().time()
         self._broken = asyncio.get_running_loop().create_future()
         try:
-            for notice in getattr(transport, "notices", ()):
+            for notice in transport.notices:
                 self._observer.notice(self.station.name, notice)
             self._enter(State.HANDSHAKE, "port open")
             transport.start(self.station.data_received, self._break)

@@ -58,7 +58,7 @@ def test_what_is_written_counts_as_pending_until_the_line_has_carried_it() -> No
         device = Device(pipe)
         client = Client(await pipe.open())
         drained: list[int] = []
-        client.transport.on_drained = lambda: drained.append(len(device.data))  # type: ignore[attr-defined]
+        client.transport.on_drained = lambda: drained.append(len(device.data))
         client.transport.write(bytes(500))
         assert client.transport.pending == 500
         await until(lambda: bool(drained))

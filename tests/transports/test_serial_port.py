@@ -195,7 +195,7 @@ def test_what_a_pty_cannot_carry_is_left_out_and_said(
     async def scenario() -> None:
         with Pty() as pty:
             client = Client(await open_on(pty.path, path, line))
-            notices = client.transport.notices  # type: ignore[attr-defined]
+            notices = client.transport.notices
             assert any("pseudo terminal" in notice for notice in notices)
             client.transport.write(ALL_VALUES)
             assert await pty.heard(256) == ALL_VALUES
@@ -276,7 +276,7 @@ def test_a_stalled_peer_blocks_nothing_and_the_buffer_is_bounded(path: DataPath)
             assert gaps.longest_s < LOOP_GAP_S
             assert time.process_time() - cpu < 0.2, "the loop spins"
             drained: list[int] = []
-            client.transport.on_drained = lambda: drained.append(client.transport.pending)  # type: ignore[attr-defined]
+            client.transport.on_drained = lambda: drained.append(client.transport.pending)
             assert await pty.heard(len(accepted)) == accepted
             await until(lambda: bool(drained))
             assert drained == [0]

@@ -151,7 +151,7 @@ def test_half_closed_by_the_peer_the_answer_still_gets_through(path: str) -> Non
                 await until(lambda: bool(server.clients))
                 client = server.clients[0]
                 ended: list[bytes] = []
-                client.transport.on_half_close = lambda: ended.append(bytes(client.data))  # type: ignore[attr-defined]
+                client.transport.on_half_close = lambda: ended.append(bytes(client.data))
                 peer.sendall(b"question")
                 peer.shutdown(socket.SHUT_WR)
                 await until(lambda: bool(ended))

@@ -97,7 +97,7 @@ class PeerLink(Generic[S]):
         """Connected."""
         now = self.enter()
         self.transport = transport
-        transport.on_drained = self._drained  # type: ignore[attr-defined]  # every transport's
+        transport.on_drained = self._drained
         if isinstance(transport, FdStream):
             transport.read_bytes = TURN_BYTES
         self._deaf_until = 0
