@@ -27,7 +27,7 @@ from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
 from hilgw.engine.timing import StepClock
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
 from hilgw.plugins import ADAPTERS, load
@@ -203,7 +203,7 @@ class _Assembly:
                 air=air,
                 relay=common.relay,
                 channels=station.session.channels,
-                body=body,
+                mounted_on=body,
                 mount=mount,
                 fits_explicitly=station.fits,
             )

@@ -38,9 +38,9 @@ def add_obstacles(gateway: Gateway, config: GatewayConfig) -> None:
     upright = upright_axis(config.webots)
     for name, settings in config.obstacles.items():
         made = obstacle(settings, upright)
-        if made.body is None:
+        if made.attached_to is None:
             gateway.scene.add(name, made.mount)
-            made = Obstacle(made.solid, owner=made.owner, body=name)
+            made = Obstacle(made.solid, owner=made.owner, attached_to=name)
         gateway.medium.obstruct(made)
     if config.obstacles:
         gateway.description.append(f"  obstacles: {', '.join(config.obstacles)}")

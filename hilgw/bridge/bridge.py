@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from hilgw.bridge.clients import (
     MAX_CLIENTS,
@@ -18,7 +18,7 @@ from hilgw.bridge.clients import (
     WriterRule,
 )
 from hilgw.bridge.flow import Flow, Reframer
-from hilgw.bridge.port import BridgePort, FlowTransport
+from hilgw.bridge.port import BridgePort
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import PeerError
@@ -103,7 +103,7 @@ class Bridge(Observer):
         self._listener = TcpListener(
             settings.host,
             settings.tcp_port,
-            lambda stream, peer: self._clients.add(cast(FlowTransport, stream), peer),
+            lambda stream, peer: self._clients.add(stream, peer),
             # One more: it is the clients that know whom to let go for a new one.
             max_clients=MAX_CLIENTS + 1,
             max_per_address=MAX_CLIENTS + 1,

@@ -12,14 +12,14 @@ from hilgw.bridge.flow import (
     Flow,
     Reframer,
 )
-from hilgw.bridge.port import HIGH_WATER_BYTES, FlowTransport
+from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.errors import PortError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.bridge.port import BridgePort
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Handle, Scheduler, Transport
 
 WriterRule = Literal["first", "last", "all"]
 WRITER_RULES: tuple[WriterRule, ...] = ("first", "last", "all")
@@ -40,7 +40,7 @@ HALF_CLOSED_NS = 10_000_000_000
 class Client:
     """One connection."""
 
-    def __init__(self, stream: FlowTransport, peer: str, clients: Clients) -> None:
+    def __init__(self, stream: Transport, peer: str, clients: Clients) -> None:
         self.stream = stream
         self.peer = peer
         self.writes = False
@@ -112,7 +112,7 @@ class Clients:
 
     # --- coming and going -------------------------------------------------------------------------
 
-    def add(self, stream: FlowTransport, peer: str) -> None:
+    def add(self, stream: Transport, peer: str) -> None:
         if len(self) >= MAX_CLIENTS and not self._let_a_finished_one_go():
             self.refused += 1
             stream.close()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING
 
 from hilgw.bridge.flow import FULL, PORT_DOWN, Flow
 from hilgw.errors import PortError
-from hilgw.transports.base import Transport
 from hilgw.transports.virtual.pacing import PacedLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.errors import HilgwError
-    from hilgw.transports.base import LineSettings, Scheduler
+    from hilgw.transports.base import LineSettings, Scheduler, Transport
 
 # Above this much waiting in user space, writers are read no more until it has gone.
 HIGH_WATER_BYTES = 65536
@@ -24,15 +23,6 @@ PACED_LOW_BYTES = 2048
 LONGEST_SLICE_BYTES = 64
 # A late process catches up by this much at most; the long-term rate is the line's all the same.
 CATCH_UP_NS = 500_000_000
-
-
-class FlowTransport(Transport, Protocol):
-    """A transport that tells when it has room again, and what it could not send; all do."""
-
-    unsent: int  # bytes that were still waiting when the stream ended
-
-    on_drained: Callable[[], None] | None
-    on_half_close: Callable[[], None] | None
 
 
 class BridgePort:
@@ -60,7 +50,7 @@ class BridgePort:
         self._flow = flow
         self._on_full = on_full
         self._on_room = on_room
-        self._stream: FlowTransport | None = None
+        self._stream: Transport | None = None
         self._full = False
         self._held = False
         self._paced: PacedLine | None = None
@@ -79,7 +69,7 @@ class BridgePort:
     # --- the supervisor calls these ---------------------------------------------------------------
 
     def attach(self, transport: Transport) -> None:
-        self._stream = stream = cast(FlowTransport, transport)
+        self._stream = stream = transport
         stream.on_drained = self._drained
         if self._held:
             stream.pause_reading()

@@ -8,7 +8,7 @@ from typing import Any
 from hilgw.adapters.base import StationSettings
 from hilgw.control.safety import SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
-from hilgw.medium.motions import Circle, Waypoints
+from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
 from hilgw.settings import setting
 

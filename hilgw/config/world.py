@@ -14,7 +14,7 @@ from hilgw.config.model import GatewayConfig, MocapConfig, MotionFile
 from hilgw.config.source.positions import Path
 from hilgw.config.source.text import MAX_BYTES
 from hilgw.errors import ConfigError, printable, quoted, suggest
-from hilgw.medium.motions import Circle, TimedPoses, Waypoints, read_timed_poses
+from hilgw.medium.motion import Circle, TimedPoses, Waypoints, read_timed_poses
 from hilgw.medium.obstacles import obstacle
 from hilgw.medium.pose import Pose
 

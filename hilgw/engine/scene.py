@@ -16,7 +16,7 @@ from hilgw.units import NS_PER_MS
 if TYPE_CHECKING:
     from hilgw.engine.timing import StepClock
     from hilgw.medium.medium import Medium
-    from hilgw.medium.motions import Motion
+    from hilgw.medium.motion import Motion
     from hilgw.medium.packet import Packet
     from hilgw.transports.base import Handle, Scheduler
 
@@ -91,7 +91,7 @@ class Scene:
         """Puts a packet on the medium, from a device mounted on this object. All poses are those
         at the time it was sent."""
         self._move(packet.sent_ns)
-        self._medium.transmit(packet, self._medium.pose_of(name, mount), body=name)
+        self._medium.transmit(packet, self._medium.pose_of(name, mount), mounted_on=name)
 
     def close(self) -> None:
         """Followers are called no more."""

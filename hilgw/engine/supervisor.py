@@ -180,7 +180,7 @@ class Supervisor(PortStatus):
         opened_s = asyncio.get_running_loop().time()
         self._broken = asyncio.get_running_loop().create_future()
         try:
-            for notice in getattr(transport, "notices", ()):
+            for notice in transport.notices:
                 self._observer.notice(self.supervised.name, notice)
             self._enter(State.HANDSHAKE, "port open")
             transport.start(self.supervised.data_received, self._break)

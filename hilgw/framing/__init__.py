@@ -1,4 +1,4 @@
-"""Framings by name: packets on a byte stream. What each is for stands in docs/framing.md."""
+"""Framings by name: packets on a byte stream. docs/framing.md describes each of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hilgw.errors import ConfigError
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing, FramingClass
 
-# Complete short names, for help texts and suggestions; every CRC name may follow a dash.
+# Common short names, for help texts and suggestions; any CRC name may follow a dash.
 SHORT_NAMES = (
     "cobs-crc16",
     "cobs-crc32",
@@ -32,7 +32,7 @@ SHORT_NAMES = (
 def create(spec: Any) -> Framing:
     """A new framing from a short name ("cobs-crc16", "gap:20ms") or a framing's settings.
 
-    ConfigError for a name that is none, or for settings that contradict each other.
+    Raises ConfigError for an unknown name, or for settings that contradict each other.
     """
     settings = parse(spec) if isinstance(spec, str) else spec
     kind = getattr(settings, "framing", None)
@@ -42,7 +42,7 @@ def create(spec: Any) -> Framing:
 
 
 def parse(name: str) -> Any:
-    """The settings a short name stands for: KIND[-variant][:argument]."""
+    """The settings of a short name: KIND[-variant][:argument]."""
     head, _, argument = name.strip().lower().partition(":")
     kind, _, variant = head.partition("-")
     if kind not in plugins.names(plugins.FRAMINGS):
@@ -50,13 +50,8 @@ def parse(name: str) -> Any:
     return _framing_class(kind).parse(variant, argument)
 
 
-def settings_classes() -> tuple[type[Any], ...]:
-    """The settings of all framings, told apart by their field `framing`."""
-    return tuple(_framing_class(kind).Settings for kind in plugins.names(plugins.FRAMINGS))
-
-
 def _unknown(name: str) -> ConfigError:
-    import difflib  # slow to import, and needed for mistakes alone
+    import difflib  # slow to import, and needed for errors only
 
     close = difflib.get_close_matches(name.strip().lower(), SHORT_NAMES, n=1)
     fix = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(SHORT_NAMES)}"

@@ -1,7 +1,7 @@
-"""What a framing is: packets to bytes of a stream and back, with no clock and no port.
+"""The interface of a framing: packets to bytes of a stream and back, with no clock and no port.
 
-A framing is sender and receiver at once; the two directions share nothing but the settings.
-`now` is integer nanoseconds of a monotonic clock and only the timed framings look at it.
+A framing is sender and receiver at once; the two directions share only the settings. `now` is
+integer nanoseconds of a monotonic clock; only the timed framings use it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ BAD_CRC = "bad_crc"
 BAD_CODE = "bad_code"  # not a COBS encoding
 BAD_ESCAPE = "bad_escape"
 TOO_LONG = "too_long"
-TOO_SHORT = "too_short"  # no room for the CRC
+TOO_SHORT = "too_short"  # shorter than the CRC
 TRUNCATED = "truncated"
-ABORTED = "aborted"  # the sender gave the frame up (HDLC)
+ABORTED = "aborted"  # the sender aborted the frame (HDLC)
 GARBAGE = "garbage_bytes"
 
 LONGEST_PAYLOAD = 131_072  # room for a WC2EC message, whose longest packet is 65536 bytes
@@ -27,7 +27,7 @@ class Framing(Protocol):
     """One framing of one byte stream.
 
     max_payload: bytes. max_encoded: length of the longest frame on the wire, and the bound of the
-    receive buffer. pause_ns: silence the sender must leave after each frame. dropped: reason ->
+    receive buffer. pause_ns: silence that the sender leaves after each frame. dropped: reason ->
     count since construction.
     """
 
@@ -38,37 +38,37 @@ class Framing(Protocol):
     dropped: dict[str, int]
 
     def encode(self, payload: bytes) -> bytes:
-        """The frame for the wire; FrameError for a payload this framing cannot carry."""
+        """The frame for the wire. Raises FrameError for a payload that does not fit."""
 
     def feed(self, data: bytes, now: int = 0) -> list[bytes]:
-        """Bytes received, cut anywhere; the payloads they complete, in order. Never raises."""
+        """Received bytes, in any chunks; the payloads they complete, in order. Never raises."""
 
     def next_deadline(self) -> int | None:
-        """When `expire` wants to be called, or None."""
+        """When to call `expire`, or None."""
 
     def expire(self, now: int) -> list[bytes]:
-        """Time has passed: payloads it completes. Calls before the deadline are harmless."""
+        """The payloads that silence completes. Calls before the deadline are harmless."""
 
     @property
     def held(self) -> int:
-        """Bytes of an unfinished frame waiting for more; never above max_encoded."""
+        """Buffered bytes of an incomplete frame; never more than max_encoded."""
 
     def reset(self) -> None:
-        """The stream was interrupted: forget the unfinished frame (counted); counters stay."""
+        """The stream was interrupted: drops and counts the incomplete frame; counters stay."""
 
 
 class FramingClass(Protocol):
-    """What a framing's module exports as `FRAMING`."""
+    """The class that the module of a framing exports as `FRAMING`."""
 
     Settings: type[Any]
 
     def __call__(self, settings: Any) -> Framing: ...
 
     def parse(self, variant: str, argument: str) -> Any:
-        """Settings for the short name KIND[-variant][:argument]; ConfigError if it has none."""
+        """Settings for the short name KIND[-variant][:argument]; ConfigError if it is invalid."""
 
 
 def refuse_argument(name: str, argument: str) -> None:
-    """ConfigError for the short name `name:argument` where the framing takes none."""
+    """Raises ConfigError for a short name `name:argument` of a framing without arguments."""
     if argument:
         raise ConfigError(f"framing '{name}' takes no ':{argument}'", fix=f"write '{name}'")

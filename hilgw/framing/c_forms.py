@@ -1,4 +1,4 @@
-"""Whether the C forms of the byte libraries are active: apart, because `--version` asks it.
+"""Whether the C extensions of cobs and crcmod are active, for `--version`.
 
 Without a compiler both install silently as pure Python.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 
 def c_extensions() -> dict[str, bool]:
-    """Library -> whether its C form is active."""
+    """Library -> whether its C extension is active."""
     from cobs import cobs
 
-    # crcmod's package hides its own submodule behind its name; `from` finds it all the same.
+    # The attribute crcmod.crcmod is the package itself; `from` finds the submodule of this name.
     from crcmod.crcmod import _usingExtension
 
     return {"cobs": bool(cobs._using_extension), "crcmod": bool(_usingExtension)}

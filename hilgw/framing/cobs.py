@@ -1,4 +1,4 @@
-"""COBS with a CRC: bounded overhead, all byte values, resynchronised by the next 0x00.
+"""COBS with a CRC: bounded overhead, all byte values, resynchronises at the next 0x00.
 
 Wire: COBS(payload, CRC), 0x00. Cheshire and Baker, "Consistent Overhead Byte Stuffing", 1999.
 """
@@ -27,7 +27,7 @@ from hilgw.settings import setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CobsSettings:
-    """COBS framing; as they stand, the settings are those of the short name cobs-crc16."""
+    """COBS framing; the defaults are those of the short name cobs-crc16."""
 
     framing: Literal["cobs"] = setting("kind of framing", "cobs", choices=("cobs",))
     crc: str = setting("CRC behind the payload, inside the COBS, or none", "crc-ccitt-false")
@@ -46,7 +46,7 @@ _encode: Callable[[bytes], bytes] = cobs.encode
 
 
 class Cobs(Delimited):
-    """See the module. `Cobs()` is cobs-crc16."""
+    """COBS, see the module. `Cobs()` is cobs-crc16."""
 
     Settings: ClassVar[type[CobsSettings]] = CobsSettings
 
@@ -57,7 +57,7 @@ class Cobs(Delimited):
         self._seal = checksum.seal
         self._lead = b"\0" if settings.leading_delimiter else b""
         self.max_encoded += len(self._lead)
-        # Where the CRC over a good frame and its CRC is a constant, one comparison tells.
+        # Where the CRC over a valid frame with its CRC is a constant, one comparison suffices.
         self._quick: tuple[Update, int, int, int] | None = None
         if checksum.crc and checksum.residue is not None:
             crc = checksum.crc
@@ -89,7 +89,7 @@ class Cobs(Delimited):
         return Delimited.feed(self, data)
 
     def _unwrap_all(self, frames: list[bytes]) -> list[bytes]:
-        """All at once while all are good, which is nearly always; else each with its reason."""
+        """The fast path for valid frames only; else each frame by itself, with its reason."""
         if not self._quick:
             return super()._unwrap_all(frames)
         update, start, residue, tail = self._quick

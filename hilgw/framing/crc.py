@@ -1,7 +1,7 @@
 """CRCs by name or by polynomial, and the checksum at the end of a frame.
 
-crcmod computes them; the two polynomials that the standard library has in C (`binascii.crc_hqx`,
-`zlib.crc32`) go there, as they are faster still and need no compiler.
+crcmod computes them, except the two polynomials that the standard library has in C
+(`binascii.crc_hqx`, `zlib.crc32`), which are faster and need no compiler.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ByteOrder = Literal["big", "little"]
 Update = Callable[[bytes, int], int]
 
 NONE = "none"
-# Names of the CRC RevEng catalogue and of everyday use that crcmod spells differently.
+# Names of the CRC RevEng catalogue and common names that crcmod spells differently.
 ALIASES = {
     "crc16": "crc-ccitt-false",
     "crc-16-ibm-3740": "crc-ccitt-false",
@@ -51,8 +51,8 @@ ALIASES = {
     "crc-32-mpeg-2": "crc-32-mpeg",
     "crc-32-xfer": "xfer",
 }
-# name: poly, start, reversed, xor_out; those the standard library computes, so that the framings
-# used most need not load crcmod.
+# name: poly, start, reversed, xor_out. The standard library computes these, so that the common
+# framings need not import crcmod.
 _STANDARD = {
     "crc-ccitt-false": (0x11021, 0xFFFF, False, 0),
     "crc-aug-ccitt": (0x11021, 0x1D0F, False, 0),
@@ -67,7 +67,7 @@ class Crc:
     """One CRC of `size` bytes.
 
     poly has its top bit set (0x11021). start is the CRC of no bytes; update(data, crc) continues
-    from the CRC of what came before. reversed: bits go in lowest first.
+    from the CRC of the preceding bytes. reversed: bits are processed lowest first.
     """
 
     name: str
@@ -91,16 +91,17 @@ class Crc:
 
 
 def catalogue() -> list[str]:
-    """The names `named` knows, aliases included."""
+    """The names that `named` accepts, aliases included."""
     return sorted([*_definitions(), *ALIASES])
 
 
 @lru_cache(maxsize=64)
 def named(name: str) -> Crc:
-    """A CRC by its name, or by "poly=0x11021,init=0xFFFF,rev=false,xorOut=0"; or ConfigError.
+    """A CRC by its name, or by "poly=0x11021,init=0xFFFF,rev=false,xorOut=0".
 
-    In the second form init is the register before the first byte, as bits of the polynomial's
-    direction (crcmod's and the catalogues' agree but for reversed, asymmetric values).
+    In the second form init is the register before the first byte, in the bit order of the
+    polynomial. (crcmod and the catalogues differ only for asymmetric values of reversed CRCs.)
+    Raises ConfigError.
     """
     if "=" in name:
         return _custom(name)
@@ -109,7 +110,7 @@ def named(name: str) -> Crc:
     parameters = _STANDARD.get(key) or _definitions().get(key)
     if parameters:
         return Crc(key, *parameters, _update(*parameters))
-    import difflib  # slow to import, and needed for mistakes alone
+    import difflib  # slow to import, and needed for errors only
 
     close = difflib.get_close_matches(key, catalogue(), n=1)
     fix = f"did you mean '{close[0]}'?" if close else "see docs/framing.md for the names"
@@ -150,7 +151,7 @@ def _update(poly: int, start: int, rev: bool, xor_out: int) -> Update:
 
 
 def _custom(text: str) -> Crc:
-    # Short names of framings come in lower case.
+    # Short names of framings are in lower case.
     parts = [part.strip().lower() for part in text.split(",")]
     matches = [_CUSTOM.fullmatch(part) for part in parts]
     values = {match[1]: match[2] for match in matches if match}
@@ -168,7 +169,7 @@ def _custom(text: str) -> Crc:
 
 
 class Checksum:
-    """A CRC behind a message, in a byte order; the name "none" stands for no CRC at all."""
+    """A CRC after a message, in a byte order; the name "none" means no CRC."""
 
     def __init__(self, name: str, order: ByteOrder) -> None:
         self.crc = None if name == NONE else named(name)
@@ -179,20 +180,20 @@ class Checksum:
 
     @property
     def residue(self) -> int | None:
-        """The CRC of every good message with its CRC; None where that is no constant."""
+        """The CRC of any valid message with its CRC; None where that is not constant."""
         if not self.crc or self.order != self.crc.natural_order:
             return None
         return self.crc.compute(self.seal(b""))
 
     def seal(self, message: bytes) -> bytes:
-        """The message with its CRC behind it."""
+        """The message followed by its CRC."""
         if not self.size:
             return message
         crc = self._update(message, self._start)
         return message + crc.to_bytes(self.size, self.order)
 
     def holds(self, sealed: bytes) -> bool:
-        """Whether the last bytes are the CRC of those before; needs at least `size` bytes."""
+        """Whether the last bytes are the CRC of the preceding ones; needs at least `size` bytes."""
         if not self.size:
             return True
         return self._update(sealed[: -self.size], self._start) == int.from_bytes(

@@ -1,4 +1,4 @@
-"""The common part of framings whose frames end in a delimiter that cannot occur inside."""
+"""The common part of framings whose frames end with a delimiter that never occurs inside."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hilgw.framing.base import TOO_LONG, TRUNCATED
 
 
 class Delimited:
-    """Cuts a stream at a delimiter. A subclass turns one frame into its payload, and back.
+    """Splits a stream at a delimiter. A subclass converts one frame to its payload, and back.
 
-    Resynchronises at the next delimiter. Holds at most one frame: a longer run of bytes is
-    dropped, counted once, until a delimiter comes.
+    Resynchronises at the next delimiter. Buffers at most one frame: a longer run of bytes is
+    dropped up to the next delimiter, and counted once.
     """
 
     pause_ns = 0
@@ -25,7 +25,7 @@ class Delimited:
         self.dropped: dict[str, int] = Counter()
         self._delimiter = delimiter
         self._max_body = max_body
-        # A delimiter of several bytes may be cut: so much of it may still be at the buffer's end.
+        # Length of an incomplete delimiter that may be at the end of the buffer.
         self._overlap = len(delimiter) - 1
         self._rest = b""
         self._skipping = False
@@ -78,7 +78,7 @@ class Delimited:
         return payloads
 
     def _unwrap(self, frame: bytes) -> bytes | str:
-        """The payload of one frame, or the reason why there is none."""
+        """The payload of one frame, or the reason to drop it."""
         raise NotImplementedError
 
     def _require_size(self, payload: bytes, least: int = 0) -> None:

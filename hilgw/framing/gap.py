@@ -1,4 +1,4 @@
-"""Packets told apart by silence alone, as Modbus RTU and most transparent radios do."""
+"""Packets separated by silence only, as with Modbus RTU and most transparent radios."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapSettings:
-    """Gap framing; as they stand, the settings are those of the short name gap:20ms."""
+    """Gap framing; the defaults are those of the short name gap:20ms."""
 
     framing: Literal["gap"] = setting("kind of framing", "gap", choices=("gap",))
     gap_ms: float = setting(
@@ -34,11 +34,11 @@ DEFAULTS = GapSettings()
 
 
 class Gap:
-    """What comes without a pause of at least the gap is one packet.
+    """Bytes received without a pause of at least the gap are one packet.
 
-    So two packets that follow each other faster are delivered as one, and a pause inside a packet
-    makes it two: the stream holds nothing by which to tell. Nothing is checked. The gap is
-    measured from one reception to the next.
+    Two packets with a shorter pause are delivered as one, and a longer pause inside a packet splits
+    it: the stream has no other separator, and no checksum. The gap is measured from one reception
+    to the next.
     """
 
     Settings: ClassVar[type[GapSettings]] = GapSettings
@@ -52,7 +52,7 @@ class Gap:
         self.dropped: dict[str, int] = Counter()
         self._packet = b""
         self._too_long = False
-        self._last: int | None = None  # when the packet's last bytes came
+        self._last: int | None = None  # when the last bytes were received
 
     @staticmethod
     def parse(variant: str, argument: str) -> GapSettings:
@@ -68,7 +68,7 @@ class Gap:
         return GapSettings(gap_ms=gap_ms)
 
     def encode(self, payload: bytes) -> bytes:
-        """The packet itself; the sender leaves `pause_ns` of silence behind it."""
+        """The packet itself; the sender leaves `pause_ns` of silence after it."""
         if not payload:
             raise FrameError("gap framing cannot carry an empty packet")
         if len(payload) > self.max_payload:
@@ -96,7 +96,7 @@ class Gap:
         if self._last is None or now < self._last + self.pause_ns:
             return []
         packet, too_long = self._packet, self._too_long
-        self._forget()
+        self._clear()
         if too_long:
             self.dropped[TOO_LONG] += 1
             return []
@@ -109,9 +109,9 @@ class Gap:
     def reset(self) -> None:
         if self._last is not None:
             self.dropped[TOO_LONG if self._too_long else TRUNCATED] += 1
-        self._forget()
+        self._clear()
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self._packet = b""
         self._too_long = False
         self._last = None

@@ -29,7 +29,7 @@ _FCS = {"": "x-25", "crc16": "x-25"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HdlcSettings:
-    """HDLC framing; as they stand, the settings are those of the short name hdlc."""
+    """HDLC framing; the defaults are those of the short name hdlc."""
 
     framing: Literal["hdlc"] = setting("kind of framing", "hdlc", choices=("hdlc",))
     crc: str = setting("frame check sequence: x-25 (FCS-16), crc-32 (FCS-32)", "x-25")
@@ -48,7 +48,7 @@ DEFAULTS = HdlcSettings()
 
 
 class Hdlc(Delimited):
-    """Carries no empty packet: RFC 1662 discards frames too short to hold more than the FCS."""
+    """Cannot carry an empty packet: RFC 1662 discards frames that hold only the FCS."""
 
     Settings: ClassVar[type[HdlcSettings]] = HdlcSettings
 
@@ -58,7 +58,7 @@ class Hdlc(Delimited):
         super().__init__("hdlc", FLAG, settings.max_payload, 2 * self._longest)
         self.max_encoded += len(FLAG)
         self._controls = bytes(n for n in range(32) if settings.control_map >> n & 1)
-        # The escape itself comes first: the others' escapes contain it.
+        # The escape byte comes first: the other escape sequences contain it.
         self._escaped = [(bytes([b]), _escape(b)) for b in (0x7D, 0x7E, *self._controls)]
 
     @staticmethod
@@ -75,8 +75,8 @@ class Hdlc(Delimited):
 
     def _unwrap(self, frame: bytes) -> bytes | str:
         if self._controls:
-            frame = frame.translate(None, self._controls)  # a modem on the way put them in
-        if (len(frame) - len(frame.rstrip(ESCAPE))) % 2:  # the flag came right after an escape
+            frame = frame.translate(None, self._controls)  # inserted by a modem on the way
+        if (len(frame) - len(frame.rstrip(ESCAPE))) % 2:  # the flag follows an escape byte
             return ABORTED
         if ESCAPE in frame:
             frame = _ESCAPED_BYTE.sub(_plain, frame)

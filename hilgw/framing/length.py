@@ -1,7 +1,7 @@
-"""Frames that say how long they are: sync bytes, length, payload, CRC over length and payload.
+"""Frames with a length field: sync bytes, length, payload, CRC over length and payload.
 
-The payload may contain the sync bytes. So after a false sync or a bad CRC the search goes on at
-the byte behind that sync, not behind the frame it promised; and silence frees a half frame.
+The payload may contain the sync bytes. After a false sync or a bad CRC the search continues at the
+byte after the start of that sync, not after the frame; and silence ends an incomplete frame.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hilgw.settings import setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthSettings:
-    """Length framing; as they stand, the settings are those of the short name length."""
+    """Length framing; the defaults are those of the short name length."""
 
     framing: Literal["length"] = setting("kind of framing", "length", choices=("length",))
     sync: str = setting(
@@ -51,7 +51,7 @@ class LengthSettings:
     crc_from: Literal["length", "sync"] = setting(
         "where the bytes under the CRC begin", "length", choices=("length", "sync")
     )
-    # Shorter than elsewhere: noise full of syncs costs one CRC over such a frame for each.
+    # Shorter than elsewhere: each sync in noise costs one CRC over a frame of this length.
     max_payload: int = setting("longest packet", 1024, ge=1, le=LONGEST_PAYLOAD, unit="byte")
     timeout_ms: float = setting(
         "silence after which a half frame is given up", 100.0, gt=0, le=60_000, unit="ms"
@@ -62,7 +62,7 @@ DEFAULTS = LengthSettings()
 
 
 class Length:
-    """See the module. GARBAGE counts every byte that belongs to no good frame."""
+    """Length framing, see the module. GARBAGE counts every byte outside a valid frame."""
 
     Settings: ClassVar[type[LengthSettings]] = LengthSettings
     pause_ns = 0
@@ -83,7 +83,7 @@ class Length:
         self.max_encoded = overhead + self.max_payload
         self._timeout_ns = max(1, round(settings.timeout_ms * 1_000_000))
         self._rest = b""
-        self._last = 0  # when the last bytes came
+        self._last = 0  # when the last bytes were received
 
     @staticmethod
     def parse(variant: str, argument: str) -> LengthSettings:
@@ -130,9 +130,9 @@ class Length:
         self._rest = b""
 
     def _scan(self, stream: bytes, over: bool) -> list[bytes]:
-        """All good frames of the stream; what may still become one is kept, unless it is over."""
+        """All valid frames of the stream. over: do not keep an incomplete frame."""
         payloads = []
-        at = good = 0  # what is decided; how much of it is in good frames
+        at = good = 0  # bytes scanned; bytes of these in valid frames
         while (sync := stream.find(self._sync, at)) >= 0:
             end = self._end(stream, sync)
             if end > len(stream) and not over:
@@ -154,7 +154,7 @@ class Length:
         return payloads
 
     def _end(self, stream: bytes, at: int) -> int:
-        """Where the frame at this sync ends; beyond the stream: unknown yet; 0: it is none."""
+        """The end of the frame at this sync; beyond the stream: incomplete; 0: not a frame."""
         field = stream[at + len(self._sync) : at + self._header]
         if len(field) < self._width:
             return len(stream) + 1
@@ -165,7 +165,7 @@ class Length:
         return 0
 
     def _begun(self, tail: bytes) -> int:
-        """How many bytes at the end may be the beginning of a sync."""
+        """How many bytes at the end may be the start of a sync."""
         for size in range(len(self._sync) - 1, 0, -1):
             if tail.endswith(self._sync[:size]):
                 return size

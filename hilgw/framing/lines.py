@@ -1,4 +1,4 @@
-"""Lines of text: a packet is a line, its terminator is not part of it."""
+"""Lines of text: a packet is a line without its terminator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TERMINATORS = {"": "\n", "lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinesSettings:
-    """Line framing; as they stand, the settings are those of the short name lines."""
+    """Line framing; the defaults are those of the short name lines."""
 
     framing: Literal["lines"] = setting("kind of framing", "lines", choices=("lines",))
     terminator: str = setting(
@@ -30,9 +30,9 @@ DEFAULTS = LinesSettings()
 
 
 class Lines(Delimited):
-    """Refuses a packet that contains its terminator or is empty; skips empty lines.
+    """Refuses a packet that contains the terminator or is empty; skips empty lines.
 
-    Nothing is checked: bytes that noise changed are delivered as they came.
+    There is no checksum: corrupted bytes are delivered as received.
     """
 
     Settings: ClassVar[type[LinesSettings]] = LinesSettings
@@ -61,7 +61,7 @@ class Lines(Delimited):
     def encode(self, payload: bytes) -> bytes:
         self._require_size(payload, least=1)
         line = payload + self._delimiter
-        # Found early also when the payload's end and the terminator's beginning make one.
+        # Also covers a terminator made of the end of the payload and the start of the terminator.
         if line.find(self._delimiter) != len(payload):
             raise FrameError(
                 f"the packet contains the line terminator {self._delimiter!r}",

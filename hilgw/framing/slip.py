@@ -1,7 +1,7 @@
-"""SLIP, RFC 1055: END (C0) between packets, escapes for C0 and DB; a CRC if asked for.
+"""SLIP, RFC 1055: END (C0) between packets, escapes for C0 and DB; an optional CRC.
 
-Wire: C0, escaped(payload, CRC), C0. RFC 1055 advises the END in front: what noise left in the
-receiver is ended by it and spoils no packet.
+Wire: C0, escaped(payload, CRC), C0. RFC 1055 recommends the leading END: it ends any noise in the
+receiver, so that noise does not corrupt the packet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ESC_ESC = b"\xdb\xdd"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlipSettings:
-    """SLIP framing; as they stand, the settings are those of the short name slip."""
+    """SLIP framing; the defaults are those of the short name slip."""
 
     framing: Literal["slip"] = setting("kind of framing", "slip", choices=("slip",))
     crc: str = setting("CRC behind the payload, before escaping, or none", NONE)
@@ -45,7 +45,7 @@ DEFAULTS = SlipSettings()
 
 
 class Slip(Delimited):
-    """Without a CRC it carries no empty packet, and delivers what noise made of a packet."""
+    """Without a CRC it cannot carry an empty packet, and delivers corrupted packets."""
 
     Settings: ClassVar[type[SlipSettings]] = SlipSettings
 

@@ -1,14 +1,15 @@
-"""Airs: telling our own words, and the same words heard twice, from news.
+"""Airs: recognise echoes of our own transmissions, and duplicate receptions of one transmission.
 
-Modules in one air hear each other outside. What one of ours transmitted and another of ours
-heard must not enter the medium again, or two modules repeat a packet for ever.
+Modules in one air receive each other directly. A packet that one of our modules transmitted and
+another of our modules received must not enter the medium again: two modules would repeat it for
+ever.
 
-What proves the sender, strongest first:
-* An address of 64 or 48 bits is unique in the world: one of ours is our echo, any other is not.
-* A short address proves nothing by itself, since strangers may carry the same (many modules are
-  left at 0). It can only rule out: a sender whose short address is known does not have another.
-* Then content decides: the same bytes, sent by another of our modules within the air time. Each
-  transmission explains one hearing per module, so a stranger who repeats our words is heard.
+The sender is identified by, strongest first:
+* An address of 64 or 48 bits, which is globally unique: one of ours is our echo, any other is not.
+* A short address, which proves nothing by itself: foreign modules may use the same one (many are
+  left at 0). It can only rule a sender out: a sender with a known short address uses no other.
+* The content: the same bytes, sent by another of our modules within the air time. One transmission
+  explains one reception per module, so a foreign module that repeats our bytes is received.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 AIR_TIME_NS = 1_000_000_000
-"""From our handing a packet to one module until another module has reported it, at most."""
+"""Longest time from handing a packet to one module until another module reports it."""
 
 SKEW_NS = 250_000_000
-"""Between two modules' reports of one transmission, at most."""
+"""Longest time between the reports of one transmission by two modules."""
 
 LIMIT = 1024
-"""Transmissions remembered per air; the oldest is forgotten first."""
+"""Transmissions remembered per air; the oldest is dropped first."""
 
 _UNIQUE_DIGITS = 12
 
 
 def normal(address: str) -> str:
-    """An address in one spelling: upper case, without separators."""
+    """An address in its normal form: upper case, without separators."""
     return address.replace(":", "").replace("-", "").upper()
 
 
 def is_unique(address: str) -> bool:
-    """Whether a normal address identifies one device in the world (not all zeros, not all ones)."""
+    """Whether a normal address is globally unique (long, not all zeros, not all ones)."""
     try:
         int(address, 16)
     except ValueError:
@@ -44,35 +45,35 @@ def is_unique(address: str) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class _Sighting:
-    """One transmission in the air, and our modules that know of it already."""
+class _Transmission:
+    """One transmission in the air, and which of our modules have reported it."""
 
     key: Hashable
     station: str
     expires_ns: int
-    known_to: set[str]
+    reported_by: set[str]
 
 
 class _Log:
-    """Transmissions of the recent past, by what was transmitted."""
+    """Recent transmissions, by their content."""
 
     def __init__(self) -> None:
-        self._in_order: deque[_Sighting] = deque()
-        self._by_key: dict[Hashable, deque[_Sighting]] = {}
+        self._in_order: deque[_Transmission] = deque()
+        self._by_key: dict[Hashable, deque[_Transmission]] = {}
 
-    def add(self, sighting: _Sighting) -> None:
+    def add(self, transmission: _Transmission) -> None:
         if len(self._in_order) >= LIMIT:
-            self._forget()
-        self._in_order.append(sighting)
-        self._by_key.setdefault(sighting.key, deque()).append(sighting)
+            self._drop_oldest()
+        self._in_order.append(transmission)
+        self._by_key.setdefault(transmission.key, deque()).append(transmission)
 
-    def find(self, key: Hashable, now: int) -> Iterable[_Sighting]:
-        """The transmissions of this, oldest first."""
+    def find(self, key: Hashable, now: int) -> Iterable[_Transmission]:
+        """The transmissions with this key, oldest first."""
         while self._in_order and self._in_order[0].expires_ns < now:
-            self._forget()
+            self._drop_oldest()
         return (each for each in self._by_key.get(key, ()) if each.expires_ns >= now)
 
-    def _forget(self) -> None:
+    def _drop_oldest(self) -> None:
         oldest = self._in_order.popleft()
         same = self._by_key[oldest.key]
         same.popleft()
@@ -84,7 +85,7 @@ class _Air:
     def __init__(self) -> None:
         self.addresses: dict[str, frozenset[str]] = {}
         self.sent = _Log()
-        self.heard = _Log()
+        self.received = _Log()
 
 
 class Airs:
@@ -92,10 +93,10 @@ class Airs:
 
     def __init__(self) -> None:
         self._airs: dict[str, _Air] = {}
-        self._ours: dict[str, int] = {}  # unique address -> how many of our modules said it
+        self._ours: dict[str, int] = {}  # unique address -> how many of our modules have it
 
     def own(self, air: str, station: str, addresses: Iterable[str]) -> None:
-        """A module of ours is in this air and shows itself with one of these source addresses."""
+        """A module of ours is in this air and sends with one of these source addresses."""
         here = self._airs.setdefault(air, _Air())
         for address in here.addresses.get(station, ()):
             self._ours[address] -= 1
@@ -106,25 +107,27 @@ class Airs:
     def sent(
         self, air: str, data: bytes, now: int, station: str = "", air_time_ns: int = AIR_TIME_NS
     ) -> None:
-        """This module of ours was given these bytes to transmit."""
+        """Records that our module `station` transmits these bytes."""
         here = self._airs.get(air)
         if here is not None and len(here.addresses) > 1:
-            here.sent.add(_Sighting(data, station, now + air_time_ns, {station}))
+            here.sent.add(_Transmission(data, station, now + air_time_ns, {station}))
 
     def is_own_echo(
         self, air: str, station: str, address: str | None, data: bytes, now: int
     ) -> bool:
-        """Whether what this module heard was transmitted by another of ours."""
+        """Whether the packet this module received was transmitted by another of our modules."""
         source = normal(address) if address else ""
         if is_unique(source):
-            # Wherever it was heard: an own address in a foreign air means the airs do meet.
+            # In any air: one of our addresses in another air means that the two airs overlap.
             return self._ours.get(source, 0) > 0
         here = self._airs.get(air)
         if here is None:
             return False
-        for sighting in here.sent.find(data, now):
-            if station not in sighting.known_to and _possible(here, sighting.station, source):
-                sighting.known_to.add(station)
+        for transmission in here.sent.find(data, now):
+            if station not in transmission.reported_by and _possible(
+                here, transmission.station, source
+            ):
+                transmission.reported_by.add(station)
                 return True
         return False
 
@@ -133,23 +136,23 @@ class Airs:
     ) -> bool:
         """Whether another of our modules in this air has reported the same transmission already.
 
-        Ask for what is no echo. The same sender and the same bytes within SKEW_NS are one
-        transmission, unless this module itself has heard it before.
+        Call it for packets that are not echoes. The same sender and the same bytes within SKEW_NS
+        are one transmission, unless this module has received it before.
         """
         here = self._airs.get(air)
         if here is None or len(here.addresses) < 2:
             return False
         key = (normal(address) if address else "", data)
-        for sighting in here.heard.find(key, now):
-            if station not in sighting.known_to:
-                sighting.known_to.add(station)
+        for transmission in here.received.find(key, now):
+            if station not in transmission.reported_by:
+                transmission.reported_by.add(station)
                 return True
-        here.heard.add(_Sighting(key, station, now + SKEW_NS, {station}))
+        here.received.add(_Transmission(key, station, now + SKEW_NS, {station}))
         return False
 
 
 def _possible(air: _Air, sender: str, source: str) -> bool:
-    """Whether `sender` may have shown itself as `source`."""
+    """Whether our module `sender` may have sent with the address `source`."""
     if not source:
         return True
     if sender:

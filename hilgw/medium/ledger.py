@@ -1,13 +1,13 @@
-"""The ledger: every packet is somewhere, and what was lost was lost for a reason.
+"""The ledger: every packet is accounted for, and every loss has a reason.
 
-The one place of counts. Each owner counts what it does; `queued` is asked from the queue itself,
-so the equations are checks and not definitions:
+All counts are kept here. Each owner counts its own actions; `queued` is read from the queue
+itself, so the equations are checks and not definitions:
 
     emitter   offered = accepted + rejected;  accepted = departed + queued + expired
     medium    departed = heard + unheard, per source;  all copies = all copies at stations
     station   accepted = delivered + queued + refused + expired  (in flight counts as queued)
 
-Whoever counts does so before it lets anybody else run; then the equations hold at any instant.
+An owner counts before it calls any other code, so the equations hold at any instant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _none() -> int:
 
 
 class EmitterCount:
-    """What became of the packets offered to one emitter."""
+    """Counts of the packets offered to one emitter."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class EmitterCount:
         self.expired: Counter[str] = Counter()
 
     def offer(self, reason: str) -> None:
-        """One packet was offered: accepted when the reason is "", else rejected for it."""
+        """Counts one offered packet: accepted when the reason is "", else rejected for it."""
         self.offered += 1
         if reason:
             self.rejected[reason] += 1
@@ -42,16 +42,16 @@ class EmitterCount:
             self.accepted += 1
 
     def depart(self) -> None:
-        """One packet left the queue and enters the medium next."""
+        """Counts one packet that leaves the queue and enters the medium next."""
         self.departed += 1
 
     def expire(self, count: int, reason: str) -> None:
-        """The queue was given up with `count` packets in it."""
+        """Counts the packets of a queue that was discarded."""
         if count:
             self.expired[reason] += count
 
     def violations(self) -> list[str]:
-        """What does not add up, in words."""
+        """The equations that do not hold, as text."""
         wrong = []
         rejected, expired, queued = self.rejected.total(), self.expired.total(), self.queued()
         if self.offered != self.accepted + rejected:
@@ -80,7 +80,7 @@ class EmitterCount:
 
 
 class SourceCount:
-    """What became of the packets of one source on the medium."""
+    """Counts of the packets that one source put on the medium."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -90,7 +90,7 @@ class SourceCount:
         self.unheard: Counter[str] = Counter()
 
     def enter(self, copies: int, reason: str) -> None:
-        """One packet entered and found this many listeners; none: for this reason."""
+        """Counts one packet: received by `copies` listeners or, when 0, by none for `reason`."""
         self.packets += 1
         if copies:
             self.heard += 1
@@ -99,7 +99,7 @@ class SourceCount:
             self.unheard[reason] += 1
 
     def violations(self) -> list[str]:
-        """What does not add up, in words."""
+        """The equations that do not hold, as text."""
         unheard = self.unheard.total()
         if self.packets == self.heard + unheard:
             return []
@@ -114,10 +114,10 @@ class SourceCount:
 
 
 class StationCount:
-    """What became of the copies for one receiver or hardware station.
+    """Counts of the copies for one receiver or hardware station.
 
-    `inbound` counts what its hardware heard: each enters the medium, or is our own echo. An echo
-    is accepted and refused at once, so that it stands in the equation with its reason.
+    `inbound` counts the packets its hardware received: each enters the medium, is our own echo or
+    is dropped. An echo is accepted and refused at once, so the equation holds it with its reason.
     """
 
     def __init__(self, name: str) -> None:
@@ -130,53 +130,53 @@ class StationCount:
         self.refused: Counter[str] = Counter()
         self.inbound = 0
         self.echoes = 0
-        self.dropped: Counter[str] = Counter()  # heard, and could not become a packet
+        self.dropped: Counter[str] = Counter()  # received, and not a valid packet
 
     def accept(self) -> None:
-        """The medium matched a copy for this station."""
+        """Counts a copy that the medium matched to this station."""
         self.accepted += 1
         self.in_flight += 1
 
     def arrive(self) -> None:
-        """The copy is being handed over: from here on its owner counts it."""
+        """The copy is handed over; from now on its owner counts it."""
         self.in_flight -= 1
 
     def deliver(self) -> None:
-        """A copy reached its end: read, last byte out, or acknowledged."""
+        """Counts a copy that was read, sent completely or acknowledged."""
         self.delivered += 1
 
     def refuse(self, reason: str, count: int = 1) -> None:
-        """A copy is lost for this reason."""
+        """Counts copies lost for this reason."""
         self.refused[reason] += count
 
     def expire(self, count: int, reason: str) -> None:
-        """The queue was given up with `count` copies in it."""
+        """Counts the copies of a queue that was discarded."""
         if count:
             self.expired[reason] += count
 
-    def hear(self) -> None:
-        """The hardware heard a packet that enters the medium next."""
+    def receive(self) -> None:
+        """Counts a packet from the hardware that enters the medium next."""
         self.inbound += 1
 
     def echo(self) -> None:
-        """The hardware heard what another of our modules had sent."""
+        """Counts a packet from the hardware that another of our modules had sent."""
         self.inbound += 1
         self.echoes += 1
         self.accepted += 1
         self.refused["own_echo"] += 1
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """The hardware heard something that cannot become a packet."""
+        """Counts input from the hardware that is not a valid packet."""
         self.inbound += count
         self.dropped[reason] += count
 
     def unaccounted(self) -> int:
-        """Copies accepted that are nowhere; 0 when all is well."""
+        """Accepted copies that no counter holds; 0 when the counts are consistent."""
         known = self.delivered + self.in_flight + self.queued()
         return self.accepted - known - self.refused.total() - self.expired.total()
 
     def violations(self) -> list[str]:
-        """What does not add up, in words."""
+        """The equations that do not hold, as text."""
         if self.unaccounted() == 0:
             return []
         return [
@@ -208,7 +208,7 @@ class Ledger:
         self._sources: dict[str, SourceCount] = {}
 
     def emitter(self, name: str, queued: Callable[[], int] | None = None) -> EmitterCount:
-        """The counts of this emitter; `queued` tells how many packets its queue really holds."""
+        """The counts of this emitter; `queued` returns the length of its queue."""
         count = self._emitters.get(name)
         if count is None:
             count = self._emitters[name] = EmitterCount(name)
@@ -226,14 +226,14 @@ class Ledger:
         return count
 
     def source(self, name: str) -> SourceCount:
-        """The medium's counts of what this emitter or hardware station put into it."""
+        """The medium's counts of the packets from this emitter or hardware station."""
         count = self._sources.get(name)
         if count is None:
             count = self._sources[name] = SourceCount(name)
         return count
 
     def violations(self) -> list[str]:
-        """Everything that does not add up, in words; empty when all is well."""
+        """All equations that do not hold, as text; empty when the counts are consistent."""
         wrong = [line for count in self._emitters.values() for line in count.violations()]
         wrong += [line for count in self._sources.values() for line in count.violations()]
         wrong += [line for count in self._stations.values() for line in count.violations()]

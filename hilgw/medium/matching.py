@@ -1,32 +1,32 @@
-"""Webots' rules for who hears a packet, and what the copy says about the signal."""
+"""Webots' rules for the listeners that receive a packet, and for the signal of each copy."""
 
 from __future__ import annotations
 
 import math
 
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import UNKNOWN_DIRECTION, Packet
 from hilgw.medium.pose import Pose, Vector
 
 REASONS = ("nobody", "own_robot", "channel", "air", "disabled", "range", "cone", "obstacle")
-"""Why a packet stays unheard, from the farthest from success to the nearest."""
+"""Reasons why no listener receives a packet, in the order of the checks."""
 
-_RANK = {reason: rank for rank, reason in enumerate(REASONS)}
-_EDGE_RAD = 1e-9  # what rounding may add to an angle: the cone's edge belongs to it
-
-
-def nearness(reason: str) -> int:
-    """How near to success a reason is; any other than those above is nearest."""
-    return _RANK.get(reason, len(_RANK))
+_STAGE = {reason: index for index, reason in enumerate(REASONS)}
+_EDGE_RAD = 1e-9  # rounding tolerance: the edge of the cone counts as inside
 
 
-def nearer(reason: str, other: str) -> str:
-    """The one of two reasons that is nearer to success."""
-    return reason if _RANK[reason] >= _RANK[other] else other
+def stage(reason: str) -> int:
+    """Index of the check that failed; a reason that is not in REASONS comes last."""
+    return _STAGE.get(reason, len(_STAGE))
 
 
-def admitted(packet: Packet, listener: Listener) -> str:
-    """Why this listener, though on the channel, may not have the packet at all; "" if it may."""
+def later(reason: str, other: str) -> str:
+    """The reason of the later check."""
+    return reason if _STAGE[reason] >= _STAGE[other] else other
+
+
+def exclusion(packet: Packet, listener: Listener) -> str:
+    """Why this listener on the channel must not receive the packet; "" when it may."""
     if packet.owner is not None and packet.owner == listener.owner:
         return "own_robot"
     if packet.source == listener.name:
@@ -38,7 +38,7 @@ def admitted(packet: Packet, listener: Listener) -> str:
 
 
 def within_cone(apex: Pose, axis: int, aperture: float, point: Vector) -> bool:
-    """Whether a point lies in the cone at `apex`, its edge included; -1 is all around."""
+    """Whether a point lies in the cone at `apex`, edge included; aperture -1: any direction."""
     if aperture < 0.0:
         return True
     x, y, z = point[0] - apex.position[0], point[1] - apex.position[1], point[2] - apex.position[2]
@@ -48,7 +48,7 @@ def within_cone(apex: Pose, axis: int, aperture: float, point: Vector) -> bool:
 
 
 def signal_strength(packet: Packet, distance: float, listener: Listener) -> float:
-    """From the RSSI where there is one, else 1 / distance^2; NaN when neither is known."""
+    """From the RSSI if there is one, else 1 / distance^2; NaN when neither is known."""
     if packet.rssi_dbm is not None:
         strength = math.pow(10.0, min((packet.rssi_dbm - packet.rssi_at_1m_dbm) / 10.0, 300.0))
     else:

@@ -1,7 +1,7 @@
-"""The medium: takes packets, decides who hears them, hands out copies in order.
+"""The medium: takes packets, matches listeners, delivers copies in order.
 
-It knows Webots' rules and no radio, no simulator, no clock. Deliveries run to completion from
-one queue, so a listener may transmit while it is being handed a copy.
+It applies Webots' rules and depends on no radio, simulator or clock. Deliveries run to completion
+from one queue, so a listener may transmit while it takes a copy.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from random import Random
 
 from hilgw.devices.nodes import cone_axis, upright_axis
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener, Listeners
-from hilgw.medium.matching import admitted, direction, nearer, signal_strength, within_cone
+from hilgw.medium.listeners import Listener, Listeners
+from hilgw.medium.matching import direction, exclusion, later, signal_strength, within_cone
 from hilgw.medium.obstacles import Obstacle, Obstacles
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose
@@ -24,13 +24,14 @@ Missed = Callable[[], dict[str, str]]
 
 
 class Medium:
-    """Where Emitters and Receivers, simulated or real, meet.
+    """Connects Emitters and Receivers, simulated or real.
 
-    webots: the version whose cone axis counts. seed: of the noise, drawn per listener.
-    on_fault: told (listener, exception) when a listener's `deliver` raised.
-    on_notice: told a line for the user, each once.
-    on_transmit: told each packet, the names of those who hear it, if nobody does, why, and what
-    to call meanwhile to learn who on the channel missed it.
+    webots: the version that defines the cone axis. seed: of the noise, drawn per listener.
+    on_fault: called with (listener, exception) when a listener's `deliver` raised.
+    on_notice: called with a line for the user, once per line.
+    on_transmit: called with each packet, the names of the listeners that receive it, the reason
+    when there are none, and a function that returns the listeners on the channel that do not
+    receive it, with their reasons; call it before on_transmit returns.
     """
 
     def __init__(
@@ -50,59 +51,60 @@ class Medium:
         self._on_transmit = on_transmit
         self._listeners = Listeners()
         self._obstacles = Obstacles(upright_axis(webots))
-        self._bodies: dict[str, Pose] = {}
+        self._poses: dict[str, Pose] = {}
         self._in_flight: deque[tuple[Listener, Copy]] = deque()
         self._delivering = False
-        self._said: set[str] = set()
-        self._unsaid: list[str] = []  # until the packet at hand is counted
+        self._noticed: set[str] = set()
+        self._notices: list[str] = []  # names, until the current packet is counted
 
-    # --- who is there, and where ----------------------------------------------------------------
+    # --- listeners and objects ------------------------------------------------------------------
 
     def attach(self, listener: Listener) -> None:
-        """From now on it hears. Its station is `ledger.station(listener.name)`.
+        """Adds a listener. Its counts are `ledger.station(listener.name)`.
 
-        Without a pose of its own it is where its body is. ConfigError when the name is taken.
+        Without a pose of its own it takes that of the object it is mounted on. Raises ConfigError
+        when the name is in use.
         """
         if listener.pose is None:
-            listener.pose = self.pose_of(listener.body, listener.mount)
+            listener.pose = self.pose_of(listener.mounted_on, listener.mount)
         listener.noise = Random(f"{self._seed}/{listener.name}")
         listener.count = self.ledger.station(listener.name)
         self._listeners.add(listener)
 
     def detach(self, name: str) -> None:
-        """From now on it does not; copies in flight to it are refused "detached"."""
+        """Removes a listener; copies in flight to it are refused "detached"."""
         self._listeners.remove(name)
 
     def retune(self, name: str, channels: frozenset[int] | None) -> None:
-        """Changes the channels a listener hears, None is all; nothing when it is not attached."""
+        """Changes the channels of a listener, None: all; does nothing when it is not attached."""
         listener = self._listeners.get(name)
         if listener is not None:
             self._listeners.retune(listener, channels)
 
     def move(self, name: str, pose: Pose | None) -> None:
-        """Changes where one listener is, None is unknown; nothing when it is not attached."""
+        """Changes the pose of one listener, None: unknown; does nothing when it is not attached."""
         listener = self._listeners.get(name)
         if listener is not None:
             self._listeners.move(listener, pose)
 
-    def place(self, body: str, pose: Pose | None) -> None:
-        """A robot or module is there now (None: unknown), and all that is mounted on it."""
+    def place(self, name: str, pose: Pose | None) -> None:
+        """Changes the pose of an object (None: unknown), and of all that is mounted on it."""
         if pose is None:
-            self._bodies.pop(body, None)
+            self._poses.pop(name, None)
         else:
-            self._bodies[body] = pose
-        for listener in self._listeners.on_body(body):
+            self._poses[name] = pose
+        for listener in self._listeners.on_object(name):
             self._listeners.move(listener, pose.compose(listener.mount) if pose else None)
-        self._obstacles.place(body, pose)
+        self._obstacles.place(name, pose)
 
-    def pose_of(self, body: str, mount: Pose = IDENTITY) -> Pose | None:
-        """Where something mounted on this body is; None when the body's place is unknown."""
-        pose = self._bodies.get(body)
+    def pose_of(self, name: str, mount: Pose = IDENTITY) -> Pose | None:
+        """The pose of a device mounted on this object; None when the object's pose is unknown."""
+        pose = self._poses.get(name)
         return pose.compose(mount) if pose else None
 
     def obstruct(self, obstacle: Obstacle) -> None:
-        """Puts up an obstacle to infra-red signals."""
-        self._obstacles.add(obstacle, self._bodies.get(obstacle.body or ""))
+        """Adds an obstacle to infra-red signals."""
+        self._obstacles.add(obstacle, self._poses.get(obstacle.attached_to or ""))
 
     # --- packets --------------------------------------------------------------------------------
 
@@ -111,88 +113,91 @@ class Medium:
         packet: Packet,
         pose: Pose | None = None,
         now: int | None = None,
-        body: str | None = None,
+        mounted_on: str | None = None,
     ) -> None:
-        """Gives the packet, which left from `pose` (None: unknown), to all who hear it.
+        """Delivers a packet, sent from `pose` (None: unknown), to all listeners in reach.
 
-        body: what carries the sender; its structure is not in the way. It arrives at `now`, by
-        default when it was sent. Counted before anybody runs; delivered before this returns,
-        unless called from within a delivery: then by the outermost call.
+        mounted_on: the object that carries the sender; its own obstacles do not block. The packet
+        arrives at `now`, by default when it was sent. All copies are counted before the first is
+        delivered, and delivered before this returns; a call from within a delivery leaves them to
+        the outermost call.
         """
         arrived_ns = packet.sent_ns if now is None else now
-        hearing, reason = self._hearing(packet, pose, body)
-        self.ledger.source(packet.source).enter(len(hearing), reason)
-        for listener, distance in hearing:
+        receivers, reason = self._match(packet, pose, mounted_on)
+        self.ledger.source(packet.source).enter(len(receivers), reason)
+        for listener, distance in receivers:
             towards = direction(listener, pose, distance)
             strength = signal_strength(packet, distance, listener)
             listener.count.accept()
             self._in_flight.append((listener, Copy(packet, arrived_ns, strength, towards)))
-        if self._unsaid:
-            self._say_unknown()
+        if self._notices:
+            self._send_notices()
         if self._on_transmit is not None:
-            names = [each.name for each, _ in hearing]
-            missed = partial(self._missed, packet, pose, body, names)
+            names = [each.name for each, _ in receivers]
+            missed = partial(self._missed, packet, pose, mounted_on, names)
             self._on_transmit(packet, names, reason, missed)
         if not self._delivering:
             self._deliver_all()
 
-    def _hearing(
-        self, packet: Packet, pose: Pose | None, body: str | None
+    def _match(
+        self, packet: Packet, pose: Pose | None, mounted_on: str | None
     ) -> tuple[list[tuple[Listener, float]], str]:
-        """Who hears the packet, with the distance (NaN: unknown); and if nobody, why."""
+        """The listeners that receive the packet, with the distance (NaN: unknown); the reason when
+        there are none."""
         limited = pose is not None and packet.range >= 0.0
         near = self._listeners.near(packet, pose) if pose is not None and limited else None
-        hearing: list[tuple[Listener, float]] = []
-        gates: dict[str, int] = {}  # place in `hearing` of the module of each air
-        reason = self._listeners.without_listener(packet)
+        receivers: list[tuple[Listener, float]] = []
+        modules: dict[str, int] = {}  # index in `receivers` of the module of each air
+        reason = self._listeners.reason_without_listener(packet)
         for listener in self._listeners.on_channel(packet) if near is None else near:
             distance = math.nan
-            why = admitted(packet, listener)
-            if not why:
-                distance, why = self._reach(packet, pose, body, listener)
-            if why:
-                reason = nearer(why, reason)
+            excluded = exclusion(packet, listener)
+            if not excluded:
+                distance, excluded = self._reach(packet, pose, mounted_on, listener)
+            if excluded:
+                reason = later(excluded, reason)
             elif listener.air is None:
-                hearing.append((listener, distance))
-            elif listener.air not in gates:
-                gates[listener.air] = len(hearing)
-                hearing.append((listener, distance))
-            elif _fits_better(listener, hearing[gates[listener.air]][0], packet.channel):
-                hearing[gates[listener.air]] = (listener, distance)
-        if near is not None and not hearing:
-            reason = self._why_nobody(packet, reason)
-        return hearing, reason
+                receivers.append((listener, distance))
+            elif listener.air not in modules:
+                modules[listener.air] = len(receivers)
+                receivers.append((listener, distance))
+            elif _fits_better(listener, receivers[modules[listener.air]][0], packet.channel):
+                receivers[modules[listener.air]] = (listener, distance)
+        if near is not None and not receivers:
+            reason = self._reason_with_far_listeners(packet, reason)
+        return receivers, reason
 
     def _missed(
-        self, packet: Packet, pose: Pose | None, body: str | None, heard: list[str]
+        self, packet: Packet, pose: Pose | None, mounted_on: str | None, receivers: list[str]
     ) -> dict[str, str]:
-        """Everybody else on the channel who might have heard the packet, and why they do not.
+        """The other listeners on the channel, and why they do not receive the packet.
 
-        Left out: the sender's own robot, and the modules of the air it came from.
+        Without those of the sender's own robot, and the modules of the air it came from.
         """
         missed: dict[str, str] = {}
         for listener in self._listeners.on_channel(packet):
             name, air = listener.name, listener.air
-            if name not in heard and (air is None or air != packet.air):
-                why = admitted(packet, listener) or self._reach(packet, pose, body, listener)[1]
-                missed[name] = why or "other_module"
-        return {name: why for name, why in missed.items() if why != "own_robot"}
+            if name not in receivers and (air is None or air != packet.air):
+                reason = exclusion(packet, listener)
+                reason = reason or self._reach(packet, pose, mounted_on, listener)[1]
+                missed[name] = reason or "other_module"
+        return {name: reason for name, reason in missed.items() if reason != "own_robot"}
 
-    def _why_nobody(self, packet: Packet, reason: str) -> str:
-        """The nearest reason when those out of range, not looked at before, count too."""
+    def _reason_with_far_listeners(self, packet: Packet, reason: str) -> str:
+        """The latest reason, with the listeners out of range that the index left out."""
         for listener in self._listeners.on_channel(packet):
-            if nearer("range", reason) == reason:
+            if later("range", reason) == reason:
                 break
-            reason = nearer(admitted(packet, listener) or "range", reason)
+            reason = later(exclusion(packet, listener) or "range", reason)
         return reason
 
     def _reach(
-        self, packet: Packet, pose: Pose | None, body: str | None, listener: Listener
+        self, packet: Packet, pose: Pose | None, mounted_on: str | None, listener: Listener
     ) -> tuple[float, str]:
-        """Distance, and "" or why the signal does not get there. Unknown poses are in range."""
+        """Distance, and "" or why the signal does not arrive. Unknown poses are in range."""
         there = listener.pose
         if pose is None or there is None:
-            self._note_unknown(packet.source if pose is None else listener.name)
+            self._note_unknown_pose(packet.source if pose is None else listener.name)
             return math.nan, ""
         distance = math.dist(pose.position, there.position)
         if 0.0 <= packet.range < distance:
@@ -205,17 +210,17 @@ class Medium:
         ):
             return distance, "cone"
         reach = packet.range if packet.range >= 0.0 else math.inf
-        owners = (packet.owner, body, listener.owner, listener.body)
+        owners = (packet.owner, mounted_on, listener.owner, listener.mounted_on)
         blocked = self._obstacles.block(pose.position, there.position, owners, reach)
         return distance, "obstacle" if blocked else ""
 
-    def _note_unknown(self, name: str) -> None:
-        if name not in self._said:
-            self._said.add(name)
-            self._unsaid.append(name)
+    def _note_unknown_pose(self, name: str) -> None:
+        if name not in self._noticed:
+            self._noticed.add(name)
+            self._notices.append(name)
 
-    def _say_unknown(self) -> None:
-        names, self._unsaid = self._unsaid, []
+    def _send_notices(self) -> None:
+        names, self._notices = self._notices, []
         for name in names:
             self._on_notice(f"{name}: position unknown, so in range of all, without direction")
 
@@ -237,15 +242,15 @@ class Medium:
             return
         try:
             listener.deliver(copy)
-        except Exception as error:  # noqa: BLE001 - one station's fault must not stop the others
+        except Exception as error:  # noqa: BLE001 - the fault of one station must not stop the others
             self._lose(listener, "fault")
             self._on_fault(listener.name, error)
-        except BaseException:  # the program is being stopped: leave the counts in order
+        except BaseException:  # the program is being stopped: keep the counts consistent
             self._lose(listener, "fault")
             raise
 
     def _lose(self, listener: Listener, reason: str) -> None:
-        """Counts what the listener took and had not counted when it raised."""
+        """Counts the copies that the listener took and had not counted when it raised."""
         missing = listener.count.unaccounted()
         if missing > 0:
             listener.count.refuse(reason, missing)

@@ -1,11 +1,11 @@
-"""Motion capture: one datagram, the poses of one or more bodies.
+"""Motion capture: one datagram holds the poses of one or more objects.
 
-UTF-8 JSON, an object from body to seven numbers, metres and a quaternion:
+UTF-8 JSON, a mapping from object to seven numbers, metres and a quaternion:
 
     {"rover": [x, y, z, qx, qy, qz, qw], "wall": [...]}
 
-null instead of the numbers: the body is lost, its place unknown. A datagram counts whole or not
-at all.
+null instead of the numbers: the object is lost, its pose is unknown. A datagram is valid as a
+whole or rejected as a whole.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from collections.abc import Mapping
 from hilgw.errors import ConfigError, FrameError
 from hilgw.medium.pose import Pose
 
-LARGEST = 65_507
-"""Bytes one UDP datagram over IPv4 can carry."""
+MAX_DATAGRAM_BYTES = 65_507
+"""Largest payload of one UDP datagram over IPv4."""
 
 
 def decode(datagram: bytes) -> dict[str, Pose | None]:
     """The poses in a datagram. Raises FrameError for anything else."""
     try:
-        bodies = json.loads(datagram.decode())
+        objects = json.loads(datagram.decode())
     except (ValueError, RecursionError) as error:
         raise FrameError("datagram is no JSON") from error
-    if not isinstance(bodies, dict):
+    if not isinstance(objects, dict):
         raise FrameError("datagram is no JSON object of bodies")
-    return {name: _pose(name, numbers) for name, numbers in bodies.items()}
+    return {name: _pose(name, numbers) for name, numbers in objects.items()}
 
 
-def encode(bodies: Mapping[str, tuple[float, ...] | None]) -> bytes:
-    """A datagram from position and quaternion (x, y, z, qx, qy, qz, qw) per body; None is lost."""
+def encode(objects: Mapping[str, tuple[float, ...] | None]) -> bytes:
+    """A datagram from position and quaternion (x, y, z, qx, qy, qz, qw) per object; None: lost."""
     return json.dumps(
-        {name: None if pose is None else list(pose) for name, pose in bodies.items()},
+        {name: None if pose is None else list(pose) for name, pose in objects.items()},
         ensure_ascii=False,
         separators=(",", ":"),
     ).encode()

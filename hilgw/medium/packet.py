@@ -1,4 +1,4 @@
-"""What travels: a packet on the medium, and the copy of it that one listener gets."""
+"""A packet on the medium, and the copy of it that one listener receives."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ UNKNOWN_DIRECTION = (math.nan, math.nan, math.nan)
 class Packet:
     """One packet as it enters the medium. Times are integer nanoseconds, monotonic.
 
-    source: the station that sent it, "robot.device" or the adapter's name. owner: the robot it
-    counts as sent by, None when it belongs to nobody here. air: the air it came from, None for a
-    simulated emitter. address: source address as the hardware gave it. rssi_at_1m_dbm: what the
-    hardware that measured rssi_dbm shows at 1 m. rssi_uncertain: rssi_dbm may be another frame's.
+    source: the station that sent it, "robot.device" or the adapter's name. owner: the robot that
+    counts as its sender, None for a sender outside. air: the air it came from, None for a
+    simulated emitter. address: source address as reported by the hardware. rssi_at_1m_dbm: the
+    RSSI this hardware measures at 1 m. rssi_uncertain: rssi_dbm may belong to another frame.
     """
 
     data: bytes
@@ -36,7 +36,7 @@ class Packet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
-    """One packet as one listener gets it.
+    """One packet as one listener receives it.
 
     signal_strength: 1 / distance^2, or from the RSSI, or NaN when unknown. direction: unit vector
     to the emitter in the listener's frame, NaN x 3 when unknown.

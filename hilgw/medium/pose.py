@@ -1,4 +1,5 @@
-"""Where a body is: position in metres and orientation, as Webots' `translation` and `rotation`."""
+"""The pose of an object: position in metres and orientation, like Webots' `translation` and
+`rotation`."""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ Rows = tuple[Vector, Vector, Vector]
 NO_ROTATION: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _SHORTEST = 1e-150  # of a quaternion: below, its components have too few digits left
 LARGEST_M = 1e9
-"""Nothing said from outside to be farther out than this, along any axis, is taken for a place."""
+"""Largest coordinate that is accepted as input, along any axis."""
 
 
-def check_place(position: Vector, where: str = "position") -> None:
-    """Raises ConfigError for what is no place: NaN, or too far out to reckon with."""
+def check_position(position: Vector, where: str = "position") -> None:
+    """Raises ConfigError for an invalid position: NaN, or a coordinate beyond LARGEST_M."""
     if not all(abs(each) <= LARGEST_M for each in position):
         raise ConfigError(
             f"{where} {list(position)} is no place", where=where, fix="metres, below 1e9"
@@ -26,9 +27,9 @@ def check_place(position: Vector, where: str = "position") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """A frame in the world. rows: its rotation matrix; columns are its axes in the world.
+    """A frame in world coordinates. rows: its rotation matrix, whose columns are the frame's axes.
 
-    Raises ConfigError for a position that is no place (NaN, infinite).
+    Raises ConfigError for a position that is NaN or infinite.
     """
 
     position: Vector = (0.0, 0.0, 0.0)
@@ -42,7 +43,7 @@ class Pose:
     @classmethod
     def from_axis_angle(cls, position: Vector, rotation: tuple[float, float, float, float]) -> Pose:
         """From Webots' rotation: axis x, y, z (any length but 0) and angle in rad."""
-        check_place(position)
+        check_position(position)
         x, y, z, angle = rotation
         length = math.hypot(x, y, z)
         if not (math.isfinite(angle) and math.isfinite(length)) or length == 0.0:
@@ -59,7 +60,7 @@ class Pose:
         cls, position: Vector, quaternion: tuple[float, float, float, float]
     ) -> Pose:
         """From a quaternion x, y, z, w of any length but 0."""
-        check_place(position)
+        check_position(position)
         length = math.hypot(*quaternion)
         if not _SHORTEST <= length < math.inf:
             raise ConfigError(f"quaternion {quaternion} is no rotation", where="quaternion")
@@ -75,7 +76,7 @@ class Pose:
     def quaternion(self) -> tuple[float, float, float, float]:
         """The rotation as x, y, z, w with w >= 0."""
         (a, b, c), (d, e, f), (g, h, i) = self.rows
-        # The largest of the four is found first: the others are divided by it.
+        # Start with the largest of the four: the others are divided by it.
         squares = (1 + a - e - i, 1 - a + e - i, 1 - a - e + i, 1 + a + e + i)
         largest = squares.index(max(squares))
         r = math.sqrt(squares[largest])
@@ -89,12 +90,12 @@ class Pose:
         return (x, y, z, w) if w >= 0 else (-x, -y, -z, -w)
 
     def axis(self, index: int) -> Vector:
-        """One of the frame's axes (0: x, 1: y, 2: z) in the world."""
+        """One of the frame's axes (0: x, 1: y, 2: z) in world coordinates."""
         a, b, c = self.rows
         return (a[index], b[index], c[index])
 
     def to_local(self, point: Vector) -> Vector:
-        """A point of the world in this frame."""
+        """A point in world coordinates, converted to this frame."""
         px, py, pz = self.position
         x, y, z = point[0] - px, point[1] - py, point[2] - pz
         a, b, c = self.rows
@@ -105,7 +106,7 @@ class Pose:
         )
 
     def to_world(self, point: Vector) -> Vector:
-        """A point of this frame in the world."""
+        """A point in this frame, converted to world coordinates."""
         x, y, z = point
         px, py, pz = self.position
         a, b, c = self.rows
@@ -116,7 +117,7 @@ class Pose:
         )
 
     def compose(self, mount: Pose) -> Pose:
-        """The pose in the world of something mounted on this frame at `mount`."""
+        """The pose in world coordinates of a device mounted on this frame at `mount`."""
         if mount.rows is NO_ROTATION:
             if mount.position == (0.0, 0.0, 0.0):
                 return self

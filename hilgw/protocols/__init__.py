@@ -1,1 +1,1 @@
-"""Protocols: pure codecs in both directions, used by bodies and controllers alike."""
+"""Protocols: pure codecs for both directions, shared by adapters, bodies and controllers."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hilgw.testing.conformance.adapter import AdapterConformance
-    from hilgw.testing.conformance.rules import BrokenRule
+    from hilgw.testing.conformance import AdapterConformance
+    from hilgw.testing.conformance.broken_rule import BrokenRule
     from hilgw.testing.conformance.subject import Vector
 
 __all__ = ["AdapterConformance", "BrokenRule", "Vector"]
 
 _HOMES = {
-    "AdapterConformance": "conformance.adapter",
-    "BrokenRule": "conformance.rules",
+    "AdapterConformance": "conformance",
+    "BrokenRule": "conformance.broken_rule",
     "Vector": "conformance.subject",
 }
 

@@ -153,11 +153,6 @@ class AsyncioStream(asyncio.Protocol):
         """What asyncio knows of this connection."""
         return self._transport.get_extra_info(name)
 
-    def write_end(self) -> None:
-        """Send nothing more after what waits; the peer may still send. TCP only."""
-        if not self._ended:
-            self._transport.write_eof()
-
     def _hung_up(self) -> None:
         self._abort()
 

@@ -1,4 +1,4 @@
-"""The shape of a transport: it moves bytes and reports up or down. It knows no protocol."""
+"""The interface of a transport: it moves bytes and reports up or down. It knows no protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ReadHandler = Callable[[bytes], None]
 LostHandler = Callable[[PortError], None]
 
 
-# Who switches the direction of an RS-485 line: not the driver; the driver by RTS, on or off while
+# Direction control of an RS-485 line: not by the driver; by the driver with RTS on, or off, while
 # it sends.
 RS485_MODES = ("none", "half-duplex", "half-duplex-inverted")
 
@@ -22,25 +22,25 @@ class Handle(Protocol):
 
 
 class Scheduler(Protocol):
-    """The one timer service; `hilgw.engine.scheduler.Timer` implements it."""
+    """The timer service; `hilgw.engine.scheduler.Timer` implements it."""
 
     def now(self) -> int:
         """Monotonic time, integer nanoseconds."""
 
     def call_at(self, when: int, callback: Callable[[], None]) -> Handle:
-        """Run callback once in the loop at or after `when`; never early."""
+        """Runs callback once in the event loop at or after `when`; never early."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineSettings:
-    """A UART line. byteSize is bits per byte on the wire: start + data + parity + stop."""
+    """A UART line. byteSize: bits per byte on the wire, start + data + parity + stop."""
 
     baudRate: int = 9600
     data_bits: int = 8
     parity: str = "N"  # N, E, O
     stop_bits: int = 1
     rtscts: bool = False
-    dtr: bool | None = None  # None: left alone
+    dtr: bool | None = None  # None: unchanged
     rts: bool | None = None
     rs485: str = "none"  # one of RS485_MODES
 
@@ -52,13 +52,22 @@ class LineSettings:
 class Transport(Protocol):
     """One open byte stream.
 
-    write() accepts all of `data` or raises PortError(reason="full") and accepts none; what the
-    kernel does not take at once waits in a bounded buffer, `pending` bytes of it. `on_lost` is
-    called exactly once when the stream ends by itself, never after close(). close() is
-    idempotent, returns at once, never flushes.
+    write() accepts all of `data`, or none and raises PortError(reason="full"); bytes that the
+    kernel does not take at once wait in a bounded buffer of `pending` bytes. `on_lost` is called
+    exactly once when the stream ends by itself, never after close(). close() is idempotent,
+    returns at once and never flushes.
+
+    notices: lines for the user about this port. unsent: bytes that were pending when the stream
+    ended. on_drained: called when the last pending byte is written (flow control). on_half_close:
+    called when the peer has ended its direction and may still receive; when None, that ends the
+    stream.
     """
 
     name: str
+    notices: list[str]
+    unsent: int
+    on_drained: Callable[[], None] | None
+    on_half_close: Callable[[], None] | None
 
     @property
     def pending(self) -> int: ...
@@ -78,18 +87,18 @@ class Transport(Protocol):
 
 @runtime_checkable
 class ModemLines(Protocol):
-    """What a transport has whose port has modem lines."""
+    """A transport whose port has modem lines."""
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """Switches "dtr" or "rts". PortError: unsupported, or lost."""
+        """Switches "dtr" or "rts". Raises PortError: unsupported, or lost."""
 
 
 class DeviceSide(Protocol):
-    """The hardware's end of a virtual port or of an in-memory pipe: where a mock sits.
+    """The hardware's end of a virtual port or of an in-memory pipe, used by a mock.
 
-    `on_data(data, host_baud)` gets the client's bytes at the line rate; write() sends the
-    device's bytes to the client at the line rate. unplug() makes the client see the port vanish,
-    plug() makes it come back under the same `path` (with another pts number where there is one).
+    `on_data(data, host_baud)` gets the bytes of the client at the line rate; write() sends the
+    bytes of the device to the client at the line rate. unplug() makes the port disappear for the
+    client, plug() makes it reappear under the same `path` (a pty: with another pts number).
     """
 
     path: str

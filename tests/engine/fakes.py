@@ -22,7 +22,7 @@ from hilgw.engine.station.station import Station
 from hilgw.errors import PortError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
 

@@ -19,7 +19,7 @@ from hilgw.errors import PortError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
 from hilgw.medium.mocap import encode
-from hilgw.medium.motions import Circle
+from hilgw.medium.motion import Circle
 from hilgw.medium.pose import Pose
 from tests.engine.fakes import FakeScheduler
 

@@ -12,13 +12,12 @@ from hilgw.engine.scene import FOLLOW_NS, Scene
 from hilgw.engine.timing import StepClock
 from hilgw.errors import HilgwError
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium, Missed
-from hilgw.medium.motions import Circle, Waypoints
-from hilgw.medium.obstacles import Obstacle
+from hilgw.medium.motion import Circle, Waypoints
+from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
-from hilgw.medium.solids import Sphere
 from tests.engine.fakes import FakeScheduler
 
 S = 1_000_000_000
@@ -116,7 +115,7 @@ def test_an_obstacle_drives_along_with_its_robot_and_blocks_all_but_it() -> None
     world.scene.add("b", still(5))
     for robot in ("b", "rover"):
         world.receiver(robot)
-    world.medium.obstruct(Obstacle(Sphere(1.0), owner="rover", body="rover"))
+    world.medium.obstruct(Obstacle(Sphere(1.0), owner="rover", attached_to="rover"))
     assert world.send("a", 0) == ["rover"]
     assert world.missed == {"b.rx": "obstacle"}
     assert world.send("rover", 0) == ["b"]

@@ -359,6 +359,7 @@ class StuckTransport:
     """Takes bytes and never gets rid of them."""
 
     name = "stuck"
+    notices = ()
     pending = 10
     closed = False
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from hilgw import plugins
 from hilgw.errors import FrameError
-from hilgw.framing import SHORT_NAMES, create, settings_classes
+from hilgw.framing import SHORT_NAMES, create
 from hilgw.framing.base import GARBAGE, Framing
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
@@ -19,6 +20,10 @@ from hilgw.framing.hdlc import HdlcSettings
 from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
+
+SETTINGS = [
+    plugins.load(plugins.FRAMINGS, kind).Settings for kind in plugins.names(plugins.FRAMINGS)
+]
 
 MAX = 60
 NAMED = {
@@ -419,7 +424,7 @@ def test_every_short_name_makes_a_framing(name: str) -> None:
 
 
 def test_every_setting_is_documented_and_names_its_framing() -> None:
-    classes = settings_classes()
+    classes = SETTINGS
     assert {one().framing for one in classes} == {create(s).name for s in NAMED.values()}
     for one in classes:
         assert all(field.metadata["doc"] for field in fields(one))

@@ -50,7 +50,7 @@ def test_a_ledger_in_order() -> None:
 def test_what_hardware_hears_enters_or_has_a_reason() -> None:
     ledger = Ledger()
     station = ledger.station("xbee0")
-    station.hear()
+    station.receive()
     ledger.source("xbee0").enter(0, "nobody")
     station.echo()
     station.drop("too_long")
@@ -58,7 +58,7 @@ def test_what_hardware_hears_enters_or_has_a_reason() -> None:
     report = ledger.as_dict()["stations"]["xbee0"]
     assert (report["accepted"], report["refused"]) == (1, {"own_echo": 1})
     assert (report["inbound"], report["dropped"]) == (3, {"too_long": 1})
-    station.hear()
+    station.receive()
     assert len(ledger.violations()) == 1
 
 
@@ -73,7 +73,7 @@ BREAKING: dict[str, Callable[[Ledger], object]] = {
     "delivered": lambda ledger: ledger.station("b.rx").deliver(),
     "refused": lambda ledger: ledger.station("b.rx").refuse("overflow"),
     "station b.rx: accepted": lambda ledger: ledger.station("b.rx", lambda: 1),
-    "inbound": lambda ledger: ledger.station("xbee0").hear(),
+    "inbound": lambda ledger: ledger.station("xbee0").receive(),
 }
 
 

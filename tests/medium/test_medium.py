@@ -11,12 +11,11 @@ import pytest
 
 from hilgw.errors import ConfigError
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
-from hilgw.medium.obstacles import Obstacle
+from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose, Vector
-from hilgw.medium.solids import Sphere
 
 ORIGIN = Pose()
 
@@ -55,7 +54,7 @@ class Bench:
             count.offer("")
             count.depart()
         else:
-            self.ledger.station(packet.source).hear()
+            self.ledger.station(packet.source).receive()
         before = len(self.heard)
         self.medium.transmit(packet, pose)
         assert self.ledger.violations() == []
@@ -173,12 +172,12 @@ def test_a_module_hears_and_sends_past_the_structure_it_rides_on() -> None:
     bench = Bench()
     bench.medium.place("rover", Pose((4.0, 0.0, 0.0)))
     bench.medium.obstruct(Obstacle(Sphere(0.5), Pose((-1.0, 0.0, 0.0)), "rover", "rover"))
-    bench.listener("irda", **INFRA_RED, air="light", pose=None, body="rover")
+    bench.listener("irda", **INFRA_RED, air="light", pose=None, mounted_on="rover")
     bench.listener("b.eye", **INFRA_RED, owner="b", pose=ORIGIN)
     assert bench.send(packet(type="infra-red")) == ["irda", "b.eye"]
     heard = packet(type="infra-red", source="irda", owner=None, air="light")
-    bench.ledger.station("irda").hear()
-    bench.medium.transmit(heard, bench.medium.pose_of("rover"), body="rover")
+    bench.ledger.station("irda").receive()
+    bench.medium.transmit(heard, bench.medium.pose_of("rover"), mounted_on="rover")
     assert bench.heard[-1][0] == "b.eye"
     assert bench.why(heard, Pose((4.0, 0.0, 0.0))) == "obstacle"  # of another's it is in the way
 
@@ -187,7 +186,7 @@ def test_bodies_carry_their_devices_and_obstacles() -> None:
     bench = Bench()
     bench.medium.place("b", Pose((4.0, 0.0, 0.0)))
     bench.listener("b.rx", **INFRA_RED, owner="b", pose=None, mount=Pose((0.0, 1.0, 0.0)))
-    bench.medium.obstruct(Obstacle(Sphere(0.2), owner="c", body="c"))
+    bench.medium.obstruct(Obstacle(Sphere(0.2), owner="c", attached_to="c"))
     assert bench.medium.pose_of("b", Pose((0.0, 1.0, 0.0))) == Pose((4.0, 1.0, 0.0))
     assert bench.medium.pose_of("c") is None
     sent = packet(type="infra-red", range=5.0)

@@ -19,8 +19,8 @@ from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
-from hilgw.medium.matching import nearer
+from hilgw.medium.listeners import Listener
+from hilgw.medium.matching import later
 from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
@@ -195,7 +195,7 @@ class Machine(RuleBasedStateMachine):
         owner=st.none() | st.sampled_from(ROBOTS),
     )
     def hardware_hears(self, name: str, channel: int, owner: str | None) -> None:
-        self.ledger.station(name).hear()
+        self.ledger.station(name).receive()
         self.transmit(
             Packet(
                 data=self.words(6),
@@ -260,7 +260,7 @@ class Machine(RuleBasedStateMachine):
         assert packet.owner not in {name.partition(".")[0] for name in others}
         if not names and reason not in ("nobody", "own_robot", "channel", "air"):
             assert reason in others.values()
-            assert all(nearer(reason, each) == reason for each in others.values())
+            assert all(later(reason, each) == reason for each in others.values())
         self.check()
 
     def hearing(self, packet: Packet, place: float | None) -> list[str]:

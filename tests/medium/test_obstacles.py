@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError
-from hilgw.medium.obstacles import Obstacle, Obstacles, ObstacleSettings, obstacle
+from hilgw.medium.obstacles import (
+    Box,
+    Capsule,
+    Cylinder,
+    Obstacle,
+    Obstacles,
+    ObstacleSettings,
+    Sphere,
+    obstacle,
+)
 from hilgw.medium.pose import Pose, Vector
-from hilgw.medium.solids import Box, Capsule, Cylinder, Sphere
 
 PLACE = st.floats(-10, 10, allow_nan=False) | st.integers(-10, 10).map(float)
 POINT = st.tuples(PLACE, PLACE, PLACE)
@@ -46,7 +54,7 @@ def test_sectors_find_what_looking_at_each_finds(
 ) -> None:
     obstacles = Obstacles(upright)
     for index, (solid, pose) in enumerate(solids):
-        obstacles.add(Obstacle(solid, pose, body="cart" if index % 2 else None), Pose())
+        obstacles.add(Obstacle(solid, pose, attached_to="cart" if index % 2 else None), Pose())
     poses = [pose for _, pose in solids]
     for cart in [Pose(), *moves]:
         obstacles.place("cart", cart)
@@ -73,7 +81,7 @@ def test_ones_own_structure_never_blocks() -> None:
 
 def test_an_attached_obstacle_moves_with_its_robot_and_blocks_nothing_when_that_is_lost() -> None:
     obstacles = Obstacles(2)
-    obstacles.add(Obstacle(Sphere(0.5), Pose((1.0, 0.0, 0.0)), body="rover"))
+    obstacles.add(Obstacle(Sphere(0.5), Pose((1.0, 0.0, 0.0)), attached_to="rover"))
     obstacles.add(Obstacle(Sphere(0.1), Pose((0.0, 50.0, 0.0))))
     way: tuple[Vector, Vector] = ((0, -5, 0), (0, 5, 0))
     assert not obstacles.block(*way, ())
@@ -90,14 +98,14 @@ def test_an_attached_obstacle_moves_with_its_robot_and_blocks_nothing_when_that_
 def test_settings_become_solids() -> None:
     made = obstacle(ObstacleSettings(shape="box", size=(1.0, 2.0, 3.0)), 2)
     assert made.solid == Box((1.0, 2.0, 3.0))
-    assert (made.owner, made.body, made.pose) == (None, None, made.mount)
+    assert (made.owner, made.attached_to, made.pose) == (None, None, made.mount)
     made = obstacle(
         ObstacleSettings(shape="capsule", radius=0.1, height=2.0, attached_to="rover"), 1
     )
     assert made.solid == Capsule(0.1, 2.0, 1)
-    assert (made.owner, made.body, made.pose) == ("rover", "rover", None)
+    assert (made.owner, made.attached_to, made.pose) == ("rover", "rover", None)
     made = obstacle(ObstacleSettings(shape="sphere", radius=0.1, attached_to="a", owner="b"), 2)
-    assert (made.owner, made.body) == ("b", "a")
+    assert (made.owner, made.attached_to) == ("b", "a")
     assert obstacle(ObstacleSettings(shape="cylinder", radius=1.0, height=2.0), 2).solid == (
         Cylinder(1.0, 2.0, 2)
     )

@@ -11,7 +11,7 @@ import pytest
 from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings, ModemLines
-from hilgw.transports.serial.quirks import ModemLinesLeftAlone
+from hilgw.transports.serial.quirks import KeepsModemLines
 from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.virtual.pipe import Pipe
 
@@ -36,7 +36,7 @@ class Driver:
             getattr(self, f"_update_{name}_state")()
 
 
-class Port(ModemLinesLeftAlone, Driver):
+class Port(KeepsModemLines, Driver):
     fd = -1
 
     def fileno(self) -> int:

@@ -9,7 +9,7 @@ import pytest
 from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
-from hilgw.transports.virtual.pipe import Pipe, pipe_pair
+from hilgw.transports.virtual.pipe import Pipe
 from tests.transports.rig import ALL_VALUES, LINE, SEEN_S, Client, run, turns, until, with_timer
 
 
@@ -26,10 +26,10 @@ class Device:
 
 def test_all_values_both_ways() -> None:
     async def scenario(timer: Timer) -> None:
-        transport, end = pipe_pair(timer, LINE)
-        end.start(lambda data, baud: end.write(data))
-        client = Client(transport)
-        transport.write(ALL_VALUES)
+        pipe = Pipe(timer, LINE)
+        pipe.device.start(lambda data, baud: pipe.device.write(data))
+        client = Client(await pipe.open())
+        client.transport.write(ALL_VALUES)
         assert await client.heard(256) == ALL_VALUES
 
     run(with_timer(scenario))
@@ -58,7 +58,7 @@ def test_what_is_written_counts_as_pending_until_the_line_has_carried_it() -> No
         device = Device(pipe)
         client = Client(await pipe.open())
         drained: list[int] = []
-        client.transport.on_drained = lambda: drained.append(len(device.data))  # type: ignore[attr-defined]
+        client.transport.on_drained = lambda: drained.append(len(device.data))
         client.transport.write(bytes(500))
         assert client.transport.pending == 500
         await until(lambda: bool(drained))

@@ -65,7 +65,7 @@ def test_a_pseudo_terminal_does_without_and_says_so(pty: str) -> None:
         timer = Timer(asyncio.get_running_loop())
         transport = await open_serial(pty, LineSettings(rs485="half-duplex"), timer)
         try:
-            said: list[str] = transport.notices  # type: ignore[attr-defined]
+            said: list[str] = transport.notices
             return said
         finally:
             transport.close()

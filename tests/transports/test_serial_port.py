@@ -25,12 +25,12 @@ from hilgw.errors import PortError
 from hilgw.transports import asyncio_stream, stream, threads
 from hilgw.transports.asyncio_stream import AsyncioStream
 from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.faults import Call, Faults
 from hilgw.transports.serial import port as serial_port
 from hilgw.transports.serial import tty
 from hilgw.transports.serial.port import DataPath, open_serial
 from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.virtual.pty import VirtualPort
+from tests.transports.faults import Call, Faults
 from tests.transports.rig import (
     ALL_VALUES,
     LINE,
@@ -195,7 +195,7 @@ def test_what_a_pty_cannot_carry_is_left_out_and_said(
     async def scenario() -> None:
         with Pty() as pty:
             client = Client(await open_on(pty.path, path, line))
-            notices = client.transport.notices  # type: ignore[attr-defined]
+            notices = client.transport.notices
             assert any("pseudo terminal" in notice for notice in notices)
             client.transport.write(ALL_VALUES)
             assert await pty.heard(256) == ALL_VALUES
@@ -276,7 +276,7 @@ def test_a_stalled_peer_blocks_nothing_and_the_buffer_is_bounded(path: DataPath)
             assert gaps.longest_s < LOOP_GAP_S
             assert time.process_time() - cpu < 0.2, "the loop spins"
             drained: list[int] = []
-            client.transport.on_drained = lambda: drained.append(client.transport.pending)  # type: ignore[attr-defined]
+            client.transport.on_drained = lambda: drained.append(client.transport.pending)
             assert await pty.heard(len(accepted)) == accepted
             await until(lambda: bool(drained))
             assert drained == [0]

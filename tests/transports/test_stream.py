@@ -12,8 +12,8 @@ import time
 import pytest
 
 from hilgw.errors import PortError
-from hilgw.transports.faults import Faults
 from hilgw.transports.stream import FdStream
+from tests.transports.faults import Faults
 from tests.transports.rig import ALL_VALUES, SEEN_S, Client, Pty, descriptors, run, turns, until
 
 

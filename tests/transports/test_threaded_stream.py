@@ -78,7 +78,7 @@ class TestLoop:
         async def scenario(timer: Timer) -> None:
             client = await loop_client(timer)
             drained: list[int] = []
-            client.transport.on_drained = lambda: drained.append(client.transport.pending)  # type: ignore[attr-defined]
+            client.transport.on_drained = lambda: drained.append(client.transport.pending)
             client.transport.write(b"x")
             await until(lambda: bool(drained))
             assert drained == [0]

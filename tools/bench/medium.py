@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from random import Random
 
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
-from hilgw.medium.obstacles import Obstacle
+from hilgw.medium.obstacles import Box, Capsule, Cylinder, Obstacle, Solid, Sphere
 from hilgw.medium.packet import Packet
 from hilgw.medium.pose import Pose, Vector
-from hilgw.medium.solids import Box, Capsule, Cylinder, Solid, Sphere
 
 RANGE_M = 5.0
 IN_RANGE = 10

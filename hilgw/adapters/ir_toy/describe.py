@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from hilgw.adapters.ir_toy.samples import END, END_BYTES, SLIP, Samples, to_us
-from hilgw.protocols.ir import Again, Code, Codec
-from hilgw.protocols.ir.frames import ReceivedFrame, Splitter
+from hilgw.protocols.ir import Code, Codec, Repeat
+from hilgw.protocols.ir.receiver import ReceivedFrame, Splitter
 
 MOST = 8  # durations shown
 
@@ -54,7 +54,7 @@ def _describe_frame(heard: ReceivedFrame, codec: Codec | None) -> str:
     if isinstance(said, Code) and codec is not None:
         text = f"{codec.traits.title} address {said.address:X} command {said.command:X}"
         return f"{text} toggle {said.toggle}" if codec.traits.held == "toggle" else text
-    if isinstance(said, Again):
+    if isinstance(said, Repeat):
         return "the same again"
     shown = " ".join(map(str, heard.durations[:MOST]))
     return f"{shown}{' ...' if len(heard.durations) > MOST else ''} us"

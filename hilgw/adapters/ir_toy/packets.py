@@ -17,8 +17,8 @@ from hilgw.adapters.ir_toy.settings import (
 from hilgw.adapters.ir_toy.streams import Streams
 from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.protocols.ir import Code, Traits
-from hilgw.protocols.ir.frames import LONGEST_MARK_US
-from hilgw.protocols.ir.octets import to_commands
+from hilgw.protocols.ir.payload import encode_bytes
+from hilgw.protocols.ir.receiver import MARK_LIMIT_US
 
 LONGEST_FRAMED = 256  # bytes; NEC takes half a minute for them
 LONGEST_RAW = 256  # durations
@@ -208,7 +208,7 @@ class FramedPackets:
         return [
             Shot(carrier_hz, Code(address, command))
             for address, carrier_hz in targets
-            for command in to_commands(frame, self._traits.command_bits)
+            for command in encode_bytes(frame, self._traits.command_bits)
         ]
 
     def inward(self, code: Code, now: int) -> list[Event]:
@@ -251,8 +251,8 @@ class RawPackets(Untimed):
             return CannotSend("unframable", text)
         pairs = zip(data[::2], data[1::2], strict=True)
         durations = tuple(high << 8 | low for high, low in pairs)
-        if min(durations) < SHORTEST_US or max(durations[::2]) >= LONGEST_MARK_US:
-            text = f"a mark has {SHORTEST_US} to {LONGEST_MARK_US - 1} us, a space {SHORTEST_US} up"
+        if min(durations) < SHORTEST_US or max(durations[::2]) >= MARK_LIMIT_US:
+            text = f"a mark has {SHORTEST_US} to {MARK_LIMIT_US - 1} us, a space {SHORTEST_US} up"
             return CannotSend("unframable", text)
         return [Shot(self._carrier_hz, None, durations)]
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from hilgw.adapters.base import Dropped
 from hilgw.adapters.ir_toy import samples
 from hilgw.protocols.ir import Codec
-from hilgw.protocols.ir.frames import ReceivedFrame, Splitter
-from hilgw.protocols.ir.keys import Keys, Said
+from hilgw.protocols.ir.receiver import KeyDecoder, KeyEvent, ReceivedFrame, Splitter
 
 MS = 1_000_000
 # The toy hands over 32 counts at a time, or fewer after 5 ms of dark: within a frame it may say
@@ -26,7 +25,7 @@ _OVERLONG = Dropped("overlong", "light without a pause, longer than any code")
 _OVERFLOW = Dropped("overflow", "the toy lost samples")
 _CUT = Dropped("interrupted", "a code that our own transmission cut short")
 
-Sound = Said | tuple[int, ...] | Dropped
+Sound = KeyEvent | tuple[int, ...] | Dropped
 
 
 class IrReceiver:
@@ -38,7 +37,7 @@ class IrReceiver:
         else:
             gap_us = codec.traits.gap_us
             self._splitter = Splitter(gap_us, codec.is_whole, limit=LONGEST_CODE)
-        self._keys = Keys(codec) if codec else None
+        self._keys = KeyDecoder(codec) if codec else None
         has_length = codec is not None and codec.traits.has_length
         self._quiet_ns = LONG_QUIET_NS if has_length else QUIET_NS
         self._counts = samples.Samples()
@@ -105,4 +104,4 @@ class IrReceiver:
         self._counts.reset()
         self._recent.clear()
         self._ends, self.deaf = 0, False
-        return [_CUT] if self._splitter.cut() else []
+        return [_CUT] if self._splitter.interrupt() else []

@@ -38,8 +38,8 @@ from hilgw.adapters.ir_toy.settings import RAW, IrToySettings, carrier_of
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS, Code
 from hilgw.protocols.ir.base import SHORT_FRAME, TOGGLE, WHOLE_FRAME
-from hilgw.protocols.ir.keys import Held, Pressed
-from hilgw.protocols.ir.nec import SHORT_REPEAT
+from hilgw.protocols.ir.nec import REPEAT_FRAME
+from hilgw.protocols.ir.receiver import Held, Pressed
 
 LONGEST_WAIT_NS = 500 * MS  # for a code under way to end; then it is talked over
 LEAD_NS = APART_NS  # from our decision to the light, at least
@@ -172,7 +172,7 @@ class IrToySession:
         if self._codec is None:
             return 0
         traits = self._codec.traits
-        again_us = traits.again_us if traits.held == WHOLE_FRAME else 0
+        again_us = traits.repeat_window_us if traits.held == WHOLE_FRAME else 0
         return traits.period_us * (self._sends + 1) + again_us
 
     def _not_before(self, shot: Shot, now: int) -> int:
@@ -215,7 +215,7 @@ class IrToySession:
             self._toggle ^= 1
             code = replace(code, toggle=self._toggle)
         frame = self._codec.encode(code)
-        more = SHORT_REPEAT if traits.held == SHORT_FRAME else frame
+        more = REPEAT_FRAME if traits.held == SHORT_FRAME else frame
         durations = list(frame)
         for _ in range(self._sends - 1):
             durations += (traits.period_us - sum(frame), *more)
@@ -230,7 +230,9 @@ class IrToySession:
         if self._codec and self._codec.traits.held == WHOLE_FRAME:
             traits = self._codec.traits
             last_frame_us = traits.period_us * (self._sends - 1)
-            self._distinct_at = now + (last_frame_us + traits.again_us + traits.period_us) * US
+            self._distinct_at = (
+                now + (last_frame_us + traits.repeat_window_us + traits.period_us) * US
+            )
 
     def _played(self, reason: str, now: int) -> list[Event]:
         if reason:

@@ -16,7 +16,7 @@ from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
 from hilgw.protocols.ir import CODECS, Traits
 from hilgw.protocols.ir.base import WHOLE_FRAME
-from hilgw.protocols.ir.octets import codes_per_byte
+from hilgw.protocols.ir.payload import codes_per_byte
 from hilgw.settings import setting
 
 FramingSettings = (
@@ -128,7 +128,7 @@ def byte_ms(settings: IrToySettings, traits: Traits) -> float:
     codes = codes_per_byte(traits.command_bits)
     code_us = (settings.sends or traits.sends) * traits.period_us
     if codes == 1 and traits.held == WHOLE_FRAME:
-        code_us += traits.again_us
+        code_us += traits.repeat_window_us
     return codes * code_us / 1000
 
 

@@ -13,7 +13,7 @@ from hilgw.adapters.base import CannotSend, Dropped, Event
 from hilgw.adapters.ir_toy.settings import IrToySettings, byte_ms, framing_settings
 from hilgw.errors import FrameError
 from hilgw.protocols.ir import Code, Traits
-from hilgw.protocols.ir.octets import Octets
+from hilgw.protocols.ir.payload import ByteDecoder
 
 MOST_STREAMS = 16
 SILENT_BYTES = 6  # byte times without a code: nothing more will come
@@ -25,7 +25,7 @@ _EMPTY = Dropped("empty", "a frame without data")
 class _Stream:
     def __init__(self, spec: object, command_bits: int) -> None:
         self.framing = framings.create(spec)
-        self.octets = Octets(command_bits)
+        self.octets = ByteDecoder(command_bits)
         self.last_ns = 0
         self._counted: dict[str, int] = {}
 

@@ -224,7 +224,7 @@ class Wc2ecBodySession:
                 return self._register(message, now)
             case wc2ec.PacketData(_, index, channel, strength, direction, data):
                 self.counts["packets_in"] += 1
-                return [PacketIn(index, channel, *wc2ec.known_signal(strength, direction), data)]
+                return [PacketIn(index, channel, *wc2ec.decode_signal(strength, direction), data)]
             case wc2ec.Error(_, index):
                 self.counts["faults"] += 1
                 return [DeviceFault(index)]

@@ -11,7 +11,7 @@ from hilgw.cli.output import control_loops as loop_lines
 from hilgw.cli.output.outlet import Outlet
 from hilgw.cli.output.text import Style, escape, use_colour
 from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, missed_by_none
-from hilgw.medium.matching import nearness
+from hilgw.medium.matching import stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 
 PACKETS_PER_S = 40
@@ -210,7 +210,7 @@ def _by_reason(missed: Mapping[str, str], shown: int) -> str:
         reasons.setdefault(reason, []).append(name)
     return "; ".join(
         f"{_some(reasons[reason], shown)} ({reason.replace('_', ' ')})"
-        for reason in sorted(reasons, key=nearness, reverse=True)
+        for reason in sorted(reasons, key=stage, reverse=True)
     )
 
 

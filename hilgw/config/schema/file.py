@@ -24,7 +24,7 @@ from hilgw.config.schema.models import annotation, parts_model
 from hilgw.config.schema.unions import Pick, choose_by_kind
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.errors import ConfigError, quoted
-from hilgw.medium.motions import Circle, Waypoints
+from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
 
 NODES = {"Emitter": EmitterFields, "Receiver": ReceiverFields}

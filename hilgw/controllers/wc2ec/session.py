@@ -51,7 +51,7 @@ from hilgw.protocols.wc2ec import (
     SetValue,
     Side,
     describe,
-    written_signal,
+    encode_signal,
 )
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
@@ -224,7 +224,7 @@ class Wc2ecControllerSession:
             return [self._count(Refused(index, "down", "no controller to read the packet"))]
         if not self._settings.extensions:
             return [self._count(Refused(index, "no_extensions", "extensions are off"))]
-        signal = written_signal(packet.signal_strength, packet.direction)
+        signal = encode_signal(packet.signal_strength, packet.direction)
         message = PacketData(number, index, packet.channel, *signal, packet.data)
         try:
             data = self._link.wrap(message)

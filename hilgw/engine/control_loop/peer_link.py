@@ -84,7 +84,7 @@ class PeerLink(Generic[S]):
         """The connection is up."""
         now = self.checked_now()
         self.transport = transport
-        transport.on_drained = self._drained  # type: ignore[attr-defined]  # every transport's
+        transport.on_drained = self._drained
         if isinstance(transport, FdStream):
             transport.read_bytes = READ_BYTES
         self._discard_until_ns = 0

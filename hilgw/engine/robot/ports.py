@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
     from hilgw.engine.timing import StepClock
     from hilgw.medium.ledger import Ledger
-    from hilgw.medium.listener import Listener
+    from hilgw.medium.listeners import Listener
     from hilgw.medium.medium import Medium
     from hilgw.transports.base import Handle, Scheduler
 

@@ -47,7 +47,7 @@ class ReceiveFilter:
         if airs.is_duplicate(air, name, event.address, event.data, now):
             self._statistics.drop("duplicate", "another module here heard it first")
             return
-        self._statistics.count.hear()
+        self._statistics.count.receive()
         self._transmit(
             Packet(
                 data=event.data,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from hilgw.errors import ConfigError
-from hilgw.protocols.ir.base import AGAIN, Again, Code, Codec, Frame, Traits
+from hilgw.protocols.ir.base import REPEAT, Code, Codec, Frame, Repeat, Traits
 from hilgw.protocols.ir.manchester import RC5, RC6, RC6A
 from hilgw.protocols.ir.nec import NEC, NEC2, NEC_EXT, ONKYO
 from hilgw.protocols.ir.sirc import SIRC, SIRC15, SIRC20
 
-__all__ = ["AGAIN", "CODECS", "Again", "Code", "Codec", "Frame", "Traits", "codec"]
+__all__ = ["CODECS", "REPEAT", "Code", "Codec", "Frame", "Repeat", "Traits", "codec"]
 
 CODECS: dict[str, Codec] = {
     each.traits.name: each

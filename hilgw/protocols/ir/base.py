@@ -1,7 +1,7 @@
-"""What an infra-red code is: light and dark, in microseconds, and what they say.
+"""Infra-red remote control codes: types shared by all codecs.
 
-A frame is a sequence of durations: mark (light of the carrier), space (dark), mark, and so on,
-beginning and ending with a mark. Codecs are pure and keep no state, so they may be shared.
+A frame is a sequence of durations in microseconds: mark (carrier on), space (carrier off), mark
+and so on, beginning and ending with a mark. Codecs are stateless and may be shared.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from hilgw.errors import FrameError
 
 Frame = Sequence[int]
 
-# How a held key shows: by a short frame of its own; by the same frame again; by the same frame
-# again with the same toggle bit, which a new press would have turned.
+# How a held key is sent: as a short repeat frame; as the same frame again; as the same frame again
+# with the same toggle bit, which a new press inverts.
 SHORT_FRAME, WHOLE_FRAME, TOGGLE = "short frame", "whole frame", "toggle"
 
-# Receivers stretch marks and shorten spaces by 50 to 100 us, whatever their length; noise and the
-# receiver's own clock add to that.
+# Receivers stretch marks and shorten spaces by 50 to 100 us, independent of their length; noise and
+# the resolution of the receiver's clock add to that.
 STRETCH_US = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What one frame says. toggle: 0 or 1, always 0 where the code has no such bit."""
+    """The content of one frame. toggle: 0 or 1; always 0 for a code without a toggle bit."""
 
     address: int
     command: int
@@ -33,20 +33,21 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """A frame that says no more than: the key is still held."""
+class Repeat:
+    """A repeat frame: the key is still held."""
 
 
-AGAIN = Again()
+REPEAT = Repeat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What is fixed for one kind of code.
+    """The constants of one code.
 
     period_us: from the start of one frame to the start of the next. gap_us: a space this long
-    ends a frame. sends: how often remote controls send each frame. held: how a held key shows.
-    has_length: all frames are equally long, so that the end of one is known without its gap.
+    ends a frame. sends: how often remote controls send each frame. held: how a held key is sent.
+    has_length: all frames have the same number of bits, so a frame ends without waiting for its
+    gap.
     """
 
     name: str
@@ -61,46 +62,46 @@ class Traits:
     has_length: bool = True
 
     @property
-    def again_us(self) -> int:
-        """The same again within this time of the last start is the same press: one of its frames
-        may be lost."""
+    def repeat_window_us(self) -> int:
+        """The same frame within this time of the start of the last one is the same key press, even
+        if one frame in between was lost."""
         return self.period_us * 5 // 2
 
     def check(self, code: Code) -> None:
-        """FrameError when an address or a command does not fit its bits."""
-        for word, value, bits in (
+        """Raises FrameError when an address or a command does not fit its bits."""
+        for field, value, bits in (
             ("address", code.address, self.address_bits),
             ("command", code.command, self.command_bits),
         ):
             if not 0 <= value < 1 << bits:
-                raise FrameError(f"{word} {value} does not fit the {bits} bits of {self.title}")
+                raise FrameError(f"{field} {value} does not fit the {bits} bits of {self.title}")
 
 
 class Codec(Protocol):
-    """One kind of code, both directions."""
+    """One code, both directions."""
 
     traits: Traits
 
     def encode(self, code: Code) -> tuple[int, ...]:
-        """The frame of this code. FrameError for a value that does not fit."""
+        """The frame of this code. Raises FrameError for a value that does not fit."""
 
-    def decode(self, frame: Frame) -> Code | Again | None:
-        """What a frame says; None when it is none of this kind. Never raises."""
+    def decode(self, frame: Frame) -> Code | Repeat | None:
+        """The content of a frame; None when it is not a frame of this code. Never raises."""
 
     def is_whole(self, frame: Frame) -> bool:
-        """Whether nothing can follow in this frame, so that nobody need wait for the gap."""
+        """Whether the frame is complete, so that the receiver need not wait for the gap."""
 
 
 def near(us: int, nominal: int, stretch_us: int = STRETCH_US) -> bool:
-    """Whether a duration passes for the nominal one: within a quarter, or a receiver's stretch."""
+    """Whether a duration matches the nominal one within 25 % or stretch_us."""
     return abs(us - nominal) <= max(nominal // 4, stretch_us)
 
 
 def bits_of(value: int, count: int) -> list[int]:
     """The bits of a number, lowest first."""
-    return [value >> place & 1 for place in range(count)]
+    return [value >> index & 1 for index in range(count)]
 
 
 def number_of(bits: Sequence[int]) -> int:
-    """The number whose bits these are, lowest first."""
-    return sum(bit << place for place, bit in enumerate(bits))
+    """The number with these bits, lowest first."""
+    return sum(bit << index for index, bit in enumerate(bits))

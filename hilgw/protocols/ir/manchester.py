@@ -1,7 +1,7 @@
-"""RC5 and RC6: Manchester bits, highest first, with a toggle bit that each key press turns.
+"""RC5 and RC6: Manchester bits, highest first, with a toggle bit that each key press inverts.
 
-Every bit is half light, half dark; which half comes first is its value, and the two codes
-disagree on that. So a frame is a row of half bits, and a duration is one or more of them.
+Every bit is half mark, half space; the order is its value, and the two codes use opposite orders.
+So a frame is a sequence of half bits, and a duration is one or more half bits.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from hilgw.protocols.ir.base import TOGGLE, Again, Code, Frame, Traits, bits_of, near, number_of
+from hilgw.protocols.ir.base import TOGGLE, Code, Frame, Repeat, Traits, bits_of, near, number_of
 
 Levels = list[bool]
 
-STRETCH_US = 200  # RC6 is so fast that a stretch is nearly half of its half bits
+STRETCH_US = 200  # less than elsewhere: a half bit of RC6 is short
 RC5_HALF = 889
 RC6_HALF = 444
 HEADER_MARK, HEADER_SPACE = 6 * RC6_HALF, 2 * RC6_HALF
-RC6_TOGGLE_AT = 4  # behind the start bit and three mode bits; its halves are twice as long
+RC6_TOGGLE_AT = 4  # after the start bit and three mode bits; its half bits are twice as long
 MODE_0, MODE_6 = 0b000, 0b110
 
 
 def runs(levels: Levels, half_us: int) -> tuple[int, ...]:
-    """The durations of half bits: dark before the first mark and behind the last is no part."""
+    """The durations of half bits, without spaces before the first and after the last mark."""
     lengths = [(level, len(list(run))) for level, run in groupby(levels)]
     lengths = lengths[not lengths[0][0] :]
     lengths = lengths[: None if lengths[-1][0] else -1]
@@ -30,40 +30,41 @@ def runs(levels: Levels, half_us: int) -> tuple[int, ...]:
 
 
 def levels_of(frame: Frame, half_us: int, widths: Sequence[int], first: bool) -> Levels | None:
-    """The levels of a frame's halves, which are so many half bits wide each; the first is of the
-    level `first`. None when a duration does not fit.
+    """The levels of a frame's half bits. widths: of each, in units of half_us. first: level of
+    the first. None when a duration does not fit.
 
-    Each half of one bit has a duration of its own, for they differ; the second half of a bit and
-    the first of the next may share one.
+    The two halves of a bit differ, so each has its own duration; the second half of a bit and the
+    first half of the next may share one.
     """
     levels: Levels = [] if first else [False]
     last = len(widths) - 1
-    for place, us in enumerate(frame):
+    for index, us in enumerate(frame):
         begin = len(levels)
         if begin > last:
             return None
         one, both = widths[begin], sum(widths[begin : begin + 2])
-        # In the very middle: two single halves that are short, or one wide half that is long.
+        # Exactly in the middle: two single half bits that are short, or one wide one that is long.
         middle = (one + both) * half_us - (one == 1)
         shared = begin % 2 == 1 and begin < last and 2 * us > middle
         if not near(us, (both if shared else one) * half_us, STRETCH_US):
             return None
-        levels += [place % 2 == 0] * (1 + shared)
+        levels += [index % 2 == 0] * (1 + shared)
     return levels
 
 
 def is_all(levels: Levels | None, widths: Sequence[int]) -> bool:
-    """Whether a frame that ended with light has no more to come but dark."""
+    """Whether a frame that ended with a mark is complete except for a space."""
     return levels is not None and len(levels) >= len(widths) - 1
 
 
 def high_first(value: int, count: int) -> list[int]:
+    """The bits of a number, highest first."""
     return bits_of(value, count)[::-1]
 
 
 def bits_of_levels(levels: Levels | None, one: tuple[bool, bool], count: int) -> list[int] | None:
-    """So many bits, with the dark behind the last mark; None when there are more or fewer, or when
-    both halves of one are alike."""
+    """`count` bits, including the space after the last mark; None for another number of bits, or
+    when both halves of a bit are equal."""
     levels = [] if levels is None else levels
     levels = levels + [False] * (len(levels) == 2 * count - 1)
     pairs = list(zip(levels[::2], levels[1::2], strict=False))
@@ -74,7 +75,7 @@ def bits_of_levels(levels: Levels | None, one: tuple[bool, bool], count: int) ->
 
 class Rc5:
     """RC5 and RC5X: start bit, the inverse of the seventh command bit, toggle, 5 address bits,
-    6 command bits. 1 is dark, then light."""
+    6 command bits. 1 is space, then mark."""
 
     traits = Traits(
         name="rc5",
@@ -96,7 +97,7 @@ class Rc5:
         bits += high_first(code.command & 0x3F, 6)
         return runs([level for bit in bits for level in (not bit, bool(bit))], RC5_HALF)
 
-    def decode(self, frame: Frame) -> Code | Again | None:
+    def decode(self, frame: Frame) -> Code | Repeat | None:
         bits = bits_of_levels(self._levels(frame), self._ONE, 14)
         if bits is None or not bits[0]:
             return None
@@ -112,7 +113,7 @@ class Rc5:
 
 class Rc6:
     """RC6: header, start bit 1, mode, a toggle bit of twice the length, address, command. 1 is
-    light, then dark. In mode 6 the first address bit is not sent as such: it is always 1."""
+    mark, then space. In mode 6 the first address bit is always 1 and not part of the address."""
 
     _ONE = (True, False)
 
@@ -143,7 +144,7 @@ class Rc6:
         ]
         return (HEADER_MARK, HEADER_SPACE, *runs(levels, RC6_HALF))
 
-    def decode(self, frame: Frame) -> Code | Again | None:
+    def decode(self, frame: Frame) -> Code | Repeat | None:
         bits = bits_of_levels(self._levels(frame), self._ONE, len(self._widths) // 2)
         wanted = [1, *high_first(self._mode, 3)]
         if bits is None or bits[:4] != wanted:
@@ -158,7 +159,7 @@ class Rc6:
         return len(frame) % 2 == 1 and is_all(self._levels(frame), self._widths)
 
     def _levels(self, frame: Frame) -> Levels | None:
-        """Those behind the header."""
+        """The levels after the header."""
         if len(frame) < 2 or not (near(frame[0], HEADER_MARK) and near(frame[1], HEADER_SPACE)):
             return None
         return levels_of(frame[2:], RC6_HALF, self._widths, first=True)

@@ -1,35 +1,35 @@
-"""NEC and its relatives: bits told apart by the space behind a mark, lowest bit first.
+"""NEC and its variants: the space after a mark is the value of a bit, lowest bit first.
 
-A frame is a header (9 ms light, 4.5 ms dark), 32 bits and a closing mark; a bit is 562 us of light
-and 562 (0) or 1687 (1) us of dark. The relatives differ in what the bits are and in how a held
-key shows.
+A frame is a header (9 ms mark, 4.5 ms space), 32 bits and a closing mark; a bit is a mark of 562 us
+and a space of 562 (0) or 1687 (1) us. The variants differ in the meaning of the bits and in how a
+held key is sent.
 """
 
 from __future__ import annotations
 
 from hilgw.protocols.ir.base import (
-    AGAIN,
+    REPEAT,
     SHORT_FRAME,
     WHOLE_FRAME,
-    Again,
     Code,
     Frame,
+    Repeat,
     Traits,
     bits_of,
     near,
     number_of,
 )
 
-HEADER_MARK, HEADER_SPACE, AGAIN_SPACE = 9000, 4500, 2250
+HEADER_MARK, HEADER_SPACE, REPEAT_SPACE = 9000, 4500, 2250
 MARK, SPACE_0, SPACE_1 = 562, 562, 1687
 BITS = 32
-WHOLE = 2 + 2 * BITS + 1  # durations of a frame
-SHORT = 3  # and of the frame of a held key
+WHOLE = 2 + 2 * BITS + 1  # number of durations of a frame
+SHORT = 3  # of a repeat frame
 CARRIER_HZ, PERIOD_US, GAP_US = 38_000, 108_000, 8_000
 
 
 class Nec:
-    """8 or 16 address bits, 8 or 16 command bits; what has 8 is followed by its inverse."""
+    """8 or 16 address bits, 8 or 16 command bits; a field of 8 bits is followed by its inverse."""
 
     def __init__(self, name: str, title: str, address: int, command: int, held: str) -> None:
         self.traits = Traits(
@@ -52,13 +52,13 @@ class Nec:
             frame += (MARK, SPACE_1 if bit else SPACE_0)
         return (*frame, MARK)
 
-    def decode(self, frame: Frame) -> Code | Again | None:
+    def decode(self, frame: Frame) -> Code | Repeat | None:
         if len(frame) not in (SHORT, WHOLE) or not near(frame[0], HEADER_MARK):
             return None
         if not all(near(mark, MARK) for mark in frame[2::2]):
             return None
         if len(frame) == SHORT:
-            return AGAIN if near(frame[1], AGAIN_SPACE) else None
+            return REPEAT if near(frame[1], REPEAT_SPACE) else None
         if not near(frame[1], HEADER_SPACE):
             return None
         bits = []
@@ -72,17 +72,17 @@ class Nec:
 
     def is_whole(self, frame: Frame) -> bool:
         if len(frame) == SHORT:
-            return near(frame[1], AGAIN_SPACE)
+            return near(frame[1], REPEAT_SPACE)
         return len(frame) == WHOLE
 
 
 def _half(value: int, bits: int) -> int:
-    """Half a frame: the value, and its inverse where there is room for it."""
+    """Half a frame: the value, followed by its inverse for 8 bits."""
     return value if bits == 16 else value | (value ^ 0xFF) << 8
 
 
 def _whole(half: int, bits: int) -> int | None:
-    """The value of half a frame; None when the inverse does not fit."""
+    """The value of half a frame; None when the inverse does not match."""
     if bits == 16:
         return half
     return half & 0xFF if half & 0xFF ^ half >> 8 == 0xFF else None
@@ -92,5 +92,5 @@ NEC = Nec("nec", "NEC", 8, 8, SHORT_FRAME)
 NEC2 = Nec("nec2", "NEC2", 8, 8, WHOLE_FRAME)
 NEC_EXT = Nec("nec_ext", "extended NEC", 16, 8, SHORT_FRAME)
 ONKYO = Nec("onkyo", "Onkyo", 16, 16, SHORT_FRAME)
-SHORT_REPEAT = (HEADER_MARK, AGAIN_SPACE, MARK)
-"""The frame a held NEC key sends every PERIOD_US."""
+REPEAT_FRAME = (HEADER_MARK, REPEAT_SPACE, MARK)
+"""The frame that a held NEC key sends every PERIOD_US."""

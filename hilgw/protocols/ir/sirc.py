@@ -1,16 +1,16 @@
-"""SIRC (Sony): bits told apart by the length of their mark, lowest bit first, no closing mark.
+"""SIRC (Sony): the length of a mark is the value of a bit, lowest bit first, no closing mark.
 
 12 bits are 7 of command and 5 of address; 15 bits 7 and 8; 20 bits 7, 5 and 8 more, which are
-taken as the upper bits of the address. The only way to see how long a frame is, is its end.
+the upper bits of the address here. Only the gap after a frame shows its length.
 """
 
 from __future__ import annotations
 
 from hilgw.protocols.ir.base import (
     WHOLE_FRAME,
-    Again,
     Code,
     Frame,
+    Repeat,
     Traits,
     bits_of,
     near,
@@ -23,6 +23,8 @@ COMMAND_BITS = 7
 
 
 class Sirc:
+    """SIRC with 5, 8 or 13 address bits."""
+
     def __init__(self, name: str, address_bits: int) -> None:
         self.traits = Traits(
             name=name,
@@ -45,7 +47,7 @@ class Sirc:
             frame += (SPACE, MARK_1 if bit else MARK_0)
         return tuple(frame)
 
-    def decode(self, frame: Frame) -> Code | Again | None:
+    def decode(self, frame: Frame) -> Code | Repeat | None:
         if len(frame) != 1 + 2 * self._bits or not near(frame[0], HEADER_MARK):
             return None
         marks = frame[2::2]

@@ -1,15 +1,20 @@
 """WC2EC, Webots Controller to External Controller: the codec, both directions.
 
     decoder = Decoder(Side.EXTERNAL, Layouts("R2020a", extensions=False), kinds={0: "LinearMotor"})
-    decoder.feed(data) -> messages, Rejected, at last Failure
+    decoder.feed(data) -> messages, Rejected; Failure at the end of the stream
     encode(SetValue(type=53, index=0, value=1.5)) -> bytes
 
-`Link` adds the framing and the silence of a serial line. The wire stands in docs/wc2ec.md.
+`Link` adds the framing and the silence timeout of a serial line. docs/wc2ec.md has the wire format.
 """
 
-from hilgw.protocols.wc2ec.decode import UNKNOWN_DEVICE, Decoder
+from hilgw.protocols.wc2ec.codec import (
+    UNKNOWN_DEVICE,
+    Decoder,
+    decode_signal,
+    encode,
+    encode_signal,
+)
 from hilgw.protocols.wc2ec.describe import describe, in_words, readable
-from hilgw.protocols.wc2ec.encode import encode
 from hilgw.protocols.wc2ec.layout import LONGEST_PACKET, MOST_DEVICES, Layouts, Numbers
 from hilgw.protocols.wc2ec.link import Link
 from hilgw.protocols.wc2ec.messages import (
@@ -32,8 +37,6 @@ from hilgw.protocols.wc2ec.messages import (
     SetValue,
     Side,
 )
-from hilgw.protocols.wc2ec.signal import known as known_signal
-from hilgw.protocols.wc2ec.signal import written as written_signal
 
 __all__ = [
     "LONGEST_PACKET",
@@ -61,10 +64,10 @@ __all__ = [
     "SetReceiver",
     "SetValue",
     "Side",
+    "decode_signal",
     "describe",
     "encode",
+    "encode_signal",
     "in_words",
-    "known_signal",
     "readable",
-    "written_signal",
 ]

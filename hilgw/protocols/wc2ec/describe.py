@@ -1,8 +1,8 @@
-"""WC2EC bytes in words, for people."""
+"""WC2EC bytes and messages as text."""
 
 from __future__ import annotations
 
-from hilgw.protocols.wc2ec.decode import Decoder
+from hilgw.protocols.wc2ec.codec import Decoder
 from hilgw.protocols.wc2ec.layout import Layouts, Numbers
 from hilgw.protocols.wc2ec.messages import (
     DisableSensor,
@@ -25,7 +25,7 @@ from hilgw.protocols.wc2ec.messages import (
 
 
 def describe(data: bytes, side: Side, layouts: Layouts) -> str:
-    """Whole messages that `side` sent, in words; never raises."""
+    """Complete messages from `side` as text; never raises."""
     decoder = Decoder(side, layouts)
     parts = [in_words(message, layouts.numbers) for message in decoder.feed(data)]
     if decoder.pending:
@@ -34,7 +34,7 @@ def describe(data: bytes, side: Side, layouts: Layouts) -> str:
 
 
 def in_words(message: Message, numbers: Numbers) -> str:
-    """One message in words."""
+    """One message as text."""
     if isinstance(message, Failure):
         return f"lost: {message.text}"
     if isinstance(message, Rejected):
@@ -82,7 +82,7 @@ def _values(message: object) -> str:
 
 
 def readable(name: bytes) -> str:
-    """A device name as text: UTF-8, what cannot be printed escaped."""
+    """A device name as text: UTF-8, unprintable characters escaped."""
     text = name.decode(errors="backslashreplace")
     if text.isprintable():
         return text

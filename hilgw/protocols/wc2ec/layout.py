@@ -1,4 +1,4 @@
-"""The bodies of WC2EC: little endian, no padding; length implied by command and type."""
+"""The message bodies of WC2EC: little endian, no padding, length implied by command and type."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ HEADER_BYTES = 3
 LONGEST_NAME = 255
 LONGEST_PACKET = 65_536
 MOST_DEVICES = 255
-"""Indices are 0..254: the original refuses more than 255 devices."""
+"""Indices are 0..254: the original implementation refuses more than 255 devices."""
 
 
 class Layout(NamedTuple):
-    """One body: its numbers, the message they make after type and index, and whether the last of
-    them counts the bytes of a packet that follow."""
+    """The layout of one body. body: its numbers. message: the message class, called with type,
+    index and these numbers. counted: the last number is the length of a packet that follows."""
 
     body: struct.Struct
     message: Callable[..., Sent]
@@ -71,14 +71,14 @@ EXTENSION: dict[tuple[int, str], Layout] = {
 BODILESS = frozenset({Command.ERROR, Command.ENABLE_SENSOR, Command.DISABLE_SENSOR})
 
 _ACRONYMS = {"GPS", "LED"}
-_NAMELESS = re.compile(r"node (\d{1,3})")
-# WC2EC's own document says 37 for a distance sensor, which R2020a, its Webots, gives to DISPLAY:
-# there both numbers are taken for one.
+_UNNAMED = re.compile(r"node (\d{1,3})")
+# The WC2EC document uses 37 for a distance sensor; in its Webots version, R2020a, 37 is DISPLAY.
+# For R2020a both numbers mean a distance sensor.
 _ALIASES = {"R2020a": {37: DISTANCE_SENSOR}}
 
 
 class Numbers:
-    """Node numbers (WbNodeType) of one Webots version. Raises ConfigError for an unknown one."""
+    """Node numbers (WbNodeType) of one Webots version; ConfigError for an unknown version."""
 
     def __init__(self, version: str) -> None:
         self.version = version
@@ -87,19 +87,19 @@ class Numbers:
         self._kinds |= _ALIASES.get(version.strip()[:6], {})
 
     def number(self, kind: str) -> int:
-        """The number of a node by its Webots name, or by what `kind` calls one without a name;
-        ConfigError when this version has none."""
+        """The number of a node by its Webots name, or by the name "node N" that `kind` returns;
+        ConfigError when this version has no such node."""
         own = self._numbers.get(kind)
-        if own is None and (nameless := _NAMELESS.fullmatch(kind)):
-            return int(nameless[1])
+        if own is None and (unnamed := _UNNAMED.fullmatch(kind)):
+            return int(unnamed[1])
         return nodes.number(self.version, _upper(kind)) if own is None else own
 
     def known(self, kind: str) -> list[int]:
-        """All numbers that are taken for this node: its own, and an alias."""
+        """All numbers that mean this node: its own, and an alias."""
         return [number for number, each in self._kinds.items() if each == kind]
 
     def kind(self, number: int) -> str:
-        """The Webots node name behind a number; "node N" when no device has it."""
+        """The Webots node name of a number; "node N" when there is none."""
         kind = self._kinds.get(number)
         if kind is not None:
             return kind
@@ -116,7 +116,7 @@ def _camel(name: str) -> str:
 
 
 class Layouts:
-    """The bodies two peers agree on. extensions: those of Emitter and Receiver as well."""
+    """The bodies of one connection. extensions: includes those of Emitter and Receiver."""
 
     def __init__(self, version: str, *, extensions: bool = False) -> None:
         self.numbers = Numbers(version)
@@ -129,7 +129,7 @@ class Layouts:
         }
 
     def unknown(self, command: int, number: int) -> PeerError:
-        """Why a body of this command and type cannot be measured, and what may be the cause."""
+        """The error for a body of unknown length, with the probable cause."""
         kind = self.numbers.kind(number)
         what = f"command {command} of type {number} ({kind}) has no known length"
         if (command, kind) in EXTENSION:

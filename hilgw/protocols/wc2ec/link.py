@@ -1,21 +1,21 @@
-"""One connection that carries WC2EC: a TCP stream as it is, or frames on a serial line.
+"""One connection that carries WC2EC: a plain TCP stream, or frames on a serial line.
 
-A serial line has no connect and no disconnect: a good frame with a message that is not rejected
-is the one, no such frame for `silence_ns` the other. On TCP the connection itself says both.
+A serial line has no connect and no disconnect: the peer is connected from its first valid frame
+with a message that is not rejected, until `silence_ns` without such a frame. On TCP the connection
+itself shows both.
 """
 
 from __future__ import annotations
 
 from hilgw.framing.base import Framing
-from hilgw.protocols.wc2ec.decode import Decoder
-from hilgw.protocols.wc2ec.encode import encode, encode_value
+from hilgw.protocols.wc2ec.codec import Decoder, encode, encode_value
 from hilgw.protocols.wc2ec.layout import Layouts
 from hilgw.protocols.wc2ec.messages import Message, Rejected, Sent, Side
 
 
 class Link:
-    """`side` is the peer's. framing: None on TCP. `alive`: the peer has spoken and not fallen
-    silent (framed), or the link is open (TCP)."""
+    """side: of the peer. framing: None on TCP. alive: a valid frame was received within
+    `silence_ns` (framed), or the link is open (TCP)."""
 
     def __init__(
         self, side: Side, layouts: Layouts, framing: Framing | None, silence_ns: int
@@ -27,22 +27,22 @@ class Link:
         self._side = side
         self._framing = framing
         self._silence_ns = silence_ns
-        self._heard_ns = 0
+        self._received_ns = 0
         self._decoder: Decoder | None = None
 
     @property
     def can_write(self) -> bool:
-        """Open: also where the peer's stream is lost, it may still hear."""
+        """Open; the peer may still receive after a Failure of its stream."""
         return self._decoder is not None
 
     @property
     def is_open(self) -> bool:
-        """Open, and the peer's stream not lost."""
+        """Open, without a Failure of the peer's stream."""
         return self._decoder is not None and not self._decoder.failed
 
     def open(self, now: int) -> None:
         self._decoder = Decoder(self._side, self.layouts, self.kinds)
-        self._heard_ns = now
+        self._received_ns = now
         self.alive = not self.framed
         if self._framing is not None:
             self._framing.reset()
@@ -52,13 +52,13 @@ class Link:
         self.alive = False
 
     def fail(self) -> None:
-        """The peer contradicts itself: take no more from it until reopened."""
+        """Ignores all further bytes until the link is reopened."""
         self.alive = False
         if self._decoder is not None:
             self._decoder.failed = True
 
     def feed(self, data: bytes, now: int) -> list[Message]:
-        """Bytes from the peer, in any chunks; what they say, in order."""
+        """Bytes from the peer, in any chunks; the messages in them, in order."""
         decoder = self._decoder
         if decoder is None or decoder.failed:
             return []
@@ -66,18 +66,18 @@ class Link:
             return decoder.feed(data)
         messages: list[Message] = []
         for payload in self._framing.feed(data, now):
-            said = decoder.feed(payload) + decoder.end_frame()
-            messages += said
+            decoded = decoder.feed(payload) + decoder.end_frame()
+            messages += decoded
             if decoder.failed:
                 break
-            # What is rejected proves no peer that knows us: it may be our own echo.
-            if not all(isinstance(message, Rejected) for message in said):
+            # A rejected message does not prove a peer: it may be our own echo.
+            if not all(isinstance(message, Rejected) for message in decoded):
                 self.alive = True
-                self._heard_ns = now
+                self._received_ns = now
         return messages
 
     def fell_silent(self, now: int) -> bool:
-        """Whether a framed peer has just been silent too long; true once."""
+        """Whether the silence of a framed peer has just exceeded the limit; true once."""
         due = self.next_deadline()
         if due is None or now < due:
             return False
@@ -85,17 +85,17 @@ class Link:
         return True
 
     def next_deadline(self) -> int | None:
-        """When the peer will have been silent too long."""
+        """When the silence of the peer will exceed the limit."""
         if not self.framed or not self.alive:
             return None
-        return self._heard_ns + self._silence_ns
+        return self._received_ns + self._silence_ns
 
     def wrap_value(self, number: int, index: int, value: float) -> bytes:
-        """SensorData of a finite value, as `wrap` makes it."""
+        """SensorData of a finite value for the wire; the fast form of `wrap`."""
         data = encode_value(number, index, value)
         return data if self._framing is None else self._framing.encode(data)
 
     def wrap(self, message: Sent) -> bytes:
-        """The message for the wire; on a line each is a frame of its own. Raises FrameError."""
+        """The message for the wire; on a serial line one frame per message. Raises FrameError."""
         data = encode(message)
         return data if self._framing is None else self._framing.encode(data)

@@ -1,7 +1,7 @@
-"""The messages of WC2EC, as they are on the wire, and what a decoder says beside them.
+"""The messages of WC2EC as on the wire, and the other results of the decoder.
 
-`type` is the node number the sender wrote: it decides the length of a body. `index` is Webots'
-device index ("sensor id"): the device behind it decides what the body means.
+`type` is the node number from the wire: it sets the length of the body. `index` is Webots' device
+index ("sensor id"): the device with this index sets the meaning of the body.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Command(IntEnum):
 
 
 class Side(IntEnum):
-    """Who sent a stream: the value is the lowest command of its half."""
+    """The sender of a stream; the value is the lowest command of its half."""
 
     WEBOTS = 0
     EXTERNAL = 128
@@ -64,7 +64,7 @@ class PacketData:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """Command 127: the device failed, or what was asked of it was refused."""
+    """Command 127: the device failed, or refused a request."""
 
     type: int
     index: int
@@ -107,7 +107,7 @@ class SendPacket:
 
 @dataclass(frozen=True, slots=True)
 class SetMotor:
-    """Command 131 of a motor: all it can be told."""
+    """Command 131 of a motor: all its settings."""
 
     type: int
     index: int
@@ -148,7 +148,7 @@ class SetReceiver:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A message whose end is known and which must not be obeyed. reason: a word to count."""
+    """A complete message that must not be executed. reason: a machine word for the counts."""
 
     command: int
     type: int
@@ -159,9 +159,9 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The end of the next message is unknowable: the last thing a decoder says.
+    """The length of the next message is unknown: the last result of a decoder.
 
-    tail: the bytes from there on, at most 256, for the log; how many depends on the chunks.
+    tail: the undecoded bytes for the log, at most 256; their number depends on the chunks.
     """
 
     error: PeerError = field(compare=False)

@@ -8,6 +8,7 @@ from random import Random
 
 from hilgw.adapters.base import Dropped, Event, Received, Transmission, line_of
 from hilgw.medium.packet import Packet
+from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, shown
 from hilgw.testing.conformance.exploring import (
     SECOND_NS,
     anything,
@@ -22,10 +23,9 @@ from hilgw.testing.conformance.exploring import (
     silence,
     unmatched,
 )
-from hilgw.testing.conformance.rules import broken, bytes_line, require, shown
+from hilgw.testing.conformance.simulation import Simulation, new_session
 from hilgw.testing.conformance.subject import Subject, Vector
-from hilgw.testing.conformance.watch import WatchedSession
-from hilgw.testing.conformance.world import World, new_session
+from hilgw.testing.conformance.watched_session import WatchedSession
 
 GIVEN_UP_S = 10.0  # so much silence ends any half frame
 SETTLED_S = 120.0  # and any frame that waits for its answer
@@ -263,7 +263,7 @@ class CodecRules(Subject):
 
     def _ready_session(self) -> tuple[WatchedSession, int]:
         """A session that has shaken hands with its mock; the mock is gone."""
-        world = World.ready(self)
+        world = Simulation.ready(self)
         window = self.adapter.limits.window
         session = WatchedSession(world.near.session.inner, window)
         session.ready = True

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from hilgw.adapters.base import Dropped, Event, Notice, Received, Write
-from hilgw.testing.conformance.rules import BrokenRule, require, shown
-from hilgw.testing.conformance.watch import DEADLINES, WatchedSession
+from hilgw.testing.conformance.broken_rule import BrokenRule, require, shown
+from hilgw.testing.conformance.watched_session import DEADLINES, WatchedSession
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 

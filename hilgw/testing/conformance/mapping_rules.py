@@ -8,11 +8,11 @@ from typing import Any
 from hilgw.adapters.base import Mapped, Transmission, line_of
 from hilgw.medium.packet import BROADCAST
 from hilgw.plugins import new_air
+from hilgw.testing.conformance.broken_rule import require, shown
 from hilgw.testing.conformance.codec_rules import CodecRules
 from hilgw.testing.conformance.payload_rules import PayloadRules
-from hilgw.testing.conformance.rules import require, shown
+from hilgw.testing.conformance.simulation import Simulation, guarded
 from hilgw.testing.conformance.subject import Vector
-from hilgw.testing.conformance.world import World, guarded
 
 TYPES = ("radio", "serial", "infra-red")
 MAPS = ("exact", "approximate", "cannot")
@@ -164,7 +164,7 @@ class MappingRules(CodecRules, PayloadRules):
         packets = list(self._numbered(6))
         size = len(packets[0])
         rule = RULE.format("bufferSize")
-        world = World.ready(self, pair=not self._echoes(), bufferSize=5 * size + size // 2)
+        world = Simulation.ready(self, pair=not self._echoes(), bufferSize=5 * size + size // 2)
         near, far = world.near, world.far
         near.close()
         seen = len(far.heard)

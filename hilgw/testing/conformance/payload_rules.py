@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hilgw.adapters.base import CannotSend
 from hilgw.medium.packet import Packet
-from hilgw.testing.conformance.rules import broken, bytes_line, require, shown
+from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, shown
+from hilgw.testing.conformance.simulation import Simulation
 from hilgw.testing.conformance.subject import ALL_VALUES, PIECE, Subject
-from hilgw.testing.conformance.world import World
 
 
 class PayloadRules(Subject):
@@ -64,10 +64,10 @@ class PayloadRules(Subject):
 
     # --- one packet -------------------------------------------------------------------------------
 
-    def _pair(self, **fields: int) -> World:
-        return World.ready(self, pair=not self._echoes(), **fields)
+    def _pair(self, **fields: int) -> Simulation:
+        return Simulation.ready(self, pair=not self._echoes(), **fields)
 
-    def _passes_or_is_refused(self, world: World, data: bytes, rule: str) -> None:
+    def _passes_or_is_refused(self, world: Simulation, data: bytes, rule: str) -> None:
         if self.fits(data):
             self._arrives(world, data, rule)
         else:
@@ -75,7 +75,7 @@ class PayloadRules(Subject):
 
     def _arrives(
         self,
-        world: World,
+        world: Simulation,
         data: bytes,
         rule: str,
         channel: int | None = None,
@@ -98,7 +98,7 @@ class PayloadRules(Subject):
         return came[0]
 
     def _is_refused(
-        self, world: World, data: bytes, rule: str, channel: int | None = None
+        self, world: Simulation, data: bytes, rule: str, channel: int | None = None
     ) -> CannotSend:
         """The session says, of the packet, that it can never go out."""
         world.near.session.answer = None

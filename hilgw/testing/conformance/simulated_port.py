@@ -98,6 +98,10 @@ class SimulatedTransport:
     name = "simulated"
 
     def __init__(self, port: SimulatedPort) -> None:
+        self.notices: list[str] = []
+        self.unsent = 0
+        self.on_drained: Callable[[], None] | None = None
+        self.on_half_close: Callable[[], None] | None = None
         self._port = port
         self._on_data: ReadHandler | None = None
         self._on_lost: LostHandler | None = None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from hilgw.adapters.base import Adapter, MockSpec, StationSettings
 from hilgw.engine.mock_host import Mock, create_mock
-from hilgw.testing.conformance.rules import require
+from hilgw.testing.conformance.broken_rule import require
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 

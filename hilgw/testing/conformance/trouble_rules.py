@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import sys
 from collections.abc import Callable, Iterator
 from itertools import cycle
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
 
 from hilgw.adapters.base import Delivered, Event, Refused, Transmission
+from hilgw.testing.conformance.broken_rule import require, shown
 from hilgw.testing.conformance.codec_rules import CodecRules
-from hilgw.testing.conformance.memory import size_of
 from hilgw.testing.conformance.payload_rules import PayloadRules
-from hilgw.testing.conformance.rules import require, shown
+from hilgw.testing.conformance.simulation import Simulation, guarded
 from hilgw.testing.conformance.subject import Vector
-from hilgw.testing.conformance.world import World, guarded
 
 FRAMES = 10_000
 SETTLED_FRAMES = 2_000  # by then every bounded buffer is full
@@ -20,6 +23,7 @@ SLACK = 16 * 1024  # bytes; what grows with each frame is beyond it many times
 GAP_NS = 2_000_000  # between frames
 TRIES = 5  # packets, until one passes again after trouble
 BREAK_S = 1.0
+_NOT_ITS_OWN = (type, ModuleType, BuiltinFunctionType, CodeType)
 
 
 class TroubleRules(CodecRules, PayloadRules):
@@ -35,7 +39,7 @@ class TroubleRules(CodecRules, PayloadRules):
         self._recovers("port lost in mid-frame", self._pull_the_cable)
         self._recovers("port lost in mid-frame", self._open_anew)
 
-    def _reset_while_it_sends(self, world: World) -> None:
+    def _reset_while_it_sends(self, world: Simulation) -> None:
         near, clock = world.near, world.clock
         resets: list[int] = []
         half = False
@@ -56,7 +60,7 @@ class TroubleRules(CodecRules, PayloadRules):
         self._traffic(world)
         world.run_until(lambda: resets, self.arrival_s)
 
-    def _reset_while_it_hears(self, world: World) -> None:
+    def _reset_while_it_hears(self, world: Simulation) -> None:
         near = world.near
         written = len(near.port.written)
         self._traffic(world)
@@ -66,14 +70,14 @@ class TroubleRules(CodecRules, PayloadRules):
         guarded(lambda: near.mock.receive(some, world.clock.time))
         guarded(lambda: world.host.reset(near.mock))
 
-    def _pull_the_cable(self, world: World) -> None:
+    def _pull_the_cable(self, world: Simulation) -> None:
         self._traffic(world)
         world.run(self._some_bytes_s())
         world.host.unplug(world.near.mock)
         world.run(BREAK_S)
         world.host.plug(world.near.mock)
 
-    def _open_anew(self, world: World) -> None:
+    def _open_anew(self, world: Simulation) -> None:
         self._traffic(world)
         world.run(self._some_bytes_s())
         world.near.open()
@@ -82,13 +86,13 @@ class TroubleRules(CodecRules, PayloadRules):
         common = self._common()
         return 10 * self._usual_size() / 2 / common.baudRate
 
-    def _traffic(self, world: World) -> None:
+    def _traffic(self, world: Simulation) -> None:
         for data in self._numbered(4):
             world.near.send(data)
             if world.far is not world.near:
                 world.far.send(data)
 
-    def _recovers(self, rule: str, trouble: Callable[[World], None]) -> None:
+    def _recovers(self, rule: str, trouble: Callable[[Simulation], None]) -> None:
         world = self._pair()
         trouble(world)
         world.near.port.cut = None
@@ -158,3 +162,21 @@ class TroubleRules(CodecRules, PayloadRules):
             f"the session grew by {grown} B in {FRAMES - SETTLED_FRAMES} frames ({name})",
             f"no growth once {SETTLED_FRAMES} frames have passed ({SLACK} B are let go)",
         )
+
+
+def size_of(root: Any) -> int:
+    """Bytes of `root` and of everything reached from it; classes, modules and code left out."""
+    seen: set[int] = set()
+    waiting = [root]
+    total = 0
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen or isinstance(item, _NOT_ITS_OWN):
+            continue
+        seen.add(id(item))
+        total += sys.getsizeof(item)
+        if isinstance(item, FunctionType):
+            waiting += item.__closure__ or ()
+        else:
+            waiting += gc.get_referents(item)
+    return total

@@ -24,10 +24,10 @@ from hilgw.transports.base import LineSettings, Scheduler, Transport
 from hilgw.transports.open_errors import held_by, port_error
 from hilgw.transports.serial.quirks import (
     BoundedQueue,
-    ModemLinesLeftAlone,
-    NeverBlocks,
-    WaitsForRoom,
-    what_a_pty_carries,
+    BoundedWrite,
+    KeepsModemLines,
+    NonBlocking,
+    supported_by_pty,
 )
 from hilgw.transports.serial.urls import host_and_port, kind_of, unsupported
 
@@ -77,7 +77,7 @@ async def open_serial(
 # --- pyserial opens -----------------------------------------------------------------------------
 
 
-class _Device(ModemLinesLeftAlone, NeverBlocks, serial.Serial):  # type: ignore[misc]
+class _Device(KeepsModemLines, NonBlocking, serial.Serial):  # type: ignore[misc]
     """A real port or a pty, and what was found out about it."""
 
     notices: list[str]
@@ -116,7 +116,7 @@ def _open_device(name: str, line: LineSettings) -> _Device:
     from hilgw.transports.serial import tty
 
     port.is_pty = tty.is_pseudo_terminal_path(name)
-    carried = what_a_pty_carries(line, port.notices) if port.is_pty else line
+    carried = supported_by_pty(line, port.notices) if port.is_pty else line
     _configure(port, name, carried, timeout=0, exclusive=True)
     try:
         port.open()
@@ -172,7 +172,7 @@ def _switch_by_rts(port: Any, mode: str) -> None:
 def _open_loop(name: str, line: LineSettings) -> Any:
     from serial.urlhandler import protocol_loop
 
-    class Loop(ModemLinesLeftAlone, WaitsForRoom, protocol_loop.Serial):
+    class Loop(KeepsModemLines, BoundedWrite, protocol_loop.Serial):
         pass
 
     port = Loop()
@@ -184,7 +184,7 @@ def _open_loop(name: str, line: LineSettings) -> Any:
 def _open_rfc2217(name: str, line: LineSettings) -> Any:
     from serial import rfc2217
 
-    class Remote(ModemLinesLeftAlone, BoundedQueue, rfc2217.Serial):
+    class Remote(KeepsModemLines, BoundedQueue, rfc2217.Serial):
         pass
 
     port = Remote()

@@ -13,7 +13,7 @@ from hilgw.transports.base import LineSettings
 ROOM_PERIOD_S = 0.005
 
 
-class ModemLinesLeftAlone:
+class KeepsModemLines:
     """pyserial sets DTR and RTS at each open, which reboots many boards. Here they keep what they
     have unless a state was asked for."""
 
@@ -36,7 +36,7 @@ class ModemLinesLeftAlone:
         setattr(self, line, on)
 
 
-class NeverBlocks:
+class NonBlocking:
     """For pyserial-asyncio, which calls these in the loop: no draining, no spinning, no blocking
     close, and no configuring of a port that is configured."""
 
@@ -70,7 +70,7 @@ class NeverBlocks:
             close_instead(close)
 
 
-class WaitsForRoom:
+class BoundedWrite:
     """pyserial's loop:// waits in write() for a reader, even after close(). One place is left free:
     close() puts a mark into the queue, and may do so while a write is under way."""
 
@@ -106,7 +106,7 @@ class BoundedQueue:
         super().close()  # type: ignore[misc]
 
 
-def what_a_pty_carries(line: LineSettings, notices: list[str]) -> LineSettings:
+def supported_by_pty(line: LineSettings, notices: list[str]) -> LineSettings:
     """`line` without what raises on a pty, or is silently left out; the user is told."""
     if line.parity != "N" or line.data_bits != 8:
         notices.append("a pseudo terminal carries neither parity nor 7 bits; it is kept at 8N")

@@ -37,6 +37,7 @@ class ThreadedStream:
         self.name = name
         self.notices: list[str] = []
         self.on_drained: Callable[[], None] | None = None
+        self.on_half_close: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
         self._port = port
         self._limit = limit

@@ -45,12 +45,6 @@ def make_raw(fd: int) -> None:
     termios.tcsetattr(fd, termios.TCSANOW, attributes)
 
 
-def is_pseudo_terminal(fd: int) -> bool:
-    if sys.platform == "linux":
-        return os.major(os.fstat(fd).st_rdev) in _PTY_MAJORS
-    return os.ttyname(fd).startswith(("/dev/pts/", "/dev/ttys"))
-
-
 def is_pseudo_terminal_path(path: str) -> bool:
     """Before opening. A path that is not there counts as none."""
     try:

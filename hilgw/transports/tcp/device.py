@@ -28,10 +28,6 @@ class TcpDevice:
         self._on_data: DeviceHandler | None = None
         self._stream: Transport | None = None
 
-    @property
-    def connected(self) -> bool:
-        return self._stream is not None
-
     def start(self, on_data: DeviceHandler) -> None:
         self._on_data = on_data
 

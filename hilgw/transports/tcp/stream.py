@@ -57,13 +57,6 @@ class TcpStream(FdStream):
         self._connection = connection
         self.on_closed: Callable[[], None] | None = None
 
-    def write_end(self) -> None:
-        """Send nothing more; the peer reads the end of the stream and may still send."""
-        try:
-            self._connection.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass  # the peer was faster; reading will tell
-
     def _close_descriptor(self, fd: int) -> None:
         self._connection.close()
         self._closed_now()

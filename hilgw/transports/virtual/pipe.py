@@ -100,7 +100,9 @@ class PipeTransport:
     ) -> None:
         self.name = device.path
         self.notices: list[str] = []
+        self.unsent = 0
         self.on_drained: Callable[[], None] | None = None
+        self.on_half_close: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
         self._device = device
         self._limit = limit
@@ -154,7 +156,7 @@ class PipeTransport:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            self._to_device.clear()
+            self.unsent = self._to_device.clear()
             self._held.clear()
             if self._device._client is self:
                 self._device._client = None
@@ -181,7 +183,7 @@ class PipeTransport:
     def _lose(self) -> None:
         """The device was unplugged: what is on the wire is gone."""
         self._lost = True
-        self._to_device.clear()
+        self.unsent = self._to_device.clear()
         self._held.clear()
         if self._on_lost is not None:
             self._loop.call_soon(self._report)
@@ -228,11 +230,3 @@ class Pipe:
         client = PipeTransport(self._scheduler, line or self._line, device, self._limit)
         device._client = client
         return client
-
-
-def pipe_pair(scheduler: Scheduler, line: LineSettings) -> tuple[Transport, DeviceSide]:
-    """A pipe, opened. Call it in a running loop."""
-    pipe = Pipe(scheduler, line)
-    client = PipeTransport(scheduler, line, pipe._device, WRITE_LIMIT_BYTES)
-    pipe._device._client = client
-    return client, pipe.device

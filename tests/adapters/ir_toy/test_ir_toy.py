@@ -33,7 +33,7 @@ from hilgw.errors import MismatchError, PeerError
 from hilgw.framing.gap import GapSettings
 from hilgw.framing.length import LengthSettings
 from hilgw.medium.packet import Packet
-from hilgw.testing.conformance.adapter import AdapterConformance
+from hilgw.testing.conformance import AdapterConformance
 from hilgw.testing.conformance.subject import Vector
 
 MS = 1_000_000

@@ -14,7 +14,7 @@ from hilgw.engine.observer import Observer
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.timing import StepClock
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
 from tests.engine.fakes import FakeScheduler

@@ -22,9 +22,9 @@ from hilgw.engine.timing import StepClock
 from hilgw.errors import PortError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
-from hilgw.medium.motions import Circle
+from hilgw.medium.motion import Circle
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
 from tests.engine.fakes import EchoSession, FakeScheduler, FakeTransport

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError, FrameError
-from hilgw.protocols.ir import AGAIN, CODECS, Code, Codec, codec
+from hilgw.protocols.ir import CODECS, REPEAT, Code, Codec, codec
 from hilgw.protocols.ir.base import TOGGLE
 from hilgw.protocols.ir.manchester import RC6
-from hilgw.protocols.ir.nec import SHORT_REPEAT
+from hilgw.protocols.ir.nec import REPEAT_FRAME
 
 NAMES = sorted(CODECS)
 SIZES = {
@@ -104,11 +104,11 @@ def test_sirc_bit_by_bit() -> None:
 
 
 def test_the_frame_of_a_held_key() -> None:
-    assert SHORT_REPEAT == (9000, 2250, 562)
+    assert REPEAT_FRAME == (9000, 2250, 562)
     for name in ("nec", "nec2", "nec_ext", "onkyo"):
-        assert codec(name).decode(SHORT_REPEAT) is AGAIN
+        assert codec(name).decode(REPEAT_FRAME) is REPEAT
     for name in ("rc5", "rc6", "sirc"):
-        assert codec(name).decode(SHORT_REPEAT) is None
+        assert codec(name).decode(REPEAT_FRAME) is None
 
 
 # --- traits ---------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def test_no_timings_raise(name: str, frame: list[int]) -> None:
         again = one.encode(said)
         assert len(again) == len(frame)
     else:
-        assert said is None or said is AGAIN
+        assert said is None or said is REPEAT
 
 
 @pytest.mark.parametrize("name", NAMES)

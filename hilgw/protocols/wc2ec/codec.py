@@ -1,15 +1,25 @@
-"""Bytes to WC2EC messages. No length and no checksum are on the wire: nothing is guessed."""
+"""The WC2EC codec: messages to bytes, and bytes to messages.
+
+The wire carries neither a length nor a checksum: the decoder never guesses.
+"""
 
 from __future__ import annotations
 
 import math
+import struct
+import sys
 
 from hilgw.devices.kinds import KINDS, Quantity, Refusal
-from hilgw.errors import PeerError
+from hilgw.errors import FrameError, PeerError
 from hilgw.protocols.wc2ec.layout import (
     BODILESS,
     HEADER_BYTES,
+    LONGEST_NAME,
     LONGEST_PACKET,
+    PACKET_DATA,
+    SEND_PACKET,
+    SET_EMITTER,
+    SET_RECEIVER,
     Layout,
     Layouts,
 )
@@ -20,16 +30,23 @@ from hilgw.protocols.wc2ec.messages import (
     Error,
     Failure,
     Message,
+    PacketData,
     RegisterSensor,
     Rejected,
+    SendPacket,
     SensorData,
+    Sent,
+    SetEmitter,
+    SetMotor,
+    SetPeriod,
+    SetReceiver,
     SetValue,
     Side,
 )
 
 TAIL_BYTES = 256
 
-# Reasons for a refusal, beside those of hilgw.devices.kinds.
+# Reasons of Rejected, in addition to those of hilgw.devices.kinds.
 WRONG_HALF = "wrong_half"
 UNKNOWN_DEVICE = "unknown_device"
 NOT_SETTABLE = "not_settable"
@@ -52,20 +69,124 @@ _OF_PACKET = (Quantity("channel", low=-1.0), Quantity("signal strength", low=0.0
     Quantity("direction"),
 ) * 3
 
+Direction = tuple[float, float, float]
+_UNKNOWN: Direction = (math.nan, math.nan, math.nan)
+_NO_DIRECTION: Direction = (0.0, 0.0, 0.0)
 
-class _Lost(Exception):
-    """The end of the message is unknowable."""
+_HEADER = struct.Struct("<BBB")
+_VALUE = struct.Struct("<BBBd")
+_MOTOR = struct.Struct("<BBBdddd")
+
+
+def encode(message: Sent) -> bytes:
+    """The message on the wire.
+
+    Raises FrameError for a number that does not fit its field, NaN, an infinity other than a
+    position of +infinity, a name over 255 bytes or with a NUL, a packet over 65,536 bytes.
+    """
+    try:
+        return _encode(message)
+    except (struct.error, OverflowError) as error:
+        raise FrameError(f"{message!r:.120} does not fit the wire: {error}") from None
+
+
+def encode_value(number: int, index: int, value: float) -> bytes:
+    """SensorData of a finite value, without a message object: the fast form of `encode`."""
+    return _VALUE.pack(Command.SENSOR_DATA, number, index, value)
+
+
+def _encode(message: Sent) -> bytes:
+    head = (message.type, message.index)
+    match message:
+        case SensorData(_, _, value):
+            return _VALUE.pack(Command.SENSOR_DATA, *head, _finite(value))
+        case SetValue(_, _, value):
+            return _VALUE.pack(Command.SET_VALUE, *head, _position(value))
+        case RegisterSensor(_, _, name):
+            return _HEADER.pack(Command.REGISTER_SENSOR, *head) + _encode_name(name)
+        case SetMotor(_, _, position, velocity, acceleration, available):
+            rest = (_finite(velocity), _finite(acceleration), _finite(available))
+            return _MOTOR.pack(Command.SET_SENSOR, *head, _position(position), *rest)
+        case SetPeriod(_, _, period):
+            return _VALUE.pack(Command.SET_SENSOR, *head, _finite(period))
+        case Error():
+            return _HEADER.pack(Command.ERROR, *head)
+        case EnableSensor():
+            return _HEADER.pack(Command.ENABLE_SENSOR, *head)
+        case DisableSensor():
+            return _HEADER.pack(Command.DISABLE_SENSOR, *head)
+        case _:
+            return _encode_extension(message)
+
+
+def _encode_extension(message: SendPacket | PacketData | SetEmitter | SetReceiver) -> bytes:
+    head = (message.type, message.index)
+    match message:
+        case SendPacket(_, _, channel, data):
+            body = SEND_PACKET.body.pack(channel, _size(data)) + data
+            return _HEADER.pack(Command.SET_VALUE, *head) + body
+        case PacketData(_, _, channel, strength, direction, data):
+            numbers = (_finite(strength), *map(_finite, direction))
+            body = PACKET_DATA.body.pack(channel, *numbers, _size(data)) + data
+            return _HEADER.pack(Command.SENSOR_DATA, *head) + body
+        case SetEmitter(_, _, channel, range_m):
+            body = SET_EMITTER.body.pack(channel, _finite(range_m))
+            return _HEADER.pack(Command.SET_SENSOR, *head) + body
+        case SetReceiver(_, _, channel, period):
+            body = SET_RECEIVER.body.pack(channel, period)
+            return _HEADER.pack(Command.SET_SENSOR, *head) + body
+
+
+def _encode_name(name: bytes) -> bytes:
+    if len(name) > LONGEST_NAME or b"\0" in name:
+        raise FrameError(f"name {name[:40]!r} is over {LONGEST_NAME} bytes or has a NUL")
+    return bytes((len(name),)) + name
+
+
+def _size(data: bytes) -> int:
+    if len(data) > LONGEST_PACKET:
+        raise FrameError(f"packet of {len(data)} bytes; the longest has {LONGEST_PACKET}")
+    return len(data)
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise FrameError(f"{value} cannot be sent: only a position may be infinite")
+    return value
+
+
+def _position(value: float) -> float:
+    return value if value == math.inf else _finite(value)
+
+
+def encode_signal(strength: float, direction: Direction) -> tuple[float, Direction]:
+    """Signal strength and direction for the wire, which carries neither NaN nor infinity.
+
+    Unknown values become 0 and (0, 0, 0), which are never measured; the infinite strength at
+    distance 0 becomes the largest float.
+    """
+    sent = 0.0 if math.isnan(strength) else min(strength, sys.float_info.max)
+    return sent, direction if all(map(math.isfinite, direction)) else _NO_DIRECTION
+
+
+def decode_signal(strength: float, direction: Direction) -> tuple[float, Direction]:
+    """Signal strength and direction from the wire: NaN where unknown."""
+    return strength or math.nan, _UNKNOWN if direction == _NO_DIRECTION else direction
+
+
+class _StreamLost(Exception):
+    """The length of the message is unknown."""
 
     def __init__(self, error: PeerError) -> None:
         self.error = error
 
 
 class Decoder:
-    """One direction of one connection; `side` is who sends.
+    """One direction of one connection. side: of the sender.
 
-    kinds: device index -> Webots node name. Where it is given, an index that is not in it is
-    refused, the device decides what a body means, and registrations add to it. Without it the
-    type byte alone decides, and a motor's single value may be +infinity (it may be a position).
+    kinds: device index -> Webots node name. With it, an index that is not in it is rejected, the
+    device sets the meaning of a body, and registrations add to it. Without it the type byte sets
+    the meaning, and the single value of a motor may be +infinity (it may be a position).
     """
 
     def __init__(self, side: Side, layouts: Layouts, kinds: dict[int, str] | None = None) -> None:
@@ -83,13 +204,13 @@ class Decoder:
 
     @property
     def pending(self) -> int:
-        """Bytes of an unfinished message; never more than the longest message has."""
+        """Bytes of an incomplete message; never more than the longest message."""
         return len(self._rest)
 
     def feed(self, data: bytes) -> list[Message]:
-        """Bytes received, cut anywhere; the messages they complete, in order. Never raises.
+        """Received bytes, in any chunks; the messages they complete, in order. Never raises.
 
-        After a Failure the decoder takes no more bytes.
+        After a Failure the decoder ignores all bytes.
         """
         if self.failed:
             return []
@@ -108,7 +229,7 @@ class Decoder:
                     break
                 messages.append(self._read(buffer, position, size))
                 position += size
-        except _Lost as lost:
+        except _StreamLost as lost:
             self.failed = True
             self._rest = b""
             tail = bytes(buffer[position : position + TAIL_BYTES])
@@ -118,7 +239,7 @@ class Decoder:
         return messages
 
     def end_frame(self) -> list[Message]:
-        """On a framed line: no message goes on in the next frame."""
+        """End of a frame: no message continues in the next frame."""
         if not self._rest or self.failed:
             return []
         self.failed = True
@@ -126,13 +247,13 @@ class Decoder:
         error = PeerError("a frame ends inside a message")
         return [Failure(error, error.what, tail)]
 
-    # --- where a message ends -----------------------------------------------------------------
+    # --- the length of a message --------------------------------------------------------------
 
     def _measure(self, buffer: bytes, at: int, end: int) -> int:
-        """Bytes of the message at `at`, _INCOMPLETE when that is not known yet; or _Lost."""
+        """Size of the message at `at`, _INCOMPLETE while unknown; or raises _StreamLost."""
         command = buffer[at]
         if command not in _COMMANDS:
-            raise _Lost(PeerError(f"command {command} is reserved"))
+            raise _StreamLost(PeerError(f"command {command} is reserved"))
         if command in BODILESS:
             return HEADER_BYTES
         body = at + HEADER_BYTES
@@ -142,7 +263,7 @@ class Decoder:
             return _INCOMPLETE
         layout = self._layouts.of_type.get((command, buffer[at + 1]))
         if layout is None:
-            raise _Lost(self._layouts.unknown(command, buffer[at + 1]))
+            raise _StreamLost(self._layouts.unknown(command, buffer[at + 1]))
         size = HEADER_BYTES + layout.body.size
         if not layout.counted:
             return size
@@ -150,12 +271,13 @@ class Decoder:
             return _INCOMPLETE
         count = int.from_bytes(buffer[at + size - 4 : at + size], "little")
         if count > LONGEST_PACKET:
-            raise _Lost(PeerError(f"packet of {count} bytes; the longest has {LONGEST_PACKET}"))
+            what = f"packet of {count} bytes; the longest has {LONGEST_PACKET}"
+            raise _StreamLost(PeerError(what))
         return size + count
 
     def _read_value(self, buffer: bytes, at: int, end: int) -> Message | None:
-        """The short way for what is nearly every message: one finite number, from the right side,
-        whose device and type byte agree. None: take the long way."""
+        """The fast path for nearly all messages: one finite number from the right side, whose
+        device and type byte agree. None: take the general path."""
         if end < at + _VALUE_BYTES:
             return None
         number, index = buffer[at + 1], buffer[at + 2]
@@ -169,10 +291,10 @@ class Decoder:
         value: float = layout.body.unpack_from(buffer, at + HEADER_BYTES)[0]
         return layout.message(number, index, value) if math.isfinite(value) else None
 
-    # --- what a message says ------------------------------------------------------------------
+    # --- the meaning of a message -------------------------------------------------------------
 
     def _read(self, buffer: bytes, at: int, size: int) -> Message:
-        """The message of `size` bytes at `at`, or why it is refused; or _Lost."""
+        """The message of `size` bytes at `at`, or Rejected; or raises _StreamLost."""
         command, number, index = buffer[at], buffer[at + 1], buffer[at + 2]
         if (command >= Side.EXTERNAL) != (self._side == Side.EXTERNAL):
             text = f"command {command} belongs to the other side"
@@ -211,14 +333,14 @@ class Decoder:
         return self.kinds.get(index)
 
     def _agree(self, command: int, number: int, index: int, kind: str) -> Layout | None:
-        """The body as the device means it, which must be as long as the type byte says."""
-        written = self._layouts.of_type[command, number]
+        """The layout for the device; its length must agree with the type byte."""
+        by_type = self._layouts.of_type[command, number]
         meant = self._layouts.of_kind.get((command, kind))
-        if meant is None or meant is written:
+        if meant is None or meant is by_type:
             return meant
-        if meant.counted or written.counted or meant.body.size != written.body.size:
+        if meant.counted or by_type.counted or meant.body.size != by_type.body.size:
             what = f"command {command} of type {number} is as long as no {kind}, but device {index}"
-            raise _Lost(PeerError(f"{what} is one"))
+            raise _StreamLost(PeerError(f"{what} is one"))
         return meant
 
     def _check(self, layout: Layout, kind: str, values: tuple[float, ...]) -> Refusal | None:
@@ -226,7 +348,7 @@ class Decoder:
             quantities: tuple[Quantity, ...] = (_READING,)
         elif layout.message is SetValue:
             known = KINDS[kind].value
-            # Without the device it may be a position, where +infinity is legal.
+            # Without the device the value may be a position, which may be +infinity.
             quantities = (known,) if self.kinds is not None and known else (_POSITION,)
         elif layout.counted:
             if not values[-1]:

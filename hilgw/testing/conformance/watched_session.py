@@ -25,7 +25,14 @@ from hilgw.adapters.base import (
 )
 from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import BROADCAST, Packet
-from hilgw.testing.conformance.rules import BrokenRule, broken, bytes_line, place_of, require, shown
+from hilgw.testing.conformance.broken_rule import (
+    BrokenRule,
+    broken,
+    bytes_line,
+    location_of,
+    require,
+    shown,
+)
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
@@ -180,7 +187,7 @@ class WatchedSession:
                 "no exception: what cannot be read is Dropped(reason, text), what ends the session "
                 "is Failed(error)",
                 *more,
-                place_of(error),
+                location_of(error),
             )
         raise BrokenRule(UNFINISHED, f"{name}() only says what is missing", missing)
 

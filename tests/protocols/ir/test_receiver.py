@@ -10,10 +10,18 @@ from hypothesis import strategies as st
 
 from hilgw.protocols.ir import CODECS, Code, codec
 from hilgw.protocols.ir.base import TOGGLE, WHOLE_FRAME
-from hilgw.protocols.ir.frames import LONGEST_MARK_US, ReceivedFrame, Splitter
-from hilgw.protocols.ir.keys import STRANGE, Held, Keys, Pressed, Said
-from hilgw.protocols.ir.nec import SHORT_REPEAT
-from hilgw.protocols.ir.octets import Octets, codes_per_byte, to_commands
+from hilgw.protocols.ir.nec import REPEAT_FRAME
+from hilgw.protocols.ir.payload import ByteDecoder, codes_per_byte, encode_bytes
+from hilgw.protocols.ir.receiver import (
+    MARK_LIMIT_US,
+    UNRECOGNIZED,
+    Held,
+    KeyDecoder,
+    KeyEvent,
+    Pressed,
+    ReceivedFrame,
+    Splitter,
+)
 
 GAP = 8_000
 FRAME = (900, 500, 400)
@@ -91,9 +99,9 @@ def test_light_without_a_pause_is_skipped_and_counted() -> None:
 
 def test_a_receiver_that_was_stopped_begins_with_a_mark() -> None:
     splitter = Splitter(GAP)
-    assert not splitter.cut()
+    assert not splitter.interrupt()
     split(splitter, 900, 500)
-    assert splitter.cut()
+    assert splitter.interrupt()
     assert split(splitter, *FRAME, 9_000) == [FRAME]
 
 
@@ -115,32 +123,32 @@ def test_anything_at_all_is_bounded(durations: list[int], calls: list[str]) -> N
         heard = splitter.feed(us)
         for call in calls[place : place + 1]:
             if call == "c":
-                splitter.cut()
+                splitter.interrupt()
             else:
                 heard = heard or (splitter.end(5) if call == "e" else splitter.quiet())
         if heard:
             assert len(heard.durations) % 2 == 1
             assert len(heard.durations) <= 8
-            assert max(heard.durations[::2]) < LONGEST_MARK_US
+            assert max(heard.durations[::2]) < MARK_LIMIT_US
 
 
 # --- keys -----------------------------------------------------------------------------------------
 
 
-def read(name: str, *frames: tuple[int, tuple[int, ...]]) -> list[Said]:
+def read(name: str, *frames: tuple[int, tuple[int, ...]]) -> list[KeyEvent]:
     """What frames at these times (milliseconds) say."""
-    keys = Keys(codec(name))
+    keys = KeyDecoder(codec(name))
     return [keys.read(ReceivedFrame(frame, start_ms * 1000)) for start_ms, frame in frames]
 
 
 def test_a_held_nec_key_is_one_press() -> None:
     code = Code(4, 8)
     frame = codec("nec").encode(code)
-    said = read("nec", (0, frame), (108, SHORT_REPEAT), (216, SHORT_REPEAT), (432, SHORT_REPEAT))
+    said = read("nec", (0, frame), (108, REPEAT_FRAME), (216, REPEAT_FRAME), (432, REPEAT_FRAME))
     assert said == [Pressed(code), Held(code), Held(code), Held(code)]
     assert read("nec", (0, frame), (108, frame)) == [Pressed(code)] * 2
-    assert read("nec", (0, SHORT_REPEAT), (108, SHORT_REPEAT)) == [Held(None)] * 2
-    assert read("nec", (0, frame), (5_000, SHORT_REPEAT)) == [Pressed(code), Held(None)]
+    assert read("nec", (0, REPEAT_FRAME), (108, REPEAT_FRAME)) == [Held(None)] * 2
+    assert read("nec", (0, frame), (5_000, REPEAT_FRAME)) == [Pressed(code), Held(None)]
 
 
 def test_nec2_repeats_its_frame() -> None:
@@ -174,8 +182,8 @@ def test_sirc_sends_thrice_and_it_is_one_press() -> None:
 def test_other_light_is_strange_and_forgets_nothing() -> None:
     code = Code(4, 8)
     frame = codec("nec").encode(code)
-    said = read("nec", (0, frame), (100, (500, 500, 500)), (110, SHORT_REPEAT))
-    assert said == [Pressed(code), STRANGE, Held(code)]
+    said = read("nec", (0, frame), (100, (500, 500, 500)), (110, REPEAT_FRAME))
+    assert said == [Pressed(code), UNRECOGNIZED, Held(code)]
 
 
 @given(
@@ -185,10 +193,10 @@ def test_other_light_is_strange_and_forgets_nothing() -> None:
 def test_presses_far_enough_apart_are_all_told(name: str, codes: list[tuple[int, int]]) -> None:
     one = codec(name)
     traits = one.traits
-    pause = traits.again_us + 1 if traits.held == WHOLE_FRAME else traits.period_us
+    pause = traits.repeat_window_us + 1 if traits.held == WHOLE_FRAME else traits.period_us
     toggles = [place % 2 if traits.held == TOGGLE else 0 for place in range(len(codes))]
     sent = [Code(*pair, toggle) for pair, toggle in zip(codes, toggles, strict=True)]
-    keys = Keys(one)
+    keys = KeyDecoder(one)
     said = [
         keys.read(ReceivedFrame(one.encode(code), place * pause)) for place, code in enumerate(sent)
     ]
@@ -200,21 +208,21 @@ def test_presses_far_enough_apart_are_all_told(name: str, codes: list[tuple[int,
 
 @given(st.binary(max_size=40), st.sampled_from((7, 8, 16)))
 def test_bytes_in_commands(data: bytes, bits: int) -> None:
-    commands = to_commands(data, bits)
+    commands = encode_bytes(data, bits)
     assert len(commands) == len(data) * codes_per_byte(bits)
     assert all(0 <= command < 1 << bits for command in commands)
     if bits < 8:
         assert all(one != other for one, other in pairwise(commands))
-    octets = Octets(bits)
+    octets = ByteDecoder(bits)
     assert b"".join(map(octets.feed, commands)) == data
     assert octets.lost == 0
 
 
 @given(st.binary(min_size=2, max_size=20), st.integers(0, 39))
 def test_a_lost_half_costs_one_byte(data: bytes, place: int) -> None:
-    commands = to_commands(data, 7)
+    commands = encode_bytes(data, 7)
     del commands[place % len(commands)]
-    octets = Octets(7)
+    octets = ByteDecoder(7)
     came = b"".join(map(octets.feed, commands))
     octets.reset()
     lost = place % (2 * len(data)) // 2
@@ -224,7 +232,7 @@ def test_a_lost_half_costs_one_byte(data: bytes, place: int) -> None:
 
 @given(st.lists(st.integers(0, 0xFFFF)), st.sampled_from((7, 8, 16)))
 def test_commands_that_carry_no_byte(commands: list[int], bits: int) -> None:
-    octets = Octets(bits)
+    octets = ByteDecoder(bits)
     came = b"".join(map(octets.feed, commands))
     assert len(came) + octets.lost <= len(commands)
     if bits >= 8:

@@ -52,7 +52,7 @@ def bytes_line(data: bytes) -> str:
     return f"bytes:  {text}{f' ... {len(data)} B' if len(data) > LONGEST else ''}"
 
 
-def place_of(error: BaseException) -> str:
+def location_of(error: BaseException) -> str:
     """Where it was raised."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

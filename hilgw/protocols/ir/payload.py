@@ -1,8 +1,8 @@
-"""Bytes in the commands of codes, one after the other.
+"""Payload bytes in the command fields of consecutive codes.
 
-A command of eight bits or more is one byte. A shorter one carries half a byte, the upper half
-first and marked by its fifth bit, so that a lost code costs one byte and not the order of all
-that follow; and no two codes in a row are alike, so none is taken for a repeat.
+A command of eight bits or more carries one byte. A shorter one carries a nibble, high nibble
+first and marked by the fifth bit. So a lost code costs one byte and keeps the order of all others;
+and no two consecutive codes are equal, so none is taken for a repeat.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ UPPER = 0x10
 
 
 def codes_per_byte(command_bits: int) -> int:
+    """1, or 2 for commands of less than eight bits."""
     return 1 if command_bits >= 8 else 2
 
 
-def to_commands(data: bytes, command_bits: int) -> list[int]:
-    """The commands that carry these bytes. command_bits: 5 or more."""
+def encode_bytes(data: bytes, command_bits: int) -> list[int]:
+    """The commands for these bytes. command_bits: 5 or more."""
     if codes_per_byte(command_bits) == 1:
         return list(data)
-    return [half for byte in data for half in (UPPER | byte >> 4, byte & 0x0F)]
+    return [nibble for byte in data for nibble in (UPPER | byte >> 4, byte & 0x0F)]
 
 
-class Octets:
-    """Commands back to bytes. lost: halves without their other half, and commands that carry no
-    byte."""
+class ByteDecoder:
+    """Commands back to bytes. lost: nibbles without their other nibble, and commands without
+    payload."""
 
     def __init__(self, command_bits: int) -> None:
         self._whole = codes_per_byte(command_bits) == 1
@@ -31,7 +32,7 @@ class Octets:
         self.lost = 0
 
     def feed(self, command: int) -> bytes:
-        """One command; the byte it completes, if any."""
+        """Takes one command; returns the byte it completes, if any."""
         if self._whole:
             if command > 0xFF:
                 self.lost += 1
@@ -48,6 +49,6 @@ class Octets:
         return bytes((upper << 4 | command,))
 
     def reset(self) -> None:
-        """The row of codes was interrupted."""
+        """The sequence of codes was interrupted."""
         self.lost += self._upper is not None
         self._upper = None

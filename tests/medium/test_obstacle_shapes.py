@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from hilgw.medium.obstacles import Box, Capsule, Cylinder, Solid, Sphere
 from hilgw.medium.pose import Vector
-from hilgw.medium.solids import Box, Capsule, Cylinder, Solid, Sphere
 
 COORDINATE = st.floats(-3, 3, allow_nan=False)
 POINT = st.tuples(COORDINATE, COORDINATE, COORDINATE)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError
-from hilgw.medium.motions import Circle, Motion, TimedPoses, Waypoints, read_timed_poses
+from hilgw.medium.motion import Circle, Motion, TimedPoses, Waypoints, read_timed_poses
 from hilgw.medium.pose import Vector
 
 S = 1_000_000_000

@@ -7,9 +7,8 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilgw.medium.index import FEW, Bucket
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listener import Listener
+from hilgw.medium.listeners import FEW, Bucket, Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
 from hilgw.medium.pose import Pose, Vector

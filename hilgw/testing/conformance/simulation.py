@@ -17,10 +17,10 @@ from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger, StationCount
 from hilgw.medium.packet import Copy, Packet
 from hilgw.plugins import new_air
-from hilgw.testing.conformance.rules import BrokenRule, broken, place_of, require, shown
+from hilgw.testing.conformance.broken_rule import BrokenRule, broken, location_of, require, shown
 from hilgw.testing.conformance.simulated_port import SimulatedPort
 from hilgw.testing.conformance.subject import Subject
-from hilgw.testing.conformance.watch import DEADLINES, UNFINISHED, WatchedSession
+from hilgw.testing.conformance.watched_session import DEADLINES, UNFINISHED, WatchedSession
 from hilgw.transports.base import Scheduler
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
@@ -83,7 +83,7 @@ class _Alarm:
         self.callback = None
 
 
-class Side(Observer):
+class SimulatedStation(Observer):
     """One station with its mock behind a line. It is its own supervisor: it opens its port again.
 
     heard: packets from the hardware. refusals: (reason, text) of packets that will not arrive, and
@@ -161,7 +161,7 @@ class Side(Observer):
             self._clock.call_at(self._clock.now() + REOPEN_NS, self.open)
 
 
-class World:
+class Simulation:
     """One or two stations of a subject. `near` is the one under test, `far` its partner: the other
     station, or `near` itself where the mock sends back what it gets. fields: of StationSettings."""
 
@@ -169,14 +169,14 @@ class World:
         self.clock = Clock()
         self.subject = subject
         self.host = MockHost(self.clock, new_air(seed=1))
-        self.sides: list[Side] = []
+        self.sides: list[SimulatedStation] = []
         common = subject._common(**fields)
         self.near = self._add(common, far=False)
         self.far = self._add(common, far=True) if pair else self.near
 
-    def _add(self, common: StationSettings, *, far: bool) -> Side:
-        def add() -> Side:
-            side = Side(self.subject, self.clock, self.host, common, far=far)
+    def _add(self, common: StationSettings, *, far: bool) -> SimulatedStation:
+        def add() -> SimulatedStation:
+            side = SimulatedStation(self.subject, self.clock, self.host, common, far=far)
             self.sides.append(side)
             side.open()
             return side
@@ -184,7 +184,7 @@ class World:
         return guarded(add)
 
     @classmethod
-    def ready(cls, subject: Subject, *, pair: bool = False, **fields: Any) -> World:
+    def ready(cls, subject: Subject, *, pair: bool = False, **fields: Any) -> Simulation:
         """With all of its stations up."""
         world = cls(subject, pair=pair, **fields)
         world.await_ready()
@@ -241,7 +241,7 @@ def guarded(call: Callable[[], T]) -> T:
         return call()
     except NotImplementedError as error:
         rule, came, wanted = UNFINISHED, "a part only says what is missing", str(error)
-        place = place_of(error)
+        place = location_of(error)
     except ConfigError as error:
         rule, came = "mock", str(error)
         wanted, place = "the mock that adapter.mock() names, and takes its parameters", ""

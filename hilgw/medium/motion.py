@@ -1,7 +1,8 @@
-"""How a body moves when nobody moves it: pure functions from time to pose.
+"""Scripted motions of objects: pure functions from time to pose.
 
-A moving body looks where it goes: along x with z up (worlds since R2022a), along z with y up
-(before). `up` is 2 or 1 accordingly; see `hilgw.devices.nodes.upright_axis`.
+A moving object faces its direction of travel: with its x axis where z is up (worlds since R2022a),
+with its z axis where y is up (before). `up` is 2 or 1 accordingly; see
+`hilgw.devices.nodes.upright_axis`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from hilgw.errors import ConfigError
-from hilgw.medium.pose import LARGEST_M, Pose, Vector, check_place
+from hilgw.medium.pose import LARGEST_M, Pose, Vector, check_position
 from hilgw.settings import setting
 
 _NS_PER_S = 1_000_000_000
@@ -25,15 +26,15 @@ _ROW = "write " + ",".join(_TITLES)
 
 
 class Motion(Protocol):
-    """Any of those below."""
+    """A scripted motion: `Circle`, `Waypoints` or `TimedPoses`."""
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
-        """Where the body is this long after the start."""
+        """The pose at this time after the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circle:
-    """Round a centre, level, at constant speed; seen from above, against the clock."""
+    """A horizontal circle at constant speed, counterclockwise seen from above."""
 
     center: tuple[float, float, float] = setting("centre", unit="m", example=[0, 0, 0])
     radius: float = setting("radius", ge=0, le=LARGEST_M, unit="m", example=2)
@@ -48,23 +49,23 @@ class Circle:
         for name in ("radius", "period_s", "phase_rad"):
             if not abs(getattr(self, name)) <= LARGEST_M:
                 raise ConfigError(f"{getattr(self, name):g} makes no circle", where=name)
-        check_place(self.center, "center")
+        check_position(self.center, "center")
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
-        """Where the body is this long after the start."""
-        # Whole rounds are taken off in integers: no loss of precision however long it runs.
+        """The pose at this time after the start."""
+        # Whole turns are removed in integers, so precision does not decrease with time.
         period_ns = max(1, round(abs(self.period_s) * _NS_PER_S))
         turn = math.copysign(1.0, self.period_s)
         angle = self.phase_rad + turn * (elapsed_ns % period_ns) / period_ns * math.tau
-        out = _level(math.cos(angle), math.sin(angle), up)
-        ahead = _level(-turn * math.sin(angle), turn * math.cos(angle), up)
+        out = _horizontal(math.cos(angle), math.sin(angle), up)
+        ahead = _horizontal(-turn * math.sin(angle), turn * math.cos(angle), up)
         x, y, z = (c + self.radius * o for c, o in zip(self.center, out, strict=True))
-        return Pose((x, y, z), _looking(ahead, up))
+        return Pose((x, y, z), _facing(ahead, up))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waypoints:
-    """From point to point at constant speed; then round again, or it stays at the last."""
+    """From point to point at constant speed; then back to the first, or stop at the last."""
 
     points: tuple[tuple[float, float, float], ...] = setting(
         "places in turn, the first is the start", unit="m", example=[[0, 0, 0], [4, 0, 0]]
@@ -76,30 +77,31 @@ class Waypoints:
         if not self.points:
             raise ConfigError("no points", where="points", fix="give at least one")
         for point in self.points:
-            check_place(point, "points")
+            check_position(point, "points")
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
-        """Where the body is this long after the start."""
+        """The pose at this time after the start."""
         points = (*self.points, self.points[0]) if self.closed else self.points
         legs = [(a, b, math.dist(a, b)) for a, b in pairwise(points) if a != b]
         if not legs:
             return Pose(_floats(self.points[0]))
         total = math.fsum(length for _, _, length in legs)
-        way = self.speed * elapsed_ns / _NS_PER_S
-        way = math.fmod(way, total) if self.closed else min(way, total)
+        travelled = self.speed * elapsed_ns / _NS_PER_S
+        travelled = math.fmod(travelled, total) if self.closed else min(travelled, total)
         for start, end, length in legs:
-            if way <= length:
-                return Pose(_between(start, end, way / length), _heading(start, end, up))
-            way -= length
+            if travelled <= length:
+                part = travelled / length
+                return Pose(_between(start, end, part), _heading(start, end, up))
+            travelled -= length
         start, end, _ = legs[-1]
         return Pose(_floats(end), _heading(start, end, up))
 
 
 @dataclass(frozen=True, slots=True)
 class TimedPoses:
-    """Poses at given times, turned and moved evenly in between; before and after, it stays.
+    """Poses at given times, interpolated in between; constant before the first and after the last.
 
-    times_ns ascend. Raises ConfigError when they do not, or when there is none.
+    times_ns must ascend. Raises ConfigError when they do not, or when there are none.
     """
 
     times_ns: tuple[int, ...]
@@ -115,7 +117,7 @@ class TimedPoses:
             Pose.from_quaternion(position, quaternion)
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
-        """Where the body is this long after the start; `up` does not matter."""
+        """The pose at this time after the start; `up` is ignored."""
         after = bisect_right(self.times_ns, elapsed_ns)
         if after in (0, len(self.times_ns)):
             at = min(after, len(self.times_ns) - 1)
@@ -130,11 +132,11 @@ class TimedPoses:
 
 
 def read_timed_poses(text: str, where: str) -> dict[str, TimedPoses]:
-    """The motions in a file of timed poses, by body.
+    """The motions in a file of timed poses, by object.
 
-    Lines `time_s,name,x,y,z,qx,qy,qz,qw`, metres and a quaternion; empty lines, lines that begin
-    with # and a heading are passed over, as is a byte order mark. Raises ConfigError naming line
-    and column.
+    Lines `time_s,name,x,y,z,qx,qy,qz,qw`, metres and a quaternion. Empty lines, lines that begin
+    with #, a header line and a byte order mark are skipped. Raises ConfigError with line and
+    column.
     """
     rows: dict[str, list[tuple[int, Vector, Quaternion]]] = {}
     for line, row in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
@@ -156,7 +158,7 @@ def read_timed_poses(text: str, where: str) -> dict[str, TimedPoses]:
 
 
 def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
-    """One line: the body and its pose. Raises ConfigError; `where` is the column."""
+    """One line: the object and its pose. Raises ConfigError; `where` is the column."""
     fields = row.split(",")
     columns = [1 + sum(len(field) + 1 for field in fields[:i]) for i in range(len(fields))]
     if len(fields) != len(_TITLES):
@@ -180,13 +182,13 @@ def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
     return fields[1].strip(), (round(time_s * _NS_PER_S), (x, y, z), (qx, qy, qz, qw))
 
 
-def _level(right: float, ahead: float, up: int) -> Vector:
-    """A level direction: `right` along x, `ahead` to the left of it seen from above."""
+def _horizontal(right: float, ahead: float, up: int) -> Vector:
+    """A horizontal direction: `right` along x, `ahead` to the left of x seen from above."""
     return (right, ahead, 0.0) if up == 2 else (right, 0.0, -ahead)
 
 
-def _looking(ahead: Vector, up: int) -> tuple[Vector, Vector, Vector]:
-    """The rotation whose forward axis is this level unit vector."""
+def _facing(ahead: Vector, up: int) -> tuple[Vector, Vector, Vector]:
+    """The rotation whose forward axis is this horizontal unit vector."""
     x, y, z = ahead
     if up == 2:
         return ((x, -y, 0.0), (y, x, 0.0), (0.0, 0.0, 1.0))
@@ -194,14 +196,14 @@ def _looking(ahead: Vector, up: int) -> tuple[Vector, Vector, Vector]:
 
 
 def _heading(start: Vector, end: Vector, up: int) -> tuple[Vector, Vector, Vector]:
-    """Looking from start towards end, level; straight up or down: as unturned."""
+    """Facing from start to end, horizontally; no rotation for a vertical leg."""
     x, y, z = (b - a for a, b in zip(start, end, strict=True))
     side = y if up == 2 else z
     length = math.hypot(x, side)
     if length == 0.0:
         return Pose().rows
     ahead = (x / length, y / length, 0.0) if up == 2 else (x / length, 0.0, z / length)
-    return _looking(ahead, up)
+    return _facing(ahead, up)
 
 
 def _between(a: Vector, b: Vector, part: float) -> Vector:
@@ -215,7 +217,7 @@ def _floats(point: Vector) -> Vector:
 
 
 def _slerp(a: Quaternion, b: Quaternion, part: float) -> Quaternion:
-    """The short way round, at constant speed."""
+    """Spherical interpolation along the shorter arc."""
     a, b = _unit(a), _unit(b)
     cosine = sum(p * q for p, q in zip(a, b, strict=True))
     sign = -1.0 if cosine < 0 else 1.0

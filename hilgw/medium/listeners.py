@@ -1,0 +1,282 @@
+"""The listeners of a medium, indexed by type, channel and position.
+
+A packet costs nothing for listeners on other channels and little for those far out of range.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from operator import attrgetter
+from random import Random
+
+from hilgw.errors import ConfigError
+from hilgw.medium.ledger import StationCount
+from hilgw.medium.packet import BROADCAST, Copy, Packet
+from hilgw.medium.pose import IDENTITY, Pose, Vector
+
+FEW = 32  # up to so many listeners are checked one by one
+_LEVELS = range(-4, 11)  # edge lengths of cells: 2^-4 m .. 2^10 m
+_UNKNOWN = (0, 0, 1 << 70)  # the cell of listeners without a position; no real cell is so far out
+_ORDER = attrgetter("order")
+_EVERYONE = BROADCAST  # the bucket with all listeners of a type, next to those per channel
+
+Cell = tuple[int, int, int]
+
+
+def _names_none(channel: int) -> bool:
+    return False
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Listener:
+    """A Receiver or a hardware station on a medium.
+
+    owner: the robot it belongs to, None for a module without a robot. air: the air the module
+    transmits in, None for a simulated Receiver. relay: accepts packets from another air. channels:
+    the channels it listens to, None: all. fits_explicitly: whether the mapping of a module names
+    this channel, which decides between modules of one air. deliver: takes each copy, and counts
+    it. mounted_on: the object it moves with (default: its owner, else itself). mount: its pose on
+    that object.
+
+    `enabled`, `relay` and the noises may be set at any time; change channels and pose with
+    `Medium.retune`, `move` and `place`, which update the index.
+    """
+
+    name: str
+    type: str
+    deliver: Callable[[Copy], None]
+    owner: str | None = None
+    air: str | None = None
+    relay: bool = False
+    channels: frozenset[int] | None = None
+    aperture: float = -1.0
+    pose: Pose | None = None
+    mounted_on: str = ""
+    mount: Pose = IDENTITY
+    enabled: bool = True
+    signal_strength_noise: float = 0.0
+    direction_noise: float = 0.0
+    fits_explicitly: Callable[[int], bool] = _names_none
+    # Kept by the medium:
+    order: int = field(default=0, init=False)
+    noise: Random = field(default_factory=Random, init=False)
+    count: StationCount = field(default_factory=lambda: StationCount(""), init=False)
+
+    def __post_init__(self) -> None:
+        self.mounted_on = self.mounted_on or self.owner or self.name
+
+
+class Listeners:
+    """Listeners by type and channel, in the order they were attached."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Listener] = {}
+        self._by_object: dict[str, dict[str, Listener]] = {}
+        self._buckets: dict[tuple[str, int | None], Bucket] = {}
+        self._owners: dict[str, Counter[str | None]] = {}
+        self._attached = 0
+
+    def add(self, listener: Listener) -> None:
+        """Adds a listener. Raises ConfigError when the name is in use."""
+        if listener.name in self._by_name:
+            raise ConfigError("two stations of this name", where=listener.name)
+        self._attached += 1
+        listener.order = self._attached
+        self._by_name[listener.name] = listener
+        self._by_object.setdefault(listener.mounted_on, {})[listener.name] = listener
+        self._owners.setdefault(listener.type, Counter())[listener.owner] += 1
+        self._index(listener)
+
+    def remove(self, name: str) -> None:
+        """Removes a listener, if it exists."""
+        listener = self._by_name.pop(name, None)
+        if listener is None:
+            return
+        self._unindex(listener)
+        del self._by_object[listener.mounted_on][name]
+        owners = self._owners[listener.type]
+        owners[listener.owner] -= 1
+        if not owners[listener.owner]:
+            del owners[listener.owner]
+
+    def get(self, name: str) -> Listener | None:
+        """The listener of this name."""
+        return self._by_name.get(name)
+
+    def on_object(self, name: str) -> Iterable[Listener]:
+        """The listeners that move with this object."""
+        return self._by_object.get(name, {}).values()
+
+    def retune(self, listener: Listener, channels: frozenset[int] | None) -> None:
+        """Changes the channels it listens to."""
+        self._unindex(listener)
+        listener.channels = channels
+        self._index(listener)
+
+    def move(self, listener: Listener, pose: Pose | None) -> None:
+        """Changes its pose."""
+        before, listener.pose = listener.pose, pose
+        for key in self._keys(listener):
+            self._buckets[key].moved(listener, before)
+
+    def on_channel(self, packet: Packet) -> list[Listener]:
+        """All listeners of the packet's type on its channel, in order of attachment."""
+        buckets = self._listening(packet)
+        if len(buckets) == 1:
+            return buckets[0].all()
+        return sorted((each for bucket in buckets for each in bucket.all()), key=_ORDER)
+
+    def near(self, packet: Packet, pose: Pose) -> list[Listener] | None:
+        """The listeners on the channel that are in range or have no pose, in order of attachment.
+        None when the index would not save anything."""
+        found: list[Listener] = []
+        saved = False
+        for bucket in self._listening(packet):
+            near = bucket.near(pose.position, packet.range)
+            saved = saved or near is not None
+            found.extend(bucket.all() if near is None else near)
+        if not saved:
+            return None
+        position, range, dist = pose.position, packet.range, math.dist
+        found = [
+            each
+            for each in found
+            if each.pose is None or dist(position, each.pose.position) <= range
+        ]
+        found.sort(key=_ORDER)
+        return found
+
+    def reason_without_listener(self, packet: Packet) -> str:
+        """The reason for a packet without a listener on its channel."""
+        owners = self._owners.get(packet.type)
+        if not owners:
+            return "nobody"
+        if packet.owner is not None and len(owners) == 1 and packet.owner in owners:
+            return "own_robot"
+        return "channel"
+
+    def _listening(self, packet: Packet) -> list[Bucket]:
+        tuned = self._buckets.get((packet.type, packet.channel))
+        if packet.channel == _EVERYONE:
+            return [tuned] if tuned else []
+        return [each for each in (tuned, self._buckets.get((packet.type, None))) if each]
+
+    def _index(self, listener: Listener) -> None:
+        for key in self._keys(listener):
+            self._buckets.setdefault(key, Bucket()).add(listener)
+
+    def _unindex(self, listener: Listener) -> None:
+        for key in self._keys(listener):
+            self._buckets[key].remove(listener)
+            if not self._buckets[key]:
+                del self._buckets[key]
+
+    def _keys(self, listener: Listener) -> Iterable[tuple[str, int | None]]:
+        channels = listener.channels
+        yield (listener.type, _EVERYONE)
+        if channels is None or BROADCAST in channels:
+            yield (listener.type, None)
+        else:
+            for channel in channels:
+                yield (listener.type, channel)
+
+
+class Bucket:
+    """Listeners of one type and channel, with one grid of cells per order of magnitude of range."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, Listener] = {}
+        self._in_order: list[Listener] | None = None
+        self._grids: dict[int, dict[Cell, dict[str, Listener]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def add(self, listener: Listener) -> None:
+        """Adds a listener with a new name."""
+        self._members[listener.name] = listener
+        self._in_order = None
+        for level, grid in self._grids.items():
+            _put_in(grid, level, listener, listener.pose)
+
+    def remove(self, listener: Listener) -> None:
+        """Removes a listener of this bucket."""
+        del self._members[listener.name]
+        self._in_order = None
+        for level, grid in self._grids.items():
+            _take_out(grid, level, listener, listener.pose)
+
+    def moved(self, listener: Listener, before: Pose | None) -> None:
+        """Updates the grids after a listener moved from `before` to its pose."""
+        for level, grid in self._grids.items():
+            if _cell(level, before) != _cell(level, listener.pose):
+                _take_out(grid, level, listener, before)
+                _put_in(grid, level, listener, listener.pose)
+
+    def all(self) -> list[Listener]:
+        """All listeners, in order of attachment."""
+        if self._in_order is None:
+            self._in_order = sorted(self._members.values(), key=_ORDER)
+        return self._in_order
+
+    def near(self, position: Vector, range: float) -> Iterator[Listener] | None:
+        """The listeners that may be in range or have no pose, in any order; None when checking
+        all of them is as fast."""
+        level = _level(range)
+        if level is None or len(self._members) <= FEW:
+            return None
+        if level not in self._grids:
+            self._build(level)
+        grid, edge = self._grids[level], 2.0**level
+        spans = (
+            _span(math.floor((centre - range) / edge), math.floor((centre + range) / edge))
+            for centre in position
+        )
+        cells = itertools.product(*spans)
+        inside = (grid[cell].values() for cell in cells if cell in grid)
+        unknown: Iterable[Listener] = grid.get(_UNKNOWN, {}).values()
+        return itertools.chain(itertools.chain.from_iterable(inside), unknown)
+
+    def _build(self, level: int) -> None:
+        grid = self._grids[level] = {}
+        for listener in self._members.values():
+            _put_in(grid, level, listener, listener.pose)
+
+
+def _span(first: int, last: int) -> Iterable[int]:
+    return range(first, last + 1)
+
+
+def _level(range: float) -> int | None:
+    """The smallest cell edge that is not below the range, as a power of two."""
+    if not 0.0 < range <= 2.0 ** _LEVELS[-1]:
+        return _LEVELS[0] if range == 0.0 else None
+    return max(_LEVELS[0], math.ceil(math.log2(range)))
+
+
+def _cell(level: int, pose: Pose | None) -> Cell:
+    if pose is None:
+        return _UNKNOWN
+    edge = 2.0**level
+    x, y, z = pose.position
+    return (math.floor(x / edge), math.floor(y / edge), math.floor(z / edge))
+
+
+def _put_in(
+    grid: dict[Cell, dict[str, Listener]], level: int, listener: Listener, pose: Pose | None
+) -> None:
+    grid.setdefault(_cell(level, pose), {})[listener.name] = listener
+
+
+def _take_out(
+    grid: dict[Cell, dict[str, Listener]], level: int, listener: Listener, pose: Pose | None
+) -> None:
+    cell = _cell(level, pose)
+    listeners = grid[cell]
+    del listeners[listener.name]
+    if not listeners:
+        del grid[cell]
