@@ -6,7 +6,7 @@ through socat (nodelay) and directly. An exchange is one sensor value to the con
 command back; what a relay adds is its round trip less the direct one. Paths take turns. Exit 1
 when a goal is missed. Needs socat.
 
-    python3 tools/bench/loop.py [--exchanges 10000] [--disconnects 1000] [--seconds 20]
+    python3 tools/bench/control_loop.py [--exchanges 10000] [--disconnects 1000] [--seconds 20]
 """
 
 from __future__ import annotations
