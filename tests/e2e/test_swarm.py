@@ -150,7 +150,7 @@ def test_bodies_are_moved_by_motion_capture(tmp_path: Path) -> None:
         poses.write_text("0,eye,4,0,0,0,0,0,1\n0,ghost,0,0,0,0,0,0,1\n0.2,eye,40,0,0,0,0,0,1\n")
         done = send_poses(address, "--file", str(poses), "--rate", "100")
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == "21 datagrams of 2 bodies\n"
+        assert done.stdout == "21 datagrams of 2 objects\n"
         shows(gateway, "not eye.ir (range)")
         assert send_poses(address, "--lost", "eye").returncode == 0
         shows(gateway, "-> eye.ir")
@@ -166,13 +166,13 @@ def test_bodies_are_moved_by_motion_capture(tmp_path: Path) -> None:
 
 def test_the_sender_says_what_is_wrong(tmp_path: Path) -> None:
     for words, said in (
-        (["127.0.0.1", "--circle", "a"], "is no HOST:PORT"),
+        (["127.0.0.1", "--circle", "a"], "is not a HOST:PORT address"),
         (["127.0.0.1:9", "--file", "none.csv"], "cannot read none.csv"),
-        (["127.0.0.1:9", "--circle", "a", "--rate", "0"], "is no rate"),
+        (["127.0.0.1:9", "--circle", "a", "--rate", "0"], "--rate 0 is out of range"),
         (["127.0.0.1:9", "--circle", "a", "--period", "0"], "a circle needs time"),
         (["127.0.0.1:9", "--circle", "a", "--period", "inf"], "period_s: inf makes no circle"),
-        (["127.0.0.1:9", "--circle", "a", "--duration", "nan"], "--duration nan is no time"),
-        (["127.0.0.1:99999", "--lost", "a"], "is no HOST:PORT"),
+        (["127.0.0.1:9", "--circle", "a", "--duration", "nan"], "--duration nan is not a time"),
+        (["127.0.0.1:99999", "--lost", "a"], "is not a HOST:PORT address"),
     ):
         done = send_poses(*words)
         assert done.returncode in (2, 3)
@@ -191,7 +191,7 @@ def test_more_bodies_than_a_datagram_holds_go_in_several(tmp_path: Path) -> None
         listening.bind(("127.0.0.1", 0))
         listening.settimeout(10)
         done = send_poses(f"127.0.0.1:{listening.getsockname()[1]}", "--file", str(poses))
-        assert done.stdout == "2 datagrams of 1500 bodies\n", done.stderr
+        assert done.stdout == "2 datagrams of 1500 objects\n", done.stderr
         told = decode(listening.recv(65535)) | decode(listening.recv(65535))
     assert told.keys() == many
 
