@@ -1,9 +1,9 @@
 # Sourced by tools/run and tools/test: makes .venv with what $1 ("" or "[test]") needs, once.
-# What the machine lacks is installed with apt as root, else named with the command that does it.
+# As root it installs missing programs with apt; otherwise it prints the command that installs them.
 
 say() { printf '%s\n' "$*" >&2; }
 
-install_debian() { # packages...; false when that is not allowed without a question
+install_debian() { # packages...; false without root or apt-get
     command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
     say "installing with apt: $*"
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q "$@" >/dev/null 2>&1 && return 0
@@ -22,7 +22,7 @@ need_python() {
         say "hilgw needs Python 3.11 or newer; this is $(python3 --version 2>&1)"
         exit 1
     }
-    # Debian's python3 has the module venv, but not the pip it would put in.
+    # Debian's python3 has the module venv, but not the pip that venv installs.
     python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || install_debian python3-venv || {
         say "hilgw needs Python's venv: sudo apt-get install python3-venv"
         exit 1
@@ -30,7 +30,7 @@ need_python() {
 }
 
 want_compiler() {
-    # crcmod (and cobs on some Pythons) has no wheel: without a compiler it is slower, not broken.
+    # crcmod (and cobs on some Pythons) has no wheel: without a compiler it works, but slowly.
     header=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
     if command -v cc >/dev/null 2>&1 && [ -e "$header" ]; then return; fi
     install_debian gcc libc6-dev python3-dev ||
@@ -46,7 +46,7 @@ setup() { # extras
     say "setting up .venv (once; takes about a minute)"
     [ -x .venv/bin/python ] && .venv/bin/python -c pass 2>/dev/null || python3 -m venv --clear .venv
     .venv/bin/python -m pip install -qq --disable-pip-version-check -e ".$1" || {
-        say "the set-up failed; see above. Is the package index reachable?"
+        say "the set-up failed; see above, and check that the package index is reachable"
         exit 1
     }
     printf '%s\n' "$wanted" | tee .venv/set-up >"$stamp"

@@ -1,4 +1,4 @@
-"""What docs/semantics.md shows is taken as it stands."""
+"""hilgw accepts the examples of docs/semantics.md."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def test_the_request_it_shows() -> None:
     assert _pose(request["position"], request["rotation"]) is not None
 
 
-def test_every_reason_not_to_hear_is_named() -> None:
+def test_every_reason_not_to_receive_is_named() -> None:
     for reason in REASONS:
         assert f"`{reason}`" in PAGE

@@ -1,4 +1,4 @@
-"""The page about testing: its examples run, its words exist."""
+"""The page about testing: its examples run, its names exist."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_its_examples_pass(at: int, tmp_path: Path) -> None:
     ("factory", "handle"),
     [(VirtualPorts, TestPort), (FirmwareMocks, MockHandle), (Gateways, RunningGateway)],
 )
-def test_what_it_names_is_there(factory: type, handle: type) -> None:
+def test_its_names_exist(factory: type, handle: type) -> None:
     paragraph = next(
         part
         for part in PAGE.split("\n\n")

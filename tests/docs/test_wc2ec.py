@@ -1,4 +1,4 @@
-"""docs/wc2ec.md says the truth: its bytes are what the codec and the framing make of them."""
+"""The bytes of docs/wc2ec.md are those of the codec and the framing."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def blocks(kind: str) -> list[str]:
 def lines_of_messages() -> list[tuple[str, str, str]]:
     lines = [line for block in blocks("wc2ec") for line in block.splitlines()]
     matches = [re.fullmatch(rf"([WE]) {HEX} +(\S.*)", line) for line in lines]
-    assert all(matches), "a line that is no example"
+    assert all(matches), "a line without an example"
     return [(match[1], match[2], match[3]) for match in matches if match]
 
 
 @pytest.mark.parametrize(("side", "data", "words"), lines_of_messages())
-def test_each_message_is_what_the_page_calls_it(side: str, data: str, words: str) -> None:
+def test_each_message_has_its_description(side: str, data: str, words: str) -> None:
     assert describe(bytes.fromhex(data), SIDES[side], LAYOUTS) == words
 
 
 @pytest.mark.parametrize("block", blocks("frame"))
-def test_each_frame_is_made_as_the_page_makes_it(block: str) -> None:
+def test_each_frame_has_its_bytes(block: str) -> None:
     first, second, third = block.splitlines()
     match = re.fullmatch(rf"message  {HEX} +([WE]) (\S.*)", first)
     assert match

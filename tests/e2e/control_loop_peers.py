@@ -1,4 +1,4 @@
-"""Both peers of a loop by hand, on plain sockets: a Webots robot, and an external controller.
+"""Minimal peers of a control loop, on plain sockets: a Webots robot, and an external controller.
 
 Messages are made and read by the mocks' own reading of WC2EC, not by the gateway's.
 """
@@ -35,7 +35,7 @@ def sensor_data(index: int, amount: float) -> bytes:
 def configuration(
     robot_port: int, *, body: str = "", more: str = "", controller: bool = True
 ) -> str:
-    """A gateway between a robot at this port and whoever connects; body, more: further keys of
+    """A gateway between a robot at this port and any controller; body, more: further keys of
     the body, of the robot and of the file."""
     connect = f'connect: "tcp://127.0.0.1:{robot_port}"'
     lines = [
@@ -52,7 +52,7 @@ def configuration(
 
 
 class Peer:
-    """One end of a connection, and what came in on it."""
+    """One end of a connection, with the bytes received on it."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
@@ -106,7 +106,7 @@ class Peer:
 
 
 class RobotServer:
-    """Where a robot listens."""
+    """The TCP server of a robot."""
 
     def __init__(self) -> None:
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -130,12 +130,12 @@ def registrations(devices: Devices) -> list[bytes]:
 
 
 def knock(port: int) -> Peer:
-    """Connects, and knows nothing yet."""
+    """Connects, before any device is registered."""
     return Peer(socket.create_connection(("127.0.0.1", port), DEADLINE_S))
 
 
 def connect(port: int, devices: Devices = CAB) -> Peer:
-    """A controller that has learnt these devices."""
+    """A controller that has received these devices."""
     controller = knock(port)
     try:
         controller.wait_for(b"".join(registrations(devices)))
@@ -146,7 +146,7 @@ def connect(port: int, devices: Devices = CAB) -> Peer:
 
 
 def port_in(text: str) -> int:
-    """The port that a gateway says it listens on; 0 while it has not said so."""
+    """The port on which a gateway listens, from its output; 0 before it prints the port."""
     _, found, rest = text.partition("listening on 127.0.0.1:")
     return int(rest.split()[0]) if found and rest.split() else 0
 

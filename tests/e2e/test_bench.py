@@ -1,4 +1,4 @@
-"""The benchmarks run and measure; whether goals are met is for a quiet machine to say."""
+"""The benchmarks run and measure; only an idle machine shows whether they meet their goals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(tmp_path: Path, script: str, *options: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.judge("socat", "cc")
-def test_the_bridge_is_measured_beside_socat(tmp_path: Path) -> None:
+def test_the_bridge_is_compared_with_socat(tmp_path: Path) -> None:
     options = ("--rounds", "1", "--seconds", "0.02", "--only", "round trip 16")
     table = rows(tmp_path, "bridge.py", *options)
     assert set(table) == {"round trip 16 B, p50 us", "round trip 16 B, p99 us"}
@@ -48,7 +48,7 @@ def test_the_bridge_is_measured_beside_socat(tmp_path: Path) -> None:
         assert float(ratio) > 0
 
 
-def test_the_xbee_path_is_measured_beside_digi_xbee(tmp_path: Path) -> None:
+def test_the_xbee_path_is_compared_with_digi_xbee(tmp_path: Path) -> None:
     table = rows(tmp_path, "xbee.py", "--rounds", "1", "--packets", "40")
     assert set(table) == {
         f"XBee packets {pattern} to {name}, CPU us each"
@@ -72,7 +72,7 @@ def tests_of_the_bridge() -> ModuleType:
     return module
 
 
-def test_lateness_is_told_from_a_wrong_rate(tests_of_the_bridge: ModuleType) -> None:
+def test_lateness_is_distinguished_from_a_wrong_rate(tests_of_the_bridge: ModuleType) -> None:
     figures = tests_of_the_bridge.pacing(9600, 64)
     period_ns = 64 * 10 * 1e9 / 9600
     exact = [round(1e9 + index * period_ns) for index in range(200)]
@@ -89,7 +89,7 @@ def test_lateness_is_told_from_a_wrong_rate(tests_of_the_bridge: ModuleType) -> 
 
 @pytest.mark.judge("cc")
 def test_the_load_finds_what_is_lost_or_altered(tmp_path: Path) -> None:
-    """A socket for a bridge: first an honest one, then ones that give something else."""
+    """Sockets instead of a bridge: a correct one, then faulty ones."""
     load = tmp_path / "load"
     source = str(BENCH / "load.c")
     subprocess.run(["cc", "-O2", "-o", load, source, "-lpthread"], check=True)

@@ -1,4 +1,4 @@
-"""`hilgw bridge` as a user runs it: its words, its codes, and socat as the other side."""
+"""`hilgw bridge` as a user runs it: output, exit codes, and socat as the peer."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_all_values_both_ways_and_a_report(listen: str, device: Device, tmp_path
     assert "up: 115200 8E1" in bridge.text()
 
 
-def test_the_line_is_set_as_asked(device: Device) -> None:
+def test_the_line_settings_are_applied(device: Device) -> None:
     import termios
 
     with Bridge(device, "--baud", "57600", "--stopbits", "2"):
@@ -132,7 +132,7 @@ def test_bad_frames_are_dropped_and_counted(device: Device, tmp_path: Path) -> N
     assert "dropped 1 bad crc" in bridge.text()
 
 
-def test_the_last_client_writes_when_asked(device: Device) -> None:
+def test_the_last_client_writes_with_writer_last(device: Device) -> None:
     with Bridge(device, "--writer", "last") as bridge:
         with bridge.connect() as first, bridge.connect() as second:
             first.sendall(b"dropped")
@@ -211,7 +211,7 @@ def test_a_taken_tcp_port_is_exit_code_4(device: Device, tmp_path: Path) -> None
     assert "Traceback" not in done.stderr
 
 
-def test_a_file_that_is_no_port_is_exit_code_4(tmp_path: Path) -> None:
+def test_a_file_instead_of_a_port_is_exit_code_4(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("bridge", "file", "--listen", "127.0.0.1:0", cwd=tmp_path)
     assert done.returncode == 4
@@ -266,7 +266,7 @@ def test_options_that_are_refused(options: tuple[str, ...], words: str, tmp_path
     assert "Traceback" not in done.stderr
 
 
-def test_quiet_says_only_troubles(device: Device) -> None:
+def test_quiet_prints_only_errors(device: Device) -> None:
     with Bridge(device, "-q") as bridge:
         assert bridge.stop(signal.SIGTERM) == 143
         assert bridge.text() == ""
@@ -308,7 +308,7 @@ def test_it_starts_without_the_libraries_of_the_configuration(device: Device) ->
 
 
 @pytest.mark.judge("socat")
-def test_socat_carries_much_both_ways(device: Device, tmp_path: Path) -> None:
+def test_socat_carries_bulk_data_both_ways(device: Device, tmp_path: Path) -> None:
     """socat's terminal on one side of the bridge, the device on the other."""
     (tmp_path / "in").write_bytes(BULK)
     with Bridge(device) as bridge:

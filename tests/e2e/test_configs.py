@@ -38,12 +38,12 @@ def test_it_runs_as_shipped(config: Path, runs: dict[Path, Future[dict[str, Any]
     assert all(port["ups"] > 0 for port in report["ports"].values())
 
 
-def test_all_are_without_fault(tmp_path: Path) -> None:
+def test_all_pass_the_check(tmp_path: Path) -> None:
     done = run("check", *map(str, CONFIGS), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_each_begins_with_what_it_shows() -> None:
+def test_each_begins_with_its_summary() -> None:
     assert len(CONFIGS) >= 3
     for config in CONFIGS:
         lines = config.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Loops as a user runs them: the shipped files, the signals, the peers that go."""
+"""Control loops as a user runs them: shipped files, signals, peers that disconnect."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def free_port() -> int:
 
 @pytest.mark.parametrize("backend", ["mock", "loopback"])
 @pytest.mark.parametrize(("config", "robot"), [(WC2EC, "cab"), (FIRMWARE, "mouse")])
-def test_a_shipped_file_drives_its_robot_and_its_packets_are_answered(
+def test_a_shipped_file_moves_its_robot_and_its_packets_are_answered(
     tmp_path: Path, config: str, robot: str, backend: str
 ) -> None:
     report = report_of(tmp_path, "--config", config, "--backend", backend, "--duration", "3.4s")
@@ -195,7 +195,7 @@ def test_a_gateway_that_is_killed_leaves_the_robot_its_end_of_the_connection(
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGINT])
-def test_a_latched_failsafe_is_the_exit_code_however_the_run_ends(
+def test_a_latched_stop_is_the_exit_code_of_any_end(
     tmp_path: Path, number: signal.Signals | None
 ) -> None:
     with running(tmp_path, LATCH, *(() if number else ("--duration", "3s"))) as loop:
@@ -240,7 +240,7 @@ def test_a_frozen_controller_is_stopped_in_time_and_disconnected(tmp_path: Path)
         loop.controller()  # there is room again
 
 
-def test_a_suspended_gateway_stops_first_and_throws_away_what_waited(tmp_path: Path) -> None:
+def test_a_suspended_gateway_stops_first_and_drops_waiting_bytes(tmp_path: Path) -> None:
     with running(tmp_path) as loop:
         controller = loop.driving()
         loop.signal(signal.SIGSTOP)
@@ -258,7 +258,7 @@ def test_a_suspended_gateway_stops_first_and_throws_away_what_waited(tmp_path: P
         assert loop.report()["control_loops"]["cab"]["stops"] == {"late": 1}
 
 
-def test_a_second_controller_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_second_controller_is_refused_with_a_message(tmp_path: Path) -> None:
     with running(tmp_path) as loop:
         owner = loop.driving()
         second = Peer(socket.create_connection(("127.0.0.1", loop.port)))

@@ -13,7 +13,7 @@ from tests.e2e.running import XBEE, Gateway, wait_until, with_a_second_module
 
 
 def talk(gateway: Gateway, tmp_path: Path) -> list[bytes]:
-    """Both directions; returns what digi-xbee heard of the robot."""
+    """Both directions; returns the packets that digi-xbee received from the robot."""
     heard: list[bytes] = []
     spare = devices.XBeeDevice(str(tmp_path / "xbee-spare"), 9600)
     spare.open()
@@ -35,7 +35,7 @@ def finish(gateway: Gateway, tmp_path: Path) -> dict[str, Any]:
     return report
 
 
-def test_it_talks_with_the_simulated_robot_both_ways(tmp_path: Path) -> None:
+def test_it_exchanges_packets_with_the_simulated_robot(tmp_path: Path) -> None:
     gateway = Gateway(tmp_path, ["--config", XBEE, "--report", "out.json"])
     try:
         talk(gateway, tmp_path)
@@ -47,7 +47,7 @@ def test_it_talks_with_the_simulated_robot_both_ways(tmp_path: Path) -> None:
     assert report["stations"]["rover.rx"]["delivered"] > answered - 2
 
 
-def test_what_two_of_our_modules_hear_reaches_the_robot_once(tmp_path: Path) -> None:
+def test_a_packet_that_two_modules_receive_reaches_the_robot_once(tmp_path: Path) -> None:
     config = with_a_second_module(tmp_path)
     gateway = Gateway(tmp_path, ["--config", config, "-v", "--report", "out.json"])
 

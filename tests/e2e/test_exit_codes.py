@@ -69,7 +69,7 @@ def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
     assert "waiting" in done.stdout
 
 
-def test_4_a_port_somebody_else_has_at_once(tmp_path: Path) -> None:
+def test_4_at_once_for_a_port_in_use(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
         config = config_for("./xb", tmp_path)
         with Gateway(tmp_path, ["--config", config]):
@@ -79,7 +79,7 @@ def test_4_a_port_somebody_else_has_at_once(tmp_path: Path) -> None:
     assert done.returncode == 4, done.stdout + done.stderr
 
 
-def test_5_a_port_on_which_nobody_answers(tmp_path: Path) -> None:
+def test_5_a_port_without_an_answer(tmp_path: Path) -> None:
     master, slave = os.openpty()
     try:
         config = config_for(os.ttyname(slave), tmp_path)
@@ -113,7 +113,7 @@ def test_130_and_143_after_a_clean_stop(number: signal.Signals, code: int, tmp_p
     assert "Traceback" not in gateway.text()
 
 
-def test_output_nobody_reads_holds_up_nothing(tmp_path: Path) -> None:
+def test_unread_output_delays_nothing(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     fcntl.fcntl(writer, 1031, 4096)  # F_SETPIPE_SZ: full after some lines
     more = ["--set", "robots.rover.controller.period_ms=10", "--report", "out.json"]

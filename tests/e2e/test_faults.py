@@ -78,7 +78,7 @@ def test_another_module_behind_the_same_path_is_not_used(tmp_path: Path) -> None
     assert "40000002" in gateway.text()
 
 
-def test_a_factory_fresh_module_is_recognised_and_the_cure_named(tmp_path: Path) -> None:
+def test_a_module_with_factory_settings_is_recognised_and_the_fix_named(tmp_path: Path) -> None:
     with mock(tmp_path, "fresh", "--set", "AP=0"):
         config = config_for(str(tmp_path / "xb"), tmp_path)
         gateway = Gateway(tmp_path, ["--config", config], ready=False)

@@ -11,7 +11,7 @@ from tests.e2e.running import ROOT, Gateway, report_of, run, wait_until
 IR_TOY = str(ROOT / "configs" / "ir_toy.yaml")
 
 
-def test_the_lamp_answers_the_robot_and_the_remote_control_is_heard(tmp_path: Path) -> None:
+def test_the_lamp_answers_the_robot_and_the_remote_control_is_received(tmp_path: Path) -> None:
     report = report_of(tmp_path, "--config", IR_TOY, "--duration", "5.1s")
     tx, ir0 = report["emitters"]["rover.tx"], report["stations"]["ir0"]
     assert tx["offered"] == tx["departed"] == 3
@@ -24,7 +24,7 @@ def test_the_lamp_answers_the_robot_and_the_remote_control_is_heard(tmp_path: Pa
     assert 60 < report["latency"]["ir0"]["p50_ms"] < 500  # the light alone takes 68 ms
 
 
-def test_the_terminal_says_what_is_what(tmp_path: Path) -> None:
+def test_the_terminal_describes_the_stations(tmp_path: Path) -> None:
     done = run("--config", IR_TOY, "--duration", "3.2s", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     text = done.stdout
@@ -36,7 +36,7 @@ def test_the_terminal_says_what_is_what(tmp_path: Path) -> None:
 
 
 def test_packets_of_bytes_over_codes(tmp_path: Path) -> None:
-    """Two toys in one air: what one says the other hears, and knows for our own."""
+    """Two toys in one air: each receives the other's packets as own echoes."""
     (tmp_path / "two.yaml").write_text(
         "version: 1\n"
         "backend: mock\n"
@@ -71,7 +71,7 @@ def adapter(name: str) -> str:
     )
 
 
-def test_problems_are_said_with_their_place(tmp_path: Path) -> None:
+def test_errors_are_reported_with_their_position(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text(
         "version: 1\n"
         "adapters:\n"
@@ -88,7 +88,7 @@ def test_problems_are_said_with_their_place(tmp_path: Path) -> None:
     assert "32 is no address of RC5; use 0 to 31" in done.stderr
 
 
-def test_the_mock_says_what_it_can(tmp_path: Path) -> None:
+def test_the_mock_lists_its_parameters(tmp_path: Path) -> None:
     done = run("mock", "ir_toy", "--list", cwd=tmp_path)
     assert done.returncode == 0
     assert re.search(r"^play +a remote control", done.stdout, re.MULTILINE)

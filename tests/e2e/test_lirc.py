@@ -1,4 +1,4 @@
-"""Debian's LIRC as the judge of codes, of the IR Toy's stand-in, and of the whole gateway."""
+"""Debian's LIRC as the judge of codes, of the IR Toy's mock, and of the whole gateway."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_lircd_counts_how_long_a_key_is_held(tmp_path: Path) -> None:
 @pytest.mark.judge("lircd", "irsend")
 @pytest.mark.parametrize("name", ["nec", "rc5", "rc6", "sirc"])
 def test_what_irsend_sends_decodes_in_our_codec(name: str, tmp_path: Path) -> None:
-    """Bytes, count and time: irsend's exit code says nothing."""
+    """Bytes, count and time: irsend's exit code is not enough."""
     code, pair = Code(4, 0x2A), (4, 0x2A)
 
     async def scenario(room: Room) -> None:
@@ -308,7 +308,7 @@ def test_the_mock_command_serves_any_client(tmp_path: Path) -> None:
 
 
 @pytest.mark.judge("lircd", "irw", "irsend")
-def test_lirc_and_a_simulated_robot_hear_each_other(tmp_path: Path) -> None:
+def test_lirc_and_a_simulated_robot_receive_each_other(tmp_path: Path) -> None:
     """The shipped configuration, LIRC on its spare toy."""
     conf = remote("nec", {"KEY_L": (4, ord("L")), "KEY_K": (4, ord("K")), "KEY_Y": (4, ord("Y"))})
     gateway = Gateway(tmp_path, ["--config", CONFIG, "--report", "report.json"])

@@ -1,4 +1,4 @@
-"""Ports that somebody else serves on the network: Debian's ser2net and socat are between."""
+"""Ports of another machine: Debian's ser2net and socat serve them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def gone(gateway: Gateway) -> int:
 
 @pytest.mark.judge("ser2net", "socat")
 @pytest.mark.parametrize("kind", ["socket", "rfc2217"])
-def test_a_robot_talks_through_a_port_server_that_comes_late_and_goes(
+def test_a_robot_sends_through_a_port_server_that_starts_late_and_stops(
     tmp_path: Path, kind: str
 ) -> None:
     port = free_port()

@@ -1,4 +1,4 @@
-"""The shipped configurations of the radios that speak in text, as a newcomer runs them."""
+"""The shipped configurations of the radios with text commands, as a newcomer runs them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_set_line_is_switched_and_the_module_set(tmp_path: Path) -> None:
         wait_until(lambda: '"pong' in gateway.text(), what="an answer")
 
 
-def test_without_the_set_line_it_says_what_it_could_not_check(tmp_path: Path) -> None:
+def test_without_the_set_line_it_reports_the_unchecked_settings(tmp_path: Path) -> None:
     by_hand = ["--config", config("hc12"), "--set", "adapters.hc12.set_line=manual"]
     with Gateway(tmp_path, by_hand) as gateway:
         assert "nothing can be verified without command mode" in gateway.text()

@@ -1,4 +1,4 @@
-"""Every command of the README runs, and does what it says."""
+"""Every command of the README runs, with the documented result."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def test_tools_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
         process.wait(5)
         output.close()
     assert process.returncode == 130
-    said = (tmp_path / "out.txt").read_text()
+    printed = (tmp_path / "out.txt").read_text()
     for line in shown[1].splitlines():
-        assert without_figures(line) in without_figures(said), line
+        assert without_figures(line) in without_figures(printed), line
 
 
 def without_figures(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The tests of real devices, made to run on what is none: they are there, and they can fail."""
+"""The tests of real devices, run on virtual ones: they exist, and they can fail."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_without_a_device_there_are_none() -> None:
 
 
 class LoopPlug:
-    """A line that says all it hears, or not quite."""
+    """A line that returns its bytes, complete or not."""
 
     def __init__(self, wrong: bytes, right: bytes) -> None:
         self.master, self.slave = os.openpty()

@@ -1,4 +1,4 @@
-"""`hilgw scan` on the mocks: what it is, at which rate, who else is in its network."""
+"""`hilgw scan` on the mocks: kind, rate and network of a module."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_a_lora_module_is_found_and_one_asleep_is_left_asleep(tmp_path: Path) ->
             assert "./b: rylr998 at 115200: the module sleeps, MODE = 2,30,30" in done.stdout
 
 
-def test_what_cannot_be_asked_is_said_so(tmp_path: Path) -> None:
+def test_modules_that_cannot_be_queried_are_reported(tmp_path: Path) -> None:
     done = run("scan", "./a", "--kind", "hc12", cwd=tmp_path)
     assert done.returncode == 2
     assert "hc12 cannot be told by asking" in done.stderr
 
 
-def test_nothing_there_is_5_and_no_port_is_4(tmp_path: Path) -> None:
+def test_no_module_is_5_and_no_port_is_4(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["mock", "uart_node", "--link", "./u"]):
         done = run("scan", "./u", "--kind", "rylr998", "--rate", "9600", cwd=tmp_path)
     assert done.returncode == 5, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The short form of tools/soak; and that what it counts can be wrong."""
+"""A short run of tools/soak; and its checker finds errors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_full_lines_lose_nothing(tmp_path: Path) -> None:
     "option",
     ["--seconds=0", "--seconds=nan", "--ports=0", "--baud=4000000", "--report=nowhere/soak.json"],
 )
-def test_what_cannot_be_measured_is_said_before_it_begins(option: str, tmp_path: Path) -> None:
+def test_invalid_options_are_reported_before_the_run(option: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(BENCH / "soak.py"), option],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""configs/swarm.yaml as a newcomer runs it, and bodies moved from outside while it runs."""
+"""configs/swarm.yaml as a newcomer runs it, and objects placed while it runs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_terminal(text: str) -> None:
     assert "the ledger adds up" in text
 
 
-def test_verbose_shows_everybody(tmp_path: Path) -> None:
+def test_verbose_shows_all_listeners(tmp_path: Path) -> None:
     done = run("--config", SWARM, "--duration", "0.5s", cwd=tmp_path)
     assert " more (range)" in done.stdout
     done = run("--config", SWARM, "--duration", "0.5s", "-v", cwd=tmp_path)
@@ -89,7 +89,7 @@ def shows(gateway: Gateway, words: str) -> None:
     wait_until(lambda: words in last_line(gateway), 10, words)
 
 
-def test_bodies_are_moved_by_commands(tmp_path: Path) -> None:
+def test_objects_are_placed_by_commands(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", world(tmp_path)]) as gateway:
         shows(gateway, "-> eye.ir")
         assert run("place", "wall", "2", "0", "0", cwd=tmp_path).returncode == 0
@@ -114,7 +114,7 @@ def test_bodies_are_moved_by_commands(tmp_path: Path) -> None:
         wait_until(lambda: "placed from here on, its motion ends" in gateway.text())
 
 
-def test_commands_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+def test_invalid_commands_are_refused(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", world(tmp_path)]):
         for words, code, said in (
             (["place", "lump", "1", "2", "3"], 1, "no body 'lump' here; bodies: lamp, eye, wall"),
@@ -139,7 +139,7 @@ def send_poses(address: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
-def test_bodies_are_moved_by_motion_capture(tmp_path: Path) -> None:
+def test_objects_are_placed_by_motion_capture(tmp_path: Path) -> None:
     gateway = Gateway(tmp_path, ["--config", world(tmp_path), "--report", "report.json"])
     with gateway:
         listening = re.search(r"mocap +listening on (127\.0\.0\.1:\d+)", gateway.text())
@@ -150,7 +150,7 @@ def test_bodies_are_moved_by_motion_capture(tmp_path: Path) -> None:
         poses.write_text("0,eye,4,0,0,0,0,0,1\n0,ghost,0,0,0,0,0,0,1\n0.2,eye,40,0,0,0,0,0,1\n")
         done = send_poses(address, "--file", str(poses), "--rate", "100")
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == "21 datagrams of 2 bodies\n"
+        assert done.stdout == "21 datagrams of 2 objects\n"
         shows(gateway, "not eye.ir (range)")
         assert send_poses(address, "--lost", "eye").returncode == 0
         shows(gateway, "-> eye.ir")
@@ -164,15 +164,15 @@ def test_bodies_are_moved_by_motion_capture(tmp_path: Path) -> None:
     assert re.search(r"mocap +\d+ datagrams, \d+ poses taken, 21 unknown", gateway.text())
 
 
-def test_the_sender_says_what_is_wrong(tmp_path: Path) -> None:
+def test_the_sender_reports_errors(tmp_path: Path) -> None:
     for words, said in (
-        (["127.0.0.1", "--circle", "a"], "is no HOST:PORT"),
+        (["127.0.0.1", "--circle", "a"], "is not a HOST:PORT address"),
         (["127.0.0.1:9", "--file", "none.csv"], "cannot read none.csv"),
-        (["127.0.0.1:9", "--circle", "a", "--rate", "0"], "is no rate"),
+        (["127.0.0.1:9", "--circle", "a", "--rate", "0"], "--rate 0 is out of range"),
         (["127.0.0.1:9", "--circle", "a", "--period", "0"], "a circle needs time"),
         (["127.0.0.1:9", "--circle", "a", "--period", "inf"], "period_s: inf makes no circle"),
-        (["127.0.0.1:9", "--circle", "a", "--duration", "nan"], "--duration nan is no time"),
-        (["127.0.0.1:99999", "--lost", "a"], "is no HOST:PORT"),
+        (["127.0.0.1:9", "--circle", "a", "--duration", "nan"], "--duration nan is not a time"),
+        (["127.0.0.1:99999", "--lost", "a"], "is not a HOST:PORT address"),
     ):
         done = send_poses(*words)
         assert done.returncode in (2, 3)
@@ -183,7 +183,7 @@ def test_the_sender_says_what_is_wrong(tmp_path: Path) -> None:
     assert "examples:" in done.stdout
 
 
-def test_more_bodies_than_a_datagram_holds_go_in_several(tmp_path: Path) -> None:
+def test_more_objects_than_a_datagram_holds_use_several(tmp_path: Path) -> None:
     many = {f"body{n}" for n in range(1500)}
     poses = tmp_path / "poses.csv"
     poses.write_text("".join(f"0,{name},{1 / 3},{1 / 3},{1 / 3},0,0,0,1\n" for name in many))
@@ -191,9 +191,9 @@ def test_more_bodies_than_a_datagram_holds_go_in_several(tmp_path: Path) -> None
         listening.bind(("127.0.0.1", 0))
         listening.settimeout(10)
         done = send_poses(f"127.0.0.1:{listening.getsockname()[1]}", "--file", str(poses))
-        assert done.stdout == "2 datagrams of 1500 bodies\n", done.stderr
-        told = decode(listening.recv(65535)) | decode(listening.recv(65535))
-    assert told.keys() == many
+        assert done.stdout == "2 datagrams of 1500 objects\n", done.stderr
+        received = decode(listening.recv(65535)) | decode(listening.recv(65535))
+    assert received.keys() == many
 
 
 def test_a_port_that_is_taken_ends_the_gateway_with_exit_code_4(tmp_path: Path) -> None:

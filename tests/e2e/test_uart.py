@@ -1,4 +1,4 @@
-"""`hilgw --config configs/uart.yaml`, and what a microcontroller can do to it."""
+"""`hilgw --config configs/uart.yaml`, and the faults of a microcontroller."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def finish(gateway: Gateway) -> dict[str, Any]:
 
 
 def packets(text: str) -> list[str]:
-    """What came from the microcontroller, as the terminal shows it."""
+    """The microcontroller's packets, as the terminal shows them."""
     return FROM_UART.findall(text)
 
 
@@ -189,7 +189,7 @@ def test_without_flow_control_the_same_pause_loses_bytes(tmp_path: Path) -> None
     assert report["stations"]["uart0"]["dropped"] == {}  # what did come back is whole
 
 
-def test_a_device_that_stops_for_good_blocks_nobody_but_itself(tmp_path: Path) -> None:
+def test_a_device_that_stops_for_good_blocks_only_itself(tmp_path: Path) -> None:
     stall = mocked("mode: stall, buffer: 16", "--set", "adapters.uart0.rtscts=true")
     payload = "x" * 300 + "{n}"
     flood = (

@@ -1,4 +1,4 @@
-"""Controller, loop and body over WC2EC in simulated time, between the two mocks.
+"""Controller, control loop and body over WC2EC in simulated time, between the two mocks.
 
 The mocks are a second reading of the documents and import nothing of hilgw; the glue here stands
 for the engine's loop.
@@ -284,7 +284,7 @@ def test_a_serial_robot_that_vanishes_and_returns_goes_on() -> None:
     assert world.robot.body.room.bumps == 0
 
 
-def test_a_serial_robot_stays_connected_when_the_controller_says_nothing() -> None:
+def test_a_serial_robot_stays_connected_while_the_controller_is_silent() -> None:
     world = World(body_serial=True)
     world.from_body(world.body.open(0))
     world.run(5)

@@ -1,4 +1,4 @@
-"""digi-xbee on a spare module talks with the simulated robot: every firmware, both API modes."""
+"""digi-xbee on a spare module and the simulated robot: every firmware, both API modes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def talk(gateway: Gateway, tmp_path: Path, kind: type[Any]) -> None:
 
 @pytest.mark.parametrize("api_mode", [1, 2])
 @pytest.mark.parametrize(("firmware", "hardware", "kind", "extra"), PERSONALITIES)
-def test_digi_xbee_and_the_robot_talk_both_ways(
+def test_digi_xbee_and_the_robot_exchange_packets(
     tmp_path: Path, firmware: str, hardware: str, kind: type[Any], extra: str, api_mode: int
 ) -> None:
     config = tmp_path / "bench.yaml"
@@ -115,7 +115,7 @@ def test_the_shipped_configurations_run(tmp_path: Path, name: str) -> None:
     assert report["ledger"]["adds_up"], report["ledger"]
 
 
-def test_a_module_without_a_network_is_not_ready_and_says_why(tmp_path: Path) -> None:
+def test_a_module_without_a_network_is_not_ready_for_that_reason(tmp_path: Path) -> None:
     config = tmp_path / "alone.yaml"
     text = CONFIG.format(
         firmware="zigbee", hardware="zigbee", extra="", api_mode=1, rate=RATE, ours=OURS,
@@ -137,7 +137,7 @@ def test_a_module_without_a_network_is_not_ready_and_says_why(tmp_path: Path) ->
     assert " up: XBee 3 Zigbee " in gateway.text()
 
 
-def test_digi_xbee_hears_a_module_in_transparent_mode(tmp_path: Path) -> None:
+def test_digi_xbee_receives_from_a_module_in_transparent_mode(tmp_path: Path) -> None:
     config = (CONFIGS / "xbee-transparent.yaml").read_text()
     config = config.replace("framing: lines ", "framing: gap:60ms ")
     config = "".join(line for line in config.splitlines(True) if "kind: beacon" not in line)

@@ -44,19 +44,19 @@ def test_the_terminal_shows_states_packets_and_a_summary(tmp_path: Path) -> None
     assert "\x1b" not in text  # not a terminal: no colours
 
 
-def test_a_report_on_stdout_stands_alone(tmp_path: Path) -> None:
+def test_a_report_on_stdout_is_the_only_output(tmp_path: Path) -> None:
     done = run("--config", XBEE, "--duration", "2s", "--report", "-", cwd=tmp_path)
     assert json.loads(done.stdout)["ledger"]["adds_up"] is True
     assert "rover.tx" in done.stderr
 
 
-def test_quiet_says_only_the_summary(tmp_path: Path) -> None:
+def test_quiet_prints_only_the_summary(tmp_path: Path) -> None:
     done = run("--config", XBEE, "--duration", "2s", "-q", cwd=tmp_path)
     assert "ping" not in done.stdout
     assert "summary" in done.stdout
 
 
-def test_the_loop_back_end_needs_no_pty(tmp_path: Path) -> None:
+def test_the_loopback_back_end_needs_no_pty(tmp_path: Path) -> None:
     report = report_of(tmp_path, "--config", XBEE, "--backend", "loopback", "--duration", "2.2s")
     assert report["stations"]["rover.rx"]["delivered"] >= 3
 
@@ -86,7 +86,7 @@ def test_send_through_a_running_gateway(tmp_path: Path) -> None:
     assert "no gateway" in done.stderr
 
 
-def test_two_of_our_modules_in_one_air_make_no_storm_and_no_echo(tmp_path: Path) -> None:
+def test_two_modules_in_one_air_make_no_storm_and_no_echo(tmp_path: Path) -> None:
     config = with_a_second_module(tmp_path)
     report = report_of(tmp_path, "--config", config, "--duration", "4.2s")
     sent = report["emitters"]["rover.tx"]["departed"]

@@ -209,14 +209,14 @@ def test_a_wire_has_a_mock_that_echoes(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["xbee"], "there is already configs/xbee.yaml, hilgw/adapters/xbee/"),
-        (["uart"], "there is already hilgw/adapters/uart.py"),
-        (["My-Radio"], "is no name for an adapter; write it like my_radio"),
-        (["class"], "is no name for an adapter"),
-        (["base"], "is no name for an adapter"),
-        (["null"], "is no name for an adapter"),
-        (["x" * 41], "is no name for an adapter"),
-        (["buzz", "--into", "/nowhere"], "/nowhere is no checkout of hilgw"),
+        (["xbee"], "these files exist already: configs/xbee.yaml, hilgw/adapters/xbee/"),
+        (["uart"], "these files exist already: hilgw/adapters/uart.py"),
+        (["My-Radio"], "is not a valid adapter name; write it like my_radio"),
+        (["class"], "is not a valid adapter name"),
+        (["base"], "is not a valid adapter name"),
+        (["null"], "is not a valid adapter name"),
+        (["x" * 41], "is not a valid adapter name"),
+        (["buzz", "--into", "/nowhere"], "/nowhere is not a checkout of hilgw"),
         (["buzz", "--type", "sound"], "invalid choice: 'sound'"),
     ],
 )

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""`hilgw bridge` beside socat, and its pacing beside asyncio's call_at, in one run.
+"""Compares `hilgw bridge` with socat, and its pacing with asyncio's call_at, in one run.
 
-The load is a C program (load.c, compiled on the way) that has both ends of the bridge and checks
-every byte. Each round starts every program anew, in random order; ratios are medians over the
-rounds of the ratio within a round, because the machine is never the same twice. Program and load
-have a CPU each, and no CPU falls asleep meanwhile.
+The load is a C program (load.c, compiled at the start) that holds both ends of the bridge and
+checks every byte. Each round starts every program again, in random order; each ratio is the median
+of the ratios within one round, because the machine changes between rounds. Program and load have a
+CPU each, and no CPU goes idle.
 
     python3 tools/bench/bridge.py [--rounds 7] [--seconds 0.3] [--only TEXT]
 
@@ -43,13 +43,13 @@ CPUS = sorted(os.sched_getaffinity(0))
 
 
 class Lost(Exception):
-    """The load missed bytes, or got wrong ones, or could not begin."""
+    """The load missed bytes, received wrong ones, or could not start."""
 
 
 def compile_load(folder: Path) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        raise SystemExit("a C compiler is needed: apt-get install gcc")
+        raise SystemExit("this benchmark needs a C compiler: apt-get install gcc")
     program = folder / "load"
     source = str(HERE / "load.c")
     subprocess.run([compiler, "-O2", "-o", program, source, "-lpthread"], check=True)
@@ -69,7 +69,7 @@ def connect(port: int, program: subprocess.Popen[bytes]) -> socket.socket:
             break
         except OSError:
             if time.monotonic() > end or program.poll() is not None:
-                raise Lost("it does not listen") from None
+                raise Lost("the program does not listen") from None
             time.sleep(0.02)
     connection.settimeout(None)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -77,7 +77,7 @@ def connect(port: int, program: subprocess.Popen[bytes]) -> socket.socket:
 
 
 def measure(name: str, test: Test, load: Path) -> dict[str, float]:
-    """One program, started anew, under one load. Raises Lost."""
+    """One new process of a program, under one load. Raises Lost."""
     master, slave = os.openpty()
     tty.setraw(slave)
     tty.setraw(master)
@@ -115,14 +115,14 @@ def run_load(load: Path, test: Test, serial: int, tcp: int) -> list[int]:
 
 
 def pin(pid: int) -> None:
-    """All threads of a process to a CPU that the load does not use."""
+    """Moves all threads of a process to a CPU that the load does not use."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         os.sched_setaffinity(int(thread.name), {CPUS[0]})
 
 
 @contextmanager
 def awake() -> Iterator[None]:
-    """No CPU falls asleep meanwhile: waking one up takes longer than what is measured."""
+    """Keeps every CPU busy: waking one up takes longer than the measured times."""
     spin = (
         "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n"
         "parent = os.getppid()\nwhile os.getppid() == parent:\n  for _ in range(10**6): pass"
@@ -136,13 +136,13 @@ def awake() -> Iterator[None]:
             process.wait()
 
 
-# --- all of it ------------------------------------------------------------------------------------
+# --- all tests ------------------------------------------------------------------------------------
 
-Figures = dict[tuple[str, str], list[dict[str, float]]]  # (test, program) -> one a round
+Figures = dict[tuple[str, str], list[dict[str, float]]]  # (test, program) -> one per round
 
 
 def measure_all(tests: list[Test], goals: list[Goal], rounds: int) -> Figures:
-    """Every program that a goal names, once a round, in random order."""
+    """Every program that a goal names, once per round, in random order."""
     figures: Figures = {}
     with tempfile.TemporaryDirectory() as folder, awake():
         load = compile_load(Path(folder))
@@ -188,17 +188,17 @@ def middle(rounds: list[dict[str, float]], figure: str) -> float:
 
 
 def bench(rounds: int, seconds: float, only: str = "") -> list[Row]:
-    """The rows of the table whose test has `only` in its name."""
+    """The rows of the tests whose name contains `only`."""
     tests = [test for test in all_tests(seconds) if only in test.name]
     goals = [goal for goal in GOALS if any(goal.test == test.name for test in tests)]
     return list(rows(measure_all(tests, goals, rounds), goals))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="hilgw bridge beside socat and call_at.")
+    parser = argparse.ArgumentParser(description="Compares hilgw bridge with socat and call_at.")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.3, help="of each measurement")
-    parser.add_argument("--only", default="", help="part of the names of tests to run")
+    parser.add_argument("--seconds", type=float, default=0.3, help="duration of each measurement")
+    parser.add_argument("--only", default="", help="run the tests whose name contains this text")
     args = parser.parse_args()
     return 0 if show_all(bench(args.rounds, args.seconds, args.only)) else 1
 

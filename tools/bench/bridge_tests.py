@@ -1,4 +1,4 @@
-"""What is measured of the bridge, beside which programs, and the goals."""
+"""The tests of the bridge, the programs to compare with, and the goals."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ FRAMED = create("cobs-crc16").encode(pattern(60))
 
 @dataclass(frozen=True)
 class Test:
-    """One thing to measure: the words for the load, and what to make of its numbers."""
+    """One measurement: the arguments of the load, and the function that evaluates its numbers."""
 
     name: str
-    words: tuple[str, ...]  # {seconds} is put in
+    words: tuple[str, ...]  # {seconds} is filled in
     packet: bytes
     figures: Callable[[list[int]], dict[str, float]]
     baud: int = 115200
@@ -45,8 +45,8 @@ class Test:
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure of ours over the same of another program, and its bound, if there is one;
-    at_least: from below."""
+    """The ratio of a figure of hilgw to that of another program, and its bound, or None;
+    at_least: the bound is a lower one."""
 
     test: str
     figure: str
@@ -69,7 +69,7 @@ def rate(numbers: list[int]) -> dict[str, float]:
 
 
 def pacing(baud: int, size: int) -> Callable[[list[int]], dict[str, float]]:
-    """Lateness against the earliest schedule that fits; how far the long-term rate is off."""
+    """Lateness against the earliest schedule that fits; error of the long-term rate."""
 
     def figures(arrived: list[int]) -> dict[str, float]:
         period_ns = size * 10 * 1e9 / baud
@@ -99,7 +99,7 @@ def all_tests(seconds: float) -> list[Test]:
         Test("4 KiB to serial", ("down", each), pattern(4096), rate),
         Test("4 KiB to TCP", ("up", each), pattern(4096), rate),
         Test("sensor and command", ("exchange", each), pattern(16), times),
-        # A second or two of a disturbed machine must not pass for the long term.
+        # Longer than the others: a disturbance of a second must not determine the long-term rate.
         *(paced_test(baud, 14 * seconds) for baud in (9600, 115200, 921600)),
     ]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What pacing is measured against: TCP to serial in 64-byte packets by asyncio's call_at.
+"""The reference for pacing: TCP to serial in 64-byte packets by asyncio's call_at.
 
 python3 call_at_bridge.py PORT TCP_PORT BAUD_RATE
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""All benchmarks: one table of the bridge and the XBee path, then the other rooms' own tables.
+"""All benchmarks: one table of the bridge and the XBee path, then the tables of the others.
 
     tools/bench/all [--rounds 7] [--quick]
 
-Exit 1 when a goal is missed. docs/performance.md says what is measured and how to read it.
+Exit 1 when a goal is missed. docs/performance.md describes the measurements.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from table import show_all
 
 HERE = Path(__file__).resolve().parent
 # Each prints its own table, and exits with 1 when one of its limits is missed.
-OTHERS = {"timer": "--rounds", "medium": "--rounds", "loop": ""}
+OTHERS = {"timer": "--rounds", "medium": "--rounds", "control_loop": ""}
 
 
 def main() -> int:
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def run(name: str, option: str, rounds: int) -> bool:
-    """One of the others, where it is; whether its limits hold."""
+    """Runs one of the others, if it exists; true when its limits hold."""
     script = HERE / f"{name}.py"
     if not script.exists():
         return True

@@ -1,16 +1,17 @@
-/* The load on a bridge: both of its ends in one program, so that every byte can be checked.
+/* The load on a bridge: holds both of its ends, so that it can check every byte.
  *
  *   load SERIAL TCP echo SECONDS PACKET             packets to and fro, one at a time
- *   load SERIAL TCP down|up SECONDS PACKET          as much as goes, TCP to serial or back
+ *   load SERIAL TCP down|up SECONDS PACKET          full rate, TCP to serial or back
  *   load SERIAL TCP exchange SECONDS PACKET BURST PERIOD_US
  *   load SERIAL TCP arrivals COUNT PACKET           COUNT packets to the serial end
  *
- * SERIAL and TCP are open descriptors, PACKET is hexadecimal. It prints nanoseconds, one number a
- * line: round trips; for down and up bytes and time; for exchange how long each sensor packet
- * took; for arrivals when each packet was complete. Exit 1: something was lost or altered.
+ * SERIAL and TCP are open descriptors, PACKET is hexadecimal. It prints nanoseconds, one number
+ * per line: round trips; for down and up bytes and time; for exchange the time of each sensor
+ * packet; for arrivals the instant at which each packet was complete. Exit 1: bytes were lost or
+ * altered.
  *
  * exchange: every PERIOD_US the serial end sends BURST packets, 300 us apart, and the TCP end
- * answers the first. That is where Nagle's algorithm and delayed acknowledgements show.
+ * answers the first. Nagle's algorithm and delayed acknowledgements affect this test.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -56,7 +57,7 @@ static void send_packet(int fd) {
     }
 }
 
-/* What there is, at most `most` bytes; 0 when nothing came for GIVE_UP_MS. */
+/* Reads at most `most` bytes; 0 when none came for GIVE_UP_MS. */
 static size_t take(int fd, uint8_t *to, size_t most) {
     struct pollfd p = {fd, POLLIN, 0};
     if (poll(&p, 1, GIVE_UP_MS) <= 0) return 0;
@@ -64,7 +65,7 @@ static size_t take(int fd, uint8_t *to, size_t most) {
     return n > 0 ? n : 0;
 }
 
-/* Bytes of a stream that is the packet over and over; `at` is the place in it. */
+/* Checks bytes of a stream that repeats the packet; `at` is the offset in the packet. */
 static void check(const uint8_t *data, size_t count, size_t *at) {
     while (count) {
         size_t part = size - *at < count ? size - *at : count;
@@ -103,7 +104,7 @@ static void echo(double seconds) {
     for (size_t k = 0; k < count; k++) printf("%ld\n", (long)took[k]);
 }
 
-/* --- as much as goes --- */
+/* --- full rate --- */
 
 static volatile int finished;
 static uint64_t sent;

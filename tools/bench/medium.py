@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What one infra-red transmission costs on the medium, by who else is there.
+"""The cost of one infra-red transmission on the medium, by the number of other stations.
 
-Stations stand at random, as dense in each row: ten of them in range of one. Rows take turns;
-medians over the rounds of the cost and of its ratio to the first row's. With an endless range all
-hear, and a copy each is what it costs. Exit 1 when a limit is missed.
+Stations are at random positions, with the same density in each row: ten of them in range of one.
+Rows take turns; the figures are medians over the rounds of the cost and of its ratio to that of the
+first row. With an infinite range every station gets a copy. Exit 1 when a limit is missed.
 
     python3 tools/bench/medium.py [--rounds 15]
 """
@@ -39,14 +39,14 @@ SOLIDS: tuple[Solid, ...] = (
 
 @dataclass(frozen=True)
 class Row:
-    """stations on the channel, obstacles, stations on other channels; what the ratio may be."""
+    """Stations on the channel, obstacles, stations on other channels; limit: of the ratio."""
 
     name: str
     stations: int
     obstacles: int = 0
     elsewhere: int = 0
     limit: float | None = None
-    endless: bool = False
+    infinite: bool = False
 
 
 ROWS = (
@@ -56,13 +56,13 @@ ROWS = (
     Row("1,000 stations, 200 obstacles", 1000, 200, limit=20.0),
     Row("10 stations, 990 on other channels", 10, elsewhere=990, limit=1.5),
     Row("10 stations, 9,990 on other channels", 10, elsewhere=9990, limit=1.5),
-    Row("1,000 stations, endless range", 1000, endless=True),
-    Row("1,000 stations, endless range, 200 obstacles", 1000, 200, endless=True),
+    Row("1,000 stations, infinite range", 1000, infinite=True),
+    Row("1,000 stations, infinite range, 200 obstacles", 1000, 200, infinite=True),
 )
 
 
 def world(row: Row, random: Random) -> Callable[[], int]:
-    """A medium as the row says; the call transmits, and returns how many copies that made."""
+    """A medium with the row's stations; each call transmits and returns the number of copies."""
     ledger = Ledger()
     medium = Medium(ledger)
     side = RANGE_M * math.sqrt(math.pi * max(row.stations, IN_RANGE) / IN_RANGE)
@@ -70,7 +70,7 @@ def world(row: Row, random: Random) -> Callable[[], int]:
     def anywhere() -> Vector:
         return (random.uniform(0, side), random.uniform(0, side), 0.0)
 
-    def station(name: str, channel: int, place: Vector) -> None:
+    def station(name: str, channel: int, position: Vector) -> None:
         count = ledger.station(name)
         medium.attach(
             Listener(
@@ -78,20 +78,20 @@ def world(row: Row, random: Random) -> Callable[[], int]:
                 type="infra-red",
                 owner=name,
                 channels=frozenset([channel]),
-                pose=Pose(place),
+                pose=Pose(position),
                 deliver=lambda copy: count.deliver(),
             )
         )
 
-    places = [anywhere() for _ in range(row.stations)]
+    positions = [anywhere() for _ in range(row.stations)]
     if row.stations <= IN_RANGE:  # in a ring, all in range of all
         middle, turn = side / 2, math.tau / row.stations
-        places = [
+        positions = [
             (middle + 2.4 * math.cos(turn * each), middle + 2.4 * math.sin(turn * each), 0.0)
             for each in range(row.stations)
         ]
-    for index, place in enumerate(places):
-        station(f"r{index}", 1, place)
+    for index, position in enumerate(positions):
+        station(f"r{index}", 1, position)
     for index in range(row.elsewhere):
         station(f"x{index}", 2 + index % 50, anywhere())
     for _ in range(row.obstacles):
@@ -99,9 +99,9 @@ def world(row: Row, random: Random) -> Callable[[], int]:
         medium.obstruct(Obstacle(random.choice(SOLIDS), pose))
     inner = [
         index
-        for index, place in enumerate(places)
+        for index, position in enumerate(positions)
         if all(
-            min(RANGE_M, side / 4) <= each <= side - min(RANGE_M, side / 4) for each in place[:2]
+            min(RANGE_M, side / 4) <= each <= side - min(RANGE_M, side / 4) for each in position[:2]
         )
     ] or [0]
     source = ledger.source("bench")
@@ -116,9 +116,9 @@ def world(row: Row, random: Random) -> Callable[[], int]:
                 type="infra-red",
                 source="bench",
                 owner=f"r{index}",
-                range=-1.0 if row.endless else RANGE_M,
+                range=-1.0 if row.infinite else RANGE_M,
             ),
-            Pose(places[index]),
+            Pose(positions[index]),
         )
         return source.copies - before
 
@@ -126,7 +126,7 @@ def world(row: Row, random: Random) -> Callable[[], int]:
 
 
 def main() -> int:
-    """Measures, prints the table, and tells whether the limits hold."""
+    """Measures, prints the table; exit code 1 when a limit is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds
@@ -138,7 +138,7 @@ def main() -> int:
         transmit()  # builds the index
     for _ in range(rounds):
         for index, transmit in enumerate(worlds):
-            repeats = TRANSMISSIONS if not ROWS[index].endless else 2
+            repeats = TRANSMISSIONS if not ROWS[index].infinite else 2
             begin = time.perf_counter()
             copies[index] += sum(transmit() for _ in range(repeats))
             costs[index].append((time.perf_counter() - begin) / repeats)
@@ -147,7 +147,7 @@ def main() -> int:
     print(f"{'':46}{'µs':>9}{'copies':>9}{'ratio':>8}{'limit':>8}")
     for row, each, cost, made in zip(ROWS, costs, medians, copies, strict=True):
         ratio = statistics.median(a / b for a, b in zip(each, costs[0], strict=True))
-        per = made / rounds / (TRANSMISSIONS if not row.endless else 2)
+        per = made / rounds / (TRANSMISSIONS if not row.infinite else 2)
         limit = "" if row.limit is None else f"{row.limit:g}"
         fails = row.limit is not None and ratio > row.limit
         missed += fails

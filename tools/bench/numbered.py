@@ -1,4 +1,4 @@
-"""Numbered packets, one sender and one checker a line: what was lost, doubled or altered."""
+"""Numbered packets, one sender and one checker per line: counts lost, doubled, altered packets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def payload(number: int, line: int) -> bytes:
 
 @dataclass
 class Checker:
-    """Counts what is wrong with the packets that came from one sender."""
+    """Counts the errors in the packets from one sender."""
 
     line: int
     received: int = 0
@@ -54,7 +54,7 @@ class Checker:
 
 
 class End:
-    """One end of one line: it sends numbered frames, and checks those of the other end."""
+    """One end of one line: sends numbered frames, and checks those of the other end."""
 
     def __init__(self, line: int, to_other: int) -> None:
         self.checker = Checker(line)

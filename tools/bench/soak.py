@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Virtual ports with all their lines full in both directions: nothing lost, doubled or reordered.
+"""Fills virtual ports in both directions, and checks that they lose, double or reorder nothing.
 
-The devices live in another process, behind virtual ports at the pace of real lines; here each
-port is opened as the gateway opens it. Every frame is numbered and its content follows from its
-number, so each one is checked whole. Exit 1 when one is missing, doubled, out of order or altered.
+The devices run in another process, behind virtual ports at the rate of real lines; this process
+opens each port as the gateway does. Every frame has a number that determines its content, so the
+check covers all bytes. Exit 1 when a frame is missing, doubled, out of order or altered.
 
     tools/soak [--seconds 60] [--ports 16] [--baud 115200] [--report FILE]
 """
@@ -29,14 +29,14 @@ from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pty import VirtualPort
 
-AHEAD_S = 0.5  # how much a device has ready for its line
+AHEAD_S = 0.5  # a device has bytes for this time ready
 TICK_S = 0.1
-QUIET_S = 10.0  # what has not come after so long a silence does not come
+QUIET_S = 10.0  # a frame that has not come after this silence is lost
 MOST_WAITING_BYTES = 4096
 
 
 class HostEnd(End):
-    """The gateway's end: as much as the port takes, whenever it takes some."""
+    """The gateway's end: writes as much as the port takes."""
 
     def __init__(self, line: int, port: Transport) -> None:
         super().__init__(2 * line, 2 * line + 1)
@@ -54,7 +54,7 @@ class HostEnd(End):
 
 
 class DeviceEnd(End):
-    """The device's end: it keeps its line full, and no more than that."""
+    """The device's end: keeps its line full, without a larger backlog."""
 
     def __init__(self, line: int, port: VirtualPort, baud_rate: int) -> None:
         super().__init__(2 * line + 1, 2 * line)
@@ -68,7 +68,7 @@ class DeviceEnd(End):
 
 
 async def everything_came(ends: list[Any], sent: list[int]) -> None:
-    """Returns when all has been received, or nothing came for QUIET_S."""
+    """Returns when all frames have come, or none came for QUIET_S."""
     last, since = -1, time.monotonic()
     while time.monotonic() - since < QUIET_S:
         count = sum(end.checker.received for end in ends)
@@ -83,7 +83,8 @@ async def everything_came(ends: list[Any], sent: list[int]) -> None:
 
 
 async def run_devices(ports: int, seconds: float, baud_rate: int) -> None:
-    """Says the ports, waits for a line; sends; then takes what the other side says it has sent."""
+    """Prints the ports, waits for a line; sends; then reads the number of frames that the gateway's
+    end has sent."""
     timer = Timer(asyncio.get_running_loop())
     ends = []
     for line in range(ports):
@@ -104,7 +105,7 @@ async def run_devices(ports: int, seconds: float, baud_rate: int) -> None:
     results = [end.result(count) for end, count in zip(ends, sent, strict=True)]
     overrun = sum(end.port.overrun for end in ends)
     print(json.dumps({"ends": results, "overrun_bytes": overrun, "cpu_s": cpu_s()}), flush=True)
-    await words.readline()  # the ports stay until the other side is done too
+    await words.readline()  # the ports stay until the gateway's end has finished too
     for end in ends:
         end.port.close()
     timer.close()
@@ -115,7 +116,7 @@ def cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-# --- the gateway's side ---------------------------------------------------------------------------
+# --- the gateway's end ---------------------------------------------------------------------------
 
 
 async def run_host(ports: int, seconds: float, baud_rate: int) -> dict[str, Any]:
@@ -130,21 +131,21 @@ async def run_host(ports: int, seconds: float, baud_rate: int) -> dict[str, Any]
     assert devices.stdin is not None
     assert devices.stdout is not None
 
-    async def heard() -> Any:
+    async def receive() -> Any:
         line = await devices.stdout.readline()  # type: ignore[union-attr]
         if not line:
             raise SystemExit("the devices' process has ended")
         return json.loads(line)
 
-    def say(words: Any) -> None:
-        devices.stdin.write(json.dumps(words).encode() + b"\n")  # type: ignore[union-attr]
+    def send(message: Any) -> None:
+        devices.stdin.write(json.dumps(message).encode() + b"\n")  # type: ignore[union-attr]
 
     line_settings = LineSettings(baudRate=baud_rate)
     ends = [
         HostEnd(line, await open_serial(path, line_settings, timer))
-        for line, path in enumerate(await heard())
+        for line, path in enumerate(await receive())
     ]
-    say("go")
+    send("go")
     started, cpu_before = time.monotonic(), cpu_s()
     for end in ends:
         end.sending = True
@@ -153,18 +154,18 @@ async def run_host(ports: int, seconds: float, baud_rate: int) -> dict[str, Any]
     cpu_share = (cpu_s() - cpu_before) / (time.monotonic() - started)
     for end in ends:
         end.sending = False
-    say([end.sent for end in ends])
-    sent = await heard()
+    send([end.sent for end in ends])
+    sent = await receive()
     await everything_came(ends, sent)
     results = [end.result(count) for end, count in zip(ends, sent, strict=True)]
-    said = await heard()
+    devices_result = await receive()
     took_s = time.monotonic() - started
     for end in ends:
         end.port.close()
-    say("bye")
+    send("bye")
     await devices.wait()
     timer.close()
-    return summary(results, said, seconds, took_s, baud_rate, cpu_share)
+    return summary(results, devices_result, seconds, took_s, baud_rate, cpu_share)
 
 
 def summary(
@@ -175,8 +176,8 @@ def summary(
     baud_rate: int,
     cpu_share: float,
 ) -> dict[str, Any]:
-    """Both directions, all lines together. full: share of the time for which a line was given
-    something to carry."""
+    """Both directions, all lines together. full: the share of the time in which a line had bytes to
+    carry."""
     report: dict[str, Any] = {
         "ports": len(host),
         "seconds": seconds,
@@ -208,10 +209,10 @@ def summary(
     return report
 
 
-def say_report(report: dict[str, Any]) -> None:
+def print_report(report: dict[str, Any]) -> None:
     print(
         f"{report['ports']} ports at {report['baud_rate']} baud for {report['seconds']:g} s, "
-        f"gateway's side {report['gateway_cpu_percent']} % of a core, "
+        f"gateway's end {report['gateway_cpu_percent']} % of a core, "
         f"devices {report['devices_cpu_percent']} %"
     )
     for name in ("to_devices", "to_gateway"):
@@ -223,15 +224,15 @@ def say_report(report: dict[str, Any]) -> None:
             f"{counts['altered']}, bad {counts['bad_frames']}"
         )
     if report["overrun_bytes"]:
-        print(f"  {report['overrun_bytes']} bytes that the devices sent were not taken in time")
+        print(f"  {report['overrun_bytes']} bytes of the devices lost: the gateway read too slowly")
     print("nothing lost" if report["good"] else "NOT GOOD")
 
 
 def check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    """Before anything is opened, and before a minute is spent on a report that cannot be kept."""
+    """Checks the options before the run, so that no run ends without its report."""
     for name, low, high in (("seconds", 1, 86_400), ("ports", 1, 64), ("baud", 9600, 921_600)):
         value = getattr(args, name)
-        if not low <= value <= high:  # NaN neither
+        if not low <= value <= high:  # refuses NaN too
             parser.error(f"--{name} {value:.10g}: from {low} to {high}")
     if args.report and not Path(args.report).absolute().parent.is_dir():
         parser.error(f"--report {args.report}: no such folder")
@@ -242,7 +243,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="default 60, at least 1")
     parser.add_argument("--ports", type=int, default=16, help="1 to 64, default 16")
     parser.add_argument("--baud", type=int, default=115200, help="9600 to 921600, default 115200")
-    parser.add_argument("--report", metavar="FILE", help="the figures as JSON too")
+    parser.add_argument("--report", metavar="FILE", help="also write the figures as JSON")
     parser.add_argument("--devices", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     check(parser, args)
@@ -251,7 +252,7 @@ def main() -> int:
             runner.run(run_devices(args.ports, args.seconds, args.baud))
             return 0
         report = runner.run(run_host(args.ports, args.seconds, args.baud))
-    say_report(report)
+    print_report(report)
     if args.report:
         Path(args.report).write_text(json.dumps(report, indent=2) + "\n")
     return 0 if report["good"] else 1

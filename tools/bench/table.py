@@ -1,4 +1,4 @@
-"""One line of the table of figures: what was measured, beside what, and the goal."""
+"""One row of the table of figures: the figure, the reference, and the goal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """value: nearly always a ratio, ours to the other's. at_least: the bound is from below. A row
-    without a bound is there for comparison."""
+    """value: nearly always the ratio of our figure to the other one. at_least: the bound is a lower
+    one. A row without a bound is for comparison only."""
 
     name: str
     ours: str
@@ -25,7 +25,7 @@ class Row:
 
 
 def header() -> str:
-    return "| figure | ours | beside | ratio | goal | |\n|---|---|---|---|---|---|"
+    return "| figure | hilgw | reference | ratio | goal | |\n|---|---|---|---|---|---|"
 
 
 def show(row: Row) -> str:
@@ -37,7 +37,7 @@ def show(row: Row) -> str:
 
 
 def show_all(rows: list[Row]) -> bool:
-    """Prints the table; whether all goals are met."""
+    """Prints the table; true when all goals are met."""
     print(header())
     for row in rows:
         print(show(row))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A step clock on hilgw's timer and loop: one line a tick, CLOCK_MONOTONIC in ns when it ran.
+"""A step clock on hilgw's timer and event loop: prints CLOCK_MONOTONIC in ns at each tick.
 
 python3 tools/bench/ticks.py 32000 100        100 steps of 32,000 µs
 """
@@ -21,7 +21,7 @@ LEAD_NS = 20_000_000  # before the first tick
 
 
 def gateway_loop() -> asyncio.AbstractEventLoop:
-    """A loop as a gateway runs on."""
+    """An event loop of the kind that a gateway uses."""
     if sys.platform == "linux":
         from hilgw.engine.direct_loop import DirectLoop
 
@@ -30,7 +30,7 @@ def gateway_loop() -> asyncio.AbstractEventLoop:
 
 
 async def ticks(period_ns: int, count: int) -> tuple[int, list[int]]:
-    """The first deadline, and when each step ran."""
+    """The first deadline, and the instant of each step."""
     loop = asyncio.get_running_loop()
     timer, done, ran = Timer(loop), asyncio.Event(), list[int]()
     first = timer.now() + LEAD_NS
@@ -52,7 +52,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("period_us", type=int)
     parser.add_argument("count", type=int)
-    parser.add_argument("--first", action="store_true", help="print the first deadline before")
+    parser.add_argument("--first", action="store_true", help="print the first deadline first")
     args = parser.parse_args()
     gc.freeze()
     with asyncio.Runner(loop_factory=gateway_loop) as runner:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How late packets leave and steps run, beside what one would use instead, in the same run.
+"""Lateness of packets and steps, compared with the usual alternatives in the same run.
 
 Pacing: an Emitter with 64-byte packets always waiting, on hilgw's timer and on asyncio's call_at.
-Steps: a clock on hilgw's timer beside a C program that sleeps by clock_nanosleep (where cc is).
-Rounds take turns; medians over the rounds, and of the ratio of neighbours. The machine must be
-idle: what others do to it is most of a p99. Exit 1 when a limit is missed.
+Steps: a clock on hilgw's timer, and a C program that sleeps by clock_nanosleep (if cc exists).
+Rounds take turns; the figures are medians over the rounds, and of the ratios of neighbours. The
+machine must be idle: other programs determine most of a p99. Exit 1 when a limit is missed.
 
     python3 tools/bench/timer.py [--rounds 5] [--seconds 2]
 """
@@ -79,7 +79,7 @@ int main(int count, char **words) {
 
 @dataclass(frozen=True)
 class Lateness:
-    """Of one round, in ns; rate_error_percent over the whole round."""
+    """Lateness of one round, in ns; rate_error_percent over the whole round."""
 
     least: int
     p50: float
@@ -150,7 +150,7 @@ def pace(
 
 
 def rate_error_percent(left: list[tuple[int, int]], rate: int) -> float:
-    """How far the packets' spacing is from the line's, from the first quarter to the last."""
+    """Error of the packets' spacing against the line's, from the first quarter to the last."""
     quarter = len(left) // 4
     takes = Fraction(PACKET * BITS * NS, rate)
     late = [at - left[0][0] - float(k * takes) for k, (_, at) in enumerate(left)]
@@ -162,7 +162,7 @@ def rate_error_percent(left: list[tuple[int, int]], rate: int) -> float:
 
 
 def steps(command: list[str], period_ms: int, seconds: float) -> Lateness:
-    """One round of a program that prints its first deadline, then when each step ran."""
+    """One round of a program that prints its first deadline, then the instant of each step."""
     count = max(20, round(seconds * 1000 / period_ms))
     words = [*command, str(period_ms * 1000), str(count)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -198,7 +198,7 @@ def row(name: str, rounds: list[Lateness], limit: str = "", missed: bool = False
 
 
 def p99_ratio(ours: list[Lateness], theirs: list[Lateness]) -> float:
-    """Of rounds that ran one after the other, so that both met the same machine."""
+    """The median ratio of rounds that ran one after the other, under the same conditions."""
     return statistics.median(one.p99 / other.p99 for one, other in zip(ours, theirs, strict=True))
 
 
@@ -236,10 +236,10 @@ def compare_steps(period_ms: int, rounds: int, seconds: float, program: list[str
 
 
 def main() -> int:
-    """Measures, prints the table, and tells whether the limits hold."""
+    """Measures, prints the table; exit code 1 when a limit is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each round")
+    parser.add_argument("--seconds", type=float, default=2.0, help="duration of each round")
     args = parser.parse_args()
     gc.freeze()
     print(f"{'late, µs':34}{'least':>9}{'p50':>9}{'p99':>9}{'rate %':>9}")

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""CPU time per packet received from an XBee: digi-xbee and this gateway, side by side.
+"""CPU time per packet received from an XBee: compares digi-xbee with hilgw.
 
-An XBee 3 mock behind a pty answers what each asks when it opens the port. Then it sends numbered
-32-byte packets (API frames 0x90), one at a time or back to back,
+An XBee 3 mock behind a pty answers the requests of each when it opens the port. Then it sends
+numbered 32-byte packets (API frames 0x90), one at a time or back to back,
 * to a packet callback of digi-xbee's XBeeDevice,
-* to our port and session, as far as the packet with its sender: as much as digi-xbee does,
-* to a whole gateway: from there over the medium into a robot's Receiver, read by its controller.
-What counts is the process's CPU time until the last packet has arrived. Rounds take turns.
+* to hilgw's port and session, up to the packet with its sender: as much as digi-xbee does,
+* to a whole gateway: over the medium into a robot's Receiver, read by its controller.
+The figure is the CPU time of the process until the last packet has arrived. Rounds take turns.
 
     python3 tools/bench/xbee.py [--packets 1000] [--rounds 3]
 
-Exit 1 when port and session, back to back, need more than a 40th of digi-xbee's time, or a packet
-is lost.
+Exit 1 when port and session, back to back, need more than a 40th of digi-xbee's time, or when a
+packet is lost.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def frame(number: int) -> bytes:
     return b"\x7e" + len(data).to_bytes(2, "big") + data + bytes([0xFF - sum(data) % 256])
 
 
-# --- the two that receive -------------------------------------------------------------------------
+# --- the receivers -------------------------------------------------------------------------
 
 
 def receive_with_digi_xbee(port: str, packets: int) -> None:
@@ -77,13 +77,13 @@ def receive_with_digi_xbee(port: str, packets: int) -> None:
     all_came = threading.Event()
     count = 0
 
-    def heard(packet: Any) -> None:
+    def received(packet: Any) -> None:
         nonlocal count
         count += 1
         if count == packets:
             all_came.set()
 
-    device.add_data_received_callback(heard)
+    device.add_data_received_callback(received)
     print("ready", flush=True)
     all_came.wait(DEADLINE_S)
     print(count, flush=True)
@@ -139,7 +139,7 @@ def receive_with_session(port: str, packets: int) -> None:
 
 
 async def _run_session(port: str, packets: int) -> None:
-    """What an engine does for a session, and nothing else."""
+    """Does only what an engine does for a session."""
     from hilgw.adapters.base import Event, Ready, Received, StationSettings, Write
     from hilgw.adapters.xbee import ADAPTER
     from hilgw.engine.scheduler import Timer
@@ -195,14 +195,14 @@ RECEIVERS = {
 
 @dataclass(frozen=True)
 class Figure:
-    """us: CPU time per packet. received: how many came."""
+    """us: CPU time per packet. received: number of packets."""
 
     us: float
     received: int
 
 
 def answer(mock: Any, master: int, now: int) -> None:
-    """Let the mock have what the host says, and the host what the mock answers."""
+    """Moves the host's bytes to the mock, and the mock's bytes to the host."""
     ready, _, _ = select.select([master], [], [], 0.001)
     if ready:
         mock.receive(os.read(master, 4096), now)
@@ -213,7 +213,7 @@ def answer(mock: Any, master: int, now: int) -> None:
 
 
 def measure(name: str, packets: int, together: int) -> Figure:
-    """One receiver, started anew, from the moment it is ready to its last packet."""
+    """One new process of a receiver, from the moment it is ready to its last packet."""
     from hilgw.engine.mock_host import create_mock
     from hilgw.plugins import new_air
 
@@ -233,7 +233,7 @@ def measure(name: str, packets: int, together: int) -> Figure:
         while not select.select([child.stdout], [], [], 0)[0]:
             answer(mock, master, time.monotonic_ns())
         if child.stdout.readline() != b"ready\n":
-            raise SystemExit(f"{name} did not come up")
+            raise SystemExit(f"{name} did not become ready")
         before = cpu_ns(child.pid)
         send(master, packets, together)
         received = int(child.stdout.readline() or 0)
@@ -262,12 +262,12 @@ def send(master: int, packets: int, together: int) -> None:
 
 
 def cpu_ns(pid: int) -> int:
-    """CPU time of all threads of a process: Linux' clock of that process."""
+    """CPU time of all threads of a process, by Linux' clock of that process."""
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
 def measure_all(packets: int, rounds: int) -> dict[str, dict[str, list[Figure]]]:
-    """pattern -> receiver -> one figure a round."""
+    """pattern -> receiver -> one figure per round."""
     figures: dict[str, dict[str, list[Figure]]] = {
         pattern: {name: [] for name in RECEIVERS} for pattern in PATTERNS
     }
@@ -292,13 +292,13 @@ def main() -> int:
 
 
 def times_less(figures: dict[str, list[Figure]], name: str) -> float:
-    """How many times less than digi-xbee, of the rounds the median."""
+    """The ratio of digi-xbee's CPU time to ours, median of the rounds."""
     pairs = zip(figures[DIGI], figures[name], strict=True)
     return statistics.median(theirs.us / ours.us for theirs, ours in pairs)
 
 
 def bench(packets: int, rounds: int) -> list[Row]:
-    """Rows of the table. SystemExit when one of ours lost a packet."""
+    """Rows of the table. SystemExit when hilgw lost a packet."""
     found = []
     for pattern, by_name in measure_all(packets, rounds).items():
         for name in (SESSION, GATEWAY):

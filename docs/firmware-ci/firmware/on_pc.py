@@ -1,6 +1,6 @@
 """The firmware on a serial port of the PC: `python -m firmware.on_pc PORT [FILE]`.
 
-FILE holds the temperature, so that a test can make it hot; without it, it is 21.5 degrees.
+FILE holds the temperature, so that a test can change it; without FILE it is 21.5 degrees.
 """
 
 import sys
@@ -12,7 +12,7 @@ from firmware.thermometer import Thermometer
 
 
 class Uart:
-    """What `machine.UART` is on the board."""
+    """Replaces `machine.UART` of the board."""
 
     def __init__(self, port):
         self.port = serial.Serial(port, 115200, timeout=0.01)
@@ -31,7 +31,7 @@ def main():
         try:
             return float(Path(files[0]).read_text()) if files else 21.5
         except ValueError:
-            return 21.5  # the file is just being written
+            return 21.5  # another process is writing the file
 
     thermometer = Thermometer(Uart(port), sense)
     print("running", flush=True)

@@ -2,10 +2,10 @@
 
 Packets in cobs-crc16: COBS of (packet, CRC-16/CCITT-FALSE high byte first), then 00. It answers
 "temp?" with "temp 21.5", "name?" with "name thermometer", and sends "alarm 80.0" once when it gets
-too hot. Anything else, and any packet with a wrong CRC, is left unanswered.
+too hot. It ignores any other packet, and any packet with a wrong CRC.
 """
 
-LONGEST = 64  # bytes of one packet on the wire; more than that is thrown away
+LONGEST = 64  # bytes of one packet on the wire; longer input is dropped
 ALARM_C = 60.0
 
 
@@ -32,7 +32,7 @@ def cobs_encode(data):
 
 
 def cobs_decode(coded):
-    """The data, or None when it is no COBS."""
+    """The data, or None for invalid COBS."""
     data = bytearray()
     at = 0
     while at < len(coded):
@@ -47,7 +47,7 @@ def cobs_decode(coded):
 
 
 class Thermometer:
-    """uart: something with read() -> bytes or None, and write(bytes). sense() -> degrees C."""
+    """uart: an object with read() -> bytes or None, and write(bytes). sense() -> degrees C."""
 
     def __init__(self, uart, sense):
         self.uart = uart
@@ -56,7 +56,7 @@ class Thermometer:
         self.alarmed = False
 
     def loop(self):
-        """Once around; call it for ever."""
+        """One iteration of the main loop; call it repeatedly."""
         self.rest += self.uart.read() or b""
         while b"\0" in self.rest:
             at = self.rest.index(b"\0")

@@ -1,4 +1,4 @@
-"""Starts the firmware as CI has it: a process of its own, on a serial port."""
+"""Starts the firmware as CI does: in a process of its own, on a serial port."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ PROJECT = Path(__file__).parent.parent
 
 @pytest.fixture
 def firmware(tmp_path):
-    """firmware(path): runs on that port. The temperature is in its file `celsius`."""
+    """firmware(path) runs it on that port. The file `celsius` holds the temperature."""
     celsius = tmp_path / "celsius"
     celsius.write_text("21.5")
     running = []

@@ -1,4 +1,4 @@
-"""The firmware alone: what it says on the line, byte by byte. The test is the other end."""
+"""The firmware alone: its bytes on the line. The test is the other end."""
 
 TEMP_ASKED = bytes.fromhex("08 74 65 6d 70 3f 76 c4 00")
 TEMP_21_5 = bytes.fromhex("0c 74 65 6d 70 20 32 31 2e 35 8e 73 00")

@@ -1,4 +1,4 @@
-"""The firmware and the robot, end to end: the lab's configuration, with a cable of ours."""
+"""The firmware and the robot, end to end: the lab's configuration, with a virtual cable."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_the_robot_is_warned_once(rover):
     assert running.report()["stations"]["thermometer"]["inbound"] == 2
 
 
-def test_a_pulled_cable_is_no_end(rover):
+def test_the_gateway_survives_an_unplugged_cable(rover):
     running, _, cable = rover
     cable.unplug()
     running.wait_for(lambda: running.state("thermometer") == "waiting")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Figures of a loop: what it adds to an exchange, how fast motors stop, 250 devices at 50 steps/s.
+"""Times of a control loop: its share of an exchange, stops after a disconnect, 250 devices.
 
-A robot and a controller by hand talk through a gateway of their own, and, for the exchange,
+A minimal robot and a minimal controller communicate through a gateway, and, for the exchange, also
 through socat (nodelay) and directly. An exchange is one sensor value to the controller and one
-command back; what a relay adds is its round trip less the direct one. Paths take turns. Exit 1
-when a goal is missed. Needs socat.
+command back; a relay adds the difference between its round trip and the direct one. The paths take
+turns. Exit 1 when a goal is missed. Needs socat.
 
-    python3 tools/bench/loop.py [--exchanges 10000] [--disconnects 1000] [--seconds 20]
+    python3 tools/bench/control_loop.py [--exchanges 10000] [--disconnects 1000] [--seconds 20]
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ GO = set_value(1, 5.0)
 
 @contextmanager
 def steady() -> Iterator[None]:
-    """Relays on one processor, we on another, and none of them asleep: wake-ups cost the same."""
+    """Relays on one CPU, this process on another, none of them idle: wake-ups cost the same."""
     cpus = sorted(os.sched_getaffinity(0))
     spin = (
         "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n"
@@ -74,17 +74,17 @@ def steady() -> Iterator[None]:
 
 
 def on_first_cpu() -> None:
-    """In a child that relays."""
+    """Moves a relay, a child process, to the first CPU."""
     os.sched_setaffinity(0, {0})
 
 
 class Goals:
-    """Says each figure beside its goal."""
+    """Prints each figure with its goal."""
 
     def __init__(self) -> None:
         self.missed = 0
 
-    def say(self, what: str, value: float, unit: str, limit: float) -> None:
+    def check(self, what: str, value: float, unit: str, limit: float) -> None:
         good = value <= limit
         self.missed += not good
         print(f"  {what:<58} {value:9.3f} {unit:<3} goal {limit:g}  {'ok' if good else 'MISSED'}")
@@ -92,7 +92,7 @@ class Goals:
 
 @contextmanager
 def gateway(robot: RobotServer, folder: Path) -> Iterator[int]:
-    """A gateway between this robot and the port that is yielded."""
+    """A gateway between this robot and the port that it yields."""
     config = write_configuration(folder, configuration(robot.port))
     output = folder / "output.txt"
     with output.open("w") as stream:
@@ -157,12 +157,12 @@ def exchanges(robot: Peer, controller: Peer, count: int) -> list[float]:
     """Round trips in microseconds."""
     value, size = sensor_data(0, 123.5), len(GO)
     send, answer = robot.connection.send, controller.connection.send
-    hear, read = controller.connection.recv, robot.connection.recv
+    receive, read = controller.connection.recv, robot.connection.recv
     trips = []
     for _ in range(count):
         begin = time.perf_counter_ns()
         send(value)
-        hear(size)
+        receive(size)
         answer(GO)
         read(size)
         trips.append((time.perf_counter_ns() - begin) / 1e3)
@@ -190,9 +190,7 @@ def bench_exchanges(total: int, goals: Goals) -> None:
         ordered = sorted(trips[path])
         p99 = ordered[len(ordered) * 99 // 100]
         print(f"  {path:<8} round trip p50 {statistics.median(ordered):7.1f} us, p99 {p99:7.1f} us")
-    goals.say(
-        "what hilgw adds, p50, in multiples of what socat adds", statistics.median(ratios), "x", 2
-    )
+    goals.check("time that hilgw adds, p50, relative to socat", statistics.median(ratios), "x", 2)
 
 
 # --- disconnects --------------------------------------------------------------------------------
@@ -227,10 +225,10 @@ def bench_disconnects(total: int, goals: Goals) -> None:
         stack.callback(server.close)
         port = stack.enter_context(gateway(server, Path(folder)))
         robot = server.accept()
-        print(f"{total} disconnects: until the motor's default is on the wire")
+        print(f"{total} disconnects: time until the motor's default is on the wire")
         for way, measure in WAYS.items():
             times = sorted(measure(port, robot) / 1e6 for _ in range(max(1, total // len(WAYS))))
-            goals.say(
+            goals.check(
                 f"{way}: p99 (p50 {statistics.median(times):.2f} ms, max {times[-1]:.2f} ms)",
                 times[len(times) * 99 // 100],
                 "ms",
@@ -248,7 +246,7 @@ def bench_steps(seconds: float, goals: Goals) -> None:
     ]
     left, right = DEVICES - 2, DEVICES - 1
     step = b"".join(sensor_data(index, float(index)) for index in range(left))
-    orders = set_value(left, 1.0) + set_value(right, 2.0)
+    commands = set_value(left, 1.0) + set_value(right, 2.0)
     delays: dict[str, list[float]] = {"socat": [], "hilgw": []}
     with ExitStack() as stack:
         pairs = {path: pair(path, stack, devices) for path in delays}
@@ -259,11 +257,9 @@ def bench_steps(seconds: float, goals: Goals) -> None:
                 begin = time.monotonic_ns()
                 robot.send(step)
                 controller.wait_for(step)
-                controller.send(orders)
-                delays[path].append((robot.wait_for(orders) - begin) / 1e6)
-    print(
-        f"{DEVICES} devices at {1 / STEP_S:g} steps/s for {seconds:g} s: step out to commands back"
-    )
+                controller.send(commands)
+                delays[path].append((robot.wait_for(commands) - begin) / 1e6)
+    print(f"{DEVICES} devices at {1 / STEP_S:g} steps/s for {seconds:g} s: from step to commands")
     late = {}
     for path, times in delays.items():
         late[path] = sum(each > STEP_S * 1e3 for each in times)
@@ -273,9 +269,9 @@ def bench_steps(seconds: float, goals: Goals) -> None:
             f"p99 {times[len(times) * 99 // 100]:.2f} ms, max {times[-1]:.2f} ms, "
             f"{late[path]} after the next step"
         )
-    # What a plain relay cannot do in time is the machine's doing, not ours.
-    goals.say(
-        "steps too late with hilgw that were not with socat", late["hilgw"] - late["socat"], "", 0
+    # A step that is late on a plain relay too is the machine's fault.
+    goals.check(
+        "late steps of hilgw in excess of those of socat", late["hilgw"] - late["socat"], "", 0
     )
 
 
@@ -288,7 +284,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0)
     args = parser.parse_args()
     if shutil.which("socat") is None:
-        print("socat is needed: apt-get install socat", file=sys.stderr)
+        print("this benchmark needs socat: apt-get install socat", file=sys.stderr)
         return 2
     goals = Goals()
     with steady():
