@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hilgw import framing as framings
+from hilgw.adapters._common.session_parts import DropCounts
 from hilgw.adapters.base import CannotSend, Dropped, Event
 from hilgw.adapters.ir_toy.settings import IrToySettings, byte_ms, framing_settings
 from hilgw.errors import FrameError
@@ -27,17 +28,15 @@ class _Stream:
         self.framing = framings.create(spec)
         self.octets = Octets(command_bits)
         self.last_ns = 0
-        self._counted: dict[str, int] = {}
+        self._drop_counts = DropCounts()
 
     def drops(self) -> list[Event]:
         """What was dropped since the last report, one event for each reason."""
-        events: list[Event] = []
-        for reason, total in {**self.framing.dropped, "lost_code": self.octets.lost}.items():
-            new = total - self._counted.get(reason, 0)
-            if new:
-                self._counted[reason] = total
-                events.append(Dropped(reason, f"over codes: {reason.replace('_', ' ')}", new))
-        return events
+        totals = {**self.framing.dropped, "lost_code": self.octets.lost}
+        return [
+            Dropped(reason, f"over codes: {reason.replace('_', ' ')}", count)
+            for reason, count in self._drop_counts.new(totals)
+        ]
 
 
 class Streams:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hilgw.adapters._common.dialogue import SECOND_NS, Ask, Dialogue, Pause, Script
-from hilgw.adapters._common.routes import ByDestination, ByHeader, HeaderRoute, Route, TableRoute
+from hilgw.adapters._common.routes import route_for
+from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, RestartLimit
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -26,19 +26,13 @@ from hilgw.adapters.text.settings import Step, TextSettings, filled, places_in
 from hilgw.adapters.text.stream import Item, ReceivedMessage, Spoilt, Stream, in_words
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
+from hilgw.protocols.dialogue import SECOND_NS, AskLine, LineScript, Pause
 
 GAP_NS = 500_000_000  # the bytes of one line follow each other closer
 MOST_RESTARTS = 6
 
 _EARLY = Dropped("not_ready", "received while the module was being set up")
 _EMPTY = Dropped("empty", "a received packet without data")
-
-
-def route_for(settings: TextSettings, common: StationSettings) -> Route:
-    if isinstance(settings.mapping, ByHeader):
-        return HeaderRoute(settings.destination)
-    table = settings.mapping.table if isinstance(settings.mapping, ByDestination) else {}
-    return TableRoute(common.channel, settings.destination, settings.to_all, table)
 
 
 class TextSession:
@@ -50,7 +44,9 @@ class TextSession:
 
     def __init__(self, settings: TextSettings, common: StationSettings) -> None:
         self._settings = settings
-        self._route = route_for(settings, common)
+        self._route = route_for(
+            settings.mapping, common.channel, settings.destination, settings.to_all
+        )
         self.channels = self._route.channels
         self._end = settings.line_end.encode("utf-8", "surrogateescape")
         self._stream = Stream(settings.receive, self._end, settings.longest_line)
@@ -64,19 +60,18 @@ class TextSession:
         self._gap_deadline: int | None = None
         self._open = self._was_ready = False  # was_ready: since it was opened
         self._ready = False
-        self._dialogue: Dialogue[str] | None = None
+        self._dialogue: LineDialogue[str] | None = None
         self._token = 0
         self._sending: int | None = None  # token of the packet whose dialogue is under way
         self._must_listen = False
-        self._restarts = 0
-        self._quiet_until = 0
-        self._waits = False
+        self._restarts = RestartLimit(MOST_RESTARTS)
+        self._quiet = NotBefore()  # the pause behind a packet that has no answer
 
     # --- open and close --------------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
-        self._restarts = 0
+        self._restarts.clear()
         self._open = True
         return events + self._set_up(now)
 
@@ -84,9 +79,9 @@ class TextSession:
         events = self._lose("down")
         self._stream.reset()
         self._gap_deadline = self._dialogue = None
-        self._ready = self._must_listen = self._waits = False
+        self._ready = self._must_listen = False
         self._open = self._was_ready = False
-        self._quiet_until = 0
+        self._quiet.clear()
         return events
 
     def _set_up(self, now: int) -> list[Event]:
@@ -104,8 +99,7 @@ class TextSession:
             events.append(NotReady(reason))
         self._dialogue = None
         self._ready = False
-        self._restarts += 1
-        if self._restarts > MOST_RESTARTS:
+        if self._restarts.exceeded():
             error = PeerError(f"again and again: {reason}", fix="check power, wiring and `setup`")
             return [*events, Failed(error)]
         return events + self._set_up(now)
@@ -114,7 +108,7 @@ class TextSession:
 
     def _script(
         self, steps: Sequence[Step], values: dict[str, bytes], *, said: bool = False
-    ) -> Script[str]:
+    ) -> LineScript[Event, str]:
         """All steps; gives "" when they succeeded, else a reason. said: the first is out."""
         for index, step in enumerate(steps):
             text = filled(step.send, values) + self._end if step.send else b""
@@ -127,7 +121,7 @@ class TextSession:
             good = compiled(step.expect, whole=True)
             bad = compiled(step.failed, whole=True) if step.failed else None
             tries = step.tries if text else 1
-            found = yield Ask(text, good, bad, step.timeout_s, tries)
+            found = yield AskLine(text, good, bad, timeout_s=step.timeout_s, tries=tries)
             if found is None:
                 return "no_status"
             if found.re is bad:
@@ -136,8 +130,8 @@ class TextSession:
             yield Pause(self._settings.pause_s)
         return ""
 
-    def _begin(self, script: Script[str], now: int) -> list[Event]:
-        self._dialogue = Dialogue(script)
+    def _begin(self, script: LineScript[Event, str], now: int) -> list[Event]:
+        self._dialogue = LineDialogue(script)
         return self._go_on(self._dialogue.start(now), now)
 
     def _go_on(self, events: list[Event], now: int) -> list[Event]:
@@ -158,7 +152,7 @@ class TextSession:
             self._must_listen = True
         elif outcome:
             return events + self._begin_again("it cannot be made to listen", "failed", now)
-        self._restarts = 0
+        self._restarts.clear()
         return events + self._listen(now)
 
     def _was_set_up(self, outcome: str, now: int) -> list[Event]:
@@ -255,27 +249,24 @@ class TextSession:
         if len(self._settings.send) == 1 and not self._settings.send[0].expect:
             return self._send_unanswered(first, now)
         self._sending = self._token
-        self._dialogue = Dialogue(self._script(self._settings.send, values, said=True))
+        self._dialogue = LineDialogue(self._script(self._settings.send, values, said=True))
         # Its first step only listens, since what it says is the Transmission.
         self._dialogue.start(now)
         return Transmission(first, self._token)
 
     def _send_unanswered(self, wire: bytes, now: int) -> Transmission | None:
         """Nothing is waited for: delivered by the line's own reckoning."""
-        if now < self._quiet_until:
-            self._waits = True
+        if self._quiet.blocks(now):
             return NOT_YET
-        self._quiet_until = now + round(self._settings.pause_s * SECOND_NS)
+        self._quiet.time_ns = now + round(self._settings.pause_s * SECOND_NS)
         return Transmission(wire)
 
     # --- time ------------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
-        waits = [self._gap_deadline]
+        waits = [self._gap_deadline, self._quiet.deadline]
         if self._dialogue is not None:
             waits.append(self._dialogue.deadline)
-        if self._waits:
-            waits.append(self._quiet_until)
         return min((due for due in waits if due is not None), default=None)
 
     def expire(self, now: int) -> list[Event]:
@@ -283,8 +274,7 @@ class TextSession:
         if self._gap_deadline is not None and now >= self._gap_deadline:
             self._gap_deadline = None
             events += self._take(self._stream.flush(), now)
-        if now >= self._quiet_until:
-            self._waits = False
+        self._quiet.expire(now)
         if self._dialogue is not None:
             events += self._go_on(self._dialogue.expire(now), now)
         return events

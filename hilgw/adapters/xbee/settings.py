@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hilgw.adapters._common.framed_line_settings import FramingSettings
+from hilgw.adapters._common.framed_line import FramingSettings
 from hilgw.settings import setting
 
 FIRST_CHANNEL, LAST_CHANNEL = 0x0B, 0x1A  # CH of IEEE 802.15.4 at 2.4 GHz
