@@ -23,18 +23,24 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee import frames
-from hilgw.adapters.xbee.handshake import SECOND_NS, Handshake
-from hilgw.adapters.xbee.inward import BAD_FRAME, PAYLOAD_AT, Inward
-from hilgw.adapters.xbee.modules import RAW_802, ZIGBEE, Module
+from hilgw.adapters.xbee.api_frames import FROM_MODULE, Decoder, encode
+from hilgw.adapters.xbee.handshake import RAW_802, ZIGBEE, Handshake, Module
 from hilgw.adapters.xbee.network import Network
-from hilgw.adapters.xbee.outward import Outward, endpoints_of, outward_for
-from hilgw.adapters.xbee.routes import route_for
+from hilgw.adapters.xbee.packets import (
+    BAD_FRAME,
+    PAYLOAD_AT,
+    Inward,
+    Outward,
+    Window,
+    endpoints_of,
+    outward_for,
+    route_of,
+)
 from hilgw.adapters.xbee.rssi import LastHop
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
-from hilgw.adapters.xbee.window import Window
 from hilgw.errors import FrameError
-from hilgw.framing.xbee_api import FROM_MODULE, Decoder, encode
 from hilgw.medium.packet import Packet
+from hilgw.protocols.dialogue import SECOND_NS
 
 # What the smallest UART buffer (174 bytes, S2C) takes before CTS falls, 17 bytes from full:
 # several frames go ahead only while they fit, so nothing overruns without flow control.
@@ -55,7 +61,7 @@ class XBeeSession:
         self._settings = settings
         self._common = common
         self._escaped = settings.api_mode == 2
-        self._route = route_for(settings, common)
+        self._route = route_of(settings, common)
         self.channels = self._route.channels
         self.unknown_statuses = 0
         self._decoder = Decoder(self._escaped, types=FROM_MODULE)
