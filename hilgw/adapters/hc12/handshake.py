@@ -79,7 +79,7 @@ def command_for(name: str, value: int) -> str:
     return f"AT+P{POWERS_DBM.index(value) + 1}" if name == "P" else f"AT+{name}{value}"
 
 
-def converse(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Module]:
+def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Module]:
     """Into command mode, check, set, verify, and out again."""
     low = settings.set_low == "on"
     if settings.set_line == "manual":

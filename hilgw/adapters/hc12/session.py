@@ -15,7 +15,7 @@ from hilgw.adapters.base import (
     Transmission,
     line_of,
 )
-from hilgw.adapters.hc12.handshake import Module, converse
+from hilgw.adapters.hc12.handshake import Module, handshake
 from hilgw.adapters.hc12.settings import (
     FU4_FRAME,
     LONGEST,
@@ -56,7 +56,7 @@ class Hc12Session:
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
-        self._dialogue = LineDialogue(converse(self._settings, self._common))
+        self._dialogue = LineDialogue(handshake(self._settings, self._common))
         return events + self._after_dialogue(self._dialogue.start(now))
 
     def close(self) -> list[Event]:

@@ -81,7 +81,7 @@ class Module:
         return round((preamble + 4.25 + symbols) * symbol_s * 1e9)
 
 
-def converse(settings: RylrSettings, common: StationSettings) -> LineScript[Event, Module]:
+def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Event, Module]:
     """Find, check, set, verify."""
     yield from _find(common)
     version = yield from _read("VER", rb"[^\r\n]{1,64}")

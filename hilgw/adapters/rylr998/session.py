@@ -23,9 +23,9 @@ from hilgw.adapters.base import (
     Transmission,
     line_of,
 )
-from hilgw.adapters.rylr998.handshake import ERROR, OK, Module, converse, error_reason, error_text
+from hilgw.adapters.rylr998.decoder import CutShort, Decoder, Garbage, Item, ReceivedMessage
+from hilgw.adapters.rylr998.handshake import ERROR, OK, Module, error_reason, error_text, handshake
 from hilgw.adapters.rylr998.settings import LONGEST, TO_ALL, RylrSettings, normal_address
-from hilgw.adapters.rylr998.stream import Cut, Garbage, Item, ReceivedMessage, Stream
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import SECOND_NS
@@ -59,7 +59,7 @@ class RylrSession:
         self._timeout_ns = round(settings.reply_timeout_s * SECOND_NS)
         self._byte_ns = line_of(common)[0].byteSize * SECOND_NS // common.baudRate
         self._hex = settings.encoding == "hex"
-        self._stream = Stream()
+        self._decoder = Decoder()
         self._gap_deadline: int | None = None
         self._dialogue: LineDialogue[Module] | None = None
         self._module: Module | None = None
@@ -79,7 +79,7 @@ class RylrSession:
 
     def close(self) -> list[Event]:
         events = self._lose("down")
-        self._stream.reset()
+        self._decoder.reset()
         self._gap_deadline = None
         self._dialogue = self._module = None
         self._open = self._was_ready = False
@@ -88,7 +88,7 @@ class RylrSession:
 
     def _shake_hands(self, now: int) -> list[Event]:
         self._module = None
-        self._dialogue = LineDialogue(converse(self._settings, self._common))
+        self._dialogue = LineDialogue(handshake(self._settings, self._common))
         return self._after_dialogue(self._dialogue.start(now))
 
     def _after_dialogue(self, events: list[Event]) -> list[Event]:
@@ -124,8 +124,8 @@ class RylrSession:
     def receive(self, data: bytes, now: int) -> list[Event]:
         if not self._open:
             return []
-        events = self._take(self._stream.feed(data), now)
-        self._gap_deadline = now + GAP_NS if self._stream.held else None
+        events = self._take(self._decoder.feed(data), now)
+        self._gap_deadline = now + GAP_NS if self._decoder.held else None
         return events
 
     def _take(self, items: list[Item], now: int) -> list[Event]:
@@ -136,7 +136,7 @@ class RylrSession:
                     events.append(self._hear(item))
                 case Garbage(size):
                     events.append(_garbage(size))
-                case Cut():
+                case CutShort():
                     events.append(_CUT)
                 case bytes():
                     events += self._take_line(item, now)
@@ -223,7 +223,7 @@ class RylrSession:
         events: list[Event] = []
         if self._gap_deadline is not None and now >= self._gap_deadline:
             self._gap_deadline = None
-            events += self._take(self._stream.flush(), now)
+            events += self._take(self._decoder.flush(), now)
         self._air.expire(now)
         if self._outstanding is not None and now >= self._outstanding[1]:
             # A late answer would be taken for the next one's: get into step again.
@@ -236,9 +236,9 @@ class RylrSession:
 
     def describe(self, frame: bytes) -> str:
         """Bytes of either direction in words; never raises."""
-        stream = Stream()
-        items = stream.feed(frame) + stream.flush()
-        return "; ".join(map(_in_words, items)) or "nothing"
+        decoder = Decoder()
+        items = decoder.feed(frame) + decoder.flush()
+        return "; ".join(map(_item_text, items)) or "nothing"
 
 
 def _unasked(line: bytes) -> list[Event]:
@@ -250,13 +250,13 @@ def _garbage(size: int) -> Dropped:
     return Dropped("garbage_bytes", "bytes that are no line and no packet", size)
 
 
-def _in_words(item: Item) -> str:
+def _item_text(item: Item) -> str:
     match item:
         case ReceivedMessage(address, data, rssi, snr):
             return f"{len(data)} B {data[:64]!r} from {address}, {rssi} dBm, SNR {snr} dB"
         case Garbage(size):
             return f"{size} B that are no line"
-        case Cut():
+        case CutShort():
             return "a packet cut short"
         case bytes():
             error = ERROR.search(item)

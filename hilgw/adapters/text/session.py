@@ -21,9 +21,9 @@ from hilgw.adapters.base import (
     Transmission,
     Write,
 )
+from hilgw.adapters.text.decoder import Decoder, Discarded, Item, ReceivedMessage, item_text
 from hilgw.adapters.text.patterns import compiled
 from hilgw.adapters.text.settings import Step, TextSettings, filled, places_in
-from hilgw.adapters.text.stream import Item, ReceivedMessage, Spoilt, Stream, in_words
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import SECOND_NS, AskLine, LineScript, Pause
@@ -49,7 +49,7 @@ class TextSession:
         )
         self.channels = self._route.channels
         self._end = settings.line_end.encode("utf-8", "surrogateescape")
-        self._stream = Stream(settings.receive, self._end, settings.longest_line)
+        self._decoder = Decoder(settings.receive, self._end, settings.longest_line)
         self._listen_on, self._restarted, self._ignored = (
             compiled(text) if text else None
             for text in (settings.listen_on, settings.restarted, settings.ignore)
@@ -77,7 +77,7 @@ class TextSession:
 
     def close(self) -> list[Event]:
         events = self._lose("down")
-        self._stream.reset()
+        self._decoder.reset()
         self._gap_deadline = self._dialogue = None
         self._ready = self._must_listen = False
         self._open = self._was_ready = False
@@ -177,8 +177,8 @@ class TextSession:
     def receive(self, data: bytes, now: int) -> list[Event]:
         if not self._open:
             return []
-        events = self._take(self._stream.feed(data), now)
-        self._gap_deadline = now + GAP_NS if self._stream.held else None
+        events = self._take(self._decoder.feed(data), now)
+        self._gap_deadline = now + GAP_NS if self._decoder.held else None
         return events
 
     def _take(self, items: list[Item], now: int) -> list[Event]:
@@ -186,7 +186,7 @@ class TextSession:
         for item in items:
             if isinstance(item, ReceivedMessage):
                 events += self._hear(item, now)
-            elif isinstance(item, Spoilt):
+            elif isinstance(item, Discarded):
                 events.append(Dropped(*item))
             else:
                 events += self._take_line(item, now)
@@ -273,7 +273,7 @@ class TextSession:
         events: list[Event] = []
         if self._gap_deadline is not None and now >= self._gap_deadline:
             self._gap_deadline = None
-            events += self._take(self._stream.flush(), now)
+            events += self._take(self._decoder.flush(), now)
         self._quiet.expire(now)
         if self._dialogue is not None:
             events += self._go_on(self._dialogue.expire(now), now)
@@ -283,5 +283,5 @@ class TextSession:
 
     def describe(self, frame: bytes) -> str:
         """Bytes of either direction in words; never raises."""
-        stream = Stream(self._settings.receive, self._end, self._settings.longest_line)
-        return "; ".join(map(in_words, stream.feed(frame) + stream.flush())) or "nothing"
+        decoder = Decoder(self._settings.receive, self._end, self._settings.longest_line)
+        return "; ".join(map(item_text, decoder.feed(frame) + decoder.flush())) or "nothing"

@@ -179,7 +179,7 @@ ZIGBEE_BROADCAST = (92, 74)  # a broadcast is never cut into fragments, whatever
 LOOK_S = 2.0  # how often AI is asked while the module looks for its network
 
 
-class Conversation:
+class HandshakeScript:
     """The script for these settings, in this commands."""
 
     def __init__(self, settings: XBeeSettings, common: StationSettings, commands: Commands) -> None:
@@ -187,7 +187,7 @@ class Conversation:
         self._common = common
         self._commands = commands
 
-    def converse(self) -> Script[Module]:
+    def run(self) -> Script[Module]:
         """Find, check, set, verify."""
         yield from self._commands.find()
         try:
@@ -356,7 +356,7 @@ class Handshake:
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
         self._commands = commands_for(settings, common)
-        self._conversation = Conversation(settings, common, self._commands)
+        self._script = HandshakeScript(settings, common, self._commands)
         self._escaped = settings.api_mode == 2
         self._starts = RestartLimit(MAX_STARTS)
         self._frame_id = 0
@@ -366,7 +366,7 @@ class Handshake:
         self.rest = b""
 
     def _new_dialogue(self) -> Dialogue[Event, Answer, Module]:
-        return Dialogue(self._conversation.converse(), self._ask, Failed)
+        return Dialogue(self._script.run(), self._ask, Failed)
 
     @property
     def module(self) -> Module | None:
