@@ -178,10 +178,10 @@ class FramedLine:
         return self._report(self._framing.expire(now), now)
 
     def _report(self, payloads: list[bytes], now: int) -> list[Event]:
-        events = [self._hear(payload, now) for payload in payloads]
+        events = [self._received_event(payload, now) for payload in payloads]
         return events + self._drops()
 
-    def _hear(self, payload: bytes, now: int) -> Event:
+    def _received_event(self, payload: bytes, now: int) -> Event:
         taken = self._route.inward(payload)
         if isinstance(taken, Dropped):
             return taken
@@ -295,11 +295,11 @@ class FramedLineSession(FramedLine):
             self._echoes.clear()
         return super().close()
 
-    def _hear(self, payload: bytes, now: int) -> Event:
+    def _received_event(self, payload: bytes, now: int) -> Event:
         self._hint_at = None
         if self._echoes is not None and self._echoes.take(payload, now):
             return _ECHO
-        return super()._hear(payload, now)
+        return super()._received_event(payload, now)
 
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
         if self._echoes is not None:

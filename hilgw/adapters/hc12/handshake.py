@@ -155,14 +155,14 @@ def _adjust(settings: Hc12Settings, common: StationSettings) -> LineScript[Event
         values = yield from _read_all()
         listed = ", ".join(command_for(name, wanted[name]) for name in changed)
         yield Notice(f"module set by {listed}")
-    _demand(wanted, values)
+    _require_values(wanted, values)
     if settings.range_m is not None:
         reach = reach_m(values["P"], f"FU{values['FU']}", common)
         yield Notice(f"{values['P']:+} dBm reach about {reach:.0f} m in free space")
     return values
 
 
-def _demand(wanted: dict[str, int], values: dict[str, int]) -> None:
+def _require_values(wanted: dict[str, int], values: dict[str, int]) -> None:
     for name, value in wanted.items():
         if values[name] != value:
             raise MismatchError(
@@ -179,7 +179,7 @@ def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[
         return Module()
     version = yield from _version()
     values = yield from _read_all()
-    _demand(wanted_of(settings, common), values)
+    _require_values(wanted_of(settings, common), values)
     yield Notice("the module's settings are right: let go of SET now")
     for _ in range(MOST_QUESTIONS):
         yield Pause(HELD_S)

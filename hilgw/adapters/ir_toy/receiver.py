@@ -78,9 +78,9 @@ class IrReceiver:
             self._overlong = self._splitter.overlong
             yield _OVERLONG
 
-    def _decode(self, heard: ReceivedFrame | None) -> Iterator[Reception]:
-        if heard is not None:
-            yield heard.durations if self._keys is None else self._keys.read(heard)
+    def _decode(self, frame: ReceivedFrame | None) -> Iterator[Reception]:
+        if frame is not None:
+            yield frame.durations if self._keys is None else self._keys.read(frame)
 
     def next_deadline(self) -> int | None:
         if self._counts.half:

@@ -108,19 +108,19 @@ def _describe_samples(data: bytes, codec: Codec | None) -> str:
     counts = [count for count in SampleDecoder().feed(data) if count != SLIP]
     splitter = Splitter(codec.traits.gap_us if codec else END, limit=len(counts))
     found = [splitter.end(0) if count == END else splitter.feed(to_us(count)) for count in counts]
-    frames = [heard for heard in (*found, splitter.end(0)) if heard is not None]
-    text = "; ".join(_describe_frame(heard, codec) for heard in frames)
+    frames = [frame for frame in (*found, splitter.end(0)) if frame is not None]
+    text = "; ".join(_describe_frame(frame, codec) for frame in frames)
     if data.endswith(END_BYTES):
         text = f"{text}, end" if text else "end"
     return f"IR Toy: {text or f'{len(data)} B, no light'}"
 
 
-def _describe_frame(heard: ReceivedFrame, codec: Codec | None) -> str:
-    said = codec.decode(heard.durations) if codec else None
-    if isinstance(said, Code) and codec is not None:
-        text = f"{codec.traits.title} address {said.address:X} command {said.command:X}"
-        return f"{text} toggle {said.toggle}" if codec.traits.held == "toggle" else text
-    if isinstance(said, Again):
+def _describe_frame(frame: ReceivedFrame, codec: Codec | None) -> str:
+    decoded = codec.decode(frame.durations) if codec else None
+    if isinstance(decoded, Code) and codec is not None:
+        text = f"{codec.traits.title} address {decoded.address:X} command {decoded.command:X}"
+        return f"{text} toggle {decoded.toggle}" if codec.traits.held == "toggle" else text
+    if isinstance(decoded, Again):
         return "the same again"
-    shown = " ".join(map(str, heard.durations[:MOST]))
-    return f"{shown}{' ...' if len(heard.durations) > MOST else ''} us"
+    shown = " ".join(map(str, frame.durations[:MOST]))
+    return f"{shown}{' ...' if len(frame.durations) > MOST else ''} us"

@@ -79,15 +79,15 @@ class IrToySession:
         return self._take(self._toy.open(now), now)
 
     def close(self) -> list[Event]:
-        events = self._give_up("down")
+        events = self._refuse_packet("down")
         self._toy.close()
-        events += self._hear(self._receiver.interrupt(), 0)
+        events += self._packet_events(self._receiver.interrupt(), 0)
         events += self._packets.close()
         self._wait_until = self._patience_at = None
         self._free_at = self._distinct_at = 0
         return events
 
-    def _give_up(self, reason: str) -> list[Event]:
+    def _refuse_packet(self, reason: str) -> list[Event]:
         """The packet under way is lost."""
         if not self._bursts:
             return []
@@ -104,17 +104,17 @@ class IrToySession:
         for each in reports:
             match each:
                 case SampleBytes(data):
-                    events += self._hear(self._receiver.feed(data, now), now)
+                    events += self._packet_events(self._receiver.feed(data, now), now)
                 case Sampling(first):
-                    events += self._hear(self._receiver.interrupt(), now)
+                    events += self._packet_events(self._receiver.interrupt(), now)
                     events += self._ready() if first else []
                 case BurstStarted():
                     self._begin_period(now)
                 case BurstEnded(reason):
                     events += self._burst_ended(reason, now)
                 case Restarted(reason):
-                    events += self._hear(self._receiver.interrupt(), now)
-                    events += [*self._give_up("reset"), NotReady(f"the IR Toy: {reason}")]
+                    events += self._packet_events(self._receiver.interrupt(), now)
+                    events += [*self._refuse_packet("reset"), NotReady(f"the IR Toy: {reason}")]
                 case _:
                     events.append(each)
         return events
@@ -128,7 +128,7 @@ class IrToySession:
         )
         return [Ready(identity)]
 
-    def _hear(self, receptions: list[Reception], now: int) -> list[Event]:
+    def _packet_events(self, receptions: list[Reception], now: int) -> list[Event]:
         events: list[Event] = []
         for reception in receptions:
             match reception:
@@ -235,7 +235,7 @@ class IrToySession:
 
     def _burst_ended(self, reason: str, now: int) -> list[Event]:
         if reason:
-            return self._give_up(reason)
+            return self._refuse_packet(reason)
         self._bursts.popleft()
         if self._bursts:
             return []
@@ -270,7 +270,7 @@ class IrToySession:
     def expire(self, now: int) -> list[Event]:
         if self._wait_until is not None and now >= self._wait_until:
             self._wait_until = None
-        events = self._hear(self._receiver.expire(now), now)
+        events = self._packet_events(self._receiver.expire(now), now)
         if self._receiver.wrong_mode:
             events += self._take(self._toy.restart("it left sample mode", now), now)
         events += self._packets.expire(now)

@@ -75,10 +75,10 @@ class RylrSession:
         events = self.close()
         self._restarts.clear()
         self._open = True
-        return events + self._shake_hands(now)
+        return events + self._start_handshake(now)
 
     def close(self) -> list[Event]:
-        events = self._lose("down")
+        events = self._refuse_outstanding("down")
         self._decoder.reset()
         self._gap_deadline = None
         self._dialogue = self._module = None
@@ -86,7 +86,7 @@ class RylrSession:
         self._air.clear()
         return events
 
-    def _shake_hands(self, now: int) -> list[Event]:
+    def _start_handshake(self, now: int) -> list[Event]:
         self._module = None
         self._dialogue = LineDialogue(handshake(self._settings, self._common))
         return self._after_dialogue(self._dialogue.start(now))
@@ -104,20 +104,20 @@ class RylrSession:
         own = () if address == TO_ALL else (address,)
         return [*events, Ready(dialogue.result.identity, own)]
 
-    def _lose(self, reason: str) -> list[Event]:
+    def _refuse_outstanding(self, reason: str) -> list[Event]:
         lost, self._outstanding = self._outstanding, None
         return [Refused(lost[0], reason)] if lost else []
 
-    def _begin_again(self, reason: str, lost_by: str, now: int) -> list[Event]:
+    def _restart(self, reason: str, lost_by: str, now: int) -> list[Event]:
         """The module restarted, or is not in step with us."""
-        events = self._lose(lost_by)
+        events = self._refuse_outstanding(lost_by)
         if self._module is not None:
             events.append(NotReady(reason))
         if self._restarts.exceeded():
             self._module = self._dialogue = None
             error = PeerError("the module keeps restarting", fix="check its power supply")
             return [*events, Failed(error)]
-        return events + self._shake_hands(now)
+        return events + self._start_handshake(now)
 
     # --- from the module -------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class RylrSession:
         for item in items:
             match item:
                 case ReceivedMessage():
-                    events.append(self._hear(item))
+                    events.append(self._take_packet(item))
                 case Garbage(size):
                     events.append(_garbage(size))
                 case CutShort():
@@ -142,7 +142,7 @@ class RylrSession:
                     events += self._take_line(item, now)
         return events
 
-    def _hear(self, received: ReceivedMessage) -> Event:
+    def _take_packet(self, received: ReceivedMessage) -> Event:
         if not self._was_ready:
             return _EARLY
         data = received.data
@@ -165,7 +165,7 @@ class RylrSession:
         if line.endswith(RESTARTS):
             if self._dialogue is None and self._module is None:
                 return []
-            return self._begin_again("the module restarted", "reset", now)
+            return self._restart("the module restarted", "reset", now)
         if self._dialogue is not None:
             events = self._dialogue.take_line(line, now)
             return _unasked(line) if events is None else self._after_dialogue(events)
@@ -227,7 +227,7 @@ class RylrSession:
         self._air.expire(now)
         if self._outstanding is not None and now >= self._outstanding[1]:
             # A late answer would be taken for the next one's: get into step again.
-            events += self._begin_again("the module did not answer AT+SEND", "no_status", now)
+            events += self._restart("the module did not answer AT+SEND", "no_status", now)
         if self._dialogue is not None:
             events += self._after_dialogue(self._dialogue.expire(now))
         return events

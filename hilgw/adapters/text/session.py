@@ -76,7 +76,7 @@ class TextSession:
         return events + self._set_up(now)
 
     def close(self) -> list[Event]:
-        events = self._lose("down")
+        events = self._refuse_outstanding("down")
         self._decoder.reset()
         self._gap_deadline = self._dialogue = None
         self._ready = self._must_listen = False
@@ -89,12 +89,12 @@ class TextSession:
         self._ready = self._must_listen = False
         return self._begin(self._script(steps, {}), now)
 
-    def _lose(self, reason: str) -> list[Event]:
+    def _refuse_outstanding(self, reason: str) -> list[Event]:
         token, self._sending = self._sending, None
         return [] if token is None else [Refused(token, reason)]
 
-    def _begin_again(self, reason: str, lost_by: str, now: int) -> list[Event]:
-        events = self._lose(lost_by)
+    def _restart(self, reason: str, lost_by: str, now: int) -> list[Event]:
+        events = self._refuse_outstanding(lost_by)
         if self._ready:
             events.append(NotReady(reason))
         self._dialogue = None
@@ -132,9 +132,9 @@ class TextSession:
 
     def _begin(self, script: LineScript[Event, str], now: int) -> list[Event]:
         self._dialogue = LineDialogue(script)
-        return self._go_on(self._dialogue.start(now), now)
+        return self._after_dialogue(self._dialogue.start(now), now)
 
-    def _go_on(self, events: list[Event], now: int) -> list[Event]:
+    def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
         """What comes of a dialogue that may have come to its end."""
         dialogue = self._dialogue
         if dialogue is None or not dialogue.over:
@@ -142,20 +142,20 @@ class TextSession:
         self._dialogue = None
         outcome = dialogue.result
         if not self._ready:
-            return events + self._was_set_up(outcome or "", now)
+            return events + self._finish_setup(outcome or "", now)
         if outcome == "no_status":
             # A late answer would be taken for the next one's: get into step again.
-            return events + self._begin_again("the module did not answer", "no_status", now)
+            return events + self._restart("the module did not answer", "no_status", now)
         token, self._sending = self._sending, None
         if token is not None:
             events.append(Refused(token, outcome) if outcome else Delivered(token))
             self._must_listen = True
         elif outcome:
-            return events + self._begin_again("it cannot be made to listen", "failed", now)
+            return events + self._restart("it cannot be made to listen", "failed", now)
         self._restarts.clear()
         return events + self._listen(now)
 
-    def _was_set_up(self, outcome: str, now: int) -> list[Event]:
+    def _finish_setup(self, outcome: str, now: int) -> list[Event]:
         name = self._settings.name
         if outcome:
             how = "does not answer" if outcome == "no_status" else "refuses"
@@ -185,14 +185,14 @@ class TextSession:
         events: list[Event] = []
         for item in items:
             if isinstance(item, ReceivedMessage):
-                events += self._hear(item, now)
+                events += self._take_packet(item, now)
             elif isinstance(item, Discarded):
                 events.append(Dropped(*item))
             else:
                 events += self._take_line(item, now)
         return events
 
-    def _hear(self, received: ReceivedMessage, now: int) -> list[Event]:
+    def _take_packet(self, received: ReceivedMessage, now: int) -> list[Event]:
         if not self._was_ready:
             return [_EARLY]
         self._must_listen = True
@@ -202,19 +202,19 @@ class TextSession:
         if isinstance(taken, Dropped):
             return [taken, *self._listen(now)]
         channel, payload = taken
-        heard = Received(payload, channel, received.rssi_dbm, received.source or None)
-        return [heard, *self._listen(now)]
+        packet = Received(payload, channel, received.rssi_dbm, received.source or None)
+        return [packet, *self._listen(now)]
 
     def _take_line(self, line: bytes, now: int) -> list[Event]:
         # What is asked for goes first: a module may say its banner when asked for its version.
         if self._dialogue is not None:
             events = self._dialogue.take_line(line, now)
             if events is not None:
-                return self._go_on(events, now)
+                return self._after_dialogue(events, now)
         if self._restarted is not None and self._restarted.search(line):
             if not self._ready and self._dialogue is None:
                 return []
-            return self._begin_again("the module restarted", "reset", now)
+            return self._restart("the module restarted", "reset", now)
         if self._listen_on is not None and self._listen_on.search(line):
             self._must_listen = True
             return self._listen(now)
@@ -276,7 +276,7 @@ class TextSession:
             events += self._take(self._decoder.flush(), now)
         self._quiet.expire(now)
         if self._dialogue is not None:
-            events += self._go_on(self._dialogue.expire(now), now)
+            events += self._after_dialogue(self._dialogue.expire(now), now)
         return events
 
     # --- words -----------------------------------------------------------------------------------

@@ -278,9 +278,9 @@ class HandshakeScript:
         for name in changed:
             want = registers.wanted[name]
             answer = yield from self._ask_for(name, want.value.to_bytes(want.width, "big"))
-            self._must(answer, f"{name} = {want.value:X}")
+            self._require_ok(answer, f"{name} = {want.value:X}")
         if changed:
-            self._must((yield from self._ask_for("AC", queued=False)), "AC")
+            self._require_ok((yield from self._ask_for("AC", queued=False)), "AC")
         for name in changed:
             values[name] = yield from self._read(name)
             if not registers.wanted[name].fits(values[name]):
@@ -298,7 +298,7 @@ class HandshakeScript:
                 fix="use mapping: {by: header} or {by: destination, ...}",
             )
 
-    def _must(self, answer: AtResponse, what: str) -> None:
+    def _require_ok(self, answer: AtResponse, what: str) -> None:
         if not answer.ok:
             raise MismatchError(
                 f"the module refuses {what}: {words.at_status_text(answer.status)}",
@@ -309,10 +309,10 @@ class HandshakeScript:
 
     def _join(self, values: dict[str, int]) -> Script[None]:
         """Wait until the module is part of a Zigbee network; what it has been given there."""
-        said: int | None = None
+        reported: int | None = None
         while state := (yield from self._read("AI")):
-            if state != said:
-                said = state
+            if state != reported:
+                reported = state
                 yield Notice(
                     f"not in a network yet: {words.association_text(state)} (AI = {state:02X}); "
                     "waiting for it to join",

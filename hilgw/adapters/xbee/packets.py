@@ -35,7 +35,7 @@ def route_of(settings: XBeeSettings, common: StationSettings) -> Route:
 # --- to the radio ---------------------------------------------------------------------------------
 
 
-class Outward(Protocol):
+class TransmitFrames(Protocol):
     """overhead: bytes on the wire beside the payload, escapes not counted."""
 
     overhead: int
@@ -52,7 +52,7 @@ def endpoints_of(settings: XBeeSettings) -> frames.Endpoints:
     return frames.Endpoints(chosen.source, chosen.destination, chosen.cluster, chosen.profile)
 
 
-def outward_for(settings: XBeeSettings, module: Module) -> Outward:
+def transmit_frames_for(settings: XBeeSettings, module: Module) -> TransmitFrames:
     if module.protocol == RAW_802:
         return ShortFrames()
     return MeshFrames(endpoints_of(settings) if module.explicit else None)
@@ -153,19 +153,19 @@ class Window:
 # --- from the radio -------------------------------------------------------------------------------
 
 
-class Inward:
+class PacketDecoder:
     """ends: the endpoints our packets go from and to, so that a frame 91 has to come back between
     them; None, 802.15.4: any will do, and 0000 names nobody."""
 
     def __init__(self, route: Route, ends: frames.Endpoints | None) -> None:
         self._route = route
-        self._nobody = FACTORY_MY if ends is None else ""
+        self._no_address = FACTORY_MY if ends is None else ""
         self._ends: bytes | None = None
         if ends is not None:
             back = ends._replace(source=ends.destination, destination=ends.source)
             self._ends = frames.pack_ends(back)
 
-    def hear(self, frame: bytes, offset: int) -> Received | Dropped:
+    def decode(self, frame: bytes, offset: int) -> Received | Dropped:
         """A packet; offset: where its payload begins. An address that names nobody is left out."""
         payload = frame[offset:]
         if offset == 18 and self._ends is not None and frame[11:17] != self._ends:
@@ -186,4 +186,6 @@ class Inward:
             return taken
         channel, payload = taken
         rssi_dbm = -frame[offset - 2] if offset <= 11 else None
-        return Received(payload, channel, rssi_dbm, None if address == self._nobody else address)
+        return Received(
+            payload, channel, rssi_dbm, None if address == self._no_address else address
+        )
