@@ -309,10 +309,7 @@ class FramedLineSession(FramedLine):
         events = super()._drops()
         if events and self._hint_at is not None and self._bad_frames() >= self._hint_at:
             self._hint_at = self._bad_frames() * STRANGE_AGAIN
-            text = (
-                f"nothing but bad frames: are {self.identity} the device's rate, line and framing?"
-            )
-            events.insert(0, Notice(text, once=False))
+            events.insert(0, self._hint())
         return events
 
     def _hint(self) -> Notice:
