@@ -86,7 +86,7 @@ FRAMINGS = Group(
     "hilgw.framing",
     "framing",
     "FRAMING",
-    frozenset({"base", "c_forms", "crc", "delimited", "sir", "xbee_api"}),
+    frozenset({"base", "c_forms", "crc", "delimited", "sir"}),
     open=False,
 )
 MOCKS = Group(

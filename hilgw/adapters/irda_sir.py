@@ -1,4 +1,9 @@
-"""IrDA SIR transceivers on a UART: infra-red frames, half duplex, at arm's length."""
+"""IrDA SIR transceivers on a UART: infra-red frames, half duplex, at arm's length.
+
+Frame: address (7 bits and C/R), control 03 (unnumbered information), the packet. A command frame
+to everybody carries address 127. Source: IrDA, Serial Infrared Link Access Protocol 1.1,
+sections 10.1 and 10.2.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +15,32 @@ from hilgw.adapters._common.field_mapping import (
     INFRA_RED,
     STRENGTH_FROM_POSES,
 )
-from hilgw.adapters._irda_session import IrdaSession
-from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.adapters._common.framed_line import FramedLineSession
+from hilgw.adapters._common.routes import Inward, OneChannelRoute, Outward
+from hilgw.adapters.base import (
+    CannotSend,
+    Dropped,
+    Event,
+    Limits,
+    Mapped,
+    MockSpec,
+    Problem,
+    StationSettings,
+    Transmission,
+    line_of,
+)
 from hilgw.errors import ConfigError
+from hilgw.framing.sir import Sir, SirSettings
+from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.settings import setting
 
 RATES = (2400, 9600, 19200, 38400, 57600, 115200)
 LAST_ADDRESS = 126
 LARGEST = 2048  # IrLAP's largest data size
+BROADCAST_ADDRESS = 127
+COMMAND = 0x01  # C/R: from the station that asks
+UNNUMBERED = 0x03
+HEADER = 2
 
 LIMITS = Limits(
     payload=LARGEST,
@@ -58,6 +81,53 @@ class IrdaSettings:
     echo: bool = setting("the transceiver hears its own light, as most do", True)
 
 
+class IrdaRoute(OneChannelRoute):
+    """The channel is the address of the frame; a broadcast is address 127."""
+
+    def outward(self, packet: Packet) -> Outward:
+        taken = super().outward(packet)
+        if isinstance(taken, CannotSend):
+            return taken
+        address = BROADCAST_ADDRESS if packet.channel == BROADCAST else packet.channel
+        return "", bytes((address << 1 | COMMAND, UNNUMBERED)) + taken[1]
+
+    def inward(self, payload: bytes, *sources: str) -> Inward:
+        if len(payload) <= HEADER or payload[1] != UNNUMBERED:
+            return Dropped("no_packet", "a frame of another kind than unnumbered information")
+        address = payload[0] >> 1
+        if address not in (self.channel, BROADCAST_ADDRESS):
+            return Dropped("other_address", f"a frame for address {address}")
+        channel = BROADCAST if address == BROADCAST_ADDRESS else address
+        return channel, payload[HEADER:]
+
+
+class IrdaSession(FramedLineSession):
+    """One transceiver. It never sends while it hears, nor for the turnaround after."""
+
+    def __init__(self, settings: IrdaSettings, common: StationSettings) -> None:
+        sir = SirSettings(extra_bofs=settings.extra_bofs, max_payload=settings.max_payload + HEADER)
+        route = IrdaRoute(common.channel)
+        super().__init__(lambda: Sir(sir), "sir", route, common, local_echo=settings.echo)
+        self._address = common.channel
+        self._turnaround_ns = round(settings.turnaround_ms * 1e6)
+        self._own_until = 0  # own light may still come back until then
+
+    @property
+    def identity(self) -> str:
+        return f"SIR, {self._line.baudRate} bit/s, address {self._address}"
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        if now > self._own_until:
+            self._quiet.time_ns = max(self._quiet.time_ns, now + self._turnaround_ns)
+        return super().receive(data, now)
+
+    def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
+        frame = super().send(packet, now)
+        if isinstance(frame, Transmission):
+            self._own_until = now + self._duration_ns(frame.data) + self._turnaround_ns
+        return frame
+
+
 _SettingsClass = type[IrdaSettings]
 
 
@@ -88,13 +158,7 @@ class IrdaAdapter:
         return problems
 
     def session(self, settings: IrdaSettings, common: StationSettings) -> IrdaSession:
-        return IrdaSession(
-            common,
-            turnaround_ns=round(settings.turnaround_ms * 1e6),
-            extra_bofs=settings.extra_bofs,
-            max_payload=settings.max_payload,
-            echo=settings.echo,
-        )
+        return IrdaSession(settings, common)
 
     def mock(self, settings: IrdaSettings, common: StationSettings) -> MockSpec:
         """A transceiver at this rate, which hears itself as `echo` says."""

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
-from hilgw.adapters._common import framed_line_settings as _uart_settings
 from hilgw.adapters._common.field_mapping import (
     BYTE_SIZE,
     DIRECTION_FROM_POSES,
     NOISE,
     STRENGTH_FROM_POSES,
 )
-from hilgw.adapters._common.framed_line import UartSession
-from hilgw.adapters._common.framed_line_settings import Problem, UartSettings
-from hilgw.adapters.base import Limits, Mapped, MockSpec, StationSettings, line_of
+from hilgw.adapters._common.framed_line import (
+    FramedLineSession,
+    FramingSettings,
+    check_framing,
+    in_full,
+    line_route,
+    name_of,
+)
+from hilgw.adapters._common.routes import ByHeader, OneChannel
+from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
+from hilgw.framing import create
 from hilgw.framing.base import LONGEST_PAYLOAD
+from hilgw.settings import setting
 
 # What Linux names; drivers take other rates too.
 RATES = (
@@ -57,6 +67,30 @@ LIMITS = Limits(
     ),
 )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UartSettings:
+    """What a UART needs beside what every station has."""
+
+    framing: str | FramingSettings = setting(
+        "where packets begin and end on the line: a short name, or a mapping with the settings "
+        "of one kind (docs/framing.md)",
+        "cobs-crc16",
+        example="cobs-crc16",
+    )
+    mapping: OneChannel | ByHeader = setting("how a Webots channel maps to the line", OneChannel())
+    local_echo: bool = setting(
+        "the line hears itself (RS-485 with its receiver on, one wire): what comes back of a "
+        "packet just sent is dropped",
+        False,
+    )
+    mock: dict[str, Any] = setting(
+        "parameters of the microcontroller that stands in with backend mock "
+        "(`hilgw mock uart_node --list`)",
+        default_factory=dict,
+    )
+
+
 _SettingsClass = type[UartSettings]
 
 
@@ -71,17 +105,23 @@ class UartAdapter:
 
     def check(self, settings: UartSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, what to do."""
-        return _uart_settings.check(settings, common)
+        return check_framing(settings.framing, common)
 
-    def session(self, settings: UartSettings, common: StationSettings) -> UartSession:
-        return UartSession(settings, common)
+    def session(self, settings: UartSettings, common: StationSettings) -> FramedLineSession:
+        return FramedLineSession(
+            partial(create, settings.framing),
+            name_of(settings.framing),
+            line_route(settings.mapping, common.channel),
+            common,
+            local_echo=settings.local_echo,
+        )
 
     def mock(self, settings: UartSettings, common: StationSettings) -> MockSpec:
         """A microcontroller with this line and framing, but for what `mock` says otherwise."""
         parameters: dict[str, Any] = {
             "baudRate": common.baudRate,
             "byteSize": line_of(common)[0].byteSize,
-            "framing": _uart_settings.in_full(settings.framing),
+            "framing": in_full(settings.framing),
             "rtscts": common.rtscts,
         }
         return MockSpec("uart_node", parameters | settings.mock)

@@ -11,8 +11,7 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hilgw.adapters._survey import Node, SearchEnded
-from hilgw.adapters.base import Failed, Probe, Ready, StationSettings, Write
+from hilgw.adapters.base import Failed, Node, Probe, Ready, SearchEnded, StationSettings, Write
 from hilgw.errors import HilgwError, MismatchError, PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial

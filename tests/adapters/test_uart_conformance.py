@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.adapters._common.framed_line_settings import ByHeader
+from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.uart import ADAPTER
 from hilgw.framing.cobs import CobsSettings
 from hilgw.testing import AdapterConformance, Vector

@@ -1,34 +1,49 @@
-"""The session of a UART: packets to frames and back. A bare line has nobody to shake hands with."""
+"""A framed line: packets on a stream of bytes that a framing cuts, its settings and its sessions.
+
+`FramedLine` is what every such stream needs; `FramedLineSession` is the session of a bare line,
+which has no module to shake hands with.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
 
-from hilgw.adapters._common.framed_line_settings import (
-    SECOND_NS,
-    ByHeader,
-    FramingSettings,
-    UartSettings,
-    name_of,
-)
+from hilgw.adapters._common.routes import ByHeader, HeaderRoute, OneChannelRoute, Route
+from hilgw.adapters._common.session_parts import DropCounts, NotBefore
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
     Dropped,
     Event,
     Notice,
+    Problem,
     Ready,
     Received,
     StationSettings,
     Transmission,
     line_of,
 )
-from hilgw.errors import FrameError
+from hilgw.errors import ConfigError, FrameError
 from hilgw.framing import base as framings
-from hilgw.framing import create
-from hilgw.medium.packet import BROADCAST, Packet
+from hilgw.framing import crc, create, parse
+from hilgw.framing.cobs import CobsSettings
+from hilgw.framing.gap import GapSettings
+from hilgw.framing.hdlc import HdlcSettings
+from hilgw.framing.length import LengthSettings
+from hilgw.framing.lines import LinesSettings
+from hilgw.framing.slip import SlipSettings
+from hilgw.medium.packet import Packet
+from hilgw.transports.base import LineSettings
 
-HEADER_OF_BROADCAST = 255
+FramingSettings = (
+    CobsSettings | GapSettings | HdlcSettings | LengthSettings | LinesSettings | SlipSettings
+)
+
+SECOND_NS = 1_000_000_000
+SHORTEST_GAP = 1.5  # byte times; bytes that follow each other closely come one byte time apart
 # So many bad frames and not one good frame: the two ends do not fit. It is said again, more and
 # more seldom, since a line among many is easily missed.
 STRANGE_FRAMES, STRANGE_AGAIN = 4, 8
@@ -46,191 +61,287 @@ _WORDS = {
     framings.ABORTED: "given up by its sender",
 }
 _EMPTY = Dropped("empty", "a frame without data")
-_NO_DATA = Dropped("no_header", "a frame without data behind the channel byte")
 _ECHO = Dropped("own_echo", "the line's echo of a packet just sent")
 
 
-class UartSession:
-    """The session of `hilgw.adapters.base` for a serial line with a framing.
+def byte_ns(common: StationSettings) -> float:
+    """How long one byte takes on this line."""
+    return line_of(common)[0].byteSize * SECOND_NS / common.baudRate
 
-    Frames carry no token: nothing on the line says what became of them.
+
+def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
+    """What is wrong with the framing, and with its gap at this line's rate."""
+    try:
+        made = create(framing)
+    except ConfigError as error:
+        return [framing_problem(framing, error)]
+    try:
+        least = SHORTEST_GAP * byte_ns(common)
+    except ConfigError:
+        return []  # the line itself is wrong, which is said elsewhere
+    if 0 < made.pause_ns < least:
+        what = (
+            f"a gap of {made.pause_ns / 1e6:g} ms ends a packet between two of its bytes: "
+            f"a byte takes {byte_ns(common) / 1e6:.3g} ms at {common.baudRate} baud"
+        )
+        return [("framing", what, f"give {least / 1e6:.3g} ms or more")]
+    return []
+
+
+def framing_problem(framing: str | FramingSettings, error: ConfigError) -> Problem:
+    """The problem of a framing that cannot be made."""
+    is_crc = not isinstance(framing, str) and "CRC" in error.what
+    return ("framing.crc" if is_crc else "framing", error.what, error.fix)
+
+
+def name_of(framing: str | FramingSettings) -> str:
+    """What people call it."""
+    return framing.strip().lower() if isinstance(framing, str) else framing.framing
+
+
+def in_full(framing: str | FramingSettings) -> dict[str, Any]:
+    """Every setting of the framing, a CRC by its polynomial: nothing left to know by name."""
+    settings = parse(framing) if isinstance(framing, str) else framing
+    values = asdict(settings)
+    if values.get("crc", crc.NONE) != crc.NONE:
+        named = crc.named(values["crc"])
+        values["crc"] = (
+            f"poly={named.poly:#x},init={named.start ^ named.xor_out:#x},"
+            f"rev={str(named.reversed).lower()},xorOut={named.xor_out:#x}"
+        )
+    return values
+
+
+# --- a stream of packets --------------------------------------------------------------------------
+
+
+def line_route(mapping: object, channel: int) -> Route:
+    """The route of a line that knows no addresses: by header, else for one channel."""
+    return HeaderRoute("") if isinstance(mapping, ByHeader) else OneChannelRoute(channel)
+
+
+class FramedLine:
+    """Packets to frames and back, between `start` and `close`.
+
+    Frames carry no token: nothing on the line says what became of them. refuse: what else the
+    hardware cannot send, by payload and frame.
     """
 
-    def __init__(self, settings: UartSettings, common: StationSettings) -> None:
-        self._spec: str | FramingSettings = settings.framing
-        self._framing = self._new_framing()
-        self._line = line_of(common)[0]
-        self._channel = common.channel
-        self._has_header = isinstance(settings.mapping, ByHeader)
-        self.channels = None if self._has_header else frozenset({common.channel})
-        self._open = False
-        self._counted: dict[str, int] = {}  # of the framing's drops: those reported
-        self._hint_at: int | None = STRANGE_FRAMES  # bad frames; None once a good one came
-        self._quiet_until = 0  # the framing's pause behind the last frame
-        self._waits = False  # a packet waits for it
-        self._echoes: deque[tuple[bytes, int]] | None = None
-        if settings.local_echo:
-            self._echoes = deque(maxlen=ECHOES)
+    def __init__(
+        self,
+        new_framing: Callable[[], framings.Framing],
+        name: str,
+        route: Route,
+        line: LineSettings,
+        refuse: Callable[[bytes, bytes], CannotSend | None] = lambda payload, frame: None,
+    ) -> None:
+        self._new_framing = new_framing
+        self._framing = new_framing()
+        self._route = route
+        self._line = line
+        self._refuse = refuse
+        self.name = name
+        self.channels = route.channels
+        self._started = False
+        self._drop_counts = DropCounts()
+        self._quiet = NotBefore()  # the framing's pause behind the last frame
 
-    def _new_framing(self) -> framings.Framing:
-        return create(self._spec)
-
-    def _name(self) -> str:
-        return name_of(self._spec)
-
-    # --- the port --------------------------------------------------------------------------------
-
-    def open(self, now: int) -> list[Event]:
-        self._open = True
-        self._hint_at = STRANGE_FRAMES + self._bad_frames()
-        events: list[Event] = [Ready(self._words())]
-        if pause_ns := self._framing.pause_ns:
-            events.append(Notice(f"packets less than {pause_ns / 1e6:g} ms apart arrive as one"))
-        return events
-
-    def _words(self) -> str:
-        line = self._line
-        flow = ", RTS/CTS" if line.rtscts else ""
-        return f"{self._name()}, {line.baudRate} 8{line.parity}{line.stop_bits}{flow}"
+    def start(self) -> list[Event]:
+        """The stream begins; notices for the user."""
+        self._started = True
+        return []
 
     def close(self) -> list[Event]:
         self._framing.reset()
-        self._open = self._waits = False
-        self._quiet_until = 0
-        if self._echoes is not None:
-            self._echoes.clear()
+        self._started = False
+        self._quiet.clear()
         return self._drops()
 
     # --- from the line ---------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        if not self._open:
+        if not self._started:
             return []
         return self._report(self._framing.feed(data, now), now)
 
     def next_deadline(self) -> int | None:
-        due = self._framing.next_deadline() if self._open else None
-        if self._waits:
-            due = self._quiet_until if due is None else min(due, self._quiet_until)
-        return due
+        due = self._framing.next_deadline() if self._started else None
+        quiet = self._quiet.deadline
+        if quiet is None:
+            return due
+        return quiet if due is None else min(due, quiet)
 
     def expire(self, now: int) -> list[Event]:
-        if now >= self._quiet_until:
-            self._waits = False
-        if not self._open:
+        self._quiet.expire(now)
+        if not self._started:
             return []
         return self._report(self._framing.expire(now), now)
 
     def _report(self, payloads: list[bytes], now: int) -> list[Event]:
-        events: list[Event] = []
-        for payload in payloads:
-            self._hint_at = None
-            events.append(self._heard(payload, now))
-        if self._framing.dropped != self._counted:
-            events += self._drops()
-        return events
+        events = [self._received_event(payload, now) for payload in payloads]
+        return events + self._drops()
 
-    def _heard(self, payload: bytes, now: int) -> Event:
-        if self._echoes and self._is_echo(payload, now):
-            return _ECHO
-        channel = self._channel
-        if self._has_header:
-            if len(payload) < 2:
-                return _NO_DATA
-            channel = BROADCAST if payload[0] == HEADER_OF_BROADCAST else payload[0]
-            payload = payload[1:]
-        return Received(payload, channel) if payload else _EMPTY
-
-    def _is_echo(self, payload: bytes, now: int) -> bool:
-        """Whether this is one of the last packets sent. An echo comes in their order, so those
-        sent before it have lost theirs."""
-        assert self._echoes is not None
-        while self._echoes and self._echoes[0][1] < now:
-            self._echoes.popleft()
-        for place, (sent, _) in enumerate(self._echoes):
-            if sent == payload:
-                for _ in range(place + 1):
-                    self._echoes.popleft()
-                return True
-        return False
+    def _received_event(self, payload: bytes, now: int) -> Event:
+        taken = self._route.inward(payload)
+        if isinstance(taken, Dropped):
+            return taken
+        return Received(taken[1], taken[0]) if taken[1] else _EMPTY
 
     def _drops(self) -> list[Event]:
         """What the framing dropped since the last report, one event for each reason."""
-        events: list[Event] = []
-        for reason, total in self._framing.dropped.items():
-            new = total - self._counted.get(reason, 0)
-            if not new:
-                continue
-            self._counted[reason] = total
-            if reason == framings.GARBAGE:
-                text = f"{new} bytes outside any frame" if new > 1 else "a byte outside any frame"
-            else:
-                text = f"{'a frame' if new == 1 else f'{new} frames'}: {_WORDS.get(reason, reason)}"
-            events.append(Dropped(reason, text, new))
-        if self._hint_at is not None and self._bad_frames() >= self._hint_at:
-            self._hint_at = self._bad_frames() * STRANGE_AGAIN
-            events.insert(0, self._hint())
-        return events
-
-    def _bad_frames(self) -> int:
-        garbage = self._counted.get(framings.GARBAGE, 0)
-        return sum(self._counted.values()) - garbage + garbage // STRANGE_BYTES
-
-    def _hint(self) -> Notice:
-        text = f"nothing but bad frames: are {self._words()} the device's rate, line and framing?"
-        return Notice(text, once=False)
+        return [
+            Dropped(reason, _dropped_text(reason, count), count)
+            for reason, count in self._drop_counts.new(self._framing.dropped)
+        ]
 
     # --- to the line -----------------------------------------------------------------------------
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        if not self._open:
+        if not self._started or self._quiet.blocks(now):
             return NOT_YET
-        if now < self._quiet_until:
-            self._waits = True
-            return NOT_YET
-        payload = self._payload_of(packet)
-        if isinstance(payload, CannotSend):
-            return payload
+        taken = self._route.outward(packet)
+        if isinstance(taken, CannotSend):
+            return taken
+        payload = taken[1]
         framing = self._framing
         try:
             frame = framing.encode(payload)
         except FrameError as error:
             reason = "too_long" if len(payload) > framing.max_payload else "unframable"
             return CannotSend(reason, str(error))
+        refusal = self._refuse(payload, frame)
+        if refusal is not None:
+            return refusal
         if framing.pause_ns:
-            self._quiet_until = now + self._duration_ns(frame) + framing.pause_ns
-        if self._echoes is not None:
-            self._echoes.append((payload, now + self._duration_ns(frame) + ECHO_NS))
+            self._quiet.time_ns = now + self._duration_ns(frame) + framing.pause_ns
+        self._sent(payload, frame, now)
         return Transmission(frame)
 
-    def _payload_of(self, packet: Packet) -> bytes | CannotSend:
-        if not packet.data:
-            return CannotSend("empty", "a packet has at least one byte")
-        channel = packet.channel
-        if self._has_header:
-            header = HEADER_OF_BROADCAST if channel == BROADCAST else channel
-            if not 0 <= header <= HEADER_OF_BROADCAST or channel == HEADER_OF_BROADCAST:
-                return CannotSend("channel", f"channel {channel} does not fit the header byte")
-            return bytes((header,)) + packet.data
-        if channel not in (self._channel, BROADCAST):
-            return CannotSend("channel", f"the line is channel {self._channel}, not {channel}")
-        return packet.data
+    def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
+        """This frame goes out now."""
 
     def _duration_ns(self, frame: bytes) -> int:
         return -(-len(frame) * self._line.byteSize * SECOND_NS // self._line.baudRate)
 
     # --- for people ------------------------------------------------------------------------------
 
-    def describe(self, frame: bytes) -> str:
+    def unframe(self, data: bytes) -> tuple[list[bytes], dict[str, int]]:
+        """The payloads in these bytes alone, and what is dropped of them, by reason."""
         framing = self._new_framing()
-        payloads = framing.feed(frame)
+        payloads = framing.feed(data)
         deadline = framing.next_deadline()
         if deadline is not None:
             payloads += framing.expire(deadline)
         framing.reset()
-        parts = [f"packet of {len(payload)} B: {payload!r}" for payload in payloads]
+        return payloads, framing.dropped
+
+    def describe(self, frame: bytes) -> str:
+        """Bytes of the stream, in words; never raises."""
+        payloads, dropped = self.unframe(frame)
+        parts = [payload_text(payload) for payload in payloads]
         parts += [
             f"{count} x {_WORDS.get(reason, reason.replace('_', ' '))}"
-            for reason, count in framing.dropped.items()
+            for reason, count in dropped.items()
         ]
-        return f"{self._name()}: " + (", ".join(parts) or f"{len(frame)} B, no packet")
+        return f"{self.name}: " + (", ".join(parts) or f"{len(frame)} B, no packet")
+
+
+def payload_text(payload: bytes) -> str:
+    return f"packet of {len(payload)} B: {payload!r}"
+
+
+def _dropped_text(reason: str, count: int) -> str:
+    if reason == framings.GARBAGE:
+        return f"{count} bytes outside any frame" if count > 1 else "a byte outside any frame"
+    return f"{'a frame' if count == 1 else f'{count} frames'}: {_WORDS.get(reason, reason)}"
+
+
+class FramedLineSession(FramedLine):
+    """The session of `hilgw.adapters.base` for a bare line with a framing."""
+
+    def __init__(
+        self,
+        new_framing: Callable[[], framings.Framing],
+        name: str,
+        route: Route,
+        common: StationSettings,
+        *,
+        local_echo: bool = False,
+        refuse: Callable[[bytes, bytes], CannotSend | None] = lambda payload, frame: None,
+    ) -> None:
+        super().__init__(new_framing, name, route, line_of(common)[0], refuse)
+        self._hint_at: int | None = STRANGE_FRAMES  # bad frames; None once a good one came
+        self._echoes = _Echoes() if local_echo else None
+
+    def open(self, now: int) -> list[Event]:
+        return [Ready(self.identity), *self.start()]
+
+    def start(self) -> list[Event]:
+        super().start()
+        self._hint_at = STRANGE_FRAMES + self._bad_frames()
+        pause_ns = self._framing.pause_ns
+        if not pause_ns:
+            return []
+        return [Notice(f"packets less than {pause_ns / 1e6:g} ms apart arrive as one")]
+
+    @property
+    def identity(self) -> str:
+        line = self._line
+        flow = ", RTS/CTS" if line.rtscts else ""
+        return f"{self.name}, {line.baudRate} 8{line.parity}{line.stop_bits}{flow}"
+
+    def close(self) -> list[Event]:
+        if self._echoes is not None:
+            self._echoes.clear()
+        return super().close()
+
+    def _received_event(self, payload: bytes, now: int) -> Event:
+        self._hint_at = None
+        if self._echoes is not None and self._echoes.take(payload, now):
+            return _ECHO
+        return super()._received_event(payload, now)
+
+    def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
+        if self._echoes is not None:
+            self._echoes.put(payload, now + self._duration_ns(frame) + ECHO_NS)
+
+    def _drops(self) -> list[Event]:
+        events = super()._drops()
+        if events and self._hint_at is not None and self._bad_frames() >= self._hint_at:
+            self._hint_at = self._bad_frames() * STRANGE_AGAIN
+            events.insert(0, self._hint())
+        return events
+
+    def _hint(self) -> Notice:
+        text = f"nothing but bad frames: are {self.identity} the device's rate, line and framing?"
+        return Notice(text, once=False)
+
+    def _bad_frames(self) -> int:
+        reported = self._drop_counts.reported
+        garbage = reported.get(framings.GARBAGE, 0)
+        return sum(reported.values()) - garbage + garbage // STRANGE_BYTES
+
+
+class _Echoes:
+    """Packets sent whose echo may still come back on the line, in their order."""
+
+    def __init__(self) -> None:
+        self._expected: deque[tuple[bytes, int]] = deque(maxlen=ECHOES)
+
+    def put(self, payload: bytes, until: int) -> None:
+        self._expected.append((payload, until))
+
+    def take(self, payload: bytes, now: int) -> bool:
+        """Whether this is an echo. Those expected before it are lost, and forgotten."""
+        expected = self._expected
+        while expected and expected[0][1] < now:
+            expected.popleft()
+        for index, (sent, _) in enumerate(expected):
+            if sent == payload:
+                for _ in range(index + 1):
+                    expected.popleft()
+                return True
+        return False
+
+    def clear(self) -> None:
+        self._expected.clear()

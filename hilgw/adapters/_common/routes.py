@@ -1,17 +1,17 @@
-"""How Webots channels map to a module that knows addresses, or knows nothing of channels.
+"""How Webots channels map to a line or to a module that knows addresses, or knows no channels.
 
-`outward` turns a packet into a destination and the bytes for the module, `inward` bytes and
-their source into a channel and the packet's bytes. Addresses are the module's own text.
-`channels`: what the medium sends here, None: all.
+The settings of a mapping (`by: ...`) and the route each of them makes. `outward` turns a packet
+into a destination and the bytes for the hardware; `inward` turns bytes and the addresses of their
+sender into a channel and the packet's bytes. Addresses are the module's own text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from hilgw.adapters.base import CannotSend, Dropped
+from hilgw.adapters.base import CannotSend, Dropped, Problem
 from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.settings import setting
 
@@ -19,10 +19,17 @@ LAST_HEADER = 254
 HEADER_OF_BROADCAST = 255
 
 _EMPTY = CannotSend("empty", "a packet has at least one byte")
-_NO_DATA = Dropped("no_header", "a packet without data behind the channel byte")
+_NO_DATA = Dropped("no_header", "a frame without data behind the channel byte")
 
 Outward = tuple[str, bytes] | CannotSend
 Inward = tuple[int, bytes] | Dropped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneChannel:
+    """The hardware stands for one Webots channel, `channel`; the packets are bare."""
+
+    by: Literal["channel"] = "channel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,18 +52,52 @@ class ByHeader:
 
 
 class Route(Protocol):
+    """channels: the medium channels it takes packets of, None: all."""
+
     channels: frozenset[int] | None
-    overhead: int
 
     def outward(self, packet: Packet) -> Outward: ...
 
-    def inward(self, payload: bytes, source: str) -> Inward: ...
+    def inward(self, payload: bytes, *sources: str) -> Inward: ...
+
+
+def route_for(
+    mapping: object,
+    channel: int,
+    destination: str,
+    to_all: str,
+    normal: Callable[[str], str] = str,
+) -> Route:
+    """The route of a mapping. normal: the module's spelling of an address."""
+    if isinstance(mapping, ByHeader):
+        return HeaderRoute(destination)
+    table = mapping.table if isinstance(mapping, ByDestination) else {}
+    return TableRoute(
+        channel, destination, to_all, {key: normal(address) for key, address in table.items()}
+    )
+
+
+class OneChannelRoute:
+    """All packets are of one channel; there are no addresses."""
+
+    def __init__(self, channel: int) -> None:
+        self.channel = channel
+        self.channels: frozenset[int] | None = frozenset({channel})
+
+    def outward(self, packet: Packet) -> Outward:
+        if not packet.data:
+            return _EMPTY
+        if packet.channel not in (self.channel, BROADCAST):
+            text = f"the line is channel {self.channel}, not {packet.channel}"
+            return CannotSend("channel", text)
+        return "", packet.data
+
+    def inward(self, payload: bytes, *sources: str) -> Inward:
+        return self.channel, payload
 
 
 class TableRoute:
     """A destination per channel; a source's channel by its address, else the module's own."""
-
-    overhead = 0
 
     def __init__(
         self, channel: int, destination: str, to_all: str, table: Mapping[int, str]
@@ -73,15 +114,17 @@ class TableRoute:
             return CannotSend("channel", f"channel {packet.channel} has no destination here")
         return (destination, packet.data) if packet.data else _EMPTY
 
-    def inward(self, payload: bytes, source: str) -> Inward:
-        return self._by_address.get(source, self._channel), payload
+    def inward(self, payload: bytes, *sources: str) -> Inward:
+        for source in sources if self._by_address else ():
+            if source in self._by_address:
+                return self._by_address[source], payload
+        return self._channel, payload
 
 
 class HeaderRoute:
     """The first byte is the channel, 255 is -1; all go to one destination."""
 
     channels: frozenset[int] | None = None
-    overhead = 1
 
     def __init__(self, destination: str) -> None:
         self._destination = destination
@@ -96,8 +139,23 @@ class HeaderRoute:
             return _EMPTY
         return self._destination, bytes((channel,)) + packet.data
 
-    def inward(self, payload: bytes, source: str) -> Inward:
+    def inward(self, payload: bytes, *sources: str) -> Inward:
         if len(payload) < 2:
             return _NO_DATA
         header = payload[0]
         return (BROADCAST if header == HEADER_OF_BROADCAST else header), payload[1:]
+
+
+def check_mapping(mapping: object, channel: int) -> list[Problem]:
+    """What every module says of its table, and of its own channel in a header byte."""
+    problems: list[Problem] = []
+    if isinstance(mapping, ByDestination):
+        if not mapping.table:
+            problems.append(("mapping.table", "no destination", 'name at least one: {7: "50"}'))
+        for key in mapping.table:
+            if key < 0:
+                problems.append((f"mapping.table.{key}", f"{key} is no channel", "use 0 or more"))
+    elif isinstance(mapping, ByHeader) and channel > LAST_HEADER:
+        what = f"{channel} does not fit the header byte"
+        problems.append(("channel", what, "use 0 to 254"))
+    return problems

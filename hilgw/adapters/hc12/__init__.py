@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hilgw.adapters._common import framed_line_settings as _uart_settings
 from hilgw.adapters._common.field_mapping import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
@@ -12,6 +11,7 @@ from hilgw.adapters._common.field_mapping import (
     NOISE,
     RADIO,
 )
+from hilgw.adapters._common.framed_line import in_full
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.adapters.hc12 import settings as _hc12_settings
 from hilgw.adapters.hc12.session import Hc12Session
@@ -96,7 +96,7 @@ class Hc12Adapter:
             "B": common.baudRate,
             "byteSize": line_of(common)[0].byteSize,
             "FU": mode_of(settings)[-1],
-            "framing": _uart_settings.in_full(settings.framing),
+            "framing": in_full(settings.framing),
             "command_rate": settings.command_rate,
         }
         if settings.set_line in ("dtr", "rts"):

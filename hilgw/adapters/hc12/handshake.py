@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hilgw.adapters._common.dialogue import Ask, Pause, Script
-from hilgw.adapters.base import Notice, SetLine, StationSettings
+from hilgw.adapters.base import Event, Notice, SetLine, StationSettings
 from hilgw.adapters.hc12.settings import (
     POWERS_DBM,
     Hc12Settings,
@@ -21,6 +20,7 @@ from hilgw.adapters.hc12.settings import (
     reach_m,
 )
 from hilgw.errors import MismatchError, PeerError
+from hilgw.protocols.dialogue import AskLine, LineScript, Pause
 
 BEFORE_LOW_S = 0.25  # the module may be in its reset
 AFTER_LOW_S = 0.06
@@ -79,7 +79,7 @@ def command_for(name: str, value: int) -> str:
     return f"AT+P{POWERS_DBM.index(value) + 1}" if name == "P" else f"AT+{name}{value}"
 
 
-def converse(settings: Hc12Settings, common: StationSettings) -> Script[Module]:
+def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Module]:
     """Into command mode, check, set, verify, and out again."""
     low = settings.set_low == "on"
     if settings.set_line == "manual":
@@ -91,7 +91,7 @@ def converse(settings: Hc12Settings, common: StationSettings) -> Script[Module]:
     yield Pause(BEFORE_LOW_S)
     yield SetLine(settings.set_line, low)
     yield Pause(AFTER_LOW_S)
-    found = yield Ask(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
+    found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
     if found is None:
         raise PeerError(
             "the module does not answer AT in command mode",
@@ -115,15 +115,15 @@ def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
     )
 
 
-def _version() -> Script[str]:
+def _version() -> LineScript[Event, str]:
     """Some firmware has no AT+V."""
-    found = yield Ask(b"AT+V", _VERSION, timeout_s=ANSWER_S)
+    found = yield AskLine(b"AT+V", _VERSION, timeout_s=ANSWER_S)
     return "HC-12" if found is None else found[1].decode("ascii")
 
 
-def _read(name: str) -> Script[int]:
+def _read(name: str) -> LineScript[Event, int]:
     text, answer = _READS[name]
-    found = yield Ask(text, answer, timeout_s=ANSWER_S, tries=TRIES)
+    found = yield AskLine(text, answer, timeout_s=ANSWER_S, tries=TRIES)
     if found is None:
         raise PeerError(
             f"the module does not answer {text.decode()}", fix="check the wiring; is it an HC-12?"
@@ -131,14 +131,14 @@ def _read(name: str) -> Script[int]:
     return int(found[1])
 
 
-def _read_all() -> Script[dict[str, int]]:
+def _read_all() -> LineScript[Event, dict[str, int]]:
     values: dict[str, int] = {}
     for name in _READS:
         values[name] = yield from _read(name)
     return values
 
 
-def _adjust(settings: Hc12Settings, common: StationSettings) -> Script[dict[str, int]]:
+def _adjust(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, dict[str, int]]:
     """Set what the settings ask and the module has otherwise; what it has then."""
     wanted = wanted_of(settings, common)
     values = yield from _read_all()
@@ -148,21 +148,21 @@ def _adjust(settings: Hc12Settings, common: StationSettings) -> Script[dict[str,
     for name in changed:
         text = command_for(name, wanted[name])
         done = re.compile(rb"OK\+" + re.escape(text[3:].encode()) + rb"\b|OK\+R?" + name.encode())
-        found = yield Ask(text.encode(), done, timeout_s=ANSWER_S, tries=TRIES)
+        found = yield AskLine(text.encode(), done, timeout_s=ANSWER_S, tries=TRIES)
         if found is None:
             raise PeerError(f"the module does not answer {text}", fix="check the wiring")
     if changed:
         values = yield from _read_all()
         listed = ", ".join(command_for(name, wanted[name]) for name in changed)
         yield Notice(f"module set by {listed}")
-    _demand(wanted, values)
+    _require_values(wanted, values)
     if settings.range_m is not None:
         reach = reach_m(values["P"], f"FU{values['FU']}", common)
         yield Notice(f"{values['P']:+} dBm reach about {reach:.0f} m in free space")
     return values
 
 
-def _demand(wanted: dict[str, int], values: dict[str, int]) -> None:
+def _require_values(wanted: dict[str, int], values: dict[str, int]) -> None:
     for name, value in wanted.items():
         if values[name] != value:
             raise MismatchError(
@@ -171,19 +171,19 @@ def _demand(wanted: dict[str, int], values: dict[str, int]) -> None:
             )
 
 
-def _verify_held(settings: Hc12Settings, common: StationSettings) -> Script[Module]:
+def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Module]:
     """SET is held low by hand: read, compare, and wait until it is let go of."""
-    found = yield Ask(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
+    found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
     if found is None:
         yield Notice("no command mode (is SET low?): " + _unverified(settings, common))
         return Module()
     version = yield from _version()
     values = yield from _read_all()
-    _demand(wanted_of(settings, common), values)
+    _require_values(wanted_of(settings, common), values)
     yield Notice("the module's settings are right: let go of SET now")
     for _ in range(MOST_QUESTIONS):
         yield Pause(HELD_S)
-        found = yield Ask(b"AT", _OK, timeout_s=ANSWER_S)
+        found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S)
         if found is None:
             return Module(version, True, values)
     raise PeerError("the module stays in command mode", fix="let go of SET")

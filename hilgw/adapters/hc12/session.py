@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from hilgw.adapters._common.dialogue import SECOND_NS, Dialogue
-from hilgw.adapters._common.framed_line import UartSession
+from functools import partial
+
+from hilgw.adapters._common.framed_line import SECOND_NS, FramedLineSession, line_route, name_of
+from hilgw.adapters._common.session_parts import LineDialogue, NotBefore
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
     Event,
-    Notice,
     Ready,
     StationSettings,
     Transmission,
     line_of,
 )
-from hilgw.adapters.hc12.handshake import Module, converse
+from hilgw.adapters.hc12.handshake import Module, handshake
 from hilgw.adapters.hc12.settings import (
     FU4_FRAME,
     LONGEST,
     PAUSE_S,
     Hc12Settings,
     mode_of,
-    uart_settings,
 )
+from hilgw.framing import create
 from hilgw.medium.packet import Packet
 
 LONGEST_REPLY = 64
@@ -37,30 +38,35 @@ class Hc12Session:
     def __init__(self, settings: Hc12Settings, common: StationSettings) -> None:
         self._settings = settings
         self._common = common
-        self._stream = UartSession(uart_settings(settings), common)
+        self._stream = FramedLineSession(
+            partial(create, settings.framing),
+            name_of(settings.framing),
+            line_route(settings.mapping, common.channel),
+            common,
+            refuse=self._refuse,
+        )
         self.channels = self._stream.channels
         self._mode = mode_of(settings)
         line = line_of(common)[0]
         self._byte_ns = line.byteSize * SECOND_NS // line.baudRate
-        self._dialogue: Dialogue[Module] | None = None
+        self._dialogue: LineDialogue[Module] | None = None
         self._line = b""
         self._ready = False
-        self._quiet_until = 0
-        self._waits = False  # a packet waits for the pause between packets
+        self._quiet = NotBefore()  # the mode's pause behind the last packet
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
-        self._dialogue = Dialogue(converse(self._settings, self._common))
-        return events + self._after_dialogue(self._dialogue.start(now), now)
+        self._dialogue = LineDialogue(handshake(self._settings, self._common))
+        return events + self._after_dialogue(self._dialogue.start(now))
 
     def close(self) -> list[Event]:
         self._dialogue = None
         self._line = b""
-        self._ready = self._waits = False
-        self._quiet_until = 0
+        self._ready = False
+        self._quiet.clear()
         return self._stream.close()
 
-    def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
+    def _after_dialogue(self, events: list[Event]) -> list[Event]:
         dialogue = self._dialogue
         if dialogue is None or not dialogue.over:
             return events
@@ -70,10 +76,8 @@ class Hc12Session:
         self._ready = True
         if module.values is not None:
             self._mode = f"FU{module.values['FU']}"
-        opened = self._stream.open(now)
-        framing = next(event.identity for event in opened if isinstance(event, Ready))
-        said: list[Event] = [event for event in opened if isinstance(event, Notice)]
-        return [*events, *said, Ready(f"{module.identity}; {framing}")]
+        ready = Ready(f"{module.identity}; {self._stream.identity}")
+        return [*events, *self._stream.start(), ready]
 
     # --- from the module -------------------------------------------------------------------------
 
@@ -86,7 +90,7 @@ class Hc12Session:
         for line in lines:
             if self._dialogue is not None:
                 taken = self._dialogue.take_line(line[-LONGEST_REPLY:], now)
-                events += self._after_dialogue(taken or [], now)
+                events += self._after_dialogue(taken or [])
         if self._ready:
             self._line = b""
         return events
@@ -100,33 +104,32 @@ class Hc12Session:
         if len(packet.data) > longest:
             text = f"{len(packet.data)} bytes, in {self._mode} {longest} go at once"
             return CannotSend("too_long", text)
-        if now < self._quiet_until:
-            self._waits = True
+        if self._quiet.blocks(now):
             return NOT_YET
         answer = self._stream.send(packet, now)
-        if not isinstance(answer, Transmission):
-            return answer
-        if self._mode == "FU4" and len(answer.data) > FU4_FRAME:
-            text = f"{len(answer.data)} bytes with its framing, in FU4 {FU4_FRAME} go at once"
-            return CannotSend("too_long", text)
-        if PAUSE_S[self._mode]:
+        if isinstance(answer, Transmission) and PAUSE_S[self._mode]:
             pause_ns = round(PAUSE_S[self._mode] * SECOND_NS)
-            self._quiet_until = now + len(answer.data) * self._byte_ns + pause_ns
+            self._quiet.time_ns = now + len(answer.data) * self._byte_ns + pause_ns
         return answer
+
+    def _refuse(self, payload: bytes, frame: bytes) -> CannotSend | None:
+        if self._mode != "FU4" or len(frame) <= FU4_FRAME:
+            return None
+        text = f"{len(frame)} bytes with its framing, in FU4 {FU4_FRAME} go at once"
+        return CannotSend("too_long", text)
 
     # --- time ------------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
         if self._dialogue is not None:
             return self._dialogue.deadline
-        waits = [self._stream.next_deadline(), self._quiet_until if self._waits else None]
+        waits = [self._stream.next_deadline(), self._quiet.deadline]
         return min((due for due in waits if due is not None), default=None)
 
     def expire(self, now: int) -> list[Event]:
         if self._dialogue is not None:
-            return self._after_dialogue(self._dialogue.expire(now), now)
-        if now >= self._quiet_until:
-            self._waits = False
+            return self._after_dialogue(self._dialogue.expire(now))
+        self._quiet.expire(now)
         return self._stream.expire(now)
 
     def describe(self, frame: bytes) -> str:

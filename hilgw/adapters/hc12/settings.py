@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hilgw.adapters._common import framed_line_settings as uart
-from hilgw.adapters._common.framed_line_settings import ByHeader, FramingSettings
+from hilgw.adapters._common.framed_line import FramingSettings, check_framing
+from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.settings import setting
 
@@ -116,15 +116,9 @@ def power_of(settings: Hc12Settings, common: StationSettings) -> int | None:
     return POWERS_DBM[-1]
 
 
-def uart_settings(settings: Hc12Settings) -> uart.UartSettings:
-    """The stream behind the module's commands."""
-    mapping = settings.mapping if isinstance(settings.mapping, ByHeader) else uart.OneChannel()
-    return uart.UartSettings(framing=settings.framing, mapping=mapping)
-
-
 def check(settings: Hc12Settings, common: StationSettings) -> list[Problem]:
     """What is wrong between fields, each with its place and its cure."""
-    problems = list(uart.check(uart_settings(settings), common))
+    problems = check_framing(settings.framing, common)
     is_module_channel = isinstance(settings.mapping, ModuleChannel)
     if is_module_channel and not FIRST_CHANNEL <= common.channel <= LAST_CHANNEL:
         what = f"{common.channel} is no HC-12 channel, which mapping module_channel takes it for"

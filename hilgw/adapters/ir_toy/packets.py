@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from hilgw import framing as framings
+from hilgw.adapters._common.session_parts import DropCounts
 from hilgw.adapters.base import CannotSend, Dropped, Event, Received, StationSettings
 from hilgw.adapters.ir_toy.settings import (
     IrToySettings,
     OneChannel,
     Target,
+    byte_ms,
     carrier_of,
+    framing_settings,
     is_framed,
     traits_of,
 )
-from hilgw.adapters.ir_toy.streams import Streams
+from hilgw.errors import FrameError
 from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.protocols.ir import Code, Traits
-from hilgw.protocols.ir.payload import encode_bytes
+from hilgw.protocols.ir.payload import ByteDecoder, encode_bytes
 from hilgw.protocols.ir.receiver import MARK_LIMIT_US
 
 LONGEST_FRAMED = 256  # bytes; NEC takes half a minute for them
@@ -25,9 +30,15 @@ LONGEST_RAW = 256  # durations
 LONGEST_US = 0xFFFF
 SHORTEST_US = 50  # two periods of the carrier; less is no light
 
+MOST_STREAMS = 16
+SILENT_BYTES = 6  # byte times without a code: nothing more will come
+MS = 1_000_000
+
+_EMPTY = Dropped("empty", "a frame without data")
+
 
 @dataclass(frozen=True, slots=True)
-class Shot:
+class Burst:
     """What is played in one go: a code, or bare durations."""
 
     carrier_hz: int
@@ -35,7 +46,7 @@ class Shot:
     durations: tuple[int, ...] = ()
 
 
-Outward = list[Shot] | CannotSend
+Outward = list[Burst] | CannotSend
 
 
 class Packets(Protocol):
@@ -150,7 +161,7 @@ class WholeCodes(Untimed):
         if refusal:
             return refusal
         address, command = packet.data[: self._address], packet.data[self._address :]
-        return _shots([(int.from_bytes(address, "big"), self._carrier_hz)], command, self._traits)
+        return _bursts([(int.from_bytes(address, "big"), self._carrier_hz)], command, self._traits)
 
     def inward(self, code: Code, now: int) -> list[Event]:
         data = code.address.to_bytes(self._address, "big")
@@ -171,14 +182,14 @@ class Commands(Untimed):
         targets = self._addresses.targets(packet.channel)
         if not targets:
             return _no_channel(packet)
-        return _wrong_size(packet, self._size, "a command") or _shots(
+        return _wrong_size(packet, self._size, "a command") or _bursts(
             targets, packet.data, self._traits
         )
 
     def inward(self, code: Code, now: int) -> list[Event]:
         channel = self._addresses.channel_of(code.address)
         if channel is None:
-            return [_stranger(code)]
+            return [_unknown_address(code)]
         data = code.command.to_bytes(self._size, "big")
         return [Received(data, channel, address=source_of(code.address, self._traits))]
 
@@ -190,7 +201,7 @@ class FramedPackets:
         self._addresses = Addresses(settings, common, traits)
         self.channels = self._addresses.channels
         self._traits = traits
-        self._streams = Streams(settings, traits, self._heard)
+        self._streams = Streams(settings, traits, self._received)
         self.pause_ns = self._streams.pause_ns
 
     def outward(self, packet: Packet) -> Outward:
@@ -206,17 +217,17 @@ class FramedPackets:
         if isinstance(frame, CannotSend):
             return frame
         return [
-            Shot(carrier_hz, Code(address, command))
+            Burst(carrier_hz, Code(address, command))
             for address, carrier_hz in targets
             for command in encode_bytes(frame, self._traits.command_bits)
         ]
 
     def inward(self, code: Code, now: int) -> list[Event]:
         if self._addresses.channel_of(code.address) is None:
-            return [_stranger(code)]
+            return [_unknown_address(code)]
         return self._streams.feed(code, now)
 
-    def _heard(self, address: int, payload: bytes) -> Event:
+    def _received(self, address: int, payload: bytes) -> Event:
         channel = self._addresses.channel_of(address)
         assert channel is not None
         return Received(payload, channel, address=source_of(address, self._traits))
@@ -229,6 +240,98 @@ class FramedPackets:
 
     def close(self) -> list[Event]:
         return self._streams.close()
+
+
+# --- byte streams over codes ----------------------------------------------------------------------
+
+
+class _Stream:
+    def __init__(self, spec: object, command_bits: int) -> None:
+        self.framing = framings.create(spec)
+        self.octets = ByteDecoder(command_bits)
+        self.last_ns = 0
+        self._drop_counts = DropCounts()
+
+    def drops(self) -> list[Event]:
+        """What was dropped since the last report, one event for each reason."""
+        totals = {**self.framing.dropped, "lost_code": self.octets.lost}
+        return [
+            Dropped(reason, f"over codes: {reason.replace('_', ' ')}", count)
+            for reason, count in self._drop_counts.new(totals)
+        ]
+
+
+class Streams:
+    """For each address its bytes, and the framing that makes packets of them.
+
+    A stream that falls silent in the middle of a packet is given up, and of too many streams at
+    once the one silent for longest. heard: makes the event of a packet from an address.
+    """
+
+    def __init__(
+        self, settings: IrToySettings, traits: Traits, received: Callable[[int, bytes], Event]
+    ) -> None:
+        self._spec = framing_settings(settings, traits)
+        self._sender = framings.create(self._spec)
+        self._bits = traits.command_bits
+        self.pause_ns = self._sender.pause_ns
+        silent_ns = round(SILENT_BYTES * byte_ms(settings, traits) * MS)
+        self._silent_ns = max(silent_ns, 2 * self.pause_ns)
+        self._received = received
+        self._streams: dict[int, _Stream] = {}  # the one silent for longest comes first
+
+    def encode(self, payload: bytes) -> bytes | CannotSend:
+        """The bytes of one packet."""
+        try:
+            return self._sender.encode(payload)
+        except FrameError as error:
+            reason = "too_long" if len(payload) > self._sender.max_payload else "unframable"
+            return CannotSend(reason, str(error))
+
+    def feed(self, code: Code, now: int) -> list[Event]:
+        """A code of an address: the packets it completes, and what was dropped."""
+        events: list[Event] = []
+        address = code.address
+        stream = self._streams.pop(address, None)
+        if stream is None:
+            if len(self._streams) >= MOST_STREAMS:
+                events += self._give_up(next(iter(self._streams)))
+            stream = _Stream(self._spec, self._bits)
+        self._streams[address] = stream
+        stream.last_ns = now
+        octet = stream.octets.feed(code.command)
+        return events + self._report(address, stream.framing.feed(octet, now) if octet else [])
+
+    def next_deadline(self) -> int | None:
+        dues = [stream.last_ns + self._silent_ns for stream in self._streams.values()]
+        timed = (stream.framing.next_deadline() for stream in self._streams.values())
+        return min((due for due in (*dues, *timed) if due is not None), default=None)
+
+    def expire(self, now: int) -> list[Event]:
+        events: list[Event] = []
+        for address, stream in list(self._streams.items()):
+            events += self._report(address, stream.framing.expire(now))
+            if now >= stream.last_ns + self._silent_ns:
+                events += self._give_up(address)
+        return events
+
+    def close(self) -> list[Event]:
+        return [event for address in list(self._streams) for event in self._give_up(address)]
+
+    def _report(self, address: int, payloads: list[bytes]) -> list[Event]:
+        events: list[Event] = [
+            self._received(address, payload) if payload else _EMPTY for payload in payloads
+        ]
+        return events + self._streams[address].drops()
+
+    def _give_up(self, address: int) -> list[Event]:
+        stream = self._streams.pop(address)
+        stream.octets.reset()
+        stream.framing.reset()
+        return stream.drops()
+
+
+# --- bare timings ---------------------------------------------------------------------------------
 
 
 class RawPackets(Untimed):
@@ -254,18 +357,18 @@ class RawPackets(Untimed):
         if min(durations) < SHORTEST_US or max(durations[::2]) >= MARK_LIMIT_US:
             text = f"a mark has {SHORTEST_US} to {MARK_LIMIT_US - 1} us, a space {SHORTEST_US} up"
             return CannotSend("unframable", text)
-        return [Shot(self._carrier_hz, None, durations)]
+        return [Burst(self._carrier_hz, None, durations)]
 
     def inward(self, code: Code, now: int) -> list[Event]:
         return []
 
-    def heard(self, durations: tuple[int, ...]) -> Event:
+    def received(self, durations: tuple[int, ...]) -> Event:
         """What was heard, as a packet."""
         data = b"".join(min(us, LONGEST_US).to_bytes(2, "big") for us in durations)
         return Received(data, self._channel)
 
 
-def _shots(targets: list[tuple[int, int]], command: bytes, traits: Traits) -> Outward:
+def _bursts(targets: list[tuple[int, int]], command: bytes, traits: Traits) -> Outward:
     value = int.from_bytes(command, "big")
     for word, number, bits in (
         *(("address", address, traits.address_bits) for address, _ in targets),
@@ -274,8 +377,8 @@ def _shots(targets: list[tuple[int, int]], command: bytes, traits: Traits) -> Ou
         if number >> bits:
             text = f"{word} {number} does not fit the {bits} bits of {traits.title}"
             return CannotSend("unframable", text)
-    return [Shot(carrier_hz, Code(address, value)) for address, carrier_hz in targets]
+    return [Burst(carrier_hz, Code(address, value)) for address, carrier_hz in targets]
 
 
-def _stranger(code: Code) -> Event:
+def _unknown_address(code: Code) -> Event:
     return Dropped("address", f"a code of address {code.address}, which is no channel here")

@@ -25,7 +25,7 @@ _OVERLONG = Dropped("overlong", "light without a pause, longer than any code")
 _OVERFLOW = Dropped("overflow", "the toy lost samples")
 _CUT = Dropped("interrupted", "a code that our own transmission cut short")
 
-Sound = KeyEvent | tuple[int, ...] | Dropped
+Reception = KeyEvent | tuple[int, ...] | Dropped
 
 
 class IrReceiver:
@@ -40,28 +40,28 @@ class IrReceiver:
         self._keys = KeyDecoder(codec) if codec else None
         has_length = codec is not None and codec.traits.has_length
         self._quiet_ns = LONG_QUIET_NS if has_length else QUIET_NS
-        self._counts = samples.Samples()
+        self._counts = samples.SampleDecoder()
         self._last_ns = 0
         self._ends = self._overlong = 0
         self._recent: list[int] = []  # the first few counts since the last silence
-        self.deaf = False  # what came was no sample: the toy is in another mode
+        self.wrong_mode = False  # what came was no sample: the toy is in another mode
 
     def busy_until(self) -> int | None:
         """A frame is under way; when it may be taken for over, if nothing more comes."""
         return self._last_ns + BUSY_NS if self._splitter.pending else None
 
-    def feed(self, data: bytes, now: int) -> list[Sound]:
+    def feed(self, data: bytes, now: int) -> list[Reception]:
         if now >= self._last_ns + self._quiet_ns:
             self._recent.clear()
         self._last_ns = now
-        sounds: list[Sound] = []
+        receptions: list[Reception] = []
         for count in self._counts.feed(data):
             if len(self._recent) <= IRMAN_COUNTS:
                 self._recent.append(count)
-            sounds += self._hear(count)
-        return sounds
+            receptions += self._take_count(count)
+        return receptions
 
-    def _hear(self, count: int) -> Iterator[Sound]:
+    def _take_count(self, count: int) -> Iterator[Reception]:
         if count == samples.SLIP:
             yield _BAD_SAMPLE
             return
@@ -69,39 +69,39 @@ class IrReceiver:
             self._ends += 1
             if self._ends == 2:  # a burst has one
                 yield _OVERFLOW
-            yield from self._tell(self._splitter.end(samples.SILENCE_US))
+            yield from self._decode(self._splitter.end(samples.SILENCE_US))
             return
         self._ends = 0
-        yield from self._tell(self._splitter.feed(samples.to_us(count)))
+        yield from self._decode(self._splitter.feed(samples.to_us(count)))
         if self._splitter.overlong != self._overlong:
             self._overlong = self._splitter.overlong
             yield _OVERLONG
 
-    def _tell(self, heard: ReceivedFrame | None) -> Iterator[Sound]:
-        if heard is not None:
-            yield heard.durations if self._keys is None else self._keys.read(heard)
+    def _decode(self, frame: ReceivedFrame | None) -> Iterator[Reception]:
+        if frame is not None:
+            yield frame.durations if self._keys is None else self._keys.read(frame)
 
     def next_deadline(self) -> int | None:
         if self._counts.half:
             return self._last_ns + HALF_NS
         return self._last_ns + self._quiet_ns if self._splitter.pending else None
 
-    def expire(self, now: int) -> list[Sound]:
+    def expire(self, now: int) -> list[Reception]:
         due = self.next_deadline()
         if due is None or now < due:
             return []
-        sounds: list[Sound] = []
+        receptions: list[Reception] = []
         if self._counts.reset():
-            sounds.append(_BAD_SAMPLE)
+            receptions.append(_BAD_SAMPLE)
         if now >= self._last_ns + self._quiet_ns:
-            self.deaf = self._recent[1:] == [0, 0]
+            self.wrong_mode = self._recent[1:] == [0, 0]
             self._recent.clear()
-            sounds += self._tell(self._splitter.quiet())
-        return sounds
+            receptions += self._decode(self._splitter.quiet())
+        return receptions
 
-    def cut(self) -> list[Sound]:
+    def interrupt(self) -> list[Reception]:
         """The toy leaves sample mode: what it was hearing is lost."""
         self._counts.reset()
         self._recent.clear()
-        self._ends, self.deaf = 0, False
+        self._ends, self.wrong_mode = 0, False
         return [_CUT] if self._splitter.interrupt() else []

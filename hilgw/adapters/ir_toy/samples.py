@@ -1,8 +1,12 @@
-"""Durations on the wire of a USB IR Toy: 16-bit counts of 21 1/3 us, high byte first."""
+"""Bytes on the wire of a USB IR Toy: durations as 16-bit counts of 21 1/3 us, high byte first."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+from hilgw.protocols.ir import Code, Codec, Repeat
+from hilgw.protocols.ir.receiver import ReceivedFrame, Splitter
 
 # A count is 64/3 us: the toy's timer runs at 12 MHz through a divider by 256.
 TICK_NUMERATOR, TICK_DENOMINATOR = 64, 3
@@ -24,13 +28,13 @@ def to_count(us: int) -> int:
     return min(max(1, count), LAST_COUNT)
 
 
-def burst(durations: Iterable[int]) -> bytes:
+def encode_burst(durations: Iterable[int]) -> bytes:
     """What the toy is to play: mark first, a mark last (after a space the toy would shine for
     109 ms in place of the closing END)."""
     return b"".join(to_count(us).to_bytes(2, "big") for us in durations) + END_BYTES
 
 
-class Samples:
+class SampleDecoder:
     """Counts out of a stream of bytes.
 
     Where a byte was lost the counts are out of step, until an END shows between two of them: no
@@ -66,3 +70,57 @@ class Samples:
         """The next byte is the first of a count; true when one was waiting for its second."""
         lost, self._high, self._last_low = self.half, None, 0
         return lost
+
+
+# --- in words -----------------------------------------------------------------------------------
+
+MOST = 8  # durations shown
+
+_WORDS = {
+    b"\x00": "leave sample mode",
+    b"\xff\xff\xff\x00\x00\x00\x00\x00": "reset",
+    b"v": "version?",
+    b"s": "enter sample mode",
+    b"S01": "sample mode, protocol 01",
+    b"\x24\x25\x26\x03": "transmit, with count, completion and handshake",
+}
+
+
+def describe(data: bytes, codec: Codec | None) -> str:
+    """A command, an answer, or samples. Never raises."""
+    if data in _WORDS:
+        return f"IR Toy: {_WORDS[data]}"
+    if match := re.fullmatch(rb"V(\d)(\d\d)", data):
+        return f"IR Toy: hardware {int(match[1])}, firmware {int(match[2])}"
+    if match := re.fullmatch(rb"\x06(.).\x24\x25\x26\x03", data, re.DOTALL):
+        return f"IR Toy: transmit at {3000 / (match[1][0] + 1):.3g} kHz"
+    if match := re.fullmatch(rb"t(..)([CF])", data, re.DOTALL):
+        verdict = "complete" if match[2] == b"C" else "underrun"
+        return f"IR Toy: transmitted {int.from_bytes(match[1], 'big')} B, {verdict}"
+    if len(data) == 1 and 2 <= data[0] <= 64:
+        return f"IR Toy: room for {data[0]} B"
+    return _describe_samples(data, codec)
+
+
+def _describe_samples(data: bytes, codec: Codec | None) -> str:
+    if len(data) < 2:
+        return f"IR Toy: {len(data)} B"
+    counts = [count for count in SampleDecoder().feed(data) if count != SLIP]
+    splitter = Splitter(codec.traits.gap_us if codec else END, limit=len(counts))
+    found = [splitter.end(0) if count == END else splitter.feed(to_us(count)) for count in counts]
+    frames = [frame for frame in (*found, splitter.end(0)) if frame is not None]
+    text = "; ".join(_describe_frame(frame, codec) for frame in frames)
+    if data.endswith(END_BYTES):
+        text = f"{text}, end" if text else "end"
+    return f"IR Toy: {text or f'{len(data)} B, no light'}"
+
+
+def _describe_frame(frame: ReceivedFrame, codec: Codec | None) -> str:
+    decoded = codec.decode(frame.durations) if codec else None
+    if isinstance(decoded, Code) and codec is not None:
+        text = f"{codec.traits.title} address {decoded.address:X} command {decoded.command:X}"
+        return f"{text} toggle {decoded.toggle}" if codec.traits.held == "toggle" else text
+    if isinstance(decoded, Repeat):
+        return "the same again"
+    shown = " ".join(map(str, frame.durations[:MOST]))
+    return f"{shown}{' ...' if len(frame.durations) > MOST else ''} us"

@@ -18,22 +18,21 @@ from hilgw.adapters.base import (
     Transmission,
     Write,
 )
-from hilgw.adapters.ir_toy import describe as words
 from hilgw.adapters.ir_toy import samples
-from hilgw.adapters.ir_toy.dialogue import (
+from hilgw.adapters.ir_toy.packets import Burst, RawPackets, packets_for
+from hilgw.adapters.ir_toy.receiver import IrReceiver, Reception
+from hilgw.adapters.ir_toy.sample_mode import (
     APART_NS,
     MS,
-    Dialogue,
-    Lost,
+    BurstEnded,
+    BurstStarted,
     Phase,
-    Played,
-    Said,
-    Samples,
-    Started,
-    Up,
+    Report,
+    Restarted,
+    SampleBytes,
+    SampleMode,
+    Sampling,
 )
-from hilgw.adapters.ir_toy.packets import RawPackets, Shot, packets_for
-from hilgw.adapters.ir_toy.receiver import IrReceiver, Sound
 from hilgw.adapters.ir_toy.settings import RAW, IrToySettings, carrier_of
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS, Code
@@ -52,7 +51,7 @@ _REPEAT = Dropped("repeat", "a key that is held")
 class IrToySession:
     """The session of `hilgw.adapters.base` for one USB IR Toy.
 
-    A packet is one shot, or with a framing many: it is delivered when the last was seen.
+    A packet is one burst, or with a framing many: it is delivered when the last was seen.
     """
 
     def __init__(self, settings: IrToySettings, common: StationSettings) -> None:
@@ -61,15 +60,15 @@ class IrToySession:
         self._packets = packets_for(settings, common)
         self.channels = self._packets.channels
         self._raw_gap_us = round(settings.raw_gap_ms * 1000)
-        self._ear = IrReceiver(self._codec, self._raw_gap_us)
-        self._dialogue = Dialogue()
+        self._receiver = IrReceiver(self._codec, self._raw_gap_us)
+        self._toy = SampleMode()
         self._every = settings.held_keys == "every"
         self._token = 0
-        self._shots: deque[Shot] = deque()  # of the packet under way
+        self._bursts: deque[Burst] = deque()  # of the packet under way
         self._last: Code | None = None  # played last
         self._toggle = 0
-        self._period_us = 0  # of the shot under way
-        self._free_at = 0  # when the next shot may begin
+        self._period_us = 0  # of the burst under way
+        self._free_at = 0  # when the next burst may begin
         self._distinct_at = 0  # when the same code is seen as another press
         self._wait_until: int | None = None  # a packet waits for this
         self._patience_at: int | None = None  # and for a code under way no longer than this
@@ -77,51 +76,51 @@ class IrToySession:
     # --- open and close --------------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        return self._take(self._dialogue.open(now), now)
+        return self._take(self._toy.open(now), now)
 
     def close(self) -> list[Event]:
-        events = self._give_up("down")
-        self._dialogue.close()
-        events += self._hear(self._ear.cut(), 0)
+        events = self._refuse_packet("down")
+        self._toy.close()
+        events += self._packet_events(self._receiver.interrupt(), 0)
         events += self._packets.close()
         self._wait_until = self._patience_at = None
         self._free_at = self._distinct_at = 0
         return events
 
-    def _give_up(self, reason: str) -> list[Event]:
+    def _refuse_packet(self, reason: str) -> list[Event]:
         """The packet under way is lost."""
-        if not self._shots:
+        if not self._bursts:
             return []
-        self._shots.clear()
+        self._bursts.clear()
         return [Refused(self._token, reason)]
 
     # --- from the toy ----------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        return self._take(self._dialogue.receive(data, now), now)
+        return self._take(self._toy.receive(data, now), now)
 
-    def _take(self, said: list[Said], now: int) -> list[Event]:
+    def _take(self, reports: list[Report], now: int) -> list[Event]:
         events: list[Event] = []
-        for each in said:
+        for each in reports:
             match each:
-                case Samples(data):
-                    events += self._hear(self._ear.feed(data, now), now)
-                case Up(first):
-                    events += self._hear(self._ear.cut(), now)
-                    events += self._up() if first else []
-                case Started():
+                case SampleBytes(data):
+                    events += self._packet_events(self._receiver.feed(data, now), now)
+                case Sampling(first):
+                    events += self._packet_events(self._receiver.interrupt(), now)
+                    events += self._ready() if first else []
+                case BurstStarted():
                     self._begin_period(now)
-                case Played(reason):
-                    events += self._played(reason, now)
-                case Lost(reason):
-                    events += self._hear(self._ear.cut(), now)
-                    events += [*self._give_up("reset"), NotReady(f"the IR Toy: {reason}")]
+                case BurstEnded(reason):
+                    events += self._burst_ended(reason, now)
+                case Restarted(reason):
+                    events += self._packet_events(self._receiver.interrupt(), now)
+                    events += [*self._refuse_packet("reset"), NotReady(f"the IR Toy: {reason}")]
                 case _:
                     events.append(each)
         return events
 
-    def _up(self) -> list[Event]:
-        toy, settings = self._dialogue, self._settings
+    def _ready(self) -> list[Event]:
+        toy, settings = self._toy, self._settings
         title = self._codec.traits.title if self._codec else "raw timings"
         identity = (
             f"USB IR Toy, hardware {toy.hardware}, firmware {toy.firmware}, {title}, "
@@ -129,15 +128,15 @@ class IrToySession:
         )
         return [Ready(identity)]
 
-    def _hear(self, sounds: list[Sound], now: int) -> list[Event]:
+    def _packet_events(self, receptions: list[Reception], now: int) -> list[Event]:
         events: list[Event] = []
-        for sound in sounds:
-            match sound:
+        for reception in receptions:
+            match reception:
                 case Dropped():
-                    events.append(sound)
+                    events.append(reception)
                 case tuple():
                     assert isinstance(self._packets, RawPackets)
-                    events.append(self._packets.heard(sound))
+                    events.append(self._packets.received(reception))
                 case Pressed(code):
                     events += self._packets.inward(replace(code, toggle=0), now)
                 case Held(code):
@@ -152,33 +151,33 @@ class IrToySession:
     # --- to the toy ------------------------------------------------------------------------------
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        if self._dialogue.phase is not Phase.LISTENING or self._shots:
+        if self._toy.phase is not Phase.LISTENING or self._bursts:
             return NOT_YET
-        shots = self._packets.outward(packet)
-        if isinstance(shots, CannotSend):
-            return shots
-        if (until := self._not_before(shots[0], now)) > now:
+        bursts = self._packets.outward(packet)
+        if isinstance(bursts, CannotSend):
+            return bursts
+        if (until := self._not_before(bursts[0], now)) > now:
             self._wait_until = until
             return NOT_YET
         self._wait_until = self._patience_at = None
         self._token += 1
-        self._shots = deque(shots)
-        air_time_ns = len(shots) * self._slot_us * US
-        return Transmission(self._begin(shots[0], now), self._token, air_time_ns)
+        self._bursts = deque(bursts)
+        air_time_ns = len(bursts) * self._slot_us * US
+        return Transmission(self._begin(bursts[0], now), self._token, air_time_ns)
 
     @property
     def _slot_us(self) -> int:
-        """The longest time from one shot of a packet to the next."""
+        """The longest time from one burst of a packet to the next."""
         if self._codec is None:
             return 0
         traits = self._codec.traits
         again_us = traits.repeat_window_us if traits.held == WHOLE_FRAME else 0
         return traits.period_us * (self._sends + 1) + again_us
 
-    def _not_before(self, shot: Shot, now: int) -> int:
-        """When this shot may begin: after the last one, and not over somebody else's code."""
-        due = self._after_last(shot)
-        busy_until = self._ear.busy_until()
+    def _not_before(self, burst: Burst, now: int) -> int:
+        """When this burst may begin: after the last one, and not over somebody else's code."""
+        due = self._after_last(burst)
+        busy_until = self._receiver.busy_until()
         if busy_until is None or busy_until <= now:
             self._patience_at = None
             return due
@@ -186,16 +185,18 @@ class IrToySession:
             self._patience_at = now + LONGEST_WAIT_NS
         return max(due, min(busy_until, self._patience_at))
 
-    def _after_last(self, shot: Shot) -> int:
+    def _after_last(self, burst: Burst) -> int:
         """Early enough for the light to begin when it may."""
-        return (self._distinct_at if shot.code == self._last else self._free_at) - LEAD_NS
+        return (self._distinct_at if burst.code == self._last else self._free_at) - LEAD_NS
 
-    def _begin(self, shot: Shot, now: int) -> bytes:
-        durations = self._durations(shot)
+    def _begin(self, burst: Burst, now: int) -> bytes:
+        durations = self._durations(burst)
         air_us = sum(durations)
         least_us = self._codec.traits.period_us * self._sends if self._codec else 0
         self._period_us = max(least_us, air_us + self._gap_us)
-        return self._dialogue.begin(samples.burst(durations), shot.carrier_hz, air_us * US, now)
+        return self._toy.transmit(
+            samples.encode_burst(durations), burst.carrier_hz, air_us * US, now
+        )
 
     @property
     def _gap_us(self) -> int:
@@ -205,12 +206,12 @@ class IrToySession:
     def _sends(self) -> int:
         return self._settings.sends or (self._codec.traits.sends if self._codec else 1)
 
-    def _durations(self, shot: Shot) -> list[int]:
-        """The marks and spaces of a shot, the frames of a held key included."""
-        if shot.code is None or self._codec is None:
-            return list(shot.durations)
+    def _durations(self, burst: Burst) -> list[int]:
+        """The marks and spaces of a burst, the frames of a held key included."""
+        if burst.code is None or self._codec is None:
+            return list(burst.durations)
         traits = self._codec.traits
-        code = shot.code
+        code = burst.code
         if traits.held == TOGGLE:
             self._toggle ^= 1
             code = replace(code, toggle=self._toggle)
@@ -224,9 +225,9 @@ class IrToySession:
 
     def _begin_period(self, now: int) -> None:
         """The light begins now: reckon when the next may."""
-        shot = self._shots[0]
+        burst = self._bursts[0]
         self._free_at = self._distinct_at = now + self._period_us * US
-        self._last = shot.code
+        self._last = burst.code
         if self._codec and self._codec.traits.held == WHOLE_FRAME:
             traits = self._codec.traits
             last_frame_us = traits.period_us * (self._sends - 1)
@@ -234,34 +235,34 @@ class IrToySession:
                 now + (last_frame_us + traits.repeat_window_us + traits.period_us) * US
             )
 
-    def _played(self, reason: str, now: int) -> list[Event]:
+    def _burst_ended(self, reason: str, now: int) -> list[Event]:
         if reason:
-            return self._give_up(reason)
-        self._shots.popleft()
-        if self._shots:
+            return self._refuse_packet(reason)
+        self._bursts.popleft()
+        if self._bursts:
             return []
         self._free_at += self._packets.pause_ns
         self._distinct_at = max(self._distinct_at, self._free_at)
         return [Delivered(self._token)]
 
-    def _go_on(self, now: int) -> list[Event]:
-        """The next shot of the packet under way, when its time has come."""
+    def _next_burst(self, now: int) -> list[Event]:
+        """The next burst of the packet under way, when its time has come."""
         due = self._due()
         if due is None or now < due:
             return []
-        return [Write(self._begin(self._shots[0], now))]
+        return [Write(self._begin(self._bursts[0], now))]
 
     def _due(self) -> int | None:
-        if not self._shots or self._dialogue.phase is not Phase.LISTENING:
+        if not self._bursts or self._toy.phase is not Phase.LISTENING:
             return None
-        return self._after_last(self._shots[0])
+        return self._after_last(self._bursts[0])
 
     # --- time ------------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
         dues = (
-            self._dialogue.deadline,
-            self._ear.next_deadline(),
+            self._toy.deadline,
+            self._receiver.next_deadline(),
             self._packets.next_deadline(),
             self._wait_until,
             self._due(),
@@ -271,12 +272,12 @@ class IrToySession:
     def expire(self, now: int) -> list[Event]:
         if self._wait_until is not None and now >= self._wait_until:
             self._wait_until = None
-        events = self._hear(self._ear.expire(now), now)
-        if self._ear.deaf:
-            events += self._take(self._dialogue.lose("it left sample mode", now), now)
+        events = self._packet_events(self._receiver.expire(now), now)
+        if self._receiver.wrong_mode:
+            events += self._take(self._toy.restart("it left sample mode", now), now)
         events += self._packets.expire(now)
-        events += self._take(self._dialogue.expire(now), now)
-        return events + self._go_on(now)
+        events += self._take(self._toy.expire(now), now)
+        return events + self._next_burst(now)
 
     def describe(self, frame: bytes) -> str:
-        return words.describe(frame, self._codec)
+        return samples.describe(frame, self._codec)

@@ -6,22 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hilgw import framing as framings
+from hilgw.adapters._common.framed_line import FramingSettings, framing_problem
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.errors import ConfigError
-from hilgw.framing.cobs import CobsSettings
-from hilgw.framing.gap import GapSettings
-from hilgw.framing.hdlc import HdlcSettings
 from hilgw.framing.length import LengthSettings
-from hilgw.framing.lines import LinesSettings
-from hilgw.framing.slip import SlipSettings
 from hilgw.protocols.ir import CODECS, Traits
 from hilgw.protocols.ir.base import WHOLE_FRAME
 from hilgw.protocols.ir.payload import codes_per_byte
 from hilgw.settings import setting
-
-FramingSettings = (
-    CobsSettings | GapSettings | HdlcSettings | LengthSettings | LinesSettings | SlipSettings
-)
 
 RAW = "raw"
 RAW_CARRIER_HZ = 38_000
@@ -181,8 +173,7 @@ def _check_framing(settings: IrToySettings, traits: Traits) -> list[Problem]:
         found = framing_settings(settings, traits)
         framing = framings.create(found)
     except ConfigError as error:
-        is_crc = not isinstance(settings.framing, str) and "CRC" in error.what
-        return [("framing.crc" if is_crc else "framing", error.what, error.fix)]
+        return [framing_problem(settings.framing, error)]
     byte, least = byte_ms(settings, traits), 2 * byte_ms(settings, traits)
     if 0 < framing.pause_ns < least * 1e6:
         what = f"a gap of {framing.pause_ns / 1e6:g} ms ends a packet between two of its bytes"

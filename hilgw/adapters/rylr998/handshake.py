@@ -10,10 +10,10 @@ import math
 import re
 from dataclasses import dataclass
 
-from hilgw.adapters._common.dialogue import Ask, Script
-from hilgw.adapters.base import Notice, StationSettings
+from hilgw.adapters.base import Event, Notice, StationSettings
 from hilgw.adapters.rylr998.settings import RylrSettings, network_of
 from hilgw.errors import MismatchError, PeerError
+from hilgw.protocols.dialogue import AskLine, LineScript
 
 FIND_TRIES = 4
 FIND_TIMEOUT_S = 0.4
@@ -81,7 +81,7 @@ class Module:
         return round((preamble + 4.25 + symbols) * symbol_s * 1e9)
 
 
-def converse(settings: RylrSettings, common: StationSettings) -> Script[Module]:
+def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Event, Module]:
     """Find, check, set, verify."""
     yield from _find(common)
     version = yield from _read("VER", rb"[^\r\n]{1,64}")
@@ -123,9 +123,9 @@ def converse(settings: RylrSettings, common: StationSettings) -> Script[Module]:
     )
 
 
-def _find(common: StationSettings) -> Script[None]:
+def _find(common: StationSettings) -> LineScript[Event, None]:
     # The first AT may end a command that somebody began, and be refused with it.
-    found = yield Ask(b"AT\r\n", OK, timeout_s=FIND_TIMEOUT_S, tries=FIND_TRIES)
+    found = yield AskLine(b"AT\r\n", OK, timeout_s=FIND_TIMEOUT_S, tries=FIND_TRIES)
     if found is None:
         raise PeerError(
             "the module does not answer AT",
@@ -134,10 +134,10 @@ def _find(common: StationSettings) -> Script[None]:
         )
 
 
-def _read(name: str, value: bytes) -> Script[str]:
+def _read(name: str, value: bytes) -> LineScript[Event, str]:
     """The value of a setting, in the module's own text."""
     answer = re.compile(rb"\+" + name.encode() + rb"=(" + value + rb")\Z")
-    found = yield Ask(f"AT+{name}?\r\n".encode(), answer, ERROR, tries=ANSWER_TRIES)
+    found = yield AskLine(f"AT+{name}?\r\n".encode(), answer, ERROR, tries=ANSWER_TRIES)
     if found is None:
         raise PeerError(f"the module stopped answering at AT+{name}?", fix="check the wiring")
     if found.re is ERROR:
@@ -146,11 +146,11 @@ def _read(name: str, value: bytes) -> Script[str]:
     return found[1].decode("ascii", "replace")
 
 
-def _change(name: str, value: str) -> Script[str]:
+def _change(name: str, value: str) -> LineScript[Event, str]:
     """Set, and read back."""
     done = re.compile(rb"\+OK\Z")
     text = f"AT+{name}={value}\r\n".encode()
-    found = yield Ask(text, done, ERROR, timeout_s=2.0, tries=ANSWER_TRIES)
+    found = yield AskLine(text, done, ERROR, timeout_s=2.0, tries=ANSWER_TRIES)
     if found is None:
         raise PeerError(f"the module does not answer AT+{name}={value}", fix="check the wiring")
     if found.re is ERROR:

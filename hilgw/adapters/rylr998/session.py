@@ -5,8 +5,8 @@ from __future__ import annotations
 import binascii
 import re
 
-from hilgw.adapters._common.dialogue import SECOND_NS, Dialogue
-from hilgw.adapters._common.routes import ByDestination, ByHeader, HeaderRoute, Route, TableRoute
+from hilgw.adapters._common.routes import route_for
+from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, RestartLimit
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -23,11 +23,12 @@ from hilgw.adapters.base import (
     Transmission,
     line_of,
 )
-from hilgw.adapters.rylr998.handshake import ERROR, OK, Module, converse, error_reason, error_text
+from hilgw.adapters.rylr998.decoder import CutShort, Decoder, Garbage, Item, ReceivedMessage
+from hilgw.adapters.rylr998.handshake import ERROR, OK, Module, error_reason, error_text, handshake
 from hilgw.adapters.rylr998.settings import LONGEST, TO_ALL, RylrSettings, normal_address
-from hilgw.adapters.rylr998.stream import Cut, Garbage, Item, ReceivedMessage, Stream
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
+from hilgw.protocols.dialogue import SECOND_NS
 
 GAP_NS = 300_000_000  # bytes of one line or packet follow each other closer, even at 300 baud
 MOST_RESTARTS = 6
@@ -40,16 +41,6 @@ _CUT = Dropped("bad_frame", "the start of a packet whose rest is not one")
 _NO_HEX = Dropped("no_hex", "a received packet that is not in hex digits")
 
 
-def route_for(settings: RylrSettings, common: StationSettings) -> Route:
-    destination = normal_address(settings.destination)
-    if isinstance(settings.mapping, ByHeader):
-        return HeaderRoute(destination)
-    table: dict[int, str] = {}
-    if isinstance(settings.mapping, ByDestination):
-        table = {key: normal_address(to) for key, to in settings.mapping.table.items()}
-    return TableRoute(common.channel, destination, TO_ALL, table)
-
-
 class RylrSession:
     """The session of `hilgw.adapters.base` for a RYLR998.
 
@@ -60,42 +51,44 @@ class RylrSession:
     def __init__(self, settings: RylrSettings, common: StationSettings) -> None:
         self._settings = settings
         self._common = common
-        self._route = route_for(settings, common)
+        destination = normal_address(settings.destination)
+        self._route = route_for(
+            settings.mapping, common.channel, destination, TO_ALL, normal_address
+        )
         self.channels = self._route.channels
         self._timeout_ns = round(settings.reply_timeout_s * SECOND_NS)
         self._byte_ns = line_of(common)[0].byteSize * SECOND_NS // common.baudRate
         self._hex = settings.encoding == "hex"
-        self._stream = Stream()
+        self._decoder = Decoder()
         self._gap_deadline: int | None = None
-        self._dialogue: Dialogue[Module] | None = None
+        self._dialogue: LineDialogue[Module] | None = None
         self._module: Module | None = None
         self._open = self._was_ready = False  # was_ready: since it was opened
-        self._restarts = 0
+        self._restarts = RestartLimit(MOST_RESTARTS)
         self._token = 0
         self._outstanding: tuple[int, int] | None = None  # token, deadline of its answer
-        self._air_free_at = 0
-        self._waits = False  # a packet waits for the air
+        self._air = NotBefore()  # the last packet is through the air
 
     # --- open and close --------------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
-        self._restarts = 0
+        self._restarts.clear()
         self._open = True
-        return events + self._shake_hands(now)
+        return events + self._start_handshake(now)
 
     def close(self) -> list[Event]:
-        events = self._lose("down")
-        self._stream.reset()
+        events = self._refuse_outstanding("down")
+        self._decoder.reset()
         self._gap_deadline = None
         self._dialogue = self._module = None
-        self._open = self._was_ready = self._waits = False
-        self._air_free_at = 0
+        self._open = self._was_ready = False
+        self._air.clear()
         return events
 
-    def _shake_hands(self, now: int) -> list[Event]:
+    def _start_handshake(self, now: int) -> list[Event]:
         self._module = None
-        self._dialogue = Dialogue(converse(self._settings, self._common))
+        self._dialogue = LineDialogue(handshake(self._settings, self._common))
         return self._after_dialogue(self._dialogue.start(now))
 
     def _after_dialogue(self, events: list[Event]) -> list[Event]:
@@ -105,35 +98,34 @@ class RylrSession:
         self._dialogue, self._module = None, dialogue.result
         if dialogue.result is None:
             return events
-        self._restarts = 0
+        self._restarts.clear()
         self._was_ready = True
         address = str(dialogue.result.address)
         own = () if address == TO_ALL else (address,)
         return [*events, Ready(dialogue.result.identity, own)]
 
-    def _lose(self, reason: str) -> list[Event]:
+    def _refuse_outstanding(self, reason: str) -> list[Event]:
         lost, self._outstanding = self._outstanding, None
         return [Refused(lost[0], reason)] if lost else []
 
-    def _begin_again(self, reason: str, lost_by: str, now: int) -> list[Event]:
+    def _restart(self, reason: str, lost_by: str, now: int) -> list[Event]:
         """The module restarted, or is not in step with us."""
-        events = self._lose(lost_by)
+        events = self._refuse_outstanding(lost_by)
         if self._module is not None:
             events.append(NotReady(reason))
-        self._restarts += 1
-        if self._restarts > MOST_RESTARTS:
+        if self._restarts.exceeded():
             self._module = self._dialogue = None
             error = PeerError("the module keeps restarting", fix="check its power supply")
             return [*events, Failed(error)]
-        return events + self._shake_hands(now)
+        return events + self._start_handshake(now)
 
     # --- from the module -------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         if not self._open:
             return []
-        events = self._take(self._stream.feed(data), now)
-        self._gap_deadline = now + GAP_NS if self._stream.held else None
+        events = self._take(self._decoder.feed(data), now)
+        self._gap_deadline = now + GAP_NS if self._decoder.held else None
         return events
 
     def _take(self, items: list[Item], now: int) -> list[Event]:
@@ -141,16 +133,16 @@ class RylrSession:
         for item in items:
             match item:
                 case ReceivedMessage():
-                    events.append(self._hear(item))
+                    events.append(self._take_packet(item))
                 case Garbage(size):
                     events.append(_garbage(size))
-                case Cut():
+                case CutShort():
                     events.append(_CUT)
                 case bytes():
                     events += self._take_line(item, now)
         return events
 
-    def _hear(self, received: ReceivedMessage) -> Event:
+    def _take_packet(self, received: ReceivedMessage) -> Event:
         if not self._was_ready:
             return _EARLY
         data = received.data
@@ -173,7 +165,7 @@ class RylrSession:
         if line.endswith(RESTARTS):
             if self._dialogue is None and self._module is None:
                 return []
-            return self._begin_again("the module restarted", "reset", now)
+            return self._restart("the module restarted", "reset", now)
         if self._dialogue is not None:
             events = self._dialogue.take_line(line, now)
             return _unasked(line) if events is None else self._after_dialogue(events)
@@ -208,24 +200,21 @@ class RylrSession:
             return CannotSend("too_long", f"{len(payload)} bytes, the module takes {LONGEST}")
         if self._outstanding is not None:
             return NOT_YET
-        if now < self._air_free_at:
-            self._waits = True
+        if self._air.blocks(now):
             return NOT_YET
         wire = b"AT+SEND=%s,%d,%s\r\n" % (destination.encode(), len(payload), payload)
         self._token += 1
         on_line_ns, air_ns = len(wire) * self._byte_ns, module.air_ns(len(payload))
-        self._air_free_at = now + on_line_ns + air_ns
-        self._outstanding = (self._token, self._air_free_at + self._timeout_ns)
+        self._air.time_ns = now + on_line_ns + air_ns
+        self._outstanding = (self._token, self._air.time_ns + self._timeout_ns)
         return Transmission(wire, self._token)
 
     # --- time ------------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
-        waits = [self._gap_deadline]
+        waits = [self._gap_deadline, self._air.deadline]
         if self._outstanding is not None:
             waits.append(self._outstanding[1])
-        elif self._waits:
-            waits.append(self._air_free_at)
         if self._dialogue is not None:
             waits.append(self._dialogue.deadline)
         return min((due for due in waits if due is not None), default=None)
@@ -234,12 +223,11 @@ class RylrSession:
         events: list[Event] = []
         if self._gap_deadline is not None and now >= self._gap_deadline:
             self._gap_deadline = None
-            events += self._take(self._stream.flush(), now)
-        if now >= self._air_free_at:
-            self._waits = False
+            events += self._take(self._decoder.flush(), now)
+        self._air.expire(now)
         if self._outstanding is not None and now >= self._outstanding[1]:
             # A late answer would be taken for the next one's: get into step again.
-            events += self._begin_again("the module did not answer AT+SEND", "no_status", now)
+            events += self._restart("the module did not answer AT+SEND", "no_status", now)
         if self._dialogue is not None:
             events += self._after_dialogue(self._dialogue.expire(now))
         return events
@@ -248,9 +236,9 @@ class RylrSession:
 
     def describe(self, frame: bytes) -> str:
         """Bytes of either direction in words; never raises."""
-        stream = Stream()
-        items = stream.feed(frame) + stream.flush()
-        return "; ".join(map(_in_words, items)) or "nothing"
+        decoder = Decoder()
+        items = decoder.feed(frame) + decoder.flush()
+        return "; ".join(map(_item_text, items)) or "nothing"
 
 
 def _unasked(line: bytes) -> list[Event]:
@@ -262,13 +250,13 @@ def _garbage(size: int) -> Dropped:
     return Dropped("garbage_bytes", "bytes that are no line and no packet", size)
 
 
-def _in_words(item: Item) -> str:
+def _item_text(item: Item) -> str:
     match item:
         case ReceivedMessage(address, data, rssi, snr):
             return f"{len(data)} B {data[:64]!r} from {address}, {rssi} dBm, SNR {snr} dB"
         case Garbage(size):
             return f"{size} B that are no line"
-        case Cut():
+        case CutShort():
             return "a packet cut short"
         case bytes():
             error = ERROR.search(item)

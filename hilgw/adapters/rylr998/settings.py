@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from hilgw.adapters._common.routes import LAST_HEADER, ByDestination, ByHeader
+from hilgw.adapters._common.routes import ByDestination, ByHeader, check_mapping
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.settings import setting
 
@@ -148,18 +148,11 @@ def _check_mapping(settings: RylrSettings, common: StationSettings) -> list[Prob
             what = f"{settings.network_id} contradicts channel {common.channel}"
             cure = "leave network_id out: with mapping network it is the channel"
             problems.append(("network_id", what, cure))
-    if isinstance(mapping, ByDestination):
-        if not mapping.table:
-            problems.append(("mapping.table", "no destination", 'name at least one: {7: "50"}'))
-        for channel, address in mapping.table.items():
+    problems += check_mapping(mapping, common.channel)
+    for channel, address in mapping.table.items() if isinstance(mapping, ByDestination) else ():
+        if not is_address(address):
             path = f"mapping.table.{channel}"
-            if channel < 0:
-                problems.append((path, f"{channel} is no channel", "use 0 or more"))
-            if not is_address(address):
-                problems.append((path, f"{address!r} is no address", "use 0 to 65535; 0 is all"))
-    elif isinstance(mapping, ByHeader) and common.channel > LAST_HEADER:
-        what = f"{common.channel} does not fit the header byte"
-        problems.append(("channel", what, "use 0 to 254"))
+            problems.append((path, f"{address!r} is no address", "use 0 to 65535; 0 is all"))
     return problems
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hilgw.adapters._common.dialogue import SECOND_NS, Ask, Dialogue, Pause, Script
-from hilgw.adapters._common.routes import ByDestination, ByHeader, HeaderRoute, Route, TableRoute
+from hilgw.adapters._common.routes import route_for
+from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, RestartLimit
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -21,24 +21,18 @@ from hilgw.adapters.base import (
     Transmission,
     Write,
 )
+from hilgw.adapters.text.decoder import Decoder, Discarded, Item, ReceivedMessage, item_text
 from hilgw.adapters.text.patterns import compiled
 from hilgw.adapters.text.settings import Step, TextSettings, filled, places_in
-from hilgw.adapters.text.stream import Item, ReceivedMessage, Spoilt, Stream, in_words
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
+from hilgw.protocols.dialogue import SECOND_NS, AskLine, LineScript, Pause
 
 GAP_NS = 500_000_000  # the bytes of one line follow each other closer
 MOST_RESTARTS = 6
 
 _EARLY = Dropped("not_ready", "received while the module was being set up")
 _EMPTY = Dropped("empty", "a received packet without data")
-
-
-def route_for(settings: TextSettings, common: StationSettings) -> Route:
-    if isinstance(settings.mapping, ByHeader):
-        return HeaderRoute(settings.destination)
-    table = settings.mapping.table if isinstance(settings.mapping, ByDestination) else {}
-    return TableRoute(common.channel, settings.destination, settings.to_all, table)
 
 
 class TextSession:
@@ -50,10 +44,12 @@ class TextSession:
 
     def __init__(self, settings: TextSettings, common: StationSettings) -> None:
         self._settings = settings
-        self._route = route_for(settings, common)
+        self._route = route_for(
+            settings.mapping, common.channel, settings.destination, settings.to_all
+        )
         self.channels = self._route.channels
         self._end = settings.line_end.encode("utf-8", "surrogateescape")
-        self._stream = Stream(settings.receive, self._end, settings.longest_line)
+        self._decoder = Decoder(settings.receive, self._end, settings.longest_line)
         self._listen_on, self._restarted, self._ignored = (
             compiled(text) if text else None
             for text in (settings.listen_on, settings.restarted, settings.ignore)
@@ -64,29 +60,28 @@ class TextSession:
         self._gap_deadline: int | None = None
         self._open = self._was_ready = False  # was_ready: since it was opened
         self._ready = False
-        self._dialogue: Dialogue[str] | None = None
+        self._dialogue: LineDialogue[str] | None = None
         self._token = 0
         self._sending: int | None = None  # token of the packet whose dialogue is under way
         self._must_listen = False
-        self._restarts = 0
-        self._quiet_until = 0
-        self._waits = False
+        self._restarts = RestartLimit(MOST_RESTARTS)
+        self._quiet = NotBefore()  # the pause behind a packet that has no answer
 
     # --- open and close --------------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
-        self._restarts = 0
+        self._restarts.clear()
         self._open = True
         return events + self._set_up(now)
 
     def close(self) -> list[Event]:
-        events = self._lose("down")
-        self._stream.reset()
+        events = self._refuse_outstanding("down")
+        self._decoder.reset()
         self._gap_deadline = self._dialogue = None
-        self._ready = self._must_listen = self._waits = False
+        self._ready = self._must_listen = False
         self._open = self._was_ready = False
-        self._quiet_until = 0
+        self._quiet.clear()
         return events
 
     def _set_up(self, now: int) -> list[Event]:
@@ -94,18 +89,17 @@ class TextSession:
         self._ready = self._must_listen = False
         return self._begin(self._script(steps, {}), now)
 
-    def _lose(self, reason: str) -> list[Event]:
+    def _refuse_outstanding(self, reason: str) -> list[Event]:
         token, self._sending = self._sending, None
         return [] if token is None else [Refused(token, reason)]
 
-    def _begin_again(self, reason: str, lost_by: str, now: int) -> list[Event]:
-        events = self._lose(lost_by)
+    def _restart(self, reason: str, lost_by: str, now: int) -> list[Event]:
+        events = self._refuse_outstanding(lost_by)
         if self._ready:
             events.append(NotReady(reason))
         self._dialogue = None
         self._ready = False
-        self._restarts += 1
-        if self._restarts > MOST_RESTARTS:
+        if self._restarts.exceeded():
             error = PeerError(f"again and again: {reason}", fix="check power, wiring and `setup`")
             return [*events, Failed(error)]
         return events + self._set_up(now)
@@ -114,7 +108,7 @@ class TextSession:
 
     def _script(
         self, steps: Sequence[Step], values: dict[str, bytes], *, said: bool = False
-    ) -> Script[str]:
+    ) -> LineScript[Event, str]:
         """All steps; gives "" when they succeeded, else a reason. said: the first is out."""
         for index, step in enumerate(steps):
             text = filled(step.send, values) + self._end if step.send else b""
@@ -127,7 +121,7 @@ class TextSession:
             good = compiled(step.expect, whole=True)
             bad = compiled(step.failed, whole=True) if step.failed else None
             tries = step.tries if text else 1
-            found = yield Ask(text, good, bad, step.timeout_s, tries)
+            found = yield AskLine(text, good, bad, timeout_s=step.timeout_s, tries=tries)
             if found is None:
                 return "no_status"
             if found.re is bad:
@@ -136,11 +130,11 @@ class TextSession:
             yield Pause(self._settings.pause_s)
         return ""
 
-    def _begin(self, script: Script[str], now: int) -> list[Event]:
-        self._dialogue = Dialogue(script)
-        return self._go_on(self._dialogue.start(now), now)
+    def _begin(self, script: LineScript[Event, str], now: int) -> list[Event]:
+        self._dialogue = LineDialogue(script)
+        return self._after_dialogue(self._dialogue.start(now), now)
 
-    def _go_on(self, events: list[Event], now: int) -> list[Event]:
+    def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
         """What comes of a dialogue that may have come to its end."""
         dialogue = self._dialogue
         if dialogue is None or not dialogue.over:
@@ -148,20 +142,20 @@ class TextSession:
         self._dialogue = None
         outcome = dialogue.result
         if not self._ready:
-            return events + self._was_set_up(outcome or "", now)
+            return events + self._finish_setup(outcome or "", now)
         if outcome == "no_status":
             # A late answer would be taken for the next one's: get into step again.
-            return events + self._begin_again("the module did not answer", "no_status", now)
+            return events + self._restart("the module did not answer", "no_status", now)
         token, self._sending = self._sending, None
         if token is not None:
             events.append(Refused(token, outcome) if outcome else Delivered(token))
             self._must_listen = True
         elif outcome:
-            return events + self._begin_again("it cannot be made to listen", "failed", now)
-        self._restarts = 0
+            return events + self._restart("it cannot be made to listen", "failed", now)
+        self._restarts.clear()
         return events + self._listen(now)
 
-    def _was_set_up(self, outcome: str, now: int) -> list[Event]:
+    def _finish_setup(self, outcome: str, now: int) -> list[Event]:
         name = self._settings.name
         if outcome:
             how = "does not answer" if outcome == "no_status" else "refuses"
@@ -183,22 +177,22 @@ class TextSession:
     def receive(self, data: bytes, now: int) -> list[Event]:
         if not self._open:
             return []
-        events = self._take(self._stream.feed(data), now)
-        self._gap_deadline = now + GAP_NS if self._stream.held else None
+        events = self._take(self._decoder.feed(data), now)
+        self._gap_deadline = now + GAP_NS if self._decoder.held else None
         return events
 
     def _take(self, items: list[Item], now: int) -> list[Event]:
         events: list[Event] = []
         for item in items:
             if isinstance(item, ReceivedMessage):
-                events += self._hear(item, now)
-            elif isinstance(item, Spoilt):
+                events += self._take_packet(item, now)
+            elif isinstance(item, Discarded):
                 events.append(Dropped(*item))
             else:
                 events += self._take_line(item, now)
         return events
 
-    def _hear(self, received: ReceivedMessage, now: int) -> list[Event]:
+    def _take_packet(self, received: ReceivedMessage, now: int) -> list[Event]:
         if not self._was_ready:
             return [_EARLY]
         self._must_listen = True
@@ -208,19 +202,19 @@ class TextSession:
         if isinstance(taken, Dropped):
             return [taken, *self._listen(now)]
         channel, payload = taken
-        heard = Received(payload, channel, received.rssi_dbm, received.source or None)
-        return [heard, *self._listen(now)]
+        packet = Received(payload, channel, received.rssi_dbm, received.source or None)
+        return [packet, *self._listen(now)]
 
     def _take_line(self, line: bytes, now: int) -> list[Event]:
         # What is asked for goes first: a module may say its banner when asked for its version.
         if self._dialogue is not None:
             events = self._dialogue.take_line(line, now)
             if events is not None:
-                return self._go_on(events, now)
+                return self._after_dialogue(events, now)
         if self._restarted is not None and self._restarted.search(line):
             if not self._ready and self._dialogue is None:
                 return []
-            return self._begin_again("the module restarted", "reset", now)
+            return self._restart("the module restarted", "reset", now)
         if self._listen_on is not None and self._listen_on.search(line):
             self._must_listen = True
             return self._listen(now)
@@ -255,43 +249,39 @@ class TextSession:
         if len(self._settings.send) == 1 and not self._settings.send[0].expect:
             return self._send_unanswered(first, now)
         self._sending = self._token
-        self._dialogue = Dialogue(self._script(self._settings.send, values, said=True))
+        self._dialogue = LineDialogue(self._script(self._settings.send, values, said=True))
         # Its first step only listens, since what it says is the Transmission.
         self._dialogue.start(now)
         return Transmission(first, self._token)
 
     def _send_unanswered(self, wire: bytes, now: int) -> Transmission | None:
         """Nothing is waited for: delivered by the line's own reckoning."""
-        if now < self._quiet_until:
-            self._waits = True
+        if self._quiet.blocks(now):
             return NOT_YET
-        self._quiet_until = now + round(self._settings.pause_s * SECOND_NS)
+        self._quiet.time_ns = now + round(self._settings.pause_s * SECOND_NS)
         return Transmission(wire)
 
     # --- time ------------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
-        waits = [self._gap_deadline]
+        waits = [self._gap_deadline, self._quiet.deadline]
         if self._dialogue is not None:
             waits.append(self._dialogue.deadline)
-        if self._waits:
-            waits.append(self._quiet_until)
         return min((due for due in waits if due is not None), default=None)
 
     def expire(self, now: int) -> list[Event]:
         events: list[Event] = []
         if self._gap_deadline is not None and now >= self._gap_deadline:
             self._gap_deadline = None
-            events += self._take(self._stream.flush(), now)
-        if now >= self._quiet_until:
-            self._waits = False
+            events += self._take(self._decoder.flush(), now)
+        self._quiet.expire(now)
         if self._dialogue is not None:
-            events += self._go_on(self._dialogue.expire(now), now)
+            events += self._after_dialogue(self._dialogue.expire(now), now)
         return events
 
     # --- words -----------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
         """Bytes of either direction in words; never raises."""
-        stream = Stream(self._settings.receive, self._end, self._settings.longest_line)
-        return "; ".join(map(in_words, stream.feed(frame) + stream.flush())) or "nothing"
+        decoder = Decoder(self._settings.receive, self._end, self._settings.longest_line)
+        return "; ".join(map(item_text, decoder.feed(frame) + decoder.flush())) or "nothing"

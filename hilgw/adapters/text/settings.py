@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from hilgw.adapters._common.routes import LAST_HEADER, ByDestination, ByHeader
+from hilgw.adapters._common.routes import ByDestination, ByHeader, OneChannel, check_mapping
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.adapters.text.patterns import checked, compiled_head, split_at_data
 from hilgw.errors import ConfigError
@@ -17,13 +17,6 @@ LONGEST_LINE = 1024
 PLACES = ("data", "hex", "length", "destination")
 _PLACE = re.compile(rf"\{{({'|'.join(PLACES)})\}}")
 _LIKE_A_PLACE = re.compile(r"\{(\w+)\}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneChannel:
-    """The module stands for one Webots channel, `channel`; the packets are bare."""
-
-    by: Literal["channel"] = "channel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,20 +99,10 @@ def check(settings: TextSettings, common: StationSettings) -> list[Problem]:
     problems = _check_patterns(settings) + _check_steps(settings)
     mapping = settings.mapping
     said = {place for step in settings.send for place in places_in(step.send)}
-    if isinstance(mapping, ByDestination):
-        if not mapping.table:
-            problems.append(("mapping.table", "no destination", 'name at least one: {7: "50"}'))
-        if "destination" not in said:
-            problems.append(
-                ("send", "no step says {destination}", "say it, or use mapping: {by: channel}")
-            )
-        for channel in mapping.table:
-            if channel < 0:
-                path = f"mapping.table.{channel}"
-                problems.append((path, f"{channel} is no channel", "use 0 or more"))
-    if isinstance(mapping, ByHeader) and common.channel > LAST_HEADER:
-        what = f"{common.channel} does not fit the header byte"
-        problems.append(("channel", what, "use 0 to 254"))
+    problems += check_mapping(mapping, common.channel)
+    if isinstance(mapping, ByDestination) and "destination" not in said:
+        fix = "say it, or use mapping: {by: channel}"
+        problems.append(("send", "no step says {destination}", fix))
     if not {"data", "hex"} & said:
         problems.append(("send", "no step sends the packet", "put {data} or {hex} into one"))
     if not settings.line_end:

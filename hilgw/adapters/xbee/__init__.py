@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hilgw.adapters._common.field_mapping import ALL_AROUND, DIRECTION_FROM_POSES, RADIO
-from hilgw.adapters.base import AdapterSession, Limits, Mapped, MockSpec, Probe, StationSettings
-from hilgw.adapters.xbee import checks as _xbee_checks
+from hilgw.adapters._common.routes import ByHeader
+from hilgw.adapters.base import (
+    AdapterSession,
+    Limits,
+    Mapped,
+    MockSpec,
+    Probe,
+    Problem,
+    StationSettings,
+)
+from hilgw.adapters.xbee import settings as _xbee_settings
 from hilgw.adapters.xbee.session import XBeeSession
 from hilgw.adapters.xbee.settings import (
     WINDOW,
-    ByHeader,
     ModuleChannel,
-    Problem,
     XBeeSettings,
 )
 from hilgw.adapters.xbee.transparent import TransparentSession
@@ -99,7 +106,7 @@ class XBeeAdapter:
 
     def check(self, settings: XBeeSettings, common: StationSettings) -> list[Problem]:
         """Problems between fields: path below the adapter, message, what to do."""
-        return _xbee_checks.check(settings, common)
+        return _xbee_settings.check(settings, common)
 
     def session(self, settings: XBeeSettings, common: StationSettings) -> AdapterSession:
         if settings.api_mode == 0:

@@ -1,24 +1,350 @@
-"""Runs the conversation with an XBee over bytes, frames and deadlines, sans-I/O."""
+"""The handshake with an XBee: find it, check it against the settings and set what they ask.
+
+Nothing but reads is asked before the module is known to be the one the settings name. Sources:
+Digi's 802.15.4, DigiMesh and Zigbee user guides, "AT commands"; Digi's XBee host libraries for the
+hardware (HV, high byte) and the firmware (VR, first digit).
+"""
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass, field
 
+from hilgw.adapters._common.session_parts import RestartLimit
 from hilgw.adapters.base import Event, Failed, Notice, StationSettings, Write
 from hilgw.adapters.xbee import describe as words
-from hilgw.adapters.xbee.dialects import dialect_for
+from hilgw.adapters.xbee.api_frames import encode
+from hilgw.adapters.xbee.command_modes import (
+    Answer,
+    AskAt,
+    AwaitNetwork,
+    Commands,
+    Script,
+    commands_for,
+)
 from hilgw.adapters.xbee.frames import AtCommand, AtResponse, Frame, ModemStatus
-from hilgw.adapters.xbee.modules import Module
-from hilgw.adapters.xbee.script import Conversation
-from hilgw.adapters.xbee.settings import XBeeSettings
-from hilgw.adapters.xbee.steps import Answer, Ask, AwaitNetwork, Silence, Step, Type
-from hilgw.errors import HilgwError, PeerError
-from hilgw.framing.xbee_api import encode
+from hilgw.adapters.xbee.settings import ModuleChannel, XBeeSettings, normal_address
+from hilgw.errors import MismatchError, PeerError
+from hilgw.protocols.dialogue import AskLine, Dialogue, Step, match_line
 
-SECOND_NS = 1_000_000_000
-TRIES = 3
 MAX_STARTS = 6
 MAX_LINE = 64
+
+# --- the module -----------------------------------------------------------------------------------
+
+RAW_802, DIGIMESH, MULTIPOINT, ZIGBEE = "802.15.4", "DigiMesh", "point-to-multipoint", "Zigbee"
+# The setting `firmware` -> its name, and the protocols it stands for.
+FIRMWARES = {
+    "802.15.4": (RAW_802, (RAW_802,)),
+    "digimesh": (DIGIMESH, (DIGIMESH, MULTIPOINT)),
+    "zigbee": (ZIGBEE, (ZIGBEE,)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What the handshake found. my: FFFE where there is none; channel: -1 where there is no CH;
+    payload, broadcast: bytes to one module and to all; explicit: frames 11 and 91 are in use."""
+
+    hardware: str
+    serial: str
+    my: int
+    channel: int
+    pan_id: int
+    payload: int
+    protocol: str = RAW_802
+    broadcast: int = 0
+    explicit: bool = False
+
+    @property
+    def identity(self) -> str:
+        parts = [self.hardware, self.protocol, self.serial]
+        if self.protocol in (RAW_802, ZIGBEE):
+            parts.append(f"MY {self.my:04X}")
+        if self.channel >= 0:
+            parts.append(f"CH {self.channel:02X}")
+        width = 16 if self.protocol == ZIGBEE else 4
+        return " ".join([*parts, f"PAN {self.pan_id:0{width}X}", f"NP {self.payload}"])
+
+
+_SERIES = {
+    0x17: "XBee S1", 0x18: "XBee S1 PRO", 0x19: "XBee S2", 0x1A: "XBee S2 PRO",
+    0x1E: "XBee S2B PRO", 0x21: "XBee S2C PRO", 0x22: "XBee S2C", 0x23: "XBee-PRO 900HP",
+    0x24: "XBee 868", 0x2D: "XBee S2C PRO", 0x2E: "XBee S2C", 0x30: "XBee S2C PRO",
+    0x31: "XBee SX PRO", 0x3E: "XBee SX", 0x41: "XBee 3", 0x42: "XBee 3", 0x45: "XB8X",
+    0x50: "XBee XR 900", 0x51: "XBee XR 868", 0x52: "XBee RR", 0x57: "XBee RR",
+}  # fmt: skip
+# First hex digit of VR -> protocol; the digit None stands for all others.
+_S1: dict[int | None, str] = {8: "DigiMesh", None: "802.15.4"}
+_S2C: dict[int | None, str] = {
+    2: "802.15.4", 9: "DigiMesh", 5: "Smart Energy", 6: "Smart Energy", None: "Zigbee",
+}  # fmt: skip
+_XBEE_3: dict[int | None, str] = {2: "802.15.4", 3: "DigiMesh", None: "Zigbee"}
+_SUB_GHZ: dict[int | None, str] = {8: "DigiMesh", 1: "point-to-multipoint", None: ""}
+_SX: dict[int | None, str] = {None: "DigiMesh"}  # or point-to-multipoint, by BR: the same frames
+_PROTOCOLS: dict[int, dict[int | None, str]] = {
+    0x17: _S1, 0x18: _S1, 0x21: _S2C, 0x22: _S2C, 0x2D: _S2C, 0x2E: _S2C, 0x30: _S2C,
+    0x41: _XBEE_3, 0x42: _XBEE_3, 0x19: {None: "Zigbee"}, 0x1A: {None: "Zigbee"},
+    0x1E: {None: "Zigbee"}, 0x23: _SUB_GHZ, 0x24: _SUB_GHZ, 0x31: _SX, 0x3E: _SX,
+    0x45: _SX, 0x50: _SX, 0x51: _SX,
+}  # fmt: skip
+
+
+def hardware_of(hv: int, vr: int) -> tuple[str, str]:
+    """Series and protocol by hardware and firmware version; a protocol unknown is empty."""
+    series = _SERIES.get(hv >> 8, f"hardware {hv:04X}")
+    protocols = _PROTOCOLS.get(hv >> 8, {None: ""})
+    return series, protocols.get(int(f"{vr:04X}"[0], 16), protocols[None])
+
+
+def runs(hv: int, protocol: str) -> bool:
+    """Whether firmware of this protocol is known for this hardware."""
+    return protocol in _PROTOCOLS.get(hv >> 8, {}).values()
+
+
+# --- what the settings ask of it ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A register's value and its width in bytes; `any_set`: every value but 0 will do."""
+
+    value: int
+    width: int
+    any_set: bool = False
+
+    def fits(self, actual: int) -> bool:
+        return actual == self.value or (self.any_set and actual != 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`read`, in this order; `optional`: not every module has them; `wanted`: what to set."""
+
+    read: list[str]
+    optional: set[str] = field(default_factory=set)
+    wanted: dict[str, Value] = field(default_factory=dict)
+
+
+def wanted_registers(settings: XBeeSettings, common: StationSettings) -> Wanted:
+    found = _of_firmware(settings, common)
+    wanted = found.wanted
+    if settings.pan_id is not None:
+        wanted["ID"] = Value(settings.pan_id, 2)
+    if settings.extended_pan_id is not None:
+        wanted["ID"] = Value(settings.extended_pan_id, 8)
+    if settings.my_address is not None:
+        wanted["MY"] = Value(settings.my_address, 2)
+    if settings.endpoints is not None:
+        wanted["AO"] = Value(1, 1, any_set=True)
+    if settings.api_mode == 0:
+        high, low = _target(settings.destination)
+        wanted["DH"], wanted["DL"] = Value(high, 4), Value(low, 4)
+        found.read.extend(("DH", "DL"))
+    if common.rtscts:
+        wanted["D7"] = wanted["D6"] = Value(1, 1)
+        found.read.extend(("D7", "D6"))
+    return found
+
+
+def _of_firmware(settings: XBeeSettings, common: StationSettings) -> Wanted:
+    explicit = ["AO"] if settings.api_mode else []
+    if settings.firmware == "zigbee":  # CH is the network's and read once it has been joined
+        return Wanted(["ID", *explicit])
+    wanted: dict[str, Value] = {}
+    if isinstance(settings.mapping, ModuleChannel):
+        wanted["CH"] = Value(common.channel, 1)
+    if settings.firmware == "digimesh":  # 900 MHz parts hop and have no CH
+        return Wanted(["CH", "ID", *explicit], {"CH", "AO"}, wanted)
+    return Wanted(["MY", "CH", "ID"], wanted=wanted)
+
+
+def _target(destination: str) -> tuple[int, int]:
+    """DH and DL for this destination."""
+    address = normal_address(destination)
+    return (
+        (int(address[:8], 16), int(address[8:], 16))
+        if len(address) == 16
+        else (
+            0,
+            int(address, 16),
+        )
+    )
+
+
+# --- the conversation ---------------------------------------------------------------------------
+
+# RF data in bytes, plain and encrypted, where the module does not know NP.
+_PAYLOAD = {"802.15.4": (100, 95), "DigiMesh": (73, 65), "Zigbee": (84, 66)}
+ZIGBEE_BROADCAST = (92, 74)  # a broadcast is never cut into fragments, whatever NP says
+LOOK_S = 2.0  # how often AI is asked while the module looks for its network
+
+
+class HandshakeScript:
+    """The script for these settings, in this commands."""
+
+    def __init__(self, settings: XBeeSettings, common: StationSettings, commands: Commands) -> None:
+        self._settings = settings
+        self._common = common
+        self._commands = commands
+
+    def run(self) -> Script[Module]:
+        """Find, check, set, verify."""
+        yield from self._commands.find()
+        try:
+            module = yield from self._examine()
+        except MismatchError:
+            yield from self._commands.leave()
+            raise
+        yield from self._commands.leave()
+        return module
+
+    def _examine(self) -> Script[Module]:
+        hv = yield from self._read("HV")
+        vr = yield from self._read("VR")
+        sh = yield from self._read("SH")
+        sl = yield from self._read("SL")
+        serial = f"{sh:08X}{sl:08X}"
+        hardware, protocol = self._check_identity(hv, vr, serial)
+        values = yield from self._adjust()
+        if protocol == ZIGBEE:
+            yield from self._join(values)
+        payload, broadcast = yield from self._payload_limits(protocol)
+        return Module(
+            hardware,
+            serial,
+            values.get("MY", 0xFFFE),
+            values.get("CH", -1),
+            values["ID"],
+            payload,
+            protocol,
+            broadcast,
+            explicit=bool(values.get("AO")) and protocol != RAW_802,
+        )
+
+    def _ask_for(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse]:
+        """One command, answered; PeerError when the answer never comes."""
+        answer = yield from self._commands.ask(name, value, queued)
+        if answer is None:
+            raise PeerError(f"the module stopped answering at AT{name}", fix="check the wiring")
+        return answer
+
+    def _read(self, name: str) -> Script[int]:
+        answer = yield from self._ask_for(name)
+        if not answer.ok or not answer.value:
+            text = words.at_status_text(answer.status)
+            raise PeerError(f"the module answers AT{name} with: {text}", fix="update its firmware")
+        return int.from_bytes(answer.value, "big")
+
+    def _check_identity(self, hv: int, vr: int, serial: str) -> tuple[str, str]:
+        """Series and protocol; MismatchError when it is not the module the settings name."""
+        series, protocol = hardware_of(hv, vr)
+        expected = self._settings.module.upper()
+        if expected and serial != expected:
+            raise MismatchError(
+                f"this is module {serial}, the settings name {expected}",
+                fix="plug in the other one, or correct `module`",
+            )
+        named, fits = FIRMWARES[self._settings.firmware]
+        if protocol not in fits:
+            found = f"{protocol} firmware" if protocol else "firmware that is not known"
+            raise MismatchError(
+                f"{series} with {found} (HV {hv:04X}, VR {vr:04X}); {named} is needed",
+                fix=self._firmware_cure(hv, protocol, named),
+            )
+        return series, protocol
+
+    def _firmware_cure(self, hv: int, protocol: str, named: str) -> str:
+        matching = [key for key, (_, these) in FIRMWARES.items() if protocol in these]
+        here = f"set firmware: {matching[0]}, " if matching else ""
+        if runs(hv, named):
+            return f"{here}load the {named} firmware with XCTU, or use another module"
+        return f"{here}or use another module: {named} firmware for this one is not known"
+
+    # --- registers ----------------------------------------------------------------------------
+
+    def _adjust(self) -> Script[dict[str, int]]:
+        """Set what the settings ask and the module has otherwise; the values it has then."""
+        registers = wanted_registers(self._settings, self._common)
+        values: dict[str, int] = {}
+        for name in registers.read:
+            if name in registers.optional:
+                answer = yield from self._ask_for(name)
+                if answer.ok and answer.value:
+                    values[name] = int.from_bytes(answer.value, "big")
+            else:
+                values[name] = yield from self._read(name)
+        self._check_channel(registers, values)
+        changed = [name for name, want in registers.wanted.items() if not want.fits(values[name])]
+        for name in changed:
+            want = registers.wanted[name]
+            answer = yield from self._ask_for(name, want.value.to_bytes(want.width, "big"))
+            self._require_ok(answer, f"{name} = {want.value:X}")
+        if changed:
+            self._require_ok((yield from self._ask_for("AC", queued=False)), "AC")
+        for name in changed:
+            values[name] = yield from self._read(name)
+            if not registers.wanted[name].fits(values[name]):
+                raise MismatchError(f"the module keeps {name} = {values[name]:X}")
+        if changed:
+            list_ = ", ".join(f"{name} = {values[name]:X}" for name in changed)
+            yield Notice(f"module set to {list_}, until it restarts (ATWR would keep it)")
+        return values
+
+    def _check_channel(self, registers: Wanted, values: dict[str, int]) -> None:
+        missing = [name for name in registers.wanted if name not in values]
+        if missing:
+            raise MismatchError(
+                f"this module hops and has no {missing[0]}, so mapping module_channel cannot be",
+                fix="use mapping: {by: header} or {by: destination, ...}",
+            )
+
+    def _require_ok(self, answer: AtResponse, what: str) -> None:
+        if not answer.ok:
+            raise MismatchError(
+                f"the module refuses {what}: {words.at_status_text(answer.status)}",
+                fix="use a value its data sheet allows",
+            )
+
+    # --- the network --------------------------------------------------------------------------
+
+    def _join(self, values: dict[str, int]) -> Script[None]:
+        """Wait until the module is part of a Zigbee network; what it has been given there."""
+        reported: int | None = None
+        while state := (yield from self._read("AI")):
+            if state != reported:
+                reported = state
+                yield Notice(
+                    f"not in a network yet: {words.association_text(state)} (AI = {state:02X}); "
+                    "waiting for it to join",
+                    once=False,
+                )
+            yield AwaitNetwork(LOOK_S)
+        for name, register in (("MY", "MY"), ("CH", "CH"), ("ID", "OP")):
+            values[name] = yield from self._read(register)
+        by_channel = isinstance(self._settings.mapping, ModuleChannel)
+        if by_channel and values["CH"] != self._common.channel:
+            raise MismatchError(
+                f"the Zigbee network is on CH {values['CH']:02X}, which is channel {values['CH']}, "
+                f"the settings say {self._common.channel}",
+                fix=f"set channel: {values['CH']}, or mapping: {{by: header}}",
+            )
+
+    def _payload_limits(self, protocol: str) -> Script[tuple[int, int]]:
+        """Bytes to one module and to all: NP, or by the data sheet where NP is not known or does
+        not say it. There the limit depends on encryption (EE)."""
+        answer = yield from self._ask_for("NP")
+        limit = int.from_bytes(answer.value, "big") if answer.ok else 0
+        if limit and protocol != ZIGBEE:
+            return limit, limit
+        encrypts = yield from self._ask_for("EE")
+        encrypted = encrypts.ok and any(encrypts.value)
+        limit = limit or _PAYLOAD.get(protocol, _PAYLOAD["DigiMesh"])[encrypted]
+        if protocol != ZIGBEE:
+            return limit, limit
+        return limit, min(limit, ZIGBEE_BROADCAST[encrypted])
+
+
+# --- its runner -------------------------------------------------------------------------------
 
 
 class Handshake:
@@ -29,109 +355,83 @@ class Handshake:
     """
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
-        self._dialect = dialect_for(settings, common)
-        self._conversation = Conversation(settings, common, self._dialect)
+        self._commands = commands_for(settings, common)
+        self._script = HandshakeScript(settings, common, self._commands)
         self._escaped = settings.api_mode == 2
-        self._starts = self._frame_id = 0
-        self.module: Module | None = None
-        self.deadline: int | None = None
-        self.rest = b""
-        self._begin()
-
-    def _begin(self) -> None:
-        self._script = self._conversation.converse()
-        self._step: Step | None = None
-        self._asked: set[int] = set()
-        self._tries = 0
+        self._starts = RestartLimit(MAX_STARTS)
+        self._frame_id = 0
+        self._asked: set[int] = set()  # frame ids under which the current step was asked
         self._line = b""
+        self._dialogue = self._new_dialogue()
+        self.rest = b""
 
-    # --- the runner ---------------------------------------------------------------------------
+    def _new_dialogue(self) -> Dialogue[Event, Answer, Module]:
+        return Dialogue(self._script.run(), self._ask, Failed)
+
+    @property
+    def module(self) -> Module | None:
+        return self._dialogue.result
+
+    @property
+    def deadline(self) -> int | None:
+        return self._dialogue.deadline
 
     def start(self, now: int) -> list[Event]:
-        self._begin()
-        self._starts += 1
-        if self._starts > MAX_STARTS:
-            self.deadline = None
+        self._dialogue = self._new_dialogue()
+        if self._starts.exceeded():
             return [Failed(PeerError("the module keeps restarting", fix="check its power supply"))]
-        return self._advance(None, now)
+        return self._dialogue.start(now)
 
     def take_packet(self) -> None:
         """A good frame came in that is no answer."""
-        self._dialect.heard_frames = True
+        self._commands.received_frames = True
 
     def take_frame(self, frame: Frame, now: int) -> list[Event]:
         """A good frame came in that may be one."""
-        self._dialect.heard_frames = True
-        step = self._step
+        self._commands.received_frames = True
+        step = self._dialogue.step
         if isinstance(frame, ModemStatus):
             if frame.status in words.RESETS:
                 return self.start(now)
             joined = isinstance(step, AwaitNetwork) and frame.status in words.JOINED
-            return self._advance(None, now) if joined else []
-        if isinstance(frame, AtResponse):
-            if isinstance(step, Ask):
-                if frame.name == step.name and frame.frame_id in self._asked:
-                    return self._advance(frame, now)
-            elif isinstance(step, Type | Silence):
-                return self.start(now)  # a slow answer: it does speak API
-        return []
+            return self._dialogue.answer(None, now) if joined else []
+        if not isinstance(frame, AtResponse):
+            return []
+        if isinstance(step, AskAt):
+            expected = frame.name == step.name and frame.frame_id in self._asked
+            return self._dialogue.answer(frame, now) if expected else []
+        if step is None or isinstance(step, AwaitNetwork):
+            return []
+        return self.start(now)  # a slow answer: it does speak API
 
     def take_text(self, data: bytes, now: int) -> list[Event]:
         """Bytes as they came in: in command mode they are lines."""
-        self._dialect.heard_bytes = True
-        if not isinstance(self._step, Type):
+        self._commands.received_bytes = True
+        if not isinstance(self._dialogue.step, AskLine):
             return []
         *lines, rest = (self._line + data).split(b"\r")
         for number, line in enumerate(lines, 1):
-            found = re.search(self._step.answer + rb"\Z", line[-MAX_LINE:])
+            found = match_line(self._dialogue.step, line[-MAX_LINE:])
             if found:
-                events = self._advance(found.group(), now)
                 self.rest = b"\r".join([*lines[number:], rest])
-                return events
+                return self._dialogue.answer(found, now)
         self._line = rest[-MAX_LINE:]
         return []
 
     def expire(self, now: int) -> list[Event]:
-        if self.deadline is None or now < self.deadline:
-            return []
-        if isinstance(self._step, Ask) and self._tries < TRIES:
-            return [self._ask(self._step, now)]
-        return self._advance(None, now)
+        return self._dialogue.expire(now)
 
-    def _advance(self, answer: Answer, now: int) -> list[Event]:
-        """Hand the answer to the script and do what it wants next."""
-        events: list[Event] = []
-        self.deadline = None
-        while True:
-            try:
-                step = self._script.send(answer)
-            except StopIteration as done:
-                self._step, self.module = None, done.value
-                return events
-            except HilgwError as error:
-                self._step = None
-                return [*events, Failed(error)]
-            if not isinstance(step, Notice):
-                break
-            events.append(step)
-            answer = None
-        self._step, self._line = step, b""
-        if isinstance(step, Ask):
+    def _ask(self, step: Step, attempt: int) -> Event | None:
+        self._line = b""
+        if isinstance(step, AskLine):
+            return Write(step.text)
+        if not isinstance(step, AskAt):
+            return None
+        if attempt == 1:
             self._asked.clear()
-            self._tries = 0
-            return [*events, self._ask(step, now)]
-        if isinstance(step, Type):
-            self.deadline = now + int(step.timeout_s * SECOND_NS)
-            return [*events, Write(step.text)]
-        self.deadline = now + int(step.seconds * SECOND_NS)
-        return events
-
-    def _ask(self, step: Ask, now: int) -> Write:
         # With the first ids no byte of the request for AP or of its answer needs an escape, so
         # both API modes understand them and the wrong one is recognised.
         self._frame_id = self._frame_id % 255 + 1
         self._asked.add(self._frame_id)
-        self._tries += 1
-        self.deadline = now + int(step.timeout_s * SECOND_NS)
         command = AtCommand(self._frame_id, step.name, step.value, step.queued)
         return Write(encode(command.pack(), self._escaped))

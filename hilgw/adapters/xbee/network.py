@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hilgw.adapters._survey import Node, RemoteAnswer, SearchEnded
-from hilgw.adapters.base import Event
+from hilgw.adapters.base import Event, Node, RemoteAnswer, SearchEnded
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee import frames
 

@@ -38,17 +38,17 @@ class LastHop:
         self._last: tuple[str | None, int] | None = None  # address, RSSI
         self.deadline: int | None = None
 
-    def hear(self, heard: Received, now: int, ask: Ask) -> list[Event]:
+    def receive(self, packet: Received, now: int, ask: Ask) -> list[Event]:
         if self._held:
-            self._held.append(heard)
+            self._held.append(packet)
             return self.release() if len(self._held) >= HELD else []
-        if heard.rssi_dbm is not None or self._unknown:
-            return [heard]
+        if packet.rssi_dbm is not None or self._unknown:
+            return [packet]
         if now < self._next_ns:
             last = self._last
-            return [_with(heard, last[1] if last and last[0] == heard.address else None)]
+            return [_with(packet, last[1] if last and last[0] == packet.address else None)]
         self._asked, question = ask("DB")
-        self._held.append(heard)
+        self._held.append(packet)
         self._next_ns = now + ASK_EVERY_NS
         self.deadline = now + self._patience_ns
         return [question]
@@ -73,10 +73,10 @@ class LastHop:
         self._asked = self.deadline = self._last = None
         if held and rssi_dbm is not None:
             self._last = held[-1].address, rssi_dbm
-        return [_with(heard, rssi_dbm) for heard in held]
+        return [_with(packet, rssi_dbm) for packet in held]
 
 
-def _with(heard: Received, rssi_dbm: int | None) -> Received:
-    if heard.rssi_dbm is not None or rssi_dbm is None:
-        return heard
-    return replace(heard, rssi_dbm=rssi_dbm, rssi_uncertain=True)
+def _with(packet: Received, rssi_dbm: int | None) -> Received:
+    if packet.rssi_dbm is not None or rssi_dbm is None:
+        return packet
+    return replace(packet, rssi_dbm=rssi_dbm, rssi_uncertain=True)

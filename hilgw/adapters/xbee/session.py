@@ -23,18 +23,24 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee import frames
-from hilgw.adapters.xbee.handshake import SECOND_NS, Handshake
-from hilgw.adapters.xbee.inward import BAD_FRAME, PAYLOAD_AT, Inward
-from hilgw.adapters.xbee.modules import RAW_802, ZIGBEE, Module
+from hilgw.adapters.xbee.api_frames import FROM_MODULE, Decoder, encode
+from hilgw.adapters.xbee.handshake import RAW_802, ZIGBEE, Handshake, Module
 from hilgw.adapters.xbee.network import Network
-from hilgw.adapters.xbee.outward import Outward, endpoints_of, outward_for
-from hilgw.adapters.xbee.routes import route_for
+from hilgw.adapters.xbee.packets import (
+    BAD_FRAME,
+    PAYLOAD_AT,
+    PacketDecoder,
+    TransmitFrames,
+    Window,
+    endpoints_of,
+    route_of,
+    transmit_frames_for,
+)
 from hilgw.adapters.xbee.rssi import LastHop
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
-from hilgw.adapters.xbee.window import Window
 from hilgw.errors import FrameError
-from hilgw.framing.xbee_api import FROM_MODULE, Decoder, encode
 from hilgw.medium.packet import Packet
+from hilgw.protocols.dialogue import SECOND_NS
 
 # What the smallest UART buffer (174 bytes, S2C) takes before CTS falls, 17 bytes from full:
 # several frames go ahead only while they fit, so nothing overruns without flow control.
@@ -55,7 +61,7 @@ class XBeeSession:
         self._settings = settings
         self._common = common
         self._escaped = settings.api_mode == 2
-        self._route = route_for(settings, common)
+        self._route = route_of(settings, common)
         self.channels = self._route.channels
         self.unknown_statuses = 0
         self._decoder = Decoder(self._escaped, types=FROM_MODULE)
@@ -63,7 +69,7 @@ class XBeeSession:
         self._gap_deadline: int | None = None
         self._handshake: Handshake | None = None
         self._module: Module | None = None
-        self._outward: Outward | None = None
+        self._transmit_frames: TransmitFrames | None = None
         self._frame_id = 0
         room = None if common.rtscts else UART_ROOM
         self._window = Window(settings.window, room, int(settings.status_timeout_s * SECOND_NS))
@@ -73,22 +79,22 @@ class XBeeSession:
         if settings.rssi_from_db or (settings.rssi_from_db is None and not raw):
             byte_ns = line_of(common)[0].byteSize * SECOND_NS // common.baudRate
             self._rssi = LastHop(byte_ns)
-        self._inward = Inward(self._route, None if raw else endpoints_of(settings))
+        self._packet_decoder = PacketDecoder(self._route, None if raw else endpoints_of(settings))
 
     # --- open and close -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
-        return events + self._shake_hands(now)
+        return events + self._start_handshake(now)
 
     def close(self) -> list[Event]:
-        events = self._break_off("down")
+        events = self._refuse_all("down")
         self._decoder.reset()
         self._gap_deadline = None
         self._handshake = self._module = None
         return events
 
-    def _shake_hands(self, now: int) -> list[Event]:
+    def _start_handshake(self, now: int) -> list[Event]:
         self._module = None
         self._handshake = Handshake(self._settings, self._common)
         return self._after_handshake(self._handshake.start(now))
@@ -101,14 +107,14 @@ class XBeeSession:
                 self._handshake = None
             return events
         self._handshake, self._module = None, module
-        self._outward = outward_for(self._settings, module)
+        self._transmit_frames = transmit_frames_for(self._settings, module)
         addresses = [module.serial]
         unique = module.my < 0xFFFE and f"{module.my:04X}" != FACTORY_MY
         if unique:
             addresses.append(f"{module.my:04X}")
         return [*events, Ready(module.identity, tuple(addresses))]
 
-    def _break_off(self, reason: str) -> list[Event]:
+    def _refuse_all(self, reason: str) -> list[Event]:
         """The session breaks: what waits for an answer gets none."""
         events = self._rssi.release() if self._rssi is not None else []
         events += [Refused(token, reason) for token in self._window.clear()]
@@ -132,11 +138,11 @@ class XBeeSession:
             if offset is None:
                 events += self._control(frame, now)
             elif self._module is not None:
-                heard = self._inward.hear(frame, offset)
-                if self._rssi is not None and isinstance(heard, Received):
-                    events += self._rssi.hear(heard, now, self._ask)
+                received = self._packet_decoder.decode(frame, offset)
+                if self._rssi is not None and isinstance(received, Received):
+                    events += self._rssi.receive(received, now, self._ask)
                 else:
-                    events.append(heard)
+                    events.append(received)
             elif self._handshake is not None:
                 self._handshake.take_packet()
                 events.append(_EARLY)
@@ -171,12 +177,12 @@ class XBeeSession:
     def _take_modem_status(self, status: int, now: int) -> list[Event]:
         text = words.modem_text(status)
         if status in words.RESETS:
-            lost, why = self._break_off("reset"), f"the module restarted: {text}"
+            lost, why = self._refuse_all("reset"), f"the module restarted: {text}"
         elif status == words.LEFT and self._module and self._module.protocol == ZIGBEE:
-            lost, why = self._break_off("not_joined"), f"the module {text}"
+            lost, why = self._refuse_all("not_joined"), f"the module {text}"
         else:
             return [Notice(f"module: {text}")]
-        return [*lost, NotReady(why), *self._shake_hands(now)]
+        return [*lost, NotReady(why), *self._start_handshake(now)]
 
     def _settle(self, frame_id: int, status: int) -> list[Event]:
         """The module says how a frame ended."""
@@ -191,8 +197,8 @@ class XBeeSession:
     # --- to the module ------------------------------------------------------------------------
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        module, outward = self._module, self._outward
-        if module is None or outward is None:
+        module, transmit = self._module, self._transmit_frames
+        if module is None or transmit is None:
             return NOT_YET
         taken = self._route.outward(packet)
         if isinstance(taken, CannotSend):
@@ -202,10 +208,10 @@ class XBeeSession:
         if len(payload) > limit:
             text = f"{len(payload)} bytes for the radio, the module takes {limit}"
             return CannotSend("too_long", text)
-        if not self._window.admits(len(payload) + outward.overhead):
+        if not self._window.admits(len(payload) + transmit.overhead):
             return NOT_YET
         frame_id = self._next_id()
-        wire = encode(outward.pack(frame_id, destination, payload), self._escaped)
+        wire = encode(transmit.pack(frame_id, destination, payload), self._escaped)
         return Transmission(wire, self._window.put(frame_id, len(wire), now))
 
     def _next_id(self) -> int:

@@ -25,8 +25,8 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.adapters.ir_toy import ADAPTER
-from hilgw.adapters.ir_toy.dialogue import period_of
-from hilgw.adapters.ir_toy.samples import END, Samples, burst, to_count, to_us
+from hilgw.adapters.ir_toy.sample_mode import period_of
+from hilgw.adapters.ir_toy.samples import END, SampleDecoder, encode_burst, to_count, to_us
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.errors import MismatchError, PeerError
@@ -263,7 +263,7 @@ def test_a_code_needs_no_more_than_its_end() -> None:
 
 def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
     bench = Bench(code="sirc").up()
-    wire = burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
+    wire = encode_burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
     assert bench.say(wire) == []
     assert bench.wait(119) == []
     assert of(Received, bench.wait(1)) == [Received(b"\x00\x00", 4, address="00")]
@@ -273,8 +273,8 @@ def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
 
 def test_other_light_is_counted() -> None:
     bench = Bench(code="sirc").up()
-    bench.say(burst((2400, 600, 1200, 600, 600)))
-    bench.say(burst([500] * 301))
+    bench.say(encode_burst((2400, 600, 1200, 600, 600)))
+    bench.say(encode_burst([500] * 301))
     bench.say(OVER * 3)
     reasons = [event.reason for event in of(Dropped, bench.events)]
     assert reasons == ["strange", "overlong", "overflow"]
@@ -519,14 +519,14 @@ def test_counts_are_21_and_a_third_microseconds() -> None:
         3072,
         END - 1,
     ]
-    assert burst((9000, 4500, 562)) == bytes.fromhex("01A6 00D3 001A FFFF")
+    assert encode_burst((9000, 4500, 562)) == bytes.fromhex("01A6 00D3 001A FFFF")
 
 
 @given(st.lists(st.integers(0, 0xFEFF) | st.just(END)), st.lists(st.integers(0, 200)))
 def test_counts_out_of_any_pieces(counts: list[int], places: list[int]) -> None:
     wire = b"".join(count.to_bytes(2, "big") for count in counts)
     edges = [0, *sorted(place % (len(wire) + 1) for place in places), len(wire)]
-    samples = Samples()
+    samples = SampleDecoder()
     came = [count for start, end in pairwise(edges) for count in samples.feed(wire[start:end])]
     assert came == counts
 

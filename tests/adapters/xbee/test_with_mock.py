@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import (
     Delivered,
     Failed,
@@ -12,7 +13,6 @@ from hilgw.adapters.base import (
     Received,
     Refused,
 )
-from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.xbee.world import World
 

@@ -31,7 +31,7 @@ QUIET_NS, NEVER_QUIET_NS = 20 * MS, 500 * MS
 APART_NS = 5 * MS  # what comes with a zero in one USB packet is lost
 ANSWER_NS = 500 * MS
 ENTER_NS, ENTERS = 150 * MS, 4  # s is asked for again: in sample mode it means nothing
-PLAY_NS = 1_000 * MS  # beyond the time the light itself takes
+TRANSMIT_NS = 1_000 * MS  # beyond the time the light itself takes
 TRIES = 3
 LONGEST_TEXT = 64
 
@@ -46,46 +46,46 @@ class Phase(Enum):
     ENTERING = "entering"
     LISTENING = "listening"
     STARTING = "starting"
-    PLAYING = "playing"
+    TRANSMITTING = "transmitting"
 
 
 @dataclass(frozen=True, slots=True)
-class Up:
+class Sampling:
     """Sample mode is confirmed. first: since the last reset."""
 
     first: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class SampleBytes:
     """Bytes of samples."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class BurstStarted:
     """The toy begins to shine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class BurstEnded:
     """A burst is over. reason: empty when all of it was seen, else a word for the ledger."""
 
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class Restarted:
     """The toy does not follow any more; a reset is under way."""
 
     reason: str
 
 
-Said = Event | Up | Samples | Started | Played | Lost
+Report = Event | Sampling | SampleBytes | BurstStarted | BurstEnded | Restarted
 
 
-class Dialogue:
+class SampleMode:
     """One toy. Every method that may say something returns it in order."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Dialogue:
         self._result = bytearray()
         self._first = True
 
-    def open(self, now: int) -> list[Said]:
+    def open(self, now: int) -> list[Report]:
         self._tries = 0
         return self._reset(now)
 
@@ -109,7 +109,7 @@ class Dialogue:
         self._enter(Phase.CLOSED, None)
         self._burst = None
 
-    def begin(self, burst: bytes, carrier_hz: int, air_ns: int, now: int) -> bytes:
+    def transmit(self, burst: bytes, carrier_hz: int, air_ns: int, now: int) -> bytes:
         """Play a burst, which lasts air_ns; the bytes to send now. Only while LISTENING."""
         self._burst, self._air_ns = burst, air_ns
         self._carrier = bytes((6, period_of(carrier_hz), 0))
@@ -118,25 +118,25 @@ class Dialogue:
 
     # --- from the toy ----------------------------------------------------------------------------
 
-    def receive(self, data: bytes, now: int) -> list[Said]:
-        said: list[Said] = []
+    def receive(self, data: bytes, now: int) -> list[Report]:
+        reports: list[Report] = []
         while data:
             match self.phase:
                 case Phase.LISTENING:
-                    return [*said, Samples(data)]
+                    return [*reports, SampleBytes(data)]
                 case Phase.CLOSED | Phase.LEAVING:
-                    return said
+                    return reports
                 case Phase.RESETTING:
                     self.deadline = min(now + QUIET_NS, self._give_up_at)
-                    return said
+                    return reports
                 case Phase.ASKING | Phase.ENTERING:
                     answers, data = self._read_text(data, now)
-                case Phase.STARTING | Phase.PLAYING:
+                case Phase.STARTING | Phase.TRANSMITTING:
                     answers, data = self._read_report(data[0], now), data[1:]
-            said += answers
-        return said
+            reports += answers
+        return reports
 
-    def _read_text(self, data: bytes, now: int) -> tuple[list[Said], bytes]:
+    def _read_text(self, data: bytes, now: int) -> tuple[list[Report], bytes]:
         """Look for the answer among whatever else comes."""
         self._text += data
         text = bytes(self._text)
@@ -154,35 +154,35 @@ class Dialogue:
             return self._fail(MismatchError(what, fix="update it to firmware 20 or newer")), b""
         return self._ask_to_enter(ENTERS, now), b""
 
-    def _entered(self, protocol: bytes, now: int) -> list[Said]:
+    def _entered(self, protocol: bytes, now: int) -> list[Report]:
         if protocol != b"01":
             what = f"the IR Toy speaks sample protocol S{protocol.decode()}, not S01"
             return self._fail(MismatchError(what))
         first, self._first, self._tries = self._first, False, 0
         if self._burst is None:
             self._enter(Phase.LISTENING, None)
-            return [Up(first)]
+            return [Sampling(first)]
         self._enter(Phase.STARTING, now + ANSWER_NS)
         self._sent = 0
         self._result.clear()
         return [Write(self._carrier + REPORTS_AND_START)]
 
-    def _read_report(self, byte: int, now: int) -> list[Said]:
+    def _read_report(self, byte: int, now: int) -> list[Report]:
         """One byte while playing: room for a block, or a byte of the result."""
         assert self._burst is not None
-        self.deadline = now + self._air_ns + PLAY_NS
+        self.deadline = now + self._air_ns + TRANSMIT_NS
         if self._result or byte == COUNTED:
             self._result.append(byte)
             return self._finish(now) if len(self._result) == 4 else []
         if not 2 <= byte <= 64:
-            return self._lose("an answer that is none while it transmits", now)
-        said: list[Said] = [Started()] if self.phase is Phase.STARTING else []
-        self._enter(Phase.PLAYING, self.deadline)
+            return self._restart("an answer that is none while it transmits", now)
+        reports: list[Report] = [BurstStarted()] if self.phase is Phase.STARTING else []
+        self._enter(Phase.TRANSMITTING, self.deadline)
         block = self._burst[self._sent :][: min(byte, BLOCK) & ~1]
         self._sent += len(block)
-        return [*said, Write(block)] if block else said
+        return [*reports, Write(block)] if block else reports
 
-    def _finish(self, now: int) -> list[Said]:
+    def _finish(self, now: int) -> list[Report]:
         """The result is complete: t, a count, C or F."""
         assert self._burst is not None
         count, verdict = int.from_bytes(self._result[1:3], "big"), self._result[3]
@@ -191,15 +191,15 @@ class Dialogue:
         self._burst = None
         if verdict not in (GOOD, UNDERRUN) or not whole:
             reason = "underrun" if verdict == UNDERRUN else "protocol"
-            return [Played(reason), *self._lose("it ended a transmission early", now)]
+            return [BurstEnded(reason), *self._restart("it ended a transmission early", now)]
         good = "" if count == size else "count"
         reason = "underrun" if verdict == UNDERRUN else good
         self._enter(Phase.LEAVING, now + APART_NS)
-        return [Played(reason), Write(LEAVE)]
+        return [BurstEnded(reason), Write(LEAVE)]
 
     # --- time ------------------------------------------------------------------------------------
 
-    def expire(self, now: int) -> list[Said]:
+    def expire(self, now: int) -> list[Report]:
         if self.deadline is None or now < self.deadline:
             return []
         match self.phase:
@@ -212,38 +212,38 @@ class Dialogue:
                 return self._ask_to_enter(self._enters, now)
             case Phase.ASKING | Phase.ENTERING if self._first:
                 return self._try_again(now)
-        return self._lose("it stopped answering", now)
+        return self._restart("it stopped answering", now)
 
-    def _ask_to_enter(self, times: int, now: int) -> list[Said]:
+    def _ask_to_enter(self, times: int, now: int) -> list[Report]:
         self._enters = times - 1
         self._enter(Phase.ENTERING, now + ENTER_NS)
         return [Write(ENTER)]
 
-    def _try_again(self, now: int) -> list[Said]:
+    def _try_again(self, now: int) -> list[Report]:
         if self._tries < TRIES:
             return self._reset(now)
         return self._fail(PeerError("no IR Toy answers", fix=_FIX_PORT))
 
-    def lose(self, reason: str, now: int) -> list[Said]:
+    def restart(self, reason: str, now: int) -> list[Report]:
         """What it sends makes no sense: begin anew."""
-        return self._lose(reason, now)
+        return self._restart(reason, now)
 
-    def _lose(self, reason: str, now: int) -> list[Said]:
-        said: list[Said] = [Lost(reason)]
+    def _restart(self, reason: str, now: int) -> list[Report]:
+        reports: list[Report] = [Restarted(reason)]
         if self._burst is not None:
             self._burst = None
-            said.insert(0, Played("no_status"))
+            reports.insert(0, BurstEnded("no_status"))
         self._tries = 0
-        return said + self._reset(now)
+        return reports + self._reset(now)
 
-    def _reset(self, now: int) -> list[Said]:
+    def _reset(self, now: int) -> list[Report]:
         self._first = True
         self._tries += 1
         self._give_up_at = now + NEVER_QUIET_NS
         self._enter(Phase.RESETTING, now + QUIET_NS)
         return [Write(RESET)]
 
-    def _fail(self, error: HilgwError) -> list[Said]:
+    def _fail(self, error: HilgwError) -> list[Report]:
         self.close()
         return [Failed(error)]
 

@@ -36,16 +36,16 @@ class Garbage(NamedTuple):
     size: int
 
 
-class Cut(NamedTuple):
+class CutShort(NamedTuple):
     """The start of a packet whose rest is not one."""
 
     head: bytes
 
 
-Item = ReceivedMessage | Garbage | Cut | bytes  # bytes: one line, without its end
+Item = ReceivedMessage | Garbage | CutShort | bytes  # bytes: one line, without its end
 
 
-class Stream:
+class Decoder:
     """Bytes in any chunks; what they are, in order. Holds 400 bytes at most between two calls."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Stream:
                 if found is None:
                     if not over:
                         break
-                    found = Cut(held[at : at + len(HEAD)]), at + len(HEAD)
+                    found = CutShort(held[at : at + len(HEAD)]), at + len(HEAD)
                 item, at = found
                 items.append(item)
             elif end >= 0:
@@ -101,7 +101,7 @@ class Stream:
 
 def _packet(held: bytes, at: int) -> tuple[Item, int] | None:
     """The packet that begins here and where it ends; None while its rest may still come."""
-    cut = Cut(held[at : at + len(HEAD)]), at + len(HEAD)
+    cut = CutShort(held[at : at + len(HEAD)]), at + len(HEAD)
     head = _HEAD.match(held, at)
     if head is None:
         return None if _HALF_HEAD.fullmatch(held, at) else cut

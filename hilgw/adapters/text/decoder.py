@@ -22,7 +22,7 @@ class ReceivedMessage(NamedTuple):
     rssi_dbm: float | None
 
 
-class Spoilt(NamedTuple):
+class Discarded(NamedTuple):
     """Something counted by this reason: `number` bytes or frames."""
 
     reason: str
@@ -30,17 +30,17 @@ class Spoilt(NamedTuple):
     number: int
 
 
-Item = ReceivedMessage | Spoilt | bytes  # bytes: one line, without its end
+Item = ReceivedMessage | Discarded | bytes  # bytes: one line, without its end
 
-_CUT = Spoilt("bad_frame", "the start of a packet whose rest is not one", 1)
-_NO_HEX = Spoilt("no_hex", "a packet whose data are not in hex digits", 1)
-
-
-def _garbage(size: int) -> Spoilt:
-    return Spoilt("garbage_bytes", "bytes that are no line", size)
+_CUT = Discarded("bad_frame", "the start of a packet whose rest is not one", 1)
+_NO_HEX = Discarded("no_hex", "a packet whose data are not in hex digits", 1)
 
 
-class Stream:
+def _garbage(size: int) -> Discarded:
+    return Discarded("garbage_bytes", "bytes that are no line", size)
+
+
+class Decoder:
     """Bytes in any chunks; what they are, in order. Holds no more than two lines."""
 
     def __init__(self, pattern: str, line_end: bytes, longest: int) -> None:
@@ -155,12 +155,12 @@ def _number(value: bytes | None) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def in_words(item: Item) -> str:
+def item_text(item: Item) -> str:
     """For people."""
     if isinstance(item, ReceivedMessage):
         source = f" from {item.source!r}" if item.source else ""
         rssi = "" if item.rssi_dbm is None else f", {item.rssi_dbm:g} dBm"
         return f"packet of {len(item.data)} B {item.data[:64]!r}{source}{rssi}"
-    if isinstance(item, Spoilt):
+    if isinstance(item, Discarded):
         return f"{item.number} x {item.text}"
     return repr(item[:96])

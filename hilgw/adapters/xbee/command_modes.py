@@ -5,27 +5,59 @@ Source: Digi's user guides, "AT commands", "Command mode".
 
 from __future__ import annotations
 
-from typing import Protocol
+import re
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from hilgw.adapters.base import StationSettings
+from hilgw.adapters.base import Event, StationSettings
 from hilgw.adapters.xbee.frames import AtResponse
 from hilgw.adapters.xbee.settings import XBeeSettings
-from hilgw.adapters.xbee.steps import Ask, Script, Silence, Type
 from hilgw.errors import MismatchError, PeerError
+from hilgw.protocols import dialogue
+from hilgw.protocols.dialogue import AskLine, Pause, Step
 
 FIND_TIMEOUT_S = 0.5
+TRIES = 3
 GUARD_S = 1.1  # GT, 1000 ms from the factory: the silence before +++
 COMMAND_OK_S = 2.0  # the module's OK comes only after the silence behind +++
 
 _MODES = {0: "transparent mode", 4: "MicroPython mode"}
+_OK = re.compile(rb"OK\Z")
+_MODE = re.compile(rb"[0-9A-Fa-f]{1,4}\Z")
+_DONE = re.compile(rb"(?:OK|ERROR)\Z")
+_VALUE = re.compile(rb"(?:ERROR|[0-9A-Fa-f]{1,16})\Z")
 
 
-class Dialect(Protocol):
-    """`heard_bytes`, `heard_frames`: what came in so far, told by whoever runs the conversation,
-    so that silence can be explained."""
+@dataclass(frozen=True, slots=True)
+class AskAt(Step):
+    """One AT command in a frame; the answer is an AtResponse."""
 
-    heard_bytes: bool
-    heard_frames: bool
+    name: str
+    value: bytes = b""
+    queued: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitNetwork(Step):
+    """Until the module says that it has joined or formed its network, or for this long."""
+
+    timeout_s: float
+
+
+Answer = AtResponse | re.Match[bytes]
+T = TypeVar("T")
+Script = dialogue.Script[Event, Answer, T]
+
+
+class Commands(Protocol):
+    """One way to give commands.
+
+    received_bytes, received_frames: whether any came in so far, set by the runner, so that an
+    error can explain why no answer came.
+    """
+
+    received_bytes: bool
+    received_frames: bool
 
     def find(self) -> Script[None]:
         """A module that listens, in the mode the settings name; else our own errors."""
@@ -37,25 +69,25 @@ class Dialect(Protocol):
         """The last command was given."""
 
 
-def dialect_for(settings: XBeeSettings, common: StationSettings) -> Dialect:
-    return FrameDialect(settings, common) if settings.api_mode else TextDialect(settings, common)
+def commands_for(settings: XBeeSettings, common: StationSettings) -> Commands:
+    return ApiCommands(settings, common) if settings.api_mode else TextCommands(settings, common)
 
 
-class _Ear:
-    """What both dialects know of the line."""
+class _CommandMode:
+    """What both ways know of the line."""
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
         self._wanted = settings.api_mode
         self._baud = common.baudRate
-        self.heard_bytes = self.heard_frames = False
+        self.received_bytes = self.received_frames = False
 
     def _no_answer(self) -> PeerError:
-        if self.heard_frames:
+        if self.received_frames:
             return PeerError(
                 "the module sends API frames but answers no command",
                 fix="check the wire from the host's TX to the module's DIN, and CTS and RTS",
             )
-        if self.heard_bytes:
+        if self.received_bytes:
             return PeerError(
                 "bytes come in, but none of them is an API frame or an answer",
                 fix=f"baudRate {self._baud} is probably not the module's BD; or it is not an XBee",
@@ -77,11 +109,11 @@ class _Ear:
         )
 
 
-class FrameDialect(_Ear):
+class ApiCommands(_CommandMode):
     """Frames 08 and 09, in API mode 1 or 2."""
 
     def find(self) -> Script[None]:
-        answer = yield Ask("AP", timeout_s=FIND_TIMEOUT_S)
+        answer = yield AskAt("AP", timeout_s=FIND_TIMEOUT_S, tries=TRIES)
         if not isinstance(answer, AtResponse):
             yield from self._probe_command_mode()
             return
@@ -94,18 +126,18 @@ class FrameDialect(_Ear):
 
     def _probe_command_mode(self) -> Script[None]:
         """No answer to API frames: is it a module in transparent mode?"""
-        yield Silence(GUARD_S)
-        ok = yield Type(b"+++", rb"OK", COMMAND_OK_S)
+        yield Pause(GUARD_S)
+        ok = yield AskLine(b"+++", _OK, timeout_s=COMMAND_OK_S)
         if ok is None:
             raise self._no_answer()
-        answer = yield Type(b"ATAP\r", rb"[0-9A-Fa-f]{1,4}")
-        yield Type(b"ATCN\r", rb"OK")
-        if not isinstance(answer, bytes):
+        answer = yield AskLine(b"ATAP\r", _MODE)
+        yield AskLine(b"ATCN\r", _OK)
+        if not isinstance(answer, re.Match):
             raise PeerError(
                 "the module enters command mode but does not answer ATAP",
                 fix="check that it is an XBee, and restart it",
             )
-        mode = int(answer, 16)
+        mode = int(answer[0], 16)
         if mode == self._wanted:
             raise PeerError(
                 f"the module is in API mode {mode} but does not answer API frames",
@@ -114,19 +146,19 @@ class FrameDialect(_Ear):
         raise self._wrong_mode(mode)
 
     def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
-        answer = yield Ask(name, value, queued)
+        answer = yield AskAt(name, value, queued, tries=TRIES)
         return answer if isinstance(answer, AtResponse) else None
 
     def leave(self) -> Script[None]:
         yield from ()
 
 
-class TextDialect(_Ear):
+class TextCommands(_CommandMode):
     """Command mode: what is set holds from AC on, CN ends it. Values are hexadecimal text."""
 
     def find(self) -> Script[None]:
-        yield Silence(GUARD_S)
-        ok = yield Type(b"+++", rb"OK", COMMAND_OK_S)
+        yield Pause(GUARD_S)
+        ok = yield AskLine(b"+++", _OK, timeout_s=COMMAND_OK_S)
         if ok is None:
             yield from self._probe_frames()
         answer = yield from self.ask("AP")
@@ -142,7 +174,7 @@ class TextDialect(_Ear):
 
     def _probe_frames(self) -> Script[None]:
         """No answer to +++: is it a module in API mode that knows no command mode?"""
-        answer = yield Ask("AP", timeout_s=FIND_TIMEOUT_S)
+        answer = yield AskAt("AP", timeout_s=FIND_TIMEOUT_S, tries=TRIES)
         if not isinstance(answer, AtResponse):
             raise self._no_answer()
         raise _frames_instead(int.from_bytes(answer.value, "big"))
@@ -150,17 +182,17 @@ class TextDialect(_Ear):
     def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
         shown = f"{int.from_bytes(value, 'big'):X}" if value else ""
         changes = bool(value) or not queued
-        pattern = rb"OK|ERROR" if changes else rb"ERROR|[0-9A-Fa-f]{1,16}"
-        line = yield Type(f"AT{name}{shown}\r".encode("ascii"), pattern)
-        if not isinstance(line, bytes):
+        text = f"AT{name}{shown}\r".encode("ascii")
+        line = yield AskLine(text, _DONE if changes else _VALUE)
+        if not isinstance(line, re.Match):
             return None
-        if line == b"ERROR":
+        if line[0] == b"ERROR":
             return AtResponse(0, name, 1)
-        digits = "" if changes else line.decode("ascii")
+        digits = "" if changes else line[0].decode("ascii")
         return AtResponse(0, name, 0, bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
 
     def leave(self) -> Script[None]:
-        yield Type(b"ATCN\r", rb"OK")
+        yield AskLine(b"ATCN\r", _OK)
 
 
 def _frames_instead(mode: int) -> MismatchError:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from hilgw.adapters.xbee.api_frames import FROM_MODULE, MAX_LENGTH, Decoder, encode
 from hilgw.errors import FrameError
-from hilgw.framing.xbee_api import FROM_MODULE, MAX_LENGTH, Decoder, encode
 
 MANUAL = [
     ("8A00", "7E00028A0075"),

@@ -1,0 +1,87 @@
+"""Small parts that sessions of several adapters share: counting, waiting, asking in lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+from hilgw.adapters.base import Event, Failed, Write
+from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Step, match_line
+
+T = TypeVar("T")
+
+
+class NotBefore:
+    """The time before which no packet may be sent, and whether a packet waits for it."""
+
+    def __init__(self) -> None:
+        self.time_ns = 0
+        self._waiting = False
+
+    def blocks(self, now: int) -> bool:
+        """Whether a packet has to wait now; then `deadline` is set."""
+        self._waiting = now < self.time_ns
+        return self._waiting
+
+    @property
+    def deadline(self) -> int | None:
+        return self.time_ns if self._waiting else None
+
+    def expire(self, now: int) -> None:
+        if now >= self.time_ns:
+            self._waiting = False
+
+    def clear(self) -> None:
+        self.time_ns = 0
+        self._waiting = False
+
+
+class DropCounts:
+    """Turns counters that only grow into the differences since the last report.
+
+    reported: the totals of that report.
+    """
+
+    def __init__(self) -> None:
+        self.reported: dict[str, int] = {}
+
+    def new(self, totals: Mapping[str, int]) -> list[tuple[str, int]]:
+        """(reason, how many more) for each reason that grew."""
+        if totals == self.reported:
+            return []
+        grown = [(reason, total - self.reported.get(reason, 0)) for reason, total in totals.items()]
+        self.reported.update(totals)
+        return [(reason, count) for reason, count in grown if count]
+
+
+class RestartLimit:
+    """Counts restarts of a module that never becomes ready in between."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._count = 0
+
+    def exceeded(self) -> bool:
+        """Counts one more restart; whether there were too many."""
+        self._count += 1
+        return self._count > self._limit
+
+    def clear(self) -> None:
+        self._count = 0
+
+
+class LineDialogue(Dialogue[Event, re.Match[bytes], T]):
+    """A dialogue with a module that speaks in lines of text."""
+
+    def __init__(self, script: LineScript[Event, T]) -> None:
+        super().__init__(script, _write, Failed)
+
+    def take_line(self, line: bytes, now: int) -> list[Event] | None:
+        """A line came in; None when it does not answer the current step."""
+        found = match_line(self.step, line)
+        return None if found is None else self.answer(found, now)
+
+
+def _write(step: Step, attempt: int) -> Event | None:
+    return Write(step.text) if isinstance(step, AskLine) and step.text else None

@@ -1,0 +1,129 @@
+"""Runs a dialogue with a device: questions, answers, pauses, retries and deadlines, sans-I/O.
+
+A script is a generator. It yields either a `Step`, at which it waits and is given the answer (None
+when no answer came in time), or an event for the caller, which is passed on in order. It returns
+its result, or raises a HilgwError. `now` is integer nanoseconds of a monotonic clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from hilgw.errors import HilgwError
+
+SECOND_NS = 1_000_000_000
+
+EventT = TypeVar("EventT")
+AnswerT = TypeVar("AnswerT")
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The script waits up to `timeout_s` for an answer, asked `tries` times in all."""
+
+    timeout_s: float = 1.0
+    tries: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pause(Step):
+    """The script waits this long; nothing that comes in is an answer."""
+
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class AskLine(Step):
+    """A question whose answer is a line of text.
+
+    text: the bytes to send; b"": only listen. answer, refusal: patterns of the lines that answer
+    it. The script is given the match; `match.re` tells the two apart.
+    """
+
+    text: bytes
+    answer: re.Pattern[bytes]
+    refusal: re.Pattern[bytes] | None = None
+
+
+Script = Generator[Step | EventT, AnswerT | None, ResultT]
+LineScript = Script[EventT, re.Match[bytes], ResultT]
+
+
+class Dialogue(Generic[EventT, AnswerT, ResultT]):
+    """Runs one script.
+
+    ask: makes the event that sends a step's question; its second argument is the attempt, from 1
+    on. None: nothing is sent, the step only waits. fail: makes the event of the script's error.
+
+    step: the step the script waits at. deadline: when `expire` wants to be called, None once the
+    dialogue is over. result: what the script returned; None when it failed.
+    """
+
+    def __init__(
+        self,
+        script: Script[EventT, AnswerT, ResultT],
+        ask: Callable[[Step, int], EventT | None],
+        fail: Callable[[HilgwError], EventT],
+    ) -> None:
+        self._script = script
+        self._ask = ask
+        self._fail = fail
+        self._attempts = 0
+        self.step: Step | None = None
+        self.deadline: int | None = None
+        self.over = False
+        self.result: ResultT | None = None
+
+    def start(self, now: int) -> list[EventT]:
+        return self._advance(None, now)
+
+    def answer(self, answer: AnswerT | None, now: int) -> list[EventT]:
+        """The answer to the current step came in."""
+        return self._advance(answer, now)
+
+    def expire(self, now: int) -> list[EventT]:
+        """The deadline has come (calls before it are harmless): ask again, or give up the step."""
+        if self.deadline is None or now < self.deadline:
+            return []
+        if self.step is not None and self._attempts < self.step.tries:
+            return self._attempt(self.step, now)
+        return self._advance(None, now)
+
+    def _advance(self, answer: AnswerT | None, now: int) -> list[EventT]:
+        """Hand the answer to the script and run it up to its next step."""
+        events: list[EventT] = []
+        self.step = self.deadline = None
+        while True:
+            try:
+                step = self._script.send(answer)
+            except StopIteration as done:
+                self.over, self.result = True, done.value
+                return events
+            except HilgwError as error:
+                self.over = True
+                return [*events, self._fail(error)]
+            answer = None
+            if isinstance(step, Step):
+                self.step, self._attempts = step, 0
+                return events + self._attempt(step, now)
+            events.append(step)
+
+    def _attempt(self, step: Step, now: int) -> list[EventT]:
+        self._attempts += 1
+        self.deadline = now + round(step.timeout_s * SECOND_NS)
+        question = self._ask(step, self._attempts)
+        return [] if question is None else [question]
+
+
+def match_line(step: Step | None, line: bytes) -> re.Match[bytes] | None:
+    """The match of a line that answers this step, or None."""
+    if not isinstance(step, AskLine):
+        return None
+    found = step.answer.search(line)
+    if found is None and step.refusal is not None:
+        found = step.refusal.search(line)
+    return found

@@ -1,0 +1,101 @@
+"""The runner of questions and answers: retries, deadlines, events in order, errors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hilgw.errors import HilgwError, PeerError
+from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Pause, Step, match_line
+
+SECOND = 1_000_000_000
+OK = re.compile(rb"OK\Z")
+ERROR = re.compile(rb"ERROR ([0-9])\Z")
+
+
+@dataclass(frozen=True)
+class Sent:
+    text: bytes
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    error: HilgwError
+
+
+Out = Sent | Failure | str
+
+
+def ask(step: Step, attempt: int) -> Out | None:
+    return Sent(step.text, attempt) if isinstance(step, AskLine) and step.text else None
+
+
+def run(script: LineScript[Out, str]) -> Dialogue[Out, re.Match[bytes], str]:
+    return Dialogue(script, ask, Failure)
+
+
+def greet() -> LineScript[Out, str]:
+    yield "begin"
+    found = yield AskLine(b"hello", OK, ERROR, timeout_s=0.5, tries=2)
+    if found is None:
+        raise PeerError("no answer")
+    if found.re is ERROR:
+        return f"error {found[1].decode()}"
+    yield "between"
+    yield Pause(2)
+    return "done"
+
+
+def answer(dialogue: Dialogue[Out, re.Match[bytes], str], line: bytes, now: int) -> list[Out]:
+    found = match_line(dialogue.step, line)
+    assert found is not None
+    return dialogue.answer(found, now)
+
+
+def test_events_come_in_the_order_of_the_script() -> None:
+    dialogue = run(greet())
+    assert dialogue.start(0) == ["begin", Sent(b"hello", 1)]
+    assert dialogue.deadline == SECOND // 2
+    assert match_line(dialogue.step, b"noise") is None
+    assert answer(dialogue, b"OK", 10) == ["between"]
+    assert dialogue.deadline == 10 + 2 * SECOND
+    assert match_line(dialogue.step, b"OK") is None, "nothing answers a pause"
+    assert not dialogue.over
+    assert dialogue.expire(10 + 2 * SECOND) == []
+    assert dialogue.over
+    assert dialogue.result == "done"
+    assert dialogue.deadline is None
+
+
+def test_a_question_is_asked_again_and_given_up() -> None:
+    dialogue = run(greet())
+    dialogue.start(0)
+    assert dialogue.expire(1) == [], "a call before the deadline is harmless"
+    assert dialogue.expire(SECOND // 2) == [Sent(b"hello", 2)]
+    assert dialogue.deadline == SECOND
+    (failure,) = dialogue.expire(SECOND)
+    assert isinstance(failure, Failure)
+    assert str(failure.error) == "no answer"
+    assert dialogue.over
+    assert dialogue.result is None
+    assert dialogue.expire(2 * SECOND) == []
+
+
+def test_a_refusal_is_told_from_an_answer() -> None:
+    dialogue = run(greet())
+    dialogue.start(0)
+    assert answer(dialogue, b"ERROR 7", 0) == []
+    assert dialogue.result == "error 7"
+
+
+def test_a_step_without_text_only_listens() -> None:
+    def listen() -> LineScript[Out, str]:
+        found = yield AskLine(b"", OK)
+        return "heard" if found else "silent"
+
+    dialogue = run(listen())
+    assert dialogue.start(0) == []
+    assert dialogue.deadline == SECOND
+    dialogue.expire(SECOND)
+    assert dialogue.result == "silent"
