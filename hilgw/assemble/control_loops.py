@@ -6,7 +6,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.loop_checks import peer_of
+from hilgw.config.checks import peer_of
 from hilgw.control.safety import SafetyState
 from hilgw.discovery.ports import exists, port_identity
 from hilgw.engine.control_loop.brake import EmergencyStop

@@ -11,7 +11,7 @@ from hilgw.assemble import control_loops as loops
 from hilgw.assemble import mocks as stand_ins
 from hilgw.assemble import scene
 from hilgw.config import line_rates as rates
-from hilgw.config.world import mount_of
+from hilgw.config.scene import mount_of
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis
