@@ -12,7 +12,6 @@ from hilgw.errors import UsageError, quoted, suggest
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "example",
-        help="print a configuration that runs as it is",
         description="Prints a shipped configuration; without NAME, lists them. Each runs as it "
         "is, on mocks.",
         epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml",
@@ -34,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def examples() -> dict[str, str]:
-    """Every shipped configuration: name -> text. Package data of a wheel, configs/ of a checkout."""
+    """Every shipped configuration, from a wheel or a checkout: name -> text."""
     package = Path(hilgw.__file__).parent
     for directory in (package / "configs", package.parent / "configs"):
         if directory.is_dir():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +22,6 @@ FIXES = {
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "send",
-        help="send one packet through a running gateway",
         description="Sends one packet out of a robot's emitter (rover.tx) or through a hardware "
         "station (xbee0) of the gateway that runs on this machine.",
         epilog='examples: hilgw send rover.tx --channel 12 "hello"\n'
@@ -78,6 +76,8 @@ def tell_gateway(
 
     fixes: what to do, by the reason of a refusal.
     """
+    import asyncio
+
     from hilgw.engine.control_socket import ask, find_gateway
 
     answer = asyncio.run(ask(find_gateway(control), request))
