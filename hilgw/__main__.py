@@ -1,4 +1,4 @@
-"""`hilgw` and `python -m hilgw`: answers signals first, then imports the rest."""
+"""`hilgw` and `python -m hilgw`: handles signals first, then imports the rest."""
 
 import sys
 
@@ -9,13 +9,13 @@ from hilgw.cli.signals import leave_at_once_on_signals
 def main() -> int:
     """The installed command; returns its exit code."""
     leave_at_once_on_signals()
-    streams.mend()
+    streams.recover()
     from hilgw.cli.main import main as run
 
     try:
         return run()
     finally:
-        leave_at_once_on_signals()  # a loop that ends puts Python's own handlers back
+        leave_at_once_on_signals()  # an event loop restores Python's handlers when it ends
 
 
 if __name__ == "__main__":

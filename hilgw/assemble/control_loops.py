@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from hilgw.assemble.mocks import mock_line
-from hilgw.config.loop_checks import peer_of
+from hilgw.config.checks import peer_of
 from hilgw.control.safety import SafetyState
 from hilgw.discovery.ports import exists
 from hilgw.engine.control_loop.loop import ControlLoop

@@ -10,7 +10,7 @@ from hilgw.assemble.control_loops import ControlLoopAssembly, controller_session
 from hilgw.assemble.mocks import MockPorts, air_of
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
 from hilgw.config import line_rates
-from hilgw.config.world import mount_of
+from hilgw.config.scene import mount_of
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis

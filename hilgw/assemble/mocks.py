@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hilgw.config.world import mount_of
+from hilgw.config.scene import mount_of
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
 from hilgw.medium.pose import IDENTITY, Pose

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hilgw.config.world import address_of, mount_of, pose_of, read_motion
+from hilgw.config.scene import address_of, mount_of, pose_of, read_motion
 from hilgw.devices.nodes import upright_axis
 from hilgw.engine.mocap import Mocap
 from hilgw.medium.obstacles import Obstacle, obstacle

@@ -1,4 +1,9 @@
-"""Signals outside a loop, and their exit codes. Kept light: it is imported before all else."""
+"""Signals before, during and after an event loop, and their exit codes.
+
+Imports nothing slow: it is imported before everything else.
+"""
+
+from __future__ import annotations
 
 import os
 import signal
@@ -9,10 +14,38 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_I
 
 
 def leave_at_once_on_signals() -> None:
-    """These signals end the process from here on, with their exit code and no word.
+    """From here on these signals end the process at once and silently, with their exit code.
 
-    For when there is nothing to clean up: an exception in the middle of an import may be lost, or
-    crash a library written in C; one after the end has nobody to catch it.
+    For phases without anything to clean up: an exception during an import may be lost, or crash a
+    library written in C; after the end nothing catches it.
     """
     for number, code in EXIT_BY_SIGNAL.items():
         signal.signal(number, lambda *_, code=code: os._exit(code))
+
+
+class Stop:
+    """Handles Ctrl-C, SIGTERM and a closed terminal in the running event loop.
+
+    The first signal sets `event`, and `code` is its exit code (None before); the second one ends
+    the process at once.
+    """
+
+    def __init__(self) -> None:
+        import asyncio
+
+        self.event = asyncio.Event()
+        self.code: int | None = None
+        loop = asyncio.get_running_loop()
+        for number, code in EXIT_BY_SIGNAL.items():
+            loop.add_signal_handler(number, self._on_signal, code)
+
+    def last_words(self) -> None:
+        """Everything is closed and only output is left: from here on a signal ends the process at
+        once, even when the output blocks."""
+        leave_at_once_on_signals()
+
+    def _on_signal(self, code: int) -> None:
+        if self.code is not None:
+            os._exit(code)
+        self.code = code
+        self.event.set()

@@ -1,23 +1,26 @@
-"""Standard streams that are closed, full or of few characters. Light: imported before all else."""
+"""Recovery of standard streams that are closed or full.
+
+Imports nothing slow: it is imported before everything else.
+"""
 
 import os
 import sys
 
 
-def mend() -> None:
-    """Streams that were closed by who started us lead nowhere, and no character is an error.
+def recover() -> None:
+    """Connects closed standard streams to /dev/null; escapes characters stdout cannot encode.
 
-    A number left free would go to the next file that is opened, a serial port, and our words with
-    it.
+    A free descriptor 0 to 2 would go to the next file that is opened, such as a serial port, and
+    our output with it.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            if nowhere != number:
-                os.dup2(nowhere, number)
-                os.close(nowhere)
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
         if getattr(sys, name) is None:
             mode = "r" if number == 0 else "w"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
@@ -26,12 +29,12 @@ def mend() -> None:
         reconfigure(errors="backslashreplace")
 
 
-def give_up() -> None:
-    """What could not be written is dropped, so that the interpreter's end does not try again."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+def discard_unwritten() -> None:
+    """Drops output that could not be written, so that the interpreter does not retry at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
-            os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+            os.dup2(null, stream.fileno())
+    os.close(null)

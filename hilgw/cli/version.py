@@ -10,8 +10,8 @@ from hilgw import __version__
 LIBRARIES = ("pyserial", "pyserial-asyncio", "crcmod", "cobs", "PyYAML", "pydantic")
 
 
-def show() -> None:
-    """Our version, then the libraries and whether their C forms are active."""
+def print_version() -> None:
+    """Prints the version of hilgw and of each library, and whether its C form is active."""
     from hilgw.framing.c_forms import c_extensions
 
     print(f"hilgw {__version__} (Python {sys.version.split()[0]})")
@@ -26,9 +26,9 @@ def show() -> None:
 
 
 def installed() -> dict[str, str]:
-    """Distribution -> version, read off the names of the folders the installer made.
+    """Distribution -> version, from the names of the installed folders.
 
-    importlib.metadata says the same and costs as much as all else here together.
+    importlib.metadata gives the same and takes as long as all the rest.
     """
     found: dict[str, str] = {}
     for folder in sys.path:

@@ -1,244 +1,350 @@
-"""Checks across parts, made on whatever passed the checks of its own.
+"""Checks that span several parts of a configuration; they run on what passed validation.
 
-Errors are added to the document's problems; what is legal but worth a word is a warning.
+Errors are added to the document's problems; legal but doubtful settings get a warning.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from hilgw import plugins
-from hilgw.adapters.base import StationSettings, UsbId, line_of
-from hilgw.config.context import Context
-from hilgw.config.diagnose import descend
-from hilgw.config.loop_checks import check_loops
-from hilgw.config.mock_parameters import check_mock
+from hilgw.adapters.base import UsbId, line_of
+from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
 from hilgw.config.references import check_references
+from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
-from hilgw.config.source.positions import WARNING, Diagnostic, Path, spell
-from hilgw.config.world import check_world
+from hilgw.config.source.positions import Diagnostic, Path, spell
+from hilgw.controllers.base import PeerController
 from hilgw.devices.fields import normalise
-from hilgw.errors import ConfigError, PortError, quoted
+from hilgw.errors import ConfigError, PortError, quoted, suggest
+from hilgw.settings import MockSpec
 from hilgw.transports.serial.urls import kind_of
+from hilgw.transports.tcp.stream import parse_address
 
-_NUMBER = re.compile(r"-?[0-9]{1,19}")  # a key of a mapping by channel
+_LOOPBACK = "127.0.0.1"
 _NO_PATH = ("has characters in it that no path has", "write the path alone")
+
+Problem = tuple[str, str, str]  # key (empty: the part itself), what is wrong, fix
 
 
 def check(document: Document, context: Context) -> list[Diagnostic]:
-    """Adds errors to the document's problems; gives the warnings."""
-    check_references(document, context)
-    checks = Checks(document, context)
-    checks.devices()
-    checks.parts()
-    checks.adapters()
-    checks.ports()
-    checks.names()
-    checks.nodes()
-    check_world(checks)
-    check_loops(checks)
-    return checks.warnings
+    """Adds errors to the document's problems; returns the warnings."""
+    inspection = Inspection(document, context)
+    check_references(inspection)
+    _check_devices(inspection)
+    _check_parts(inspection)
+    _check_adapters(inspection)
+    _check_ports(inspection)
+    _check_names(inspection)
+    _check_nodes(inspection)
+    check_scene(inspection)
+    for path, config, peer in _peers(inspection):
+        _check_webots_version(inspection, path, config, peer)
+        _check_peer_mock(inspection, path, config, peer)
+    _check_addresses(inspection)
+    _check_extensions(inspection)
+    return inspection.warnings
 
 
-@dataclass
-class Checks:
-    """One run over one document."""
+def peer_of(part: PartConfig | None) -> PeerController | None:
+    """The controller when it is a peer on a connection; None for one that runs in the gateway."""
+    controller = None if part is None else plugins.load(plugins.CONTROLLERS, part.kind)
+    return controller if isinstance(controller, PeerController) else None
 
-    document: Document
-    context: Context
-    warnings: list[Diagnostic] = field(default_factory=list)
 
-    # --- helpers: walk the data, say something ----------------------------------------------------
+# --- each part by itself --------------------------------------------------------------------------
 
-    def each(self, *path: str | None) -> Iterator[tuple[Path, Any]]:
-        """Every mapping at a path of the data; None stands for any name."""
-        return _walk(self.document.data, (), path)
 
-    def made(self, *path: str | None) -> Iterator[tuple[Path, Any]]:
-        """The same, as the object made from it, for all that passed."""
-        for at, data in self.each(*path):
-            if (part := self.context.made(data)) is not None:
-                yield at, part
+def _check_devices(inspection: Inspection) -> None:
+    """The rules that span the fields of one device."""
+    for path, fields in inspection.made("robots", None, "devices", None):
+        try:
+            notes = normalise(fields)[1]
+        except ConfigError as error:
+            inspection.config_error(path, error)
+            continue
+        for note in notes:
+            key = (*path, note.split()[0])
+            inspection.warn(key if key in inspection.document.values else path, note)
 
-    def error(self, path: Path, what: str, fix: str) -> None:
-        if not self.document.is_bad(path):
-            self.document.report(self.document.place_of_value(path), path, what, fix)
 
-    def warn(self, path: Path, what: str, fix: str = "") -> None:
-        place = self.document.place_of_value(path)
-        self.warnings.append(Diagnostic.at(place, path, what, fix, WARNING))
+def _check_parts(inspection: Inspection) -> None:
+    """The checks that controllers and bodies bring along."""
+    for key, group in (("controller", plugins.CONTROLLERS), ("body", plugins.BODIES)):
+        for path, config in inspection.made("robots", None, key):
+            _run_own_check(inspection, path, group, config, config.settings)
 
-    def below(self, path: Path, dotted: str) -> Path:
-        """The path `dotted` means below `path`. Keys may be numbers, and may have dots in them."""
-        parts = dotted.split(".") if dotted else []
-        while parts:
-            here = descend(self.document.data, path)
-            keys = here if isinstance(here, dict) else ()
-            length = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in keys), 0)
-            if length:
-                path = (*path, ".".join(parts[:length]))
+
+def _check_adapters(inspection: Inspection) -> None:
+    """Line settings, the checks that adapters bring along, and their mocks."""
+    for path, config in inspection.made("adapters", None):
+        try:
+            line_of(config.common)
+        except ConfigError as error:
+            inspection.config_error(path, error)
+        _run_own_check(inspection, path, plugins.ADAPTERS, config, config.settings, config.common)
+        if _needs_mock(inspection, path):
+            try:
+                part = plugins.load(plugins.ADAPTERS, config.kind)
+                spec = part.mock(config.settings, config.common)
+            except ConfigError as error:
+                inspection.error(path, error.what, error.fix)
             else:
-                path = (*path, int(parts[0]) if _NUMBER.fullmatch(parts[0]) else parts[0])
-            del parts[: length or 1]
-        return path
+                _check_mock(inspection, path, spec)
 
-    def say(self, path: Path, problems: Iterable[tuple[str, str, str]]) -> None:
-        for dotted, what, fix in problems:
-            self.error(self.below(path, dotted), what, fix)
 
-    # --- the checks -------------------------------------------------------------------------------
+def _run_own_check(
+    inspection: Inspection,
+    path: Path,
+    group: plugins.Group,
+    config: AdapterConfig | PartConfig,
+    *settings: Any,
+) -> None:
+    own: Callable[..., list[Problem]] | None
+    own = getattr(plugins.load(group, config.kind), "check", None)
+    if own is not None:
+        inspection.errors(path, own(*settings))
 
-    def devices(self) -> None:
-        """The rules that span the fields of one device."""
-        for path, fields in self.made("robots", None, "devices", None):
-            try:
-                notes = normalise(fields)[1]
-            except ConfigError as error:
-                self.say(path, [(error.where, error.what, error.fix)])
-                continue
-            for note in notes:
-                key = (*path, note.split()[0])
-                self.warn(key if key in self.document.values else path, note)
 
-    def parts(self) -> None:
-        """The own checks of controllers and bodies."""
-        for key, group in (("controller", plugins.CONTROLLERS), ("body", plugins.BODIES)):
-            for path, part in self.made("robots", None, key):
-                self.own_check(path, group, part, part.settings)
+# --- mocks ----------------------------------------------------------------------------------------
 
-    def adapters(self) -> None:
-        """The lines and the own checks of adapters."""
-        for path, adapter in self.made("adapters", None):
-            common: StationSettings = adapter.common
-            try:
-                line_of(common)
-            except ConfigError as error:
-                self.say(path, [(error.where, error.what, error.fix)])
-            self.own_check(path, plugins.ADAPTERS, adapter, adapter.settings, common)
-            self.stand_in(path, adapter)
 
-    def stand_in(self, path: Path, adapter: AdapterConfig) -> None:
-        """The mock that takes the place of the hardware, when one does."""
-        if descend(self.document.data, ("backend",)) not in ("mock", "loopback"):
+def _needs_mock(inspection: Inspection, path: Path) -> bool:
+    """Whether a mock with the settings at `path` runs: not when these have errors."""
+    is_mocked = inspection.get("backend") in ("mock", "loopback")
+    return is_mocked and not inspection.has_errors_below(path)
+
+
+def _check_mock(inspection: Inspection, path: Path, spec: MockSpec) -> None:
+    try:
+        for key, what, fix in _problems_of_mock(spec.name, spec.parameters):
+            at = (*path, "mock", key)
+            at = at if at in inspection.document.values else path
+            inspection.error(at, f"mock: {what}", fix)
+    except ConfigError as error:
+        inspection.error(path, error.what, error.fix)
+
+
+def _problems_of_mock(
+    name: str, parameters: Mapping[str, Any], other_keys: Collection[str] = ()
+) -> Iterator[Problem]:
+    """All parameters that the firmware mock refuses. other_keys: also suggested for a typo.
+
+    Raises ConfigError when there is no mock of this name, or it does not load.
+    """
+    if not plugins.has(plugins.MOCKS, name):
+        raise plugins.unknown("mock", name, plugins.names(plugins.MOCKS))
+    kind = plugins.load_mock(name)
+    left = dict(parameters)
+    while problem := _refusal(kind, left):
+        parameter, separator, message = problem.partition(": ")
+        if not separator or parameter not in left:
+            yield "", problem, f"see `hilgw mock {name} --help`"
             return
-        if any(bad[: len(path)] == path for bad in self.document.bad):
-            return  # the mock follows settings that are wrong
-        try:
-            part = plugins.load(plugins.ADAPTERS, adapter.kind)
-            spec = part.mock(adapter.settings, adapter.common)
-            for key, what, fix in check_mock(spec.name, spec.parameters):
-                at = (*path, "mock", key)
-                self.error(at if at in self.document.values else path, f"mock: {what}", fix)
-        except ConfigError as error:
-            self.error(path, error.what, error.fix)
-
-    def own_check(
-        self, path: Path, group: plugins.Group, part: AdapterConfig | PartConfig, *settings: Any
-    ) -> None:
-        own: Callable[..., list[tuple[str, str, str]]] | None
-        own = getattr(plugins.load(group, part.kind), "check", None)
-        if own is not None:
-            self.say(path, own(*settings))
-
-    def ports(self) -> None:
-        """Ports that are none, and two adapters on one port."""
-        seen: dict[Any, Path] = {}
-        places = (("adapters", None), ("robots", None, "controller"), ("robots", None, "body"))
-        for path, data in itertools.chain(*(self.each(*place) for place in places)):
-            at = (*path, "port")
-            key = self.port_key(data.get("port"))
-            if isinstance(key, str) and "://" in key:
-                self.port_url(at, key)
-            if key == "loop://":
-                continue  # each has its own
-            if key == "":
-                self.error(at, "the port has no name", "write a device path, or loop://")
-            elif isinstance(key, str) and not data["port"].isprintable():
-                self.error(at, *_NO_PATH)
-            elif key in seen:
-                self.error(at, f"is the port of {spell(seen[key])} too", "a port has one user")
-            elif key is not None:
-                seen[key] = path
-
-    def port_url(self, at: Path, url: str) -> None:
-        """What is neither a path nor a COM name."""
-        try:
-            kind_of(url, allow_urls=True)
-        except PortError as error:
-            self.error(at, f"{quoted(url)}: {error.what}", error.fix)
-            return
-        if url != "loop://" and descend(self.document.data, ("network_ports",)) is not True:
-            fix = "write network_ports: true at the top of the file to allow it"
-            self.error(at, f"{quoted(url)} is a port on the network", fix)
-
-    def port_key(self, port: Any) -> str | UsbId | None:
-        """What two settings of the same port have in common; None when it cannot be said."""
-        if isinstance(port, str):
-            if "://" in port or not port.strip():
-                return port.strip()
-            return port.upper() if port[:3].upper() == "COM" else _real(port)
-        made: UsbId | None = self.context.made(descend(port, ("usb",)))
-        return made
-
-    def names(self) -> None:
-        """Names that would mean two things in commands and reports."""
-        robots = descend(self.document.data, ("robots",))
-        for path, _ in self.each("adapters", None):
-            if isinstance(robots, dict) and path[-1] in robots:
-                self.error(path, f"{quoted(str(path[-1]))} is a robot too", "rename one of them")
-        adapters = dict(self.each("adapters", None))
-        for path, _ in self.each("airs", None, "nodes", None):
-            adapter = adapters.get(("adapters", path[-1]))
-            if adapter is not None and adapter.get("air") == path[1]:
-                what = f"{quoted(str(path[-1]))} is an adapter in this air too"
-                self.error(path, what, "rename one of them")
-
-    def nodes(self) -> None:
-        """Mocks that do not exist, their parameters, and two of them behind one link."""
-        links: dict[str, Path] = {}
-        for path, node in self.made("airs", None, "nodes", None):
-            self.node(path, node)
-            if node.link is None:
-                continue
-            link = _real(node.link) if node.link else ""
-            if not link:
-                self.error((*path, "link"), "the link has no name", "write a path")
-            elif not node.link.isprintable():
-                self.error((*path, "link"), *_NO_PATH)
-            elif link in links:
-                what = f"is the link of {quoted(str(links[link][-1]))} too"
-                self.error((*path, "link"), what, "one node per link")
-            links.setdefault(link, path)
-
-    def node(self, path: Path, node: NodeConfig) -> None:
-        keys = self.context.keys(descend(self.document.data, path))
-        try:
-            for key, what, fix in check_mock(node.mock, node.parameters, keys):
-                self.error((*path, key) if key else path, what, fix)
-        except ConfigError as error:
-            self.error((*path, "mock"), error.what, error.fix)
+        if parameter in kind.parameters:
+            yield parameter, message, f"{parameter} is: {kind.parameters[parameter]}"
+        else:
+            known = [*other_keys, *kind.parameters]
+            yield parameter, f"{quoted(name)} has no such parameter", suggest(parameter, known)
+        del left[parameter]
 
 
-def _walk(data: Any, path: Path, pattern: tuple[str | None, ...]) -> Iterator[tuple[Path, Any]]:
-    if not isinstance(data, dict):
+def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
+    """The mock's error for parameters it refuses; empty when it takes them."""
+    try:
+        kind.create("check", plugins.new_air(), parameters)
+    except (ValueError, TypeError) as error:
+        return str(error) or "refused"
+    return ""
+
+
+# --- ports, names and nodes -----------------------------------------------------------------------
+
+
+def _check_ports(inspection: Inspection) -> None:
+    """Invalid ports, and two users of one port."""
+    seen: dict[Any, Path] = {}
+    users = (("adapters", None), ("robots", None, "controller"), ("robots", None, "body"))
+    for path, data in itertools.chain(*(inspection.each(*pattern) for pattern in users)):
+        at = (*path, "port")
+        key = _port_key(inspection, data.get("port"))
+        if isinstance(key, str) and "://" in key:
+            _check_port_url(inspection, at, key)
+        if key == "loop://":
+            continue  # each opens its own
+        if key == "":
+            inspection.error(at, "the port has no name", "write a device path, or loop://")
+        elif isinstance(key, str) and not data["port"].isprintable():
+            inspection.error(at, *_NO_PATH)
+        elif key in seen:
+            inspection.error(at, f"is the port of {spell(seen[key])} too", "a port has one user")
+        elif key is not None:
+            seen[key] = path
+
+
+def _check_port_url(inspection: Inspection, at: Path, url: str) -> None:
+    try:
+        kind_of(url, allow_urls=True)
+    except PortError as error:
+        inspection.error(at, f"{quoted(url)}: {error.what}", error.fix)
         return
-    if not pattern:
-        yield path, data
-        return
-    for key in data if pattern[0] is None else (pattern[0],):
-        if key in data:
-            yield from _walk(data[key], (*path, key), pattern[1:])
+    if url != "loop://" and inspection.get("network_ports") is not True:
+        fix = "write network_ports: true at the top of the file to allow it"
+        inspection.error(at, f"{quoted(url)} is a port on the network", fix)
+
+
+def _port_key(inspection: Inspection, port: Any) -> str | UsbId | None:
+    """A key that is equal for two settings of the same port; None when the setting is invalid."""
+    if isinstance(port, str):
+        if "://" in port or not port.strip():
+            return port.strip()
+        return port.upper() if port[:3].upper() == "COM" else _real(port)
+    usb = port.get("usb") if isinstance(port, dict) else None
+    made: UsbId | None = inspection.context.made(usb)
+    return made
+
+
+def _check_names(inspection: Inspection) -> None:
+    """Names that would be ambiguous in commands and reports."""
+    robots = inspection.get("robots")
+    for path, _ in inspection.each("adapters", None):
+        if isinstance(robots, dict) and path[-1] in robots:
+            inspection.error(path, f"{quoted(str(path[-1]))} is a robot too", "rename one of them")
+    adapters = dict(inspection.each("adapters", None))
+    for path, _ in inspection.each("airs", None, "nodes", None):
+        adapter = adapters.get(("adapters", path[-1]))
+        if adapter is not None and adapter.get("air") == path[1]:
+            what = f"{quoted(str(path[-1]))} is an adapter in this air too"
+            inspection.error(path, what, "rename one of them")
+
+
+def _check_nodes(inspection: Inspection) -> None:
+    """Unknown mocks, parameters they refuse, and two mocks with one link."""
+    links: dict[str, Path] = {}
+    for path, node in inspection.made("airs", None, "nodes", None):
+        _check_node(inspection, path, node)
+        if node.link is None:
+            continue
+        link = _real(node.link) if node.link else ""
+        if not link:
+            inspection.error((*path, "link"), "the link has no name", "write a path")
+        elif not node.link.isprintable():
+            inspection.error((*path, "link"), *_NO_PATH)
+        elif link in links:
+            what = f"is the link of {quoted(str(links[link][-1]))} too"
+            inspection.error((*path, "link"), what, "one node per link")
+        links.setdefault(link, path)
+
+
+def _check_node(inspection: Inspection, path: Path, node: NodeConfig) -> None:
+    keys = inspection.context.keys(inspection.get(*path))
+    try:
+        for key, what, fix in _problems_of_mock(node.mock, node.parameters, keys):
+            inspection.error((*path, key) if key else path, what, fix)
+    except ConfigError as error:
+        inspection.error((*path, "mock"), error.what, error.fix)
 
 
 def _real(path: str) -> str:
-    """The path without links; the path itself when the system knows no such name."""
+    """The path without links; the path itself when the system cannot resolve it."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
         return path
+
+
+# --- control loops --------------------------------------------------------------------------------
+
+
+def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
+    """Every body, and every controller that is a peer."""
+    for path, config in inspection.made("robots", None, "body"):
+        yield path, config, plugins.load(plugins.BODIES, config.kind)
+    for path, config in inspection.made("robots", None, "controller"):
+        if (peer := peer_of(config)) is not None:
+            yield path, config, peer
+
+
+def _webots_version(inspection: Inspection) -> str | None:
+    """The Webots version of the file; None when it is invalid."""
+    version = inspection.get("webots")
+    if version is None:
+        return "R2025a"
+    is_bad = inspection.document.is_bad(("webots",))
+    return version if isinstance(version, str) and not is_bad else None
+
+
+def _check_webots_version(
+    inspection: Inspection, path: Path, config: PartConfig, peer: Any
+) -> None:
+    version = _webots_version(inspection)
+    if version is None or inspection.document.is_bad(path):
+        return
+    try:
+        peer.session(config.settings, version, None)
+    except ConfigError as error:
+        at = ("webots",) if ("webots",) in inspection.document.values else path
+        inspection.error(at, error.what, error.fix)
+
+
+def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, peer: Any) -> None:
+    """The mock that runs instead of the peer, with backend mock or loopback."""
+    version = _webots_version(inspection)
+    if version is None or not _needs_mock(inspection, path):
+        return
+    try:
+        spec = peer.mock(config.settings, version)
+    except ConfigError:
+        return  # _check_webots_version has reported it
+    _check_mock(inspection, path, spec)
+
+
+def _check_addresses(inspection: Inspection) -> None:
+    """Two robots with one address, and a controller and a body that would connect to each other."""
+    listeners: dict[tuple[str, int], Path] = {}
+    robots: dict[tuple[str, int], Path] = {}
+    for key, part, seen in (("listen", "controller", listeners), ("connect", "body", robots)):
+        for path, config in inspection.made("robots", None, part):
+            at = (*path, key)
+            url = getattr(config.settings, key, None)
+            if url is None or inspection.document.is_bad(at):
+                continue
+            try:
+                address = _address(url)
+            except ValueError:
+                inspection.error(at, "no port from 0 to 65535", "e.g. tcp://127.0.0.1:27015")
+                continue
+            if not address[1]:
+                if key == "connect":
+                    inspection.error(at, "port 0 is nobody's", "write the robot's port")
+            elif address in seen:
+                what = f"is that of {spell(seen[address])} too"
+                inspection.error(at, what, "use another port")
+            elif key == "connect" and address in listeners:
+                what = f"is where {spell(listeners[address])} listens: a loop without a robot"
+                inspection.error(at, what, "use another port")
+            else:
+                seen[address] = path
+
+
+def _address(url: str) -> tuple[str, int]:
+    """Host and port, in one spelling. ValueError."""
+    host, port = parse_address(url)
+    return _LOOPBACK if host == "localhost" else host.lower(), port
+
+
+def _check_extensions(inspection: Inspection) -> None:
+    """Emitters and Receivers of a robot whose controller cannot use them."""
+    for path, robot in inspection.made("robots", None):
+        config = robot.controller
+        if not robot.devices or config is None or peer_of(config) is None:
+            continue
+        if not getattr(config.settings, "extensions", True):
+            inspection.warn(
+                (*path, "controller"),
+                "the controller cannot use the robot's devices: packets need extensions: true",
+            )

@@ -1,8 +1,17 @@
-"""What is remembered while a file is checked: what became of each mapping in it."""
+"""The state of one check of a file: what each mapping may hold and became, and the findings."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
+
+from hilgw.config.source.document import Document
+from hilgw.config.source.positions import WARNING, Diagnostic, Path, descend
+from hilgw.errors import ConfigError
+
+_NUMBER = re.compile(r"-?[0-9]{1,19}")  # a key of a mapping by channel
 
 
 class Context:
@@ -42,3 +51,76 @@ class Context:
     def made(self, mapping: Any) -> Any:
         """The object made from this mapping, None when it did not pass (or is no mapping)."""
         return self._made.get(id(mapping))
+
+
+@dataclass
+class Inspection:
+    """One document under inspection: walks its data, collects errors and warnings.
+
+    Errors are added to the document's problems.
+    """
+
+    document: Document
+    context: Context
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+    def each(self, *path: str | None) -> Iterator[tuple[Path, Any]]:
+        """Every mapping at a path of the data; None matches any name."""
+        return _walk(self.document.data, (), path)
+
+    def made(self, *path: str | None) -> Iterator[tuple[Path, Any]]:
+        """The same, as the object made from it, for all that passed validation."""
+        for at, data in self.each(*path):
+            if (part := self.context.made(data)) is not None:
+                yield at, part
+
+    def get(self, *path: str | int) -> Any:
+        """The value at a path of the data; None when there is none."""
+        return descend(self.document.data, path)
+
+    def error(self, path: Path, what: str, fix: str) -> None:
+        """Reports an error, unless the value already has one."""
+        if not self.document.is_bad(path):
+            self.document.report(self.document.position_of_value(path), path, what, fix)
+
+    def errors(self, path: Path, problems: Iterable[tuple[str, str, str]]) -> None:
+        """Reports errors of settings below `path`: (dotted key, what, fix) each."""
+        for dotted, what, fix in problems:
+            self.error(self._below(path, dotted), what, fix)
+
+    def config_error(self, path: Path, error: ConfigError) -> None:
+        """Reports a ConfigError whose `where` is a dotted key below `path`."""
+        self.errors(path, [(error.where, error.what, error.fix)])
+
+    def warn(self, path: Path, what: str, fix: str = "") -> None:
+        position = self.document.position_of_value(path)
+        self.warnings.append(Diagnostic.at(position, path, what, fix, WARNING))
+
+    def has_errors_below(self, path: Path) -> bool:
+        """Whether an error was reported at `path` or below it."""
+        return any(bad[: len(path)] == path for bad in self.document.bad)
+
+    def _below(self, path: Path, dotted: str) -> Path:
+        """The path `dotted` means below `path`. Keys may be numbers, and may contain dots."""
+        parts = dotted.split(".") if dotted else []
+        while parts:
+            here = descend(self.document.data, path)
+            keys = here if isinstance(here, dict) else ()
+            length = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in keys), 0)
+            if length:
+                path = (*path, ".".join(parts[:length]))
+            else:
+                path = (*path, int(parts[0]) if _NUMBER.fullmatch(parts[0]) else parts[0])
+            del parts[: length or 1]
+        return path
+
+
+def _walk(data: Any, path: Path, pattern: tuple[str | None, ...]) -> Iterator[tuple[Path, Any]]:
+    if not isinstance(data, dict):
+        return
+    if not pattern:
+        yield path, data
+        return
+    for key in data if pattern[0] is None else (pattern[0],):
+        if key in data:
+            yield from _walk(data[key], (*path, key), pattern[1:])

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from hilgw.config.context import Context
 from hilgw.config.source.document import Document
-from hilgw.config.source.positions import Diagnostic, Path
+from hilgw.config.source.positions import Diagnostic, Path, descend
 from hilgw.errors import quoted, suggest
 
 MAX_ERRORS = 1000
@@ -44,10 +44,10 @@ def diagnose(error: ValidationError, document: Document, context: Context) -> li
             continue
         is_key = is_key or kind == "invalid_key"
         on_key = is_key or missing or kind == "extra_forbidden"
-        place = document.place_of_key(path) if on_key else document.place_of_value(path)
+        position = document.position_of_key(path) if on_key else document.position_of_value(path)
         word = (document.key_words if is_key else document.words).get(path)
         what, fix = _words(details, path, word, document, context)
-        found.append(Diagnostic.at(place, path, what, fix))
+        found.append(Diagnostic.at(position, path, what, fix))
     return found
 
 
@@ -57,16 +57,6 @@ def _path(location: Iterable[Any]) -> tuple[Path, bool]:
     if parts and parts[-1] == "[key]":
         return parts[:-1], True
     return parts, False
-
-
-def descend(data: Any, path: Path) -> Any:
-    """What stands at a path of plain data, None when nothing does."""
-    for part in path:
-        try:
-            data = data[part]
-        except (LookupError, TypeError):
-            return None
-    return data
 
 
 def _exists(data: Any, path: Path) -> bool:

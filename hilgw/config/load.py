@@ -15,14 +15,14 @@ from hilgw.config.checks import check
 from hilgw.config.context import Context
 from hilgw.config.diagnose import diagnose
 from hilgw.config.model import GatewayConfig
-from hilgw.config.recovery import mend
+from hilgw.config.recovery import recover
+from hilgw.config.scene import in_folder
 from hilgw.config.schema.file import file_adapter
 from hilgw.config.source.document import Document, compose
 from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
 from hilgw.config.source.text import read_text
-from hilgw.config.world import in_folder
 
-MENDINGS = 3  # times a file with mistakes is looked at again
+MAX_RECOVERIES = 3  # times a file with mistakes is looked at again
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +67,17 @@ def _validate(document: Document, context: Context) -> GatewayConfig | None:
         return validate(document.data)
     except ValidationError as error:
         document.problems += diagnose(error, document, context)
-        mended = mend(error, document, context)
-    for _ in range(MENDINGS * mended):
+        recovered = recover(error, document, context)
+    for _ in range(MAX_RECOVERIES * recovered):
         try:
             validate(document.data)
         except ValidationError as error:  # what was wrong at first was said
-            if mend(error, document, context):
+            if recover(error, document, context):
                 continue
         break
     return None
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """By place, the file before the options."""
+    """By position, the file before the options."""
     return sorted(diagnostics, key=lambda item: (not item.line, item.line, item.column))

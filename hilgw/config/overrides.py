@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from hilgw.config.diagnose import descend
 from hilgw.config.source.document import Document, compose
-from hilgw.config.source.positions import Diagnostic, Path, Position, spell
+from hilgw.config.source.positions import Diagnostic, Path, Position, descend, spell
 from hilgw.config.source.text import NOT_TEXT
 from hilgw.errors import quoted, suggest
 
@@ -25,46 +24,48 @@ _NAMED = (  # mappings whose keys are the user's own names
 def apply(document: Document, overrides: Iterable[str]) -> None:
     """Put each override into the document; what is wrong is added to its problems."""
     for override in overrides:
-        place = Position(f"--set {quoted(override)[1:-1]}")
-        problem = _apply_one(document, override, place)
+        position = Position(f"--set {quoted(override)[1:-1]}")
+        problem = _apply_one(document, override, position)
         if problem:
             path, what, fix = problem
-            document.problems.append(Diagnostic.at(place, path, what, fix))
+            document.problems.append(Diagnostic.at(position, path, what, fix))
 
 
-def put(document: Document, path: Path, value: Any, place: Position) -> None:
+def put(document: Document, path: Path, value: Any, position: Position) -> None:
     """Put a value that comes from an option into the document, in the option's name."""
     parent = document.data
     for part in path[:-1]:
         parent = parent[part]
     _forget(document, path)
     parent[path[-1]] = value
-    document.keys[path] = document.values[path] = place
+    document.keys[path] = document.values[path] = position
 
 
-def _apply_one(document: Document, override: str, place: Position) -> tuple[Path, str, str] | None:
+def _apply_one(
+    document: Document, override: str, position: Position
+) -> tuple[Path, str, str] | None:
     name, equals, text = override.partition("=")
     path = _parse(name)
     if not equals or path is None:
         return (), "is no override", "write KEY.KEY=VALUE, such as adapters.xbee0.channel=13"
     if NOT_TEXT.search(text):
         return path, "has characters that do not belong in text", "write printable text"
-    value = compose(text or '""', place.file)
+    value = compose(text or '""', position.file)
     if value.problems:
         first = value.problems[0]
         return path, first.message, first.fix
     path = _with_numbers(document.data, path)
-    if problem := _open(document, path, place):
+    if problem := _open(document, path, position):
         return problem
-    put(document, path, value.data, place)
+    put(document, path, value.data, position)
     for inner, word in value.words.items():
         document.words[path + inner] = word
     for inner, word in value.key_words.items():
         document.key_words[path + inner] = word
     for inner in value.values:
-        document.values[path + inner] = place
+        document.values[path + inner] = position
     for inner in value.keys:
-        document.keys[path + inner] = place
+        document.keys[path + inner] = position
     return None
 
 
@@ -93,8 +94,8 @@ def _with_numbers(data: Any, path: Path) -> Path:
     return tuple(found)
 
 
-def _open(document: Document, path: Path, place: Position) -> tuple[Path, str, str] | None:
-    """Make sure the place of `path` exists; mappings on the way to it are made when missing."""
+def _open(document: Document, path: Path, position: Position) -> tuple[Path, str, str] | None:
+    """Make sure the position of `path` exists; mappings on the way to it are made when missing."""
     current = document.data
     for depth, part in enumerate(path):
         here, last = path[:depth], depth == len(path) - 1
@@ -108,7 +109,7 @@ def _open(document: Document, path: Path, place: Position) -> tuple[Path, str, s
                     what = f"there is no {quoted(str(part))} in {spell(here)}"
                     return path, what, suggest(part, current)
                 current[part] = {}
-                document.keys[path[: depth + 1]] = document.values[path[: depth + 1]] = place
+                document.keys[path[: depth + 1]] = document.values[path[: depth + 1]] = position
             if not last and current[part] is None:
                 current[part] = {}
         else:

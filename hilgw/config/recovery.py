@@ -1,7 +1,7 @@
 """What a file was probably meant to say, so that checks go on behind its first mistakes.
 
 The mapping that holds a mistake would not be looked at any further: what is wrong between its
-keys would come to light in the next run only. Nothing that was mended is ever used.
+keys would come to light in the next run only. Nothing that was recovered is ever used.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Any
 from pydantic import ValidationError
 
 from hilgw.config.context import Context
-from hilgw.config.diagnose import MAX_ERRORS, descend
+from hilgw.config.diagnose import MAX_ERRORS
 from hilgw.config.source.document import Document
-from hilgw.config.source.positions import Path
+from hilgw.config.source.positions import Path, descend
 from hilgw.config.source.scalars import BAD
 from hilgw.errors import nearest
 
 
-def mend(error: ValidationError, document: Document, context: Context) -> bool:
+def recover(error: ValidationError, document: Document, context: Context) -> bool:
     """Changes the document's data: misspelt keys are renamed; unknown ones, numbers out of range
     and what could not be read are left out, to be checked no more. Says whether it did anything.
 
     Values that decide what others mean (words, mappings) are never left out: what is said behind
     them would not be true.
     """
-    mended = False
+    recovered = False
     for details in error.errors(include_url=False)[:MAX_ERRORS]:
         path: Path = tuple(details["loc"])
         mapping = descend(document.data, path[:-1]) if path else None
@@ -38,12 +38,12 @@ def mend(error: ValidationError, document: Document, context: Context) -> bool:
             if key is not None and key not in mapping:
                 mapping[key] = value
                 _move(document, path, (*path[:-1], key))
-            mended = True
+            recovered = True
         elif value is BAD or _is_number(value):
             del mapping[path[-1]]
             document.bad.add(path)
-            mended = True
-    return mended
+            recovered = True
+    return recovered
 
 
 def _is_number(value: Any) -> bool:
@@ -52,7 +52,7 @@ def _is_number(value: Any) -> bool:
 
 def _move(document: Document, old: Path, new: Path) -> None:
     """What is said about the key stands where it was written."""
-    for places in (document.keys, document.values):
-        below = [path for path in places if path[: len(old)] == old]
+    for positions in (document.keys, document.values):
+        below = [path for path in positions if path[: len(old)] == old]
         for path in below:
-            places[(*new, *path[len(old) :])] = places[path]
+            positions[(*new, *path[len(old) :])] = positions[path]

@@ -6,19 +6,19 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from hilgw.config.context import Context
-from hilgw.config.diagnose import descend
+from hilgw.config.context import Context, Inspection
 from hilgw.config.source.document import Document
-from hilgw.config.source.positions import Path
+from hilgw.config.source.positions import Path, descend
 from hilgw.errors import quoted, suggest
 
 _SECTIONS = {"robot": "robots", "adapter": "adapters", "air": "airs"}
 _NODES = {"emitter": "Emitter", "receiver": "Receiver"}
 
 
-def check_references(document: Document, context: Context) -> None:
-    """Report each name that does not exist, also beside settings that are wrong otherwise."""
-    for path, refers, name in _references(document.data, context, ()):
+def check_references(inspection: Inspection) -> None:
+    """Reports each name that does not exist, also next to settings with other errors."""
+    document = inspection.document
+    for path, refers, name in _references(document.data, inspection.context, ()):
         if document.is_bad(path):
             continue
         if refers in _NODES:
@@ -27,7 +27,7 @@ def check_references(document: Document, context: Context) -> None:
             section = descend(document.data, (_SECTIONS[refers],))
             problem = _find(section, refers, name, _SECTIONS[refers])
         if problem:
-            document.report(document.place_of_value(path), path, *problem)
+            document.report(document.position_of_value(path), path, *problem)
 
 
 def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path, str, str]]:

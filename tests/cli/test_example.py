@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import hilgw
+from hilgw.cli.commands.example import examples, title
 from hilgw.cli.main import main
 from hilgw.config.load import load_text
-from hilgw.config.shipped import examples, title
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,4 +1,4 @@
-"""Output that cannot be written: a word and an exit code, never a traceback."""
+"""Output that cannot be written: one message and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ COMMANDS = ["--version", "--help", "example", "mock --list", "adapters", "ports 
 
 
 def sh(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A shell script in which $hilgw is the command."""
+    """Runs a shell script with the command hilgw."""
     return subprocess.run(
-        ["/bin/sh", "-c", script],
+        ["/bin/sh", "-c", f'hilgw() {{ "$python" -m hilgw "$@"; }}\n{script}'],
         cwd=folder,
-        env=os.environ | {"hilgw": f"{sys.executable} -m hilgw", "PYTHONPATH": str(ROOT)},
+        env=os.environ | {"python": sys.executable, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -33,18 +33,15 @@ def sh(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_full_disk(command: str, tmp_path: Path) -> None:
-    done = sh(f"$hilgw {command} >/dev/full", tmp_path)
-    if command != "--help":  # argparse keeps that to itself
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == "hilgw: cannot write: No space left on device\n"
-    assert "Traceback" not in done.stderr
-    assert "ignored" not in done.stderr
+    done = sh(f"hilgw {command} >/dev/full", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "hilgw: cannot write: No space left on device\n"
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_streams_closed_by_who_starts_us(closed: str, tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text("version: 1\n")
-    done = sh(f"$hilgw check one.yaml {closed}", tmp_path)
+    done = sh(f"hilgw check one.yaml {closed}", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -54,10 +51,10 @@ def test_files_are_looked_at_before_the_start(tmp_path: Path) -> None:
             files.expect(path)
     files.expect(str(tmp_path / "new"))
     assert list(tmp_path.iterdir()) == []
-    done = sh("$hilgw --config none.yaml --report /none/x.json", tmp_path)
+    done = sh("hilgw --config none.yaml --report /none/x.json", tmp_path)
     assert done.returncode == 3  # the configuration is looked at first
     (tmp_path / "one.yaml").write_text("version: 1\n")
-    done = sh("$hilgw -q --config one.yaml --ready-file /none/x", tmp_path)
+    done = sh("hilgw -q --config one.yaml --ready-file /none/x", tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("hilgw: /none/x: cannot write: no such folder; make the folder")
 

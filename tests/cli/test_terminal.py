@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from hilgw.cli.output import control_loops as loop_lines
+from hilgw.cli.output.summary import control_loop_lines
 from hilgw.cli.output.terminal import PACKETS_PER_S, TROUBLES_PER_S, RateLimit, Terminal
 from hilgw.cli.output.text import Style, duration, escape, use_colour
 from hilgw.engine.latency import Latency
@@ -207,7 +207,7 @@ def test_the_summary_of_a_loop() -> None:
         "latched": "command_timeout",
         "sensor_to_motor": {"count": 1, "p50_ms": 1.0, "p99_ms": 2.0, "max_ms": 3.0},
     }
-    text = "\n".join(loop_lines.summary_lines({"cab": loop}))
+    text = "\n".join(control_loop_lines({"cab": loop}))
     assert "9 sensor values, 4 motor commands, 2 values superseded" in text
     assert "refused 1 nan, 3 beyond limit" in text
     assert "p50 1.00 ms, p99 2.00 ms, max 3.00 ms" in text

@@ -254,9 +254,9 @@ def test_strangers_text_is_escaped_and_shortened() -> None:
 
 def test_the_nearest_place_is_found_for_what_is_not_there() -> None:
     document = compose("a:\n  b: {c: 1}\n", "f")
-    assert document.place_of_key(("a", "b", "x", "y")).line == 2
-    assert document.place_of_value(("nothing",)) == document.place_of_key(())
-    assert document.place_of_value(("a", "b", "c")).column == 10
+    assert document.position_of_key(("a", "b", "x", "y")).line == 2
+    assert document.position_of_value(("nothing",)) == document.position_of_key(())
+    assert document.position_of_value(("a", "b", "c")).column == 10
 
 
 def test_what_was_said_covers_what_is_below() -> None:

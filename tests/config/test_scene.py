@@ -9,8 +9,8 @@ import pytest
 
 from hilgw.config.load import load_config, load_text
 from hilgw.config.model import MocapConfig, MotionFile
+from hilgw.config.scene import LARGEST_FILE, read_motion
 from hilgw.config.source.positions import ConfigErrors
-from hilgw.config.world import LARGEST_FILE, read_motion
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
 

@@ -73,5 +73,5 @@ def test_a_leading_mark_of_utf8_is_harmless() -> None:
 
 def test_lines() -> None:
     lines = Lines("a\nb\r\nc\rd", "f")
-    places = [(p.line, p.column) for p in map(lines.place, range(8))]
+    places = [(p.line, p.column) for p in map(lines.position, range(8))]
     assert places == [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (4, 1)]

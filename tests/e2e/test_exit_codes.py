@@ -32,7 +32,7 @@ def test_0_and_help_names_them_all(tmp_path: Path) -> None:
     words = " ".join(done.stdout.split())
     for text in ("0 success", "1 failure", "2 usage", "3 configuration", "4 port", "5 peer"):
         assert text in words
-    for text in ("6 mismatch", "7 failsafe", "130 Ctrl-C", "143 SIGTERM"):
+    for text in ("6 mismatch", "7 safety stop latched", "130 Ctrl-C", "143 SIGTERM"):
         assert text in words
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 import textwrap
@@ -16,7 +15,6 @@ from hilgw.errors import UsageError
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "adapters",
-        help="list the kinds of hardware, their limits and how Webots' fields map",
         description="Lists the kinds of hardware; with NAME, shows one: its limits, how Webots' "
         "fields map to it (exact, approximate, cannot), and its settings.",
         epilog="example: hilgw adapters xbee",
@@ -58,6 +56,8 @@ def _kinds(name: str | None) -> list[Any]:
 
 
 def _as_data(adapter: Any) -> dict[str, Any]:
+    import dataclasses
+
     from hilgw.adapters.base import StationSettings
     from hilgw.config.schema.describe import rows
 

@@ -8,7 +8,6 @@ import argparse
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "arm",
-        help="let a robot's motors move again after a latched failsafe",
         description="Lets the motors of a robot move again after a stop that was latched "
         "(failsafe: {latch: true}), in the gateway that runs on this machine.",
         epilog="example: hilgw arm rover",

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
-from hilgw.cli.output import files
-from hilgw.cli.stopping import Stop
 from hilgw.errors import ConfigError, HilgwError, UsageError
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from hilgw.bridge.bridge import Bridge, BridgeSettings
-    from hilgw.cli.output.outlet import Outlet
+    from hilgw.cli.output.console import ConsoleWriter
     from hilgw.engine.scheduler import Timer
     from hilgw.framing.base import Framing
 
@@ -40,7 +37,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     parser = commands.add_parser(
         "bridge",
-        help="a serial port on TCP, for any program",
         description="A plain bridge between a serial port and TCP, until Ctrl-C or --duration.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -70,6 +66,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Runs until the end; 0, 130 or 143. Raises HilgwError with its own exit code."""
+    import asyncio
+
+    from hilgw.cli.output import files
+
     settings = _settings(args)
     framing = _framing(args.frame)
     if args.ready_file is not None:
@@ -148,14 +148,17 @@ def _framing(name: str | None) -> str | None:
 
 
 async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | None) -> int:
-    from hilgw.cli.output.outlet import outlet
+    import asyncio
+
+    from hilgw.cli.output.console import console_writer
     from hilgw.cli.output.terminal import Terminal
+    from hilgw.cli.signals import Stop
     from hilgw.engine.scheduler import Timer
 
     stop = Stop()
     out = sys.stderr if args.report == "-" else sys.stdout
-    way_out = outlet(out)
-    terminal = Terminal(way_out, quiet=args.quiet)
+    console = console_writer(out)
+    terminal = Terminal(console, quiet=args.quiet)
     timer = Timer(asyncio.get_running_loop())
     bridge = _build(settings, frame, timer, terminal, args.quiet)
     fatal: HilgwError | None = None
@@ -168,7 +171,7 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
         timer.close()
     code = stop.code or (fatal.exit_code if fatal else 0)
     stop.last_words()
-    _finish(args, bridge, way_out, code)
+    _finish(args, bridge, console, code)
     if fatal is not None and stop.code is None:
         raise fatal
     return code
@@ -197,7 +200,11 @@ def _build(
 
 
 def _ready(args: argparse.Namespace, terminal: Any) -> None:
-    # What the start left in memory stays; looking through it again would only cost pauses.
+    import gc
+
+    from hilgw.cli.output import files
+
+    # Objects of the start stay for good: scanning them for garbage would only cost pauses.
     gc.collect()
     gc.freeze()
     if not args.quiet:
@@ -206,24 +213,20 @@ def _ready(args: argparse.Namespace, terminal: Any) -> None:
         files.write(args.ready_file, f"{os.getpid()}\n")
 
 
-def _finish(args: argparse.Namespace, bridge: Bridge, out: TextIO | Outlet, code: int) -> None:
-    from hilgw.cli.output.outlet import finish
+def _finish(
+    args: argparse.Namespace, bridge: Bridge, out: TextIO | ConsoleWriter, code: int
+) -> None:
+    from hilgw.cli.output import files
+    from hilgw.cli.output.console import finish
 
     report = {"hilgw": __version__, "exit_code": code, **bridge.report()}
     if not args.quiet:
         _summarise(report, out)
     finish(out)
-    if args.report is not None:
-        import json
-
-        text = json.dumps(report, indent=2, allow_nan=False) + "\n"
-        if args.report == "-":
-            sys.stdout.write(text)
-        else:
-            files.write(args.report, text)
+    files.write_report(args.report, report)
 
 
-def _summarise(report: dict[str, Any], out: TextIO | Outlet) -> None:
+def _summarise(report: dict[str, Any], out: TextIO | ConsoleWriter) -> None:
     lines = [f"summary after {report['duration_s']:.1f} s"]
     for direction in ("to_serial", "to_tcp"):
         flow = report[direction]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 from typing import Any
@@ -14,7 +13,6 @@ from hilgw.errors import ConfigError
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "check",
-        help="check configuration files and say every error with its place",
         description="Checks configuration files without opening a port. Exit code 3 when any has "
         "an error; warnings are only said.",
         epilog="example: hilgw check configs/*.yaml",
@@ -51,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(file: str, overrides: list[str], backend: str | None) -> dict[str, Any]:
+    import dataclasses
+
     from hilgw.config.load import load_config
     from hilgw.config.source.positions import ConfigErrors
 

@@ -9,7 +9,6 @@ import sys
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "doctor",
-        help="find what stands between you and a serial port, with the cure",
         description="Looks at groups, busy ports, ModemManager, login prompts, FTDI latency, udev "
         "rules and libraries. Changes nothing. Exit code 1 when it found something.",
         epilog="example: hilgw doctor --json",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+
+import hilgw
+from hilgw.errors import UsageError, quoted, suggest
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "example",
-        help="print a configuration that runs as it is",
         description="Prints a shipped configuration; without NAME, lists them. Each runs as it "
         "is, on mocks.",
         epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml",
@@ -19,8 +22,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Prints; 0. Raises UsageError for a name that does not exist."""
-    from hilgw.config.shipped import example, examples, title
-
     if args.name is not None:
         print(example(args.name), end="")
         return 0
@@ -29,3 +30,31 @@ def run(args: argparse.Namespace) -> int:
     for name, text in known.items():
         print(f"{name:<{width}}  {title(text)}".rstrip())
     return 0
+
+
+def examples() -> dict[str, str]:
+    """Every shipped configuration, from a wheel or a checkout: name -> text."""
+    package = Path(hilgw.__file__).parent
+    for directory in (package / "configs", package.parent / "configs"):
+        if directory.is_dir():
+            files = sorted(directory.glob("*.yaml"))
+            return {file.stem: file.read_text(encoding="utf-8") for file in files}
+    return {}
+
+
+def example(name: str) -> str:
+    """The text of one shipped configuration. Raises UsageError for an unknown name."""
+    known = examples()
+    text = known.get(name.removesuffix(".yaml"))
+    if text is None:
+        raise UsageError(f"no example is called {quoted(name)}", fix=suggest(name, known))
+    return text
+
+
+def title(text: str) -> str:
+    """The first comment of a configuration that is not for an editor."""
+    for line in text.splitlines():
+        comment = line.removeprefix("#").strip()
+        if line.startswith("#") and comment and not comment.startswith("yaml-language-server"):
+            return comment
+    return ""

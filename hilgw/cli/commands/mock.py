@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import contextlib
 import json
 import os
 import re
 import sys
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hilgw.cli.output import files
-from hilgw.cli.stopping import Stop
 from hilgw.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -21,9 +16,9 @@ if TYPE_CHECKING:
     from hilgw.transports.base import DeviceSide
 
 MOST_MODULES = 256
-BOOT_S = 0.1  # modules say that they have booted before anybody is told of them
+BOOT_S = 0.1  # for modules to boot before they are announced
 APART_M = 1.0  # modules stand in a row unless --set position says otherwise
-# The option that says where a mock is met, by the way it is met.
+# The option with the address of a mock, by its kind of connection.
 OPTIONS = {"serial": "link", "tcp-server": "listen", "tcp-client": "connect"}
 FIRST_TCP_PORT = 27015  # WC2EC's; the next module takes the next one
 
@@ -38,20 +33,22 @@ examples:
 """
 
 
-@dataclass
 class Module:
-    """One module asked for: by which option, its place (empty: of our choice; None: it has no
-    client and acts by itself), and its parameters."""
+    """One module of the command line.
 
-    option: str = ""
-    place: str | None = None
-    parameters: dict[str, Any] = field(default_factory=dict)
+    option: link, listen or connect; empty: the one that fits its kind. address: the path or
+    HOST:PORT given; empty: chosen here; None: no port, the module acts by itself.
+    """
+
+    def __init__(self, option: str = "", address: str | None = None) -> None:
+        self.option = option
+        self.address = address
+        self.parameters: dict[str, Any] = {}
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "mock",
-        help="run firmware mocks on virtual ports or TCP, for any program",
         description="Runs modules of one kind that share an air, each behind a virtual port or "
         "a TCP connection, until Ctrl-C.",
         epilog=EPILOG,
@@ -97,20 +94,24 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.kind is None:
         raise UsageError("no mock named", fix="try hilgw mock xbee, or hilgw mock --list")
+    import asyncio
+
+    from hilgw.cli.output import files
+
     if args.ready_file is not None:
         files.clear(args.ready_file)
     args.kind = args.kind.replace("-", "_")
-    places = [(name, place) for name in OPTIONS.values() for place in getattr(args, name)]
-    modules = _modules(places, args.settings)
+    given = [(name, address) for name in OPTIONS.values() for address in getattr(args, name)]
+    modules = _modules(given, args.settings)
     try:
         return asyncio.run(_serve(args, modules))
     except ConfigError as error:  # here the parameters come from the command line
         raise UsageError(error.what, where=error.where, fix=error.fix) from None
 
 
-def _modules(places: list[tuple[str, str]], settings: list[str]) -> list[Module]:
-    """The modules that the places and --set describe together. UsageError."""
-    modules = [Module(*place) for place in places] or [Module("", "")]
+def _modules(given: list[tuple[str, str]], settings: list[str]) -> list[Module]:
+    """The modules of --link, --listen, --connect (option, address) and --set. UsageError."""
+    modules = [Module(*each) for each in given] or [Module("", "")]
     shared: dict[str, Any] = {}
     for setting in settings:
         match = re.fullmatch(r"(?:(\d{1,9})\.)?([^=.]+)=(.*)", setting, re.DOTALL)
@@ -152,6 +153,11 @@ def _list(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
+    import asyncio
+    import contextlib
+
+    from hilgw.cli.output import files
+    from hilgw.cli.signals import Stop
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.scheduler import Timer
     from hilgw.plugins import new_air
@@ -160,10 +166,10 @@ async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
     timer = Timer(asyncio.get_running_loop())
     host = MockHost(timer, new_air(args.seed, args.loss))
     try:
-        said = await _plug_in(args.kind, host, timer, modules)
+        described = await _plug_in(args.kind, host, timer, modules)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.event.wait(), BOOT_S)
-        _announce(args, said)
+        _announce(args, described)
         if args.ready_file is not None:
             files.write(args.ready_file, f"{os.getpid()}\n")
         await stop.event.wait()
@@ -176,7 +182,7 @@ async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
 async def _plug_in(
     kind: str, host: MockHost, timer: Any, modules: list[Module]
 ) -> list[dict[str, Any]]:
-    """Makes and hosts the modules; says what each is."""
+    """Makes and hosts the modules; returns a description of each, as --json prints it."""
     from hilgw.engine.mock_host import create_mock
 
     # All parameters are checked before the first port is made.
@@ -191,28 +197,27 @@ async def _plug_in(
         if module.option not in ("", wanted):
             raise UsageError(f"--{module.option} does not fit {kind}", fix=f"use --{wanted}")
         module.option = wanted
-    said = []
+    described = []
     for index, (mock, module) in enumerate(zip(mocks, modules, strict=True)):
-        device = None if module.place is None else await _device(mock, module, index, timer)
+        device = None if module.address is None else await _device(mock, module, index, timer)
         host.add(mock, device)
-        place = device and (device.path if module.option != "link" else module.place or device.path)
-        said.append({module.option: place, "name": mock.name})
-    for entry, mock in zip(said, mocks, strict=True):
+        link = module.address if module.option == "link" else ""
+        described.append({module.option: device and (link or device.path), "name": mock.name})
+    for entry, mock in zip(described, mocks, strict=True):
         entry["is"] = mock.describe()
-    return said
+    return described
 
 
 async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceSide:
-    """The mock's end of what it is met by."""
+    """The mock's end of its virtual port or TCP connection."""
     from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
     from hilgw.transports.tcp.stream import parse_address
     from hilgw.transports.virtual.pty import VirtualPort
 
-    place = module.place
     if module.option == "link":
-        return VirtualPort(timer, place or None)
+        return VirtualPort(timer, module.address or None)
     try:
-        address = parse_address(place or f"127.0.0.1:{FIRST_TCP_PORT + index}")
+        address = parse_address(module.address or f"127.0.0.1:{FIRST_TCP_PORT + index}")
     except ValueError as error:
         raise UsageError(f"--{module.option} {error}", fix="e.g. 127.0.0.1:27015") from None
     if module.option == "listen":
@@ -220,18 +225,20 @@ async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceS
         await server.listen()
         return server
     if not address[1]:
-        raise UsageError(f"--connect {place}: port 0 is nobody's", fix="e.g. 127.0.0.1:27015")
+        raise UsageError(
+            f"--connect {module.address}: port 0 is nobody's", fix="e.g. 127.0.0.1:27015"
+        )
     client = TcpClientDevice(getattr(mock, "retry_s", 1.0))
     client.aim(*address)
     return client
 
 
-def _announce(args: argparse.Namespace, said: list[dict[str, Any]]) -> None:
+def _announce(args: argparse.Namespace, described: list[dict[str, Any]]) -> None:
     if args.json:
-        print(json.dumps({"mock": args.kind, "modules": said}))
+        print(json.dumps({"mock": args.kind, "modules": described}))
     else:
-        for entry in said:
-            place = next(iter(entry.values()))
-            print(f"{place or '(no port)'}  {entry['name']}: {entry['is']}")
+        for entry in described:
+            address = next(iter(entry.values()))
+            print(f"{address or '(no port)'}  {entry['name']}: {entry['is']}")
         print("ready; Ctrl-C ends")
     sys.stdout.flush()

@@ -12,7 +12,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     parser = commands.add_parser(
         "place",
-        help="put a robot, a module or an obstacle somewhere in a running gateway",
         description="Puts a robot, a module or an obstacle of the gateway that runs on this "
         "machine somewhere, in metres. If it has a motion, that ends.",
         epilog="examples: hilgw place rover 1 -2.5 0\n"

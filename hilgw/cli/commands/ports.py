@@ -9,7 +9,6 @@ from typing import Any
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "ports",
-        help="list the serial ports of this machine",
         description="Lists the serial ports: path, USB ids, the stable by-id name to put into "
         "a configuration, and who holds the port open.",
         epilog="example: hilgw ports --json",
@@ -43,8 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 def describe_ports() -> list[dict[str, Any]]:
     """Path, by-id name, USB ids, serial number, description and holders of each port."""
-    from hilgw.discovery.ports import by_id_name
-    from hilgw.discovery.usb_ids import probably
+    from hilgw.discovery.ports import by_id_name, probable_device
     from hilgw.transports.serial import tty
     from hilgw.transports.serial.port import list_ports
 
@@ -56,7 +54,7 @@ def describe_ports() -> list[dict[str, Any]]:
             "pid": info.pid,
             "serial": info.serial,
             "description": info.description,
-            "probably": probably(info.vid, info.pid),
+            "probably": probable_device(info.vid, info.pid),
             "holders": [str(holder) for holder in tty.holders(info.path)],
         }
         for info in list_ports()

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
-from hilgw.cli.output import files
-from hilgw.cli.stopping import Stop
 from hilgw.errors import HilgwError, SafetyError, UsageError
 
 if TYPE_CHECKING:
+    import asyncio
+
     from hilgw.cli.output.terminal import Terminal
     from hilgw.config.model import GatewayConfig
     from hilgw.engine.gateway import Gateway
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
-        help="run a gateway (the default)",
         description="Runs the gateway a configuration describes, until Ctrl-C or --duration.",
         epilog="example: hilgw run --config configs/xbee.yaml --duration 10s --report out.json",
     )
@@ -70,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
     loaded = load_config(
         config_path, getattr(args, "overrides", []), getattr(args, "backend", None)
     )
+    from hilgw.cli.output import files
+
     ready_file = getattr(args, "ready_file", None)
     if ready_file is not None:
         files.clear(ready_file)
@@ -77,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
         files.expect(report)
     for warning in loaded.warnings:
         sys.stderr.write(f"{warning}\n")
+    import asyncio
+
     new_loop = None
     if sys.platform == "linux":
         from hilgw.engine.direct_loop import DirectLoop
@@ -87,15 +88,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:
+    import asyncio
+    import gc
+
     from hilgw.assemble.gateway import build
-    from hilgw.cli.output.outlet import finish, outlet
+    from hilgw.cli.output import files
+    from hilgw.cli.output.console import console_writer, finish
     from hilgw.cli.output.terminal import Terminal
+    from hilgw.cli.signals import Stop
 
     loop = asyncio.get_running_loop()
     stop = Stop()
-    way_out = outlet(out)
+    console = console_writer(out)
     terminal = Terminal(
-        way_out, quiet=getattr(args, "quiet", False), verbose=getattr(args, "verbose", False)
+        console, quiet=getattr(args, "quiet", False), verbose=getattr(args, "verbose", False)
     )
     gateway = build(config, loop, terminal)
     gc.collect()
@@ -114,8 +120,8 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     stop.last_words()
     report = {"hilgw": __version__, "config": args.config, "exit_code": code, **gateway.report()}
     terminal.summary(report)
-    finish(way_out)
-    _write_report(args, report)
+    finish(console)
+    files.write_report(getattr(args, "report", None), report)
     if fatal is not None:
         raise fatal
     return code
@@ -124,6 +130,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
 async def _serve(
     gateway: Gateway, args: argparse.Namespace, terminal: Terminal, stop: asyncio.Event
 ) -> None:
+    from hilgw.cli.output import files
     from hilgw.engine.control_socket import ControlServer
 
     ready_file = getattr(args, "ready_file", None)
@@ -146,15 +153,3 @@ async def _serve(
         await gateway.run(stop, getattr(args, "duration", None))
     finally:
         await control.close()
-
-
-def _write_report(args: argparse.Namespace, report: dict[str, Any]) -> None:
-    import json
-
-    target = getattr(args, "report", None)
-    if target is not None:
-        text = json.dumps(report, indent=2, allow_nan=False) + "\n"
-        if target == "-":
-            sys.stdout.write(text)
-        else:
-            files.write(target, text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "scan",
-        help="find known modules on serial ports, and an XBee's network",
         description="Opens each port at the rates known modules use and asks who is there. "
         "Changes no setting; but whatever else is on the port gets a few bytes it does not "
         "expect: name the ports when robots are among them.",
@@ -32,6 +30,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> int:
     """0 when something was found, 5 when not. A port named that cannot be opened: 4."""
+    import asyncio
+
     found = asyncio.run(_scan(args))
     if args.json:
         import json
@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _scan(args: argparse.Namespace) -> list[Found]:
+    import asyncio
+
     from hilgw.engine.scheduler import Timer
 
     found: list[Found] = []

@@ -10,7 +10,6 @@ import sys
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "schema",
-        help="print the JSON Schema of a configuration file, for editors",
         description="Prints the JSON Schema of a configuration file, with every kind that is "
         "installed. Editors complete and check with it: put the line\n"
         "  # yaml-language-server: $schema=hilgw.schema.json\nat the top of the file.",

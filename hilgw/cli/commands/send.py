@@ -22,7 +22,6 @@ FIXES = {
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "send",
-        help="send one packet through a running gateway",
         description="Sends one packet out of a robot's emitter (rover.tx) or through a hardware "
         "station (xbee0) of the gateway that runs on this machine.",
         epilog='examples: hilgw send rover.tx --channel 12 "hello"\n'

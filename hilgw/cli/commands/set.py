@@ -12,7 +12,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     parser = commands.add_parser(
         "set",
-        help="change channel or range of a device in a running gateway",
         description="Changes the channel of an Emitter or Receiver, or the range of an Emitter, "
         "of a robot in the gateway that runs on this machine, as setChannel and setRange do.",
         epilog="examples: hilgw set rover.rx --channel 5\n"

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
-from hilgw.cli.output import control_loops as loop_lines
-from hilgw.cli.output.outlet import Outlet
-from hilgw.cli.output.text import Style, escape, use_colour
+from hilgw.cli.output.console import ConsoleWriter
+from hilgw.cli.output.summary import summary_lines
+from hilgw.cli.output.text import NAMES_SHOWN, Style, escape, in_words, listing, use_colour
 from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, missed_by_none
 from hilgw.medium.matching import stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
@@ -17,7 +17,7 @@ from hilgw.medium.packet import BROADCAST, Copy, Packet
 PACKETS_PER_S = 40
 TROUBLES_PER_S = 5
 NOTICES_PER_S = 20
-NAMES_SHOWN = 8
+DEVICES_SHOWN = 8
 MISSED_SHOWN = 3  # for each reason
 MANY = 64  # when verbose
 
@@ -54,7 +54,7 @@ class Terminal(Observer):
 
     def __init__(
         self,
-        out: TextIO | Outlet,
+        out: TextIO | ConsoleWriter,
         *,
         quiet: bool = False,
         verbose: bool = False,
@@ -107,11 +107,11 @@ class Terminal(Observer):
         if packet.address is not None:
             text += f"  from {packet.address}"
         if unheard is None:
-            text += self._style.dim("  -> ") + _some(
+            text += self._style.dim("  -> ") + listing(
                 listeners, MANY if self._verbose else NAMES_SHOWN
             )
         else:
-            text += self._style.bad(f"  unheard: {unheard.replace('_', ' ')}")
+            text += self._style.bad(f"  unheard: {in_words(unheard)}")
         if reasons := _by_reason(missed(), MANY if self._verbose else MISSED_SHOWN):
             text += self._style.dim(f"; not {reasons}")
         self._say(packet.source, text)
@@ -123,9 +123,7 @@ class Terminal(Observer):
 
     def refused(self, station: str, reason: str, text: str) -> None:
         if not self._quiet and self._admit(self._troubles, "refusals"):
-            self._say(
-                station, self._style.bad(f"refused ({reason.replace('_', ' ')})") + f" {text}"
-            )
+            self._say(station, self._style.bad(f"refused ({in_words(reason)})") + f" {text}")
 
     def notice(self, source: str, text: str) -> None:
         if self._admit(self._notices, "notices"):
@@ -137,7 +135,7 @@ class Terminal(Observer):
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         if not self._quiet:
-            self._say(robot, loop_lines.status_line(status))
+            self._say(robot, _status(status))
 
     def summary(self, report: dict[str, Any]) -> None:
         """The end of a run: who sent, who got, what was lost and why."""
@@ -158,74 +156,36 @@ class Terminal(Observer):
         self.line(f"{stamp}  {self._style.strong(f'{source:<12}')} {text}")
 
 
-def summary_lines(report: dict[str, Any]) -> list[str]:
-    """The report in a few lines of text."""
-    lines = [f"summary after {report['duration_s']:.1f} s"]
-    for name, count in report["emitters"].items():
-        unheard = _reasons(count["unheard"])
-        lines.append(
-            f"  {name:<14} sent {count['departed']} of {count['offered']}"
-            + (f", rejected {_reasons(count['rejected'])}" if count["rejected"] else "")
-            + (f", unheard {unheard}" if unheard else "")
-            + (f", queued {count['queued']}" if count["queued"] else "")
-            + (f", expired {count['expired']}" if count["expired"] else "")
-            + _heard_by(report, name)
-        )
-    for name, count in report["stations"].items():
-        latency = report["latency"].get(name, {})
-        lines.append(
-            f"  {name:<14} got {count['accepted']}, delivered {count['delivered']}"
-            + (f", refused {_reasons(count['refused'])}" if count["refused"] else "")
-            + (f", queued {count['queued']}" if count["queued"] else "")
-            + (f", expired {count['expired']}" if count["expired"] else "")
-            + (f"; {_latency(latency)}" if latency.get("count") else "")
-            + _heard_by(report, name)
-        )
-    if mocap := report.get("mocap"):
-        counts = {word: mocap[word] for word in ("malformed", "unknown") if mocap[word]}
-        lines.append(
-            f"  {'mocap':<14} {mocap['datagrams']} datagrams, {mocap['poses']} poses taken"
-            + (f", {_reasons(counts)}" if counts else "")
-        )
-    for name, text in report["robots"].items():
-        if text:
-            lines.append(f"  {name:<14} {text}")
-    lines.extend(loop_lines.summary_lines(report["control_loops"]))
-    ledger = report["ledger"]
-    lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
-    lines.extend(f"    {violation}" for violation in ledger["violations"])
-    return lines
-
-
-def _heard_by(report: dict[str, Any], source: str) -> str:
-    """Who heard this emitter or station, and how often."""
-    counts = report["heard_by"].get(source, {})
-    return f"; heard by {_some([f'{name} {n}' for name, n in counts.items()])}" if counts else ""
-
-
 def _by_reason(missed: Mapping[str, str], shown: int) -> str:
     """Such as "a.rx (obstacle); b.rx, c.rx (range)": who nearly got it comes first."""
     reasons: dict[str, list[str]] = {}
     for name, reason in missed.items():
         reasons.setdefault(reason, []).append(name)
     return "; ".join(
-        f"{_some(reasons[reason], shown)} ({reason.replace('_', ' ')})"
+        f"{listing(reasons[reason], shown)} ({in_words(reason)})"
         for reason in sorted(reasons, key=stage, reverse=True)
     )
 
 
-def _some(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
-    """Names up to a number that can be read."""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
+def _status(status: ControlLoopStatus) -> str:
+    """Sensors, motors, rates and latency of a control loop."""
+    sensors = _devices([f"{name} {value:.4g}" for name, value in status.sensors.items()])
+    motors = _devices([f"{name} {_settings(settings)}" for name, settings in status.motors.items()])
+    rates = f"{status.values_per_s:.0f} values/s, {status.commands_per_s:.0f} commands/s"
+    parts = [sensors or "no sensor values", motors or "no commands", rates]
+    if status.latency.count:
+        p50, p99 = (status.latency.percentile_ns(share) or 0 for share in (50, 99))
+        parts.append(f"sensor to motor p50 {p50 / 1e6:.2f} ms, p99 {p99 / 1e6:.2f} ms")
+    return " | ".join(parts)
 
 
-def _reasons(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in counts.items())
+def _settings(settings: Mapping[str, float]) -> str:
+    """The last command of a motor; several settings by name."""
+    if len(settings) == 1:
+        return f"{next(iter(settings.values())):.4g}"
+    return " ".join(f"{name} {value:.4g}" for name, value in settings.items())
 
 
-def _latency(latency: dict[str, Any]) -> str:
-    return (
-        f"{latency['hop']} in p50 {latency['p50_ms']:.1f} ms, p99 {latency['p99_ms']:.1f} ms, "
-        f"max {latency['max_ms']:.1f} ms"
-    )
+def _devices(items: list[str]) -> str:
+    more = f", {len(items) - DEVICES_SHOWN} more" if len(items) > DEVICES_SHOWN else ""
+    return ", ".join(items[:DEVICES_SHOWN]) + more

@@ -6,12 +6,14 @@ import argparse
 import math
 import os
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from hilgw.cli.output.outlet import Outlet
+    from hilgw.cli.output.console import ConsoleWriter
 
 SHOWN_BYTES = 64
+NAMES_SHOWN = 8
 
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -44,13 +46,29 @@ def finite(text: str) -> float:
     return number
 
 
-def use_colour(stream: TextIO | Outlet) -> bool:
+def use_colour(stream: TextIO | ConsoleWriter) -> bool:
     """Colours only on a terminal that takes them, and never against NO_COLOR."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+def listing(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
+    """At most `shown` names, and the number of the others."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
+
+
+def reason_counts(counts: Mapping[str, int]) -> str:
+    """Such as "2 buffer full, 1 range"."""
+    return ", ".join(f"{count} {in_words(reason)}" for reason, count in counts.items())
+
+
+def in_words(reason: str) -> str:
+    """The machine word of a reason as people read it."""
+    return reason.replace("_", " ")
+
+
 class Style:
-    """Colours by meaning; plain when not on a terminal."""
+    """Colours by meaning; in_words when not on a terminal."""
 
     def __init__(self, on: bool) -> None:
         self._on = on

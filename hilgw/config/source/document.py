@@ -1,4 +1,4 @@
-"""Strict YAML: one pass over the text gives plain data, and the place of every key and value.
+"""Strict YAML: one pass over the text gives plain data, and the position of every key and value.
 
 What YAML offers beyond plain data (aliases, anchors, tags, merge keys, several documents) is
 refused, as is what its versions read differently; see scalars.py. All findings of one file are
@@ -24,12 +24,12 @@ MAX_VALUES = 50_000
 
 @dataclass(slots=True)
 class Document:
-    """One configuration as data, with places and with what is wrong already.
+    """One configuration as data, with positions and with what is wrong already.
 
-    keys, values: path -> place of the key, and of the value. key_words, words: path -> the word as
-    typed, for keys and values that are not text. bad: paths of which something was said already.
-    partial: paths of mappings of which some keys could not be read. syntax: a syntax error ended
-    the pass, `data` is incomplete.
+    keys, values: path -> position of the key, and of the value. key_words, words: path -> the word
+    as typed, for keys and values that are not text. bad: paths that have an error already. partial:
+    paths of mappings with keys that could not be read. syntax: a syntax error ended the pass,
+    `data` is incomplete.
     """
 
     file: str
@@ -43,20 +43,20 @@ class Document:
     partial: set[Path] = field(default_factory=set)
     syntax: bool = False
 
-    def place_of_key(self, path: Path) -> Position:
+    def position_of_key(self, path: Path) -> Position:
         """Where the key stands; for a list item the item; else the nearest thing around it."""
         while path:
-            if place := self.keys.get(path) or self.values.get(path):
-                return place
+            if position := self.keys.get(path) or self.values.get(path):
+                return position
             path = path[:-1]
         return Position(self.file, 1, 1)
 
-    def place_of_value(self, path: Path) -> Position:
-        return self.values.get(path) or self.place_of_key(path)
+    def position_of_value(self, path: Path) -> Position:
+        return self.values.get(path) or self.position_of_key(path)
 
-    def report(self, place: Position, path: Path, what: str, fix: str = "") -> None:
+    def report(self, position: Position, path: Path, what: str, fix: str = "") -> None:
         """Note a problem at `path`; later checks are silent about it and what is below it."""
-        self.problems.append(Diagnostic.at(place, path, what, fix))
+        self.problems.append(Diagnostic.at(position, path, what, fix))
         self.bad.add(path)
 
     def is_bad(self, path: Path) -> bool:
@@ -106,15 +106,17 @@ class _Composer:
                 self.take(loader.get_event())
         except yaml.MarkedYAMLError as error:
             mark, what, fix = explain(error)
-            place = self.lines.place(mark.index if mark else 0)
+            position = self.lines.position(mark.index if mark else 0)
             if "<stream end>" in str(error.problem) and (opened := self.open_bracket()):
-                place, what, fix = opened
-            elif "mapping values" in str(error.problem) and (word := self.key_before(place.line)):
-                place, what, fix = word, *NO_COLON
-            self.end(place, what, fix)
+                position, what, fix = opened
+            elif "mapping values" in str(error.problem) and (
+                word := self.key_before(position.line)
+            ):
+                position, what, fix = word, *NO_COLON
+            self.end(position, what, fix)
         except (ValueError, OverflowError):  # an escape such as "\UFFFFFFFF", an endless %YAML
-            place = self.lines.place(loader.get_mark().index)
-            self.end(place, "not valid YAML here", "write another number or character")
+            position = self.lines.position(loader.get_mark().index)
+            self.end(position, "not valid YAML here", "write another number or character")
         if self.documents == 0 and not self.document.syntax:
             self.document.report(
                 Position(self.document.file, 1, 1),
@@ -123,9 +125,9 @@ class _Composer:
                 "begin with `version: 1`",
             )
 
-    def end(self, place: Position, what: str, fix: str = "") -> None:
+    def end(self, position: Position, what: str, fix: str = "") -> None:
         """A finding after which the rest of the text cannot be read."""
-        self.document.problems.append(Diagnostic.at(place, (), what, fix))
+        self.document.problems.append(Diagnostic.at(position, (), what, fix))
         self.document.syntax = True
 
     def open_bracket(self) -> tuple[Position, str, str] | None:
@@ -142,93 +144,95 @@ class _Composer:
         return word if word and word.line < line and self.lines.is_first(word) else None
 
     def take(self, event: Any) -> None:
-        place = self.lines.place(event.start_mark.index)
+        position = self.lines.position(event.start_mark.index)
         plain = isinstance(event, yaml.ScalarEvent) and event.style is None
-        self.word = place if plain else None
+        self.word = position if plain else None
         if isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
-                self.end(place, "a second document begins here", "keep one, or use two files")
+                self.end(position, "a second document begins here", "keep one, or use two files")
         elif isinstance(event, yaml.CollectionEndEvent):
             self.stack.pop()
         elif isinstance(event, yaml.NodeEvent):
             self.values += 1
             if self.values > MAX_VALUES:
-                self.end(place, f"more than {MAX_VALUES} values", "use several files")
+                self.end(position, f"more than {MAX_VALUES} values", "use several files")
             elif self.stack and self.stack[-1].key is _NO_KEY:
-                self.take_key(event, place)
+                self.take_key(event, position)
             else:
-                self.take_value(event, place)
+                self.take_value(event, position)
 
     # --- keys -----------------------------------------------------------------------------------
 
-    def take_key(self, event: Any, place: Position) -> None:
+    def take_key(self, event: Any, position: Position) -> None:
         top = self.stack[-1]
         top.key = _SKIP
         if isinstance(event, yaml.CollectionStartEvent):
-            self.lose_key(place, "a key must be text", "put it in quotes")
+            self.lose_key(position, "a key must be text", "put it in quotes")
             self.push(event, None)
             return
         if isinstance(event, yaml.AliasEvent) or event.anchor or event.tag:
-            self.lose_key(place, *_beyond(event))
+            self.lose_key(position, *_beyond(event))
             return
-        key = self.key_of(event, place, top.path)
+        key = self.key_of(event, position, top.path)
         if key is None or top.path is None:
             return
         path = (*top.path, key)
         if path in self.document.keys:
             first = self.document.keys[path].line
             what = f"duplicate key, first in line {first}"
-            self.document.problems.append(Diagnostic.at(place, path, what, "keep one of them"))
+            self.document.problems.append(Diagnostic.at(position, path, what, "keep one of them"))
             return
-        self.document.keys[path] = place
+        self.document.keys[path] = position
         if not isinstance(key, str):
             self.document.key_words[path] = event.value
         top.key = key
 
-    def lose_key(self, place: Position, what: str, fix: str) -> None:
+    def lose_key(self, position: Position, what: str, fix: str) -> None:
         """Say what is wrong with a key that cannot be kept."""
         path = self.stack[-1].path
         if path is not None:
-            self.document.problems.append(Diagnostic.at(place, path, what, fix))
+            self.document.problems.append(Diagnostic.at(position, path, what, fix))
             self.document.partial.add(path)
 
-    def key_of(self, event: Any, place: Position, parent: Path | None) -> str | int | None:
+    def key_of(self, event: Any, position: Position, parent: Path | None) -> str | int | None:
         """The key this scalar is; None when it cannot be one."""
         word: str = event.value
         if not event.implicit[0]:
             return word
         if word == "<<":
-            self.lose_key(place, "merge key '<<'", "write the keys out")
+            self.lose_key(position, "merge key '<<'", "write the keys out")
             return None
         try:
             key = resolve(word)
         except Surprise as surprise:
-            self.report(place, _below(parent, word), surprise.what, surprise.fix)
+            self.report(position, _below(parent, word), surprise.what, surprise.fix)
             return word
         if isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool)):
             return key
         if word == "":
-            self.lose_key(place, "a key is missing before ':'", "write it, or delete the ':'")
+            self.lose_key(position, "a key is missing before ':'", "write it, or delete the ':'")
             return None
-        self.report(place, _below(parent, word), f"the key {word} is not text", "put it in quotes")
+        self.report(
+            position, _below(parent, word), f"the key {word} is not text", "put it in quotes"
+        )
         return word
 
     # --- values ---------------------------------------------------------------------------------
 
-    def take_value(self, event: Any, place: Position) -> None:
+    def take_value(self, event: Any, position: Position) -> None:
         path = self.next_path()
         if path is not None:
-            self.document.values[path] = place
+            self.document.values[path] = position
         value: Any = BAD
         if isinstance(event, yaml.AliasEvent) or event.tag:
-            self.report(place, path, *_beyond(event))
+            self.report(position, path, *_beyond(event))
         elif event.anchor and path is not None:
-            self.document.problems.append(Diagnostic.at(place, path, *_beyond(event)))
+            self.document.problems.append(Diagnostic.at(position, path, *_beyond(event)))
         if isinstance(event, yaml.CollectionStartEvent):
             value = self.push(event, path)
         elif isinstance(event, yaml.ScalarEvent) and not event.tag:
-            value = self.value_of(event, place, path)
+            value = self.value_of(event, position, path)
         if path is None:
             return
         self.attach(path, value)
@@ -243,17 +247,17 @@ class _Composer:
             return None
         return (*top.path, len(top.container) if isinstance(top.container, list) else key)
 
-    def value_of(self, event: Any, place: Position, path: Path | None) -> Any:
+    def value_of(self, event: Any, position: Position, path: Path | None) -> Any:
         word: str = event.value
         if not event.implicit[0]:
             if any("\ud800" <= character <= "\udfff" for character in word):
-                self.report(place, path, "an escape that is half a character", "write it out")
+                self.report(position, path, "an escape that is half a character", "write it out")
                 return BAD
             return word
         try:
             value = resolve(word)
         except Surprise as surprise:
-            self.report(place, path, surprise.what, surprise.fix)
+            self.report(position, path, surprise.what, surprise.fix)
             return BAD
         if path is not None and not isinstance(value, str):
             self.document.words[path] = word
@@ -262,10 +266,12 @@ class _Composer:
     def push(self, event: Any, path: Path | None) -> Any:
         mapping = isinstance(event, yaml.MappingStartEvent)
         container: dict[Any, Any] | list[Any] = {} if mapping else []
-        place = self.lines.place(event.start_mark.index)
+        position = self.lines.position(event.start_mark.index)
         if len(self.stack) >= MAX_DEPTH:
-            self.end(place, f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation")
-        bracket = place if event.flow_style else None
+            self.end(
+                position, f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation"
+            )
+        bracket = position if event.flow_style else None
         self.stack.append(_Open(container, path, _NO_KEY if mapping else None, bracket))
         return container
 
@@ -281,9 +287,9 @@ class _Composer:
         else:
             container[path[-1]] = value
 
-    def report(self, place: Position, path: Path | None, what: str, fix: str) -> None:
+    def report(self, position: Position, path: Path | None, what: str, fix: str) -> None:
         if path is not None:
-            self.document.report(place, path, what, fix)
+            self.document.report(position, path, what, fix)
 
 
 def _below(parent: Path | None, key: str) -> Path | None:

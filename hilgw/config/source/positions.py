@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from hilgw.errors import ConfigError, printable, quoted
 
@@ -40,10 +41,10 @@ class Diagnostic:
 
     @classmethod
     def at(
-        cls, place: Position, path: Path, message: str, fix: str = "", severity: str = ERROR
+        cls, position: Position, path: Path, message: str, fix: str = "", severity: str = ERROR
     ) -> Diagnostic:
         words = _on_one_line(message), _on_one_line(fix), severity
-        return cls(printable(place.file), place.line, place.column, spell(path), *words)
+        return cls(printable(position.file), position.line, position.column, spell(path), *words)
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -88,3 +89,13 @@ def spell(path: Path) -> str:
             name = part if _PLAIN.fullmatch(str(part)) else quoted(str(part))
             text += f".{name}" if text else f"{name}"
     return text
+
+
+def descend(data: Any, path: Path) -> Any:
+    """What stands at a path of plain data, None when nothing does."""
+    for part in path:
+        try:
+            data = data[part]
+        except (LookupError, TypeError):
+            return None
+    return data

@@ -21,21 +21,21 @@ _CURE = "save it as UTF-8 text"
 
 
 class Lines:
-    """Turns offsets into places. Lines end as editors end them: LF, CR LF or CR."""
+    """Turns offsets into positions. Lines end as editors end them: LF, CR LF or CR."""
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
         self._text = text
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
 
-    def place(self, offset: int) -> Position:
+    def position(self, offset: int) -> Position:
         line = bisect.bisect_right(self._starts, offset)
         return Position(self._file, line, offset - self._starts[line - 1] + 1)
 
-    def is_first(self, place: Position) -> bool:
+    def is_first(self, position: Position) -> bool:
         """Whether nothing but spaces and the dashes of lists stands before it in its line."""
-        start = self._starts[place.line - 1]
-        return not self._text[start : start + place.column - 1].strip(" -")
+        start = self._starts[position.line - 1]
+        return not self._text[start : start + position.column - 1].strip(" -")
 
 
 def read_text(file: str) -> str:
@@ -67,13 +67,13 @@ def decode(data: bytes, file: str) -> str:
         text = data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
-        place = Lines(before, file).place(len(before))
+        position = Lines(before, file).position(len(before))
         what = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-        raise ConfigErrors([Diagnostic.at(place, (), what, _CURE)]) from None
+        raise ConfigErrors([Diagnostic.at(position, (), what, _CURE)]) from None
     if strange := NOT_TEXT.search(text):
-        place = Lines(text, file).place(strange.start())
+        position = Lines(text, file).position(strange.start())
         what = f"character U+{ord(strange[0]):04X} does not belong in a text file"
-        raise ConfigErrors([Diagnostic.at(place, (), what, "delete it, or " + _CURE)])
+        raise ConfigErrors([Diagnostic.at(position, (), what, "delete it, or " + _CURE)])
     return text
 
 

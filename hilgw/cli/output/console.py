@@ -12,7 +12,7 @@ HELD_BYTES = 1 << 16
 PATIENCE_S = 0.3
 
 
-def outlet(stream: TextIO) -> TextIO | Outlet:
+def console_writer(stream: TextIO) -> TextIO | ConsoleWriter:
     """The way out to people: the stream itself where it never waits (a file), else an Outlet."""
     try:
         number = stream.fileno()
@@ -22,12 +22,12 @@ def outlet(stream: TextIO) -> TextIO | Outlet:
         stream.flush()
         # Opened again, for a flag of its own: whoever gave us the stream keeps one that waits.
         flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-        return Outlet(os.open(f"/proc/self/fd/{number}", flags), stream.encoding)
+        return ConsoleWriter(os.open(f"/proc/self/fd/{number}", flags), stream.encoding)
     except (OSError, ValueError, AttributeError):  # no descriptor, no /proc, another's terminal
         return stream
 
 
-class Outlet:
+class ConsoleWriter:
     """What is not taken at once is kept up to HELD_BYTES; then lines are left out and counted."""
 
     def __init__(self, descriptor: int, encoding: str) -> None:
@@ -77,7 +77,7 @@ class Outlet:
         return text.encode(self._encoding) if count else b""
 
 
-def finish(out: TextIO | Outlet) -> None:
-    """Ends what `outlet` began."""
-    if isinstance(out, Outlet):
+def finish(out: TextIO | ConsoleWriter) -> None:
+    """Ends what `console_writer` began."""
+    if isinstance(out, ConsoleWriter):
         out.finish()

@@ -1,4 +1,4 @@
-"""Where things are: checks of poses, motions, obstacles and motion capture."""
+"""The scene of a configuration: poses, motions, obstacles and motion capture."""
 
 from __future__ import annotations
 
@@ -7,71 +7,66 @@ import ipaddress
 import stat
 from collections.abc import Iterator
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hilgw.config.diagnose import descend
-from hilgw.config.model import GatewayConfig, MocapConfig, MotionFile
-from hilgw.config.source.positions import Path
+from hilgw.config.context import Inspection
+from hilgw.config.model import GatewayConfig, MocapConfig, MotionFile, Rotation, Vector
+from hilgw.config.source.positions import Path, descend
 from hilgw.config.source.text import MAX_BYTES
 from hilgw.errors import ConfigError, printable, quoted, suggest
 from hilgw.medium.motion import Circle, TimedPoses, Waypoints, read_timed_poses
 from hilgw.medium.obstacles import obstacle
 from hilgw.medium.pose import Pose
 
-if TYPE_CHECKING:
-    from hilgw.config.checks import Checks
-
 LARGEST_FILE = 16 * MAX_BYTES
 AS_WRITTEN = (0.0, 0.0, 1.0, 0.0)
 
-Vector = tuple[float, float, float]
-Rotation = tuple[float, float, float, float]
 
-
-def check_world(checks: Checks) -> None:
-    """Adds what is wrong with places to the document's problems."""
-    for path, robot in checks.made("robots", None):
-        _standing(checks, path, robot.position, robot.rotation, needed="position")
+def check_scene(inspection: Inspection) -> None:
+    """Checks all poses, motion files, obstacles and the motion capture address."""
+    for path, robot in inspection.made("robots", None):
+        _check_pose(inspection, path, robot.position, robot.rotation, needed="position")
         if robot.motion is not None and robot.position is not None:
             what = "a robot that moves by itself has no position"
-            checks.error((*path, "position"), what, "delete position, or motion")
+            inspection.error((*path, "position"), what, "delete position, or motion")
         if isinstance(robot.motion, MotionFile):
-            _motion_file(checks, path, robot.motion)
-    for path, fields in checks.made("robots", None, "devices", None):
-        _standing(checks, path, fields.translation, fields.rotation)
-    for path, adapter in checks.made("adapters", None):
+            _check_motion_file(inspection, path, robot.motion)
+    for path, fields in inspection.made("robots", None, "devices", None):
+        _check_pose(inspection, path, fields.translation, fields.rotation)
+    for path, adapter in inspection.made("adapters", None):
         common = adapter.common
         needed = "position" if common.attached_to is None else ""
-        _standing(checks, path, common.position, common.rotation, needed=needed)
-    for path, node in checks.made("airs", None, "nodes", None):
-        _standing(checks, path, node.position, None)
-    for path, settings in checks.made("obstacles", None):
+        _check_pose(inspection, path, common.position, common.rotation, needed=needed)
+    for path, node in inspection.made("airs", None, "nodes", None):
+        _check_pose(inspection, path, node.position, None)
+    for path, settings in inspection.made("obstacles", None):
         try:
             obstacle(settings, 2)
         except ConfigError as error:
-            checks.say(path, [(error.where, error.what, error.fix)])
-    _names(checks)
-    for path, mocap in checks.made("medium", "mocap"):
-        _mocap(checks, path, mocap)
+            inspection.config_error(path, error)
+    _check_obstacle_names(inspection)
+    for path, mocap in inspection.made("medium", "mocap"):
+        for what, fix in _mocap_problems(mocap):
+            inspection.error((*path, "listen"), what, fix)
 
 
 def pose_of(position: Vector | None, rotation: Rotation | None) -> Pose | None:
-    """The pose two settings describe; None without a position."""
+    """The pose of an object; None without a position."""
     return None if position is None else Pose.from_axis_angle(position, rotation or AS_WRITTEN)
 
 
 def mount_of(position: Vector | None, rotation: Rotation | None) -> Pose:
-    """The same for something on a robot, which is at the robot's own place by default."""
+    """The pose of a device relative to its robot; by default the robot's own."""
     return Pose.from_axis_angle(position or (0.0, 0.0, 0.0), rotation or AS_WRITTEN)
 
 
 def read_motion(motion: Circle | Waypoints | MotionFile, robot: str) -> Any:
-    """The motion these settings describe. Raises ConfigError when its file holds none."""
+    """The motion of a robot, read from its file if need be. Raises ConfigError."""
     return _read_file(motion, robot) if isinstance(motion, MotionFile) else motion
 
 
 def in_folder(config: GatewayConfig, folder: FilePath) -> GatewayConfig:
-    """The same configuration with the paths of its motions seen from where the program runs."""
+    """The configuration with its motion files relative to `folder`, not to the file."""
     robots = dict(config.robots)
     for name, robot in robots.items():
         if isinstance(robot.motion, MotionFile):
@@ -81,7 +76,7 @@ def in_folder(config: GatewayConfig, folder: FilePath) -> GatewayConfig:
 
 
 def address_of(listen: str) -> tuple[str, int]:
-    """Host and port of HOST:PORT or [HOST]:PORT. ConfigError for what is no address."""
+    """Host and port of HOST:PORT or [HOST]:PORT. ConfigError for an invalid address."""
     host, _, port = listen.rpartition(":")
     host = "127.0.0.1" if host == "localhost" else host.strip("[]")
     try:
@@ -94,42 +89,39 @@ def address_of(listen: str) -> tuple[str, int]:
     return host, int(port)
 
 
-# --- inside -----------------------------------------------------------------------------------
-
-
-def _standing(
-    checks: Checks,
+def _check_pose(
+    inspection: Inspection,
     path: Path,
     position: Vector | None,
     rotation: Rotation | None,
     *,
     needed: str = "",
 ) -> None:
-    """A position and a rotation. needed: the key without which a rotation means nothing."""
+    """Checks position and rotation. needed: the key without which a rotation has no effect."""
     try:
         mount_of(position, rotation)
     except ConfigError as error:
-        # A device's place is called translation, as in Webots.
+        # A device's position is called translation, as in Webots.
         where = error.where
-        if where not in descend(checks.document.data, path):
+        if where not in descend(inspection.document.data, path):
             where = "translation"
-        checks.say(path, [(where, error.what, error.fix)])
+        inspection.errors(path, [(where, error.what, error.fix)])
         return
     if needed and rotation is not None and position is None:
-        checks.warn((*path, "rotation"), f"means nothing without a {needed}")
+        inspection.warn((*path, "rotation"), f"means nothing without a {needed}")
 
 
-def _motion_file(checks: Checks, path: Path, motion: MotionFile) -> None:
-    folder = FilePath(checks.document.file).parent
+def _check_motion_file(inspection: Inspection, path: Path, motion: MotionFile) -> None:
+    folder = FilePath(inspection.document.file).parent
     at = (*path, "motion", "path")
     try:
         _read_file(dataclasses.replace(motion, path=str(folder / motion.path)), str(path[-1]))
     except ConfigError as error:
         if error.where == "name":
             at = (*path, "motion", "name" if motion.name is not None else "path")
-            checks.error(at, error.what, error.fix)
+            inspection.error(at, error.what, error.fix)
         else:
-            checks.error(at, f"{printable(error.where)}: {error.what}", error.fix)
+            inspection.error(at, f"{printable(error.where)}: {error.what}", error.fix)
 
 
 def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
@@ -143,7 +135,7 @@ def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
 
 
 def _text(path: str) -> str:
-    """A plain file's text; what is none (a device, a pipe) could keep us waiting."""
+    """The text of a regular file; reading a device or a pipe could block."""
     try:
         file = FilePath(path)
         if not stat.S_ISREG(file.stat().st_mode):
@@ -160,18 +152,15 @@ def _text(path: str) -> str:
         raise ConfigError(f"cannot be read: {reason}", where=path, fix="check the path") from None
 
 
-def _names(checks: Checks) -> None:
-    """Robots, adapters and obstacles are placed by name, so no two share one."""
-    data = checks.document.data
-    for path, _ in checks.each("obstacles", None):
+def _check_obstacle_names(inspection: Inspection) -> None:
+    """`hilgw place` finds robots, adapters and obstacles by name, so names are unique."""
+    data = inspection.document.data
+    for path, _ in inspection.each("obstacles", None):
         for section, what in (("robots", "a robot"), ("adapters", "an adapter")):
             if path[-1] in (descend(data, (section,)) or ()):
-                checks.error(path, f"{quoted(str(path[-1]))} is {what} too", "rename one of them")
-
-
-def _mocap(checks: Checks, path: Path, mocap: MocapConfig) -> None:
-    for what, fix in _mocap_problems(mocap):
-        checks.error((*path, "listen"), what, fix)
+                inspection.error(
+                    path, f"{quoted(str(path[-1]))} is {what} too", "rename one of them"
+                )
 
 
 def _mocap_problems(mocap: MocapConfig) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import pytest
 
-from hilgw.cli.output.outlet import HELD_BYTES, Outlet, finish, outlet
+from hilgw.cli.output.console import HELD_BYTES, ConsoleWriter, console_writer, finish
 
 SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 PIPE_BYTES = 4096
@@ -27,9 +27,9 @@ def pipe() -> Iterator[tuple[int, TextIO]]:
     os.close(reader)
 
 
-def begun(stream: TextIO) -> Outlet:
-    out = outlet(stream)
-    assert isinstance(out, Outlet)
+def begun(stream: TextIO) -> ConsoleWriter:
+    out = console_writer(stream)
+    assert isinstance(out, ConsoleWriter)
     return out
 
 
@@ -44,7 +44,7 @@ def rest_of(reader: int) -> str:
     return taken.decode()
 
 
-def say(out: Outlet, text: str) -> None:
+def say(out: ConsoleWriter, text: str) -> None:
     out.write(text + "\n")
     out.flush()
 
@@ -73,7 +73,7 @@ def test_at_the_end_it_waits_a_little_and_says_what_is_missing(
     pipe: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader, stream = pipe
-    monkeypatch.setattr("hilgw.cli.output.outlet.PATIENCE_S", 0.01)
+    monkeypatch.setattr("hilgw.cli.output.console.PATIENCE_S", 0.01)
     out = begun(stream)
     say(out, "x" * 2 * PIPE_BYTES)
     finish(out)
@@ -110,9 +110,9 @@ def test_characters_that_the_terminal_has_not() -> None:
 
 def test_files_and_strings_are_left_as_they_are(tmp_path: Path) -> None:
     with (tmp_path / "out").open("w") as stream:
-        assert outlet(stream) is stream
+        assert console_writer(stream) is stream
     text = io.StringIO()
-    assert outlet(text) is text
+    assert console_writer(text) is text
     finish(text)
 
 

@@ -1,0 +1,63 @@
+"""The text of `hilgw --help`, printed without the import of a parser."""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "run": "run a gateway (the default)",
+    "check": "check configuration files and report all errors",
+    "schema": "print the JSON Schema of a configuration file, for editors",
+    "example": "print a shipped configuration",
+    "bridge": "connect a serial port to TCP clients, for any program",
+    "doctor": "find what blocks access to serial ports, and how to fix it",
+    "ports": "list the serial ports of this machine",
+    "scan": "find known modules on serial ports, and the network of an XBee",
+    "adapters": "list the kinds of hardware, their limits and their field mapping",
+    "mock": "run firmware mocks on virtual ports or TCP, for any program",
+    "send": "send one packet through a running gateway",
+    "place": "set the pose of an object in a running gateway",
+    "set": "change channel or range of a device in a running gateway",
+    "arm": "enable a robot's motors again after a latched safety stop",
+}
+
+_HEAD = """\
+usage: hilgw [OPTIONS] --config FILE
+       hilgw [OPTIONS] COMMAND ...
+
+Connects the Emitter and Receiver devices of simulated robots to real serial,
+infra-red and radio hardware.
+
+options:
+  -h, --help          show this help and exit
+  --version           show versions, and which C forms are active
+  -c, --config FILE   the configuration to run
+  --set PATH=VALUE    override one value, e.g. --set adapters.xbee0.channel=13
+                      (repeatable)
+  --backend NAME      real, mock or loopback: what is behind the ports
+  --duration TIME     stop after e.g. 10s, 500ms, 2min
+  --report FILE       write counts and latencies as JSON; -: to stdout
+  --ready-file FILE   write this file when every required part is up
+  --control PATH      control socket for `hilgw send` (default: found by it)
+  -q, --quiet         show only errors, notices and the summary
+  -v, --verbose       show deliveries too
+
+commands:
+"""
+
+_TAIL = """
+examples:
+  hilgw --config configs/xbee.yaml
+  hilgw --config configs/xbee.yaml --duration 10s --report out.json
+  hilgw example xbee > my.yaml
+  hilgw COMMAND --help
+
+exit codes:
+  0 success       1 failure       2 usage           3 configuration
+  4 port          5 peer          6 mismatch        7 safety stop latched
+  130 Ctrl-C      143 SIGTERM     129 terminal closed
+"""
+
+
+def help_text() -> str:
+    """The help of the command without a subcommand."""
+    commands = "".join(f"  {name:<10}{summary}\n" for name, summary in COMMANDS.items())
+    return _HEAD + commands + _TAIL

@@ -1,0 +1,82 @@
+"""The report of a run as a few lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hilgw.cli.output.text import in_words, listing, reason_counts
+
+
+def summary_lines(report: dict[str, Any]) -> list[str]:
+    """The report in a few lines of text."""
+    lines = [f"summary after {report['duration_s']:.1f} s"]
+    for name, count in report["emitters"].items():
+        unheard = reason_counts(count["unheard"])
+        lines.append(
+            f"  {name:<14} sent {count['departed']} of {count['offered']}"
+            + (f", rejected {reason_counts(count['rejected'])}" if count["rejected"] else "")
+            + (f", unheard {unheard}" if unheard else "")
+            + (f", queued {count['queued']}" if count["queued"] else "")
+            + (f", expired {count['expired']}" if count["expired"] else "")
+            + _heard_by(report, name)
+        )
+    for name, count in report["stations"].items():
+        latency = report["latency"].get(name, {})
+        lines.append(
+            f"  {name:<14} got {count['accepted']}, delivered {count['delivered']}"
+            + (f", refused {reason_counts(count['refused'])}" if count["refused"] else "")
+            + (f", queued {count['queued']}" if count["queued"] else "")
+            + (f", expired {count['expired']}" if count["expired"] else "")
+            + (f"; {_latency(latency)}" if latency.get("count") else "")
+            + _heard_by(report, name)
+        )
+    if mocap := report.get("mocap"):
+        counts = {word: mocap[word] for word in ("malformed", "unknown") if mocap[word]}
+        lines.append(
+            f"  {'mocap':<14} {mocap['datagrams']} datagrams, {mocap['poses']} poses taken"
+            + (f", {reason_counts(counts)}" if counts else "")
+        )
+    for name, text in report["robots"].items():
+        if text:
+            lines.append(f"  {name:<14} {text}")
+    lines.extend(control_loop_lines(report["control_loops"]))
+    ledger = report["ledger"]
+    lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
+    lines.extend(f"    {violation}" for violation in ledger["violations"])
+    return lines
+
+
+def _heard_by(report: dict[str, Any], source: str) -> str:
+    """Who heard this emitter or station, and how often."""
+    counts = report["heard_by"].get(source, {})
+    return f"; heard by {listing([f'{name} {n}' for name, n in counts.items()])}" if counts else ""
+
+
+def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
+    """The control loops of a report."""
+    lines = []
+    for name, loop in loops.items():
+        text = f"{loop['values_in']} sensor values, {loop['commands_out']} motor commands"
+        if loop["values_superseded"]:
+            text += f", {loop['values_superseded']} values superseded"
+        if loop["refused"]:
+            text += f", refused {reason_counts(loop['refused'])}"
+        latency = loop["sensor_to_motor"]
+        if latency["count"]:
+            text += (
+                f"; sensor to motor in p50 {latency['p50_ms']:.2f} ms, "
+                f"p99 {latency['p99_ms']:.2f} ms, max {latency['max_ms']:.2f} ms"
+            )
+        lines.append(f"  {name:<14} {text}")
+        if loop["stops"]:
+            latched = f"; LATCHED: {in_words(loop['latched'])}" if loop["latched"] else ""
+            lines.append(f"  {name:<14} motors stopped: {reason_counts(loop['stops'])}{latched}")
+    return lines
+
+
+def _latency(latency: dict[str, Any]) -> str:
+    return (
+        f"{latency['hop']} in p50 {latency['p50_ms']:.1f} ms, p99 {latency['p99_ms']:.1f} ms, "
+        f"max {latency['max_ms']:.1f} ms"
+    )
