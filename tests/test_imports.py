@@ -79,6 +79,36 @@ def test_firmware_mocks_are_independent(path: Path) -> None:
         assert top not in IMPURE, f"{name}: mocks are sans-I/O"
 
 
+def test_no_two_files_import_each_other() -> None:
+    """No cycle between files, imports for type checking and inside functions included."""
+    files = {name_of(path): path for path in (*MODULES, *MOCKS)}
+    edges = {name: graph_edges(path, files) - {name} for name, path in files.items()}
+    while True:  # take away what imports nothing that is left: only cycles stay
+        leaves = {name for name, targets in edges.items() if not targets}
+        if not leaves:
+            break
+        edges = {name: targets - leaves for name, targets in edges.items() if name not in leaves}
+    cycles = sorted(edges)
+    assert not cycles, f"in or above a cycle: {cycles}"
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def graph_edges(path: Path, files: dict[str, Path]) -> set[str]:
+    """The files that this one imports: a name from a package means that module of it, if any."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in files else node.module)
+    return found & files.keys()
+
+
 def test_one_file_imports_the_serial_library() -> None:
     users = {
         path.relative_to(ROOT / "hilgw").as_posix()
