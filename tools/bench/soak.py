@@ -18,11 +18,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from numbered import End
 
-from hilgw.bridge.port import FlowTransport
 from hilgw.engine.direct_loop import DirectLoop
 from hilgw.engine.scheduler import Timer
 from hilgw.transports.base import LineSettings, Transport
@@ -41,7 +40,7 @@ class HostEnd(End):
     def __init__(self, line: int, port: Transport) -> None:
         super().__init__(2 * line, 2 * line + 1)
         self.sending = False
-        self.port = cast(FlowTransport, port)
+        self.port = port
         self.port.on_drained = self.fill
         self.port.start(self.received, self._lost)
 
