@@ -8,8 +8,8 @@ nanoseconds of a monotonic clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.errors import ConfigError, HilgwError
 from hilgw.medium.packet import Packet
@@ -228,12 +228,14 @@ class SearchEnded:
 
 @dataclass(frozen=True, slots=True)
 class RemoteAnswer:
-    """Another module's answer to a command. problem: "" when it did as told."""
+    """The answer of another module to a command. address: of that module; command: the AT command;
+    asked: the address the command was sent to. problem: "" when the command was carried out."""
 
     address: str
     command: str
     value: bytes = b""
     problem: str = ""
+    asked: str = field(default="", compare=False)
 
 
 Event = (
@@ -299,6 +301,7 @@ class Limits:
     channels: str
     rates: tuple[int, ...]
     mapping: tuple[Mapped, ...] = ()
+    notes: tuple[str, ...] = ()  # further paragraphs of the adapter's page, Markdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +339,19 @@ class AdapterSession(Protocol):
 
     def describe(self, frame: bytes) -> str:
         """A frame in words, for people; never raises."""
+
+
+@runtime_checkable
+class NetworkSession(AdapterSession, Protocol):
+    """A session that can also search the network of its module and configure other modules."""
+
+    def discover(self, now: int) -> list[Event]:
+        """Starts a search: a Node for each module that answers, then SearchEnded. No events when
+        the session is not ready or a search is in progress."""
+
+    def command(self, address: str, name: str, value: bytes, now: int) -> list[Event]:
+        """Sends an AT command to the module at `address` (16 or 4 hexadecimal digits); an empty
+        value reads. A RemoteAnswer follows. No events when the session is not ready."""
 
 
 Problem = tuple[str, str, str]  # path below the adapter, what is wrong, what to do

@@ -11,13 +11,22 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hilgw.adapters.base import Failed, Node, Probe, Ready, SearchEnded, StationSettings, Write
+from hilgw.adapters.base import (
+    Failed,
+    NetworkSession,
+    Node,
+    Probe,
+    Ready,
+    SearchEnded,
+    StationSettings,
+    Write,
+)
 from hilgw.errors import HilgwError, MismatchError, PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
 
 if TYPE_CHECKING:
-    from hilgw.adapters.base import Adapter, Event
+    from hilgw.adapters.base import Adapter, Event, NetworkSession
     from hilgw.transports.base import Handle, Scheduler, Transport
 
 PROBE_S = 12.0  # a module in its factory state is recognised after two guard times
@@ -171,7 +180,7 @@ async def _probe(
             return Found(port, adapter.kind, rate, problem=str(result))
         if isinstance(result, HilgwError):
             return None
-        if network and hasattr(run.session, "discover"):
+        if network and isinstance(run.session, NetworkSession):
             run.search()
             await asyncio.wait({run.searched}, timeout=SEARCH_S)
         return Found(port, adapter.kind, rate, result.identity, nodes=tuple(run.nodes))

@@ -9,17 +9,21 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.client.control_socket import LINE_BYTES, control_folder
-from hilgw.errors import HilgwError, UsageError
+from hilgw.errors import HilgwError, PeerError, UsageError, quoted
 from hilgw.medium.pose import Pose
 
 if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
 
 IDLE_S = 10.0
+ADDRESS = re.compile(r"[0-9A-Fa-f]{16}|[0-9A-Fa-f]{4}")
+COMMAND = re.compile(r"[A-Z%][A-Z0-9]")
+COMMAND_BYTES = 64
 
 
 class ControlServer:
@@ -53,14 +57,14 @@ class ControlServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while line := await asyncio.wait_for(reader.readline(), IDLE_S):
-                writer.write(json.dumps(self._answer(line)).encode() + b"\n")
+                writer.write(json.dumps(await self._answer(line)).encode() + b"\n")
                 await writer.drain()
         except (OSError, ValueError, TimeoutError):
             pass  # the client left, stalled, or sent an endless line
         finally:
             writer.close()
 
-    def _answer(self, line: bytes) -> dict[str, Any]:
+    async def _answer(self, line: bytes) -> dict[str, Any]:
         try:
             request = json.loads(line)
             match request:
@@ -81,6 +85,8 @@ class ControlServer:
                         return {"error": "channel and range must be numbers", "exit_code": 2}
                     reason = self._gateway.set(device, channel, range_m)
                     return {"refused": reason} if reason else {"ok": True}
+                case {"do": "command", "station": str(station), "address": str(address)}:
+                    return await self._command(station, address, request)
                 case {"do": "arm", "robot": str(robot)}:
                     self._gateway.control_loops.arm(robot)
                     return {"ok": True}
@@ -91,6 +97,20 @@ class ControlServer:
         except (ValueError, RecursionError) as error:
             return {"error": f"not a request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
+
+    async def _command(self, station: str, address: str, request: dict[str, Any]) -> dict[str, Any]:
+        """An AT command for another module of a station's network."""
+        name, value = str(request.get("name")), bytes.fromhex(str(request.get("value", "")))
+        if not ADDRESS.fullmatch(address):
+            raise UsageError(f"{quoted(address)} is not an address of 16 or 4 hexadecimal digits")
+        if not COMMAND.fullmatch(name):
+            raise UsageError(f"{quoted(name)} is not an AT command of two characters")
+        if len(value) > COMMAND_BYTES:
+            raise UsageError(f"the value has {len(value)} bytes; up to {COMMAND_BYTES} fit")
+        answer = await self._gateway.command(station, address, name, value)
+        if answer.problem:
+            raise PeerError(f"{name}: {answer.problem}", where=answer.asked)
+        return {"ok": True, "address": answer.address, "value": answer.value.hex()}
 
 
 def _pose(position: object, rotation: object) -> Pose | None:

@@ -18,6 +18,7 @@ from hilgw.units import ns_to_s
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hilgw.adapters.base import RemoteAnswer
     from hilgw.engine.control_loop.tcp_server import TcpServer
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.robot.robot import Robot
@@ -220,6 +221,24 @@ class Gateway:
             if not port.setRange(range):
                 return "range"
         return "channel" if channel is not None and not port.setChannel(channel) else None
+
+    async def command(self, station: str, address: str, name: str, value: bytes) -> RemoteAnswer:
+        """Sends an AT command to another module of a station's network, and its answer.
+
+        address: 16 or 4 hexadecimal digits. HilgwError for a station that has no such commands,
+        or is not up.
+        """
+        if station not in self.stations:
+            known = ", ".join(self.stations) or "none"
+            raise HilgwError(f"no station {station!r} here", fix=f"stations with hardware: {known}")
+        answered: asyncio.Future[RemoteAnswer] = asyncio.get_running_loop().create_future()
+
+        def answer(event: RemoteAnswer) -> None:
+            if not answered.done():
+                answered.set_result(event)
+
+        self.stations[station].command(address.upper(), name, value, answer)
+        return await answered
 
     def fault(self, name: str, error: Exception) -> None:
         """A listener of the medium raised: a station is restarted, others are only reported."""

@@ -85,6 +85,16 @@ LIMITS = Limits(
             "radio, or is mixed with another sender's bytes is lost unseen",
         ),
     ),
+    notes=(
+        "## Other modules of the network",
+        "While a gateway runs, an AT command reaches another module by radio (remote AT command, "
+        "frame 17, applied at once and not saved); without a value it reads:",
+        "    hilgw set xbee0 --at 0013A2004AB67FB2 NI\n"
+        "    hilgw set xbee0 --at 0013A2004AB67FB2 D4 05",
+        "The address is the 64-bit or the 16-bit address in hexadecimal digits, as `hilgw scan` "
+        "lists them. Values are hexadecimal digits, for NI text. A module in transparent mode "
+        "(`api_mode: 0`) has no remote commands.",
+    ),
 )
 
 

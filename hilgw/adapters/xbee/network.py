@@ -47,7 +47,7 @@ class Network:
 
     def command(self, address: str, name: str, value: bytes, now: int, put: Put) -> list[Event]:
         if len(self._remote) >= AT_ONCE:
-            return [RemoteAnswer(address, name, problem="too many commands at once")]
+            return [RemoteAnswer(address, name, problem="too many commands at once", asked=address)]
         long, network = address, frames.UNKNOWN_16
         if len(address) == 4:
             long, network = frames.UNKNOWN_64, address
@@ -80,7 +80,7 @@ class Network:
         address = frame.source if frame.source != frames.UNKNOWN_64 else frame.network
         good = frame.status & 0x0F == 0
         problem = "" if good else words.at_status_text(frame.status)
-        return [RemoteAnswer(address, frame.name, frame.value, problem)]
+        return [RemoteAnswer(address, frame.name, frame.value, problem, asked=entry[1])]
 
     def expire(self, now: int) -> list[Event]:
         events: list[Event] = []
@@ -90,13 +90,13 @@ class Network:
         for frame_id, (deadline, address, name) in list(self._remote.items()):
             if now >= deadline:
                 del self._remote[frame_id]
-                events.append(RemoteAnswer(address, name, problem="no answer"))
+                events.append(RemoteAnswer(address, name, problem="no answer", asked=address))
         return events
 
     def give_up(self, reason: str) -> list[Event]:
         """The session broke: nothing will be answered."""
         events: list[Event] = [
-            RemoteAnswer(address, name, problem=reason)
+            RemoteAnswer(address, name, problem=reason, asked=address)
             for _, address, name in self._remote.values()
         ]
         self._remote.clear()

@@ -71,14 +71,15 @@ def tell_gateway(
     request: dict[str, Any],
     where: str,
     fixes: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """One request to a running gateway. Raises HilgwError with what it answered, if not yes.
+    timeout_s: float = 5.0,
+) -> dict[str, Any]:
+    """Sends one request to a running gateway; its answer. HilgwError when it refuses.
 
     fixes: what to do, by the reason of a refusal.
     """
     from hilgw.client.control_socket import ask, find_gateway
 
-    answer = ask(find_gateway(control), request)
+    answer = ask(find_gateway(control), request, timeout_s)
     if "error" in answer:
         error = HilgwError(answer["error"])
         error.exit_code = answer.get("exit_code", 1)
@@ -88,6 +89,7 @@ def tell_gateway(
         raise HilgwError(
             f"refused: {reason.replace('_', ' ')}", where=where, fix=fixes.get(reason, "")
         )
+    return answer
 
 
 def run(args: argparse.Namespace) -> int:

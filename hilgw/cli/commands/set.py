@@ -1,10 +1,13 @@
-"""`hilgw set DEVICE`: channel and range of a robot's device in a running gateway."""
+"""`hilgw set DEVICE`: channel and range of a robot's device; registers of a remote module."""
 
 from __future__ import annotations
 
 import argparse
 
 from hilgw.errors import UsageError
+
+TEXT = ("NI",)  # AT commands whose value is text
+ANSWER_S = 15.0  # a remote module has 10 s
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -13,14 +16,23 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "set",
         description="Changes the channel of an Emitter or Receiver, or the range of an Emitter, "
-        "of a robot in the gateway that runs on this machine, as setChannel and setRange do.",
+        "of a robot in the gateway that runs on this machine, as setChannel and setRange do. With "
+        "--at, sends an AT command through an XBee to another module of its network.",
         epilog="examples: hilgw set rover.rx --channel 5\n"
-        "          hilgw set rover.tx --channel -1 --range 2.5",
+        "          hilgw set rover.tx --channel -1 --range 2.5\n"
+        "          hilgw set xbee0 --at 0013A2004AB67FB2 D4 05",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx ...")
+    parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx, xbee0 ...")
     parser.add_argument("--channel", metavar="N", type=int, help="from -1, all")
     parser.add_argument("--range", metavar="M", type=finite, help="in m; -1: as far as it goes")
+    parser.add_argument(
+        "--at",
+        nargs="+",
+        metavar=("REMOTE", "COMMAND"),
+        help="address of the module, AT command, value (hexadecimal digits; for NI text); without "
+        "a value it reads",
+    )
     parser.add_argument(
         "--control",
         metavar="PATH",
@@ -34,9 +46,43 @@ def run(args: argparse.Namespace) -> int:
     """0 when it was done; 1 when the device refuses, with the reason."""
     from hilgw.cli.commands.send import tell_gateway
 
+    control = getattr(args, "control", None)
+    if args.at is not None:
+        return _remote_at(control, args)
     if args.channel is None and args.range is None:
         raise UsageError("set what?", fix="give --channel N or --range M")
     request = {"do": "set", "device": args.device, "channel": args.channel, "range": args.range}
-    tell_gateway(getattr(args, "control", None), request, args.device)
+    tell_gateway(control, request, args.device)
     print(f"{args.device}: set")
     return 0
+
+
+def _remote_at(control: str | None, args: argparse.Namespace) -> int:
+    """0 when the module did it; prints the value of a register that was read."""
+    from hilgw.cli.commands.send import tell_gateway
+
+    if not 2 <= len(args.at) <= 3 or args.channel is not None or args.range is not None:
+        raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
+    address, name = args.at[0], args.at[1].upper()
+    value = _value(name, args.at[2]) if len(args.at) == 3 else b""
+    request = {"do": "command", "station": args.device, "address": address, "name": name}
+    answer = tell_gateway(
+        control, {**request, "value": value.hex()}, args.device, timeout_s=ANSWER_S
+    )
+    shown = bytes.fromhex(answer["value"])
+    if value:
+        print(f"{answer['address']}: {name} set")
+    else:
+        print(shown.decode("utf-8", "replace") if name in TEXT else shown.hex().upper())
+    return 0
+
+
+def _value(name: str, text: str) -> bytes:
+    if name in TEXT:
+        return text.encode()
+    try:
+        return bytes.fromhex(text if len(text) % 2 == 0 else f"0{text}")
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is not a value of {name}", fix="write hexadecimal digits, such as 05 or FFFF"
+        ) from None

@@ -16,11 +16,13 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
+    NetworkSession,
     Notice,
     NotReady,
     Ready,
     Received,
     Refused,
+    RemoteAnswer,
     SetLine,
     StationSettings,
     Transmission,
@@ -30,7 +32,7 @@ from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.transmit_queue import TransmitQueue
 from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.timing import Wakeup
-from hilgw.errors import AdapterError, PeerError, PortError
+from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.packet import Copy, Packet
 from hilgw.transports.base import ModemLines
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
     from hilgw.engine.observer import Observer
     from hilgw.engine.station.line_pacer import LinePacer
-    from hilgw.errors import HilgwError
     from hilgw.medium.airs import Airs
     from hilgw.medium.ledger import Ledger
     from hilgw.transports.base import Scheduler, Transport
@@ -96,6 +97,7 @@ class Station:
         self._transport: Transport | None = None
         self._wakeup = Wakeup(scheduler, self._wake)
         self._unanswered = 0
+        self._commands: list[tuple[str, str, Callable[[RemoteAnswer], None]]] = []
 
     @property
     def queued(self) -> int:
@@ -121,6 +123,29 @@ class Station:
         """Whether the mapping can carry this channel."""
         return self.session.channels is None or channel in self.session.channels
 
+    # --- from the user ------------------------------------------------------------------------
+
+    def command(
+        self, address: str, name: str, value: bytes, answer: Callable[[RemoteAnswer], None]
+    ) -> None:
+        """Sends a command to another module of the network; `answer` is called once, with what
+        it answers or why it did not. HilgwError when this hardware cannot do that now."""
+        session = self.session
+        if not isinstance(session, NetworkSession):
+            raise HilgwError("has no remote commands", where=self.name)
+        if not self.ready:
+            raise PeerError("is not up", where=self.name)
+        self._commands.append((address, name, answer))
+        now = self._scheduler.now()
+        self._guarded(lambda: session.command(address, name, value, now), now)
+
+    def _answer_command(self, event: RemoteAnswer) -> None:
+        for place, (address, name, answer) in enumerate(self._commands):
+            if (address, name) == (event.asked, event.command):
+                del self._commands[place]
+                answer(event)
+                return
+
     # --- from the supervisor -----------------------------------------------------------------
 
     def attach(self, transport: Transport) -> None:
@@ -140,6 +165,9 @@ class Station:
         self._settle(now)
         self.statistics.refuse("down", "the port went down", self._queue.drop_in_flight())
         self._rearm(now)
+        commands, self._commands = self._commands, []
+        for address, name, answer in commands:
+            answer(RemoteAnswer("", name, problem="the port went down", asked=address))
 
     def close(self) -> None:
         """The gateway ends: waiting copies expire."""
@@ -184,6 +212,8 @@ class Station:
                 case Write(data):
                     if self._write(data):
                         self._pacer.occupy(len(data), now)
+                case RemoteAnswer():
+                    self._answer_command(event)
                 case SetLine(name, on):
                     self._set_modem_line(name, on)
                 case Dropped(reason, text, count):
