@@ -1,6 +1,6 @@
 """Values of parameters, as text or as YAML gives them, checked.
 
-The ValueError of a value that does not fit begins with the name of its parameter.
+A ValueError begins with the name of the parameter.
 """
 
 from __future__ import annotations

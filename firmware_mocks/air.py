@@ -1,8 +1,8 @@
-"""The air that radio mocks share: who hears whom, how loud, when.
+"""The air that radio mocks share: which radio receives which signal, how strong, and when.
 
-One band (a channel at an air rate) carries one transmission at a time, in the order asked for.
-Signals weaken by 20 dB per decade of distance. Nothing is random but loss, and what a radio
-itself draws from `random`: one generator, seeded, so a run can be repeated.
+One band (a channel at an air rate) carries one transmission at a time, in the order of the
+calls. Signals weaken by 20 dB per decade of distance. Only loss is random, and the numbers that
+radios draw from `random`: one seeded generator, so a run can be repeated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
-NEAREST_M = 0.1  # closer antennas are taken to be this far apart
+NEAREST_M = 0.1  # the distance of antennas that are closer
 
 
 class Radio(Protocol):
@@ -30,7 +30,7 @@ class Radio(Protocol):
 
     @property
     def band(self) -> Hashable:
-        """What it is tuned to; equal bands hear each other. None: deaf (off, asleep)."""
+        """Its channel; radios with equal bands receive each other. None: off or asleep."""
 
     def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         """A whole frame arrived; true when this radio acknowledges it."""
@@ -38,8 +38,11 @@ class Radio(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One frame on the air. power_at_1m_dbm: RSSI one metre away. The band stays taken for
-    `answer_ns` after the frame, the time of an acknowledgement."""
+    """One frame on the air.
+
+    power_at_1m_dbm: RSSI one metre away. The band stays busy for `answer_ns` after the frame, the
+    time of an acknowledgement.
+    """
 
     sender: Radio
     band: Hashable
@@ -53,7 +56,7 @@ Sent = Callable[[list[Radio], int], None]
 
 
 class Air:
-    """Radios and what travels between them. loss: the chance that one frame misses one radio."""
+    """Radios and the signals between them. loss: the chance that one radio misses one frame."""
 
     def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
         if not 0.0 <= loss <= 1.0:
@@ -80,13 +83,13 @@ class Air:
         return self._events[0][0] if self._events else None
 
     def advance(self, now: int) -> None:
-        """Run what is due by `now`; each action gets the time it was due."""
+        """Run the actions due by `now`; each gets the time it was due."""
         while self._events and self._events[0][0] <= now:
             when, _, action = heapq.heappop(self._events)
             action(when)
 
     def transmit(self, signal: Signal, sent: Sent, now: int) -> None:
-        """Send `signal` as soon as its band is free; `sent` then gets who acknowledged it."""
+        """Send `signal` as soon as its band is free; `sent` gets the radios that acknowledge it."""
         start = max(now, self._free_at.get(signal.band, 0))
         end = start + signal.duration_ns
         self._free_at[signal.band] = end + signal.answer_ns
@@ -108,6 +111,6 @@ class Air:
         return self.loss > 0.0 and self.random.random() < self.loss
 
     def loudness_dbm(self, sender: Radio, power_at_1m_dbm: float, radio: Radio) -> float:
-        """How loud `radio` hears `sender`."""
+        """The RSSI of `sender` at `radio`."""
         distance = max(math.dist(sender.position, radio.position), NEAREST_M)
         return power_at_1m_dbm - 20.0 * math.log10(distance)

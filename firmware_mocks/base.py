@@ -1,4 +1,4 @@
-"""What every firmware mock shares: its UART, its deadlines, the shape the host expects."""
+"""The base of all firmware mocks: UART, deadlines, and the interface that the host expects."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable
 Action = Callable[[int], None]
 
 MS = 1_000_000  # nanoseconds
-RATE_TOLERANCE = 0.045  # two UARTs this far apart still understand each other
+RATE_TOLERANCE = 0.045  # two UARTs whose rates differ by less read each other
 
 
 class Timers:
-    """Named one-shot deadlines; starting a name again moves it."""
+    """Named one-shot deadlines; `start` with the same name moves one."""
 
     def __init__(self) -> None:
         self._due: dict[str, tuple[int, Action]] = {}
@@ -34,7 +34,7 @@ class Timers:
         return min((when for when, _ in self._due.values()), default=None)
 
     def run(self, now: int) -> None:
-        """Run what is due by `now`, in order of time."""
+        """Run the actions due by `now`, in order of time."""
         while self._due:
             name = min(self._due, key=lambda key: self._due[key][0])
             when, action = self._due[name]
@@ -45,10 +45,10 @@ class Timers:
 
 
 class Uart:
-    """The serial pins: what is to be sent and when, and noise where the rates differ.
+    """The serial pins: bytes to send and their times, and noise where the rates differ.
 
-    `host_baud` is the rate the client has set, None when it cannot be known. The noise is drawn
-    from a generator seeded by `seed`, so a run can be repeated.
+    `host_baud` is the rate the client has set, None when it is unknown. The noise comes from a
+    generator seeded by `seed`, so a run can be repeated.
     """
 
     def __init__(self, seed: str, baud_rate: int = 9600, bits_per_byte: int = 10) -> None:
@@ -65,24 +65,24 @@ class Uart:
         return self.bits_per_byte * 1_000_000_000 // self.baud_rate
 
     def write(self, data: bytes, at: int) -> None:
-        """Send `data` at `at`, or after what was written before it."""
+        """Send `data` at `at`, or after the bytes written before it."""
         self._append(at, data)
         self._queued += len(data)
 
     def change(self, action: Action, at: int) -> None:
-        """Run `action` when all that was written before has left the pin."""
+        """Run `action` when all bytes written before have left the pin."""
         self._append(at, action)
 
     def _append(self, at: int, item: bytes | Action) -> None:
         self._queue.append((max(at, self._queue[-1][0]) if self._queue else at, item))
 
     def held(self, now: int) -> int:
-        """Bytes in the transmit buffer: written, not yet out of the pin."""
+        """Bytes in the transmit buffer: written, but not yet sent."""
         shifting = max(0, self._shifting_until - now)
         return self._queued - (-shifting // self.byte_ns)
 
     def idle_at(self, now: int) -> int:
-        """When the last byte written so far is out of the pin."""
+        """The time when the last byte written so far has been sent."""
         begins = max(now, self._shifting_until, self._queue[-1][0] if self._queue else 0)
         return begins + self._queued * self.byte_ns
 
@@ -101,7 +101,7 @@ class Uart:
     def take(self, now: int) -> bytes:
         """The bytes that begin to leave by `now`, as the client's UART reads them.
 
-        Ends early after a change, so that its effect stands between the bytes.
+        Ends early at a `change`, so that it takes effect between the bytes.
         """
         taken = bytearray()
         while self._queue and (due := self._due()) <= now:
@@ -115,7 +115,7 @@ class Uart:
         return bytes(taken)
 
     def distort(self, data: bytes) -> bytes:
-        """What a UART at the other end's rate makes of `data`: noise unless the rates agree."""
+        """`data` as a UART at the other rate reads it: noise unless the rates agree."""
         host = self.host_baud
         if host is None or abs(host - self.baud_rate) <= RATE_TOLERANCE * self.baud_rate:
             return data
@@ -154,7 +154,7 @@ class Mock:
         raise NotImplementedError
 
     def set(self, name: str, value: str) -> None:
-        """Set a parameter by name; ValueError says what is allowed."""
+        """Set a parameter; ValueError names it and the values allowed."""
         raise NotImplementedError
 
     def reset(self, now: int) -> None:
@@ -165,7 +165,7 @@ class Mock:
         """No power until the next `reset`. A device that has a battery may ignore it."""
 
     def describe(self) -> str:
-        """What this mock is now, in words, for people."""
+        """The state of this mock in words, for people."""
         return self.name
 
     def advance(self, now: int) -> None:

@@ -1,8 +1,8 @@
-"""An IrDA SIR transceiver on a UART, and devices that speak through one.
+"""An IrDA SIR transceiver on a UART, and a device behind one.
 
-Light goes out as the bytes come, and every transceiver in reach at the same rate reads them; so
+It sends bytes as they come, and every transceiver in reach at the same rate receives them; so
 does the sender itself, unless its receiver is off while it sends. A device with `replies` has no
-client: it takes frames for its address and answers after the turnaround time. Independent
+client: it reads frames for its address and answers after the turnaround time. Independent
 reading of IrDA's Serial Infrared Physical Layer and Link Access Protocol: 8N1, 2400 to 115200
 bit/s, about 1 m in a cone of 30 degrees; XBOF FF, BOF C0, EOF C1, escape 7D with bit 5 inverted,
 FCS of X.25, low byte first.
@@ -27,7 +27,7 @@ PARAMETERS: dict[str, str] = {
     "position": "x, y, z in metres",
 }
 RATES = (2400, 9600, 19200, 38400, 57600, 115200)
-REACH_DBM = -60.0  # loudness at the end of its reach: 1 m and a little more
+SENSITIVITY_DBM = -60.0  # the RSSI at a little more than 1 m
 POWER_DBM = -59.0
 LONGEST = 4200
 
@@ -38,14 +38,14 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Transceiver:
-    """A transceiver in `air`. ValueError says what is wrong with a parameter."""
+    """A transceiver in `air`. ValueError names the parameter with a wrong value."""
     return Transceiver(name, air, dict(parameters), position)
 
 
 class Transceiver(Mock):
-    """The part and, with `replies`, a device behind it."""
+    """The transceiver and, with `replies`, a device behind it."""
 
-    sensitivity_dbm = REACH_DBM
+    sensitivity_dbm = SENSITIVITY_DBM
 
     def __init__(
         self,
@@ -70,19 +70,19 @@ class Transceiver(Mock):
     def band(self) -> Hashable:
         return ("light", self.uart.baud_rate)
 
-    # --- the UART's side ------------------------------------------------------------------------
+    # --- the UART -------------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: int) -> None:
         data = self.uart.distort(data)
         if self._echo:
             self.uart.write(data, now)
-        self._shine(data, now)
+        self._send(data, now)
 
-    def _shine(self, data: bytes, now: int) -> None:
+    def _send(self, data: bytes, now: int) -> None:
         signal = Signal(self, self.band, data, POWER_DBM, len(data) * self.uart.byte_ns)
-        self._air.transmit(signal, _nobody_answers, now)
+        self._air.transmit(signal, _ignore, now)
 
-    # --- the light's side -----------------------------------------------------------------------
+    # --- the light ------------------------------------------------------------------------------
 
     def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         data = signal.frame
@@ -94,7 +94,7 @@ class Transceiver(Mock):
         return False
 
     def _take(self, data: bytes, now: int) -> None:
-        """A device's own reading of frames, byte by byte."""
+        """Read frames as a device does, byte by byte."""
         for byte in data:
             if byte == 0xC0:
                 self._input.clear()
@@ -114,10 +114,10 @@ class Transceiver(Mock):
         reply = values.reply_to(self._replies, data)
         if reply is not None:
             answer = wrap(bytes((self._address << 1, 0x03)) + reply)
-            self._shine_later(answer, now + self._turnaround_ns)
+            self._send_later(answer, now + self._turnaround_ns)
 
-    def _shine_later(self, data: bytes, when: int) -> None:
-        self._air.call_at(when, lambda due: self._shine(data, due))
+    def _send_later(self, data: bytes, when: int) -> None:
+        self._air.call_at(when, lambda due: self._send(data, due))
 
     # --- parameters -----------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Transceiver(Mock):
                 raise ValueError(f"{name}: no such parameter; there is {', '.join(PARAMETERS)}")
 
 
-def _nobody_answers(acknowledged: list[Radio], now: int) -> None:
+def _ignore(acknowledged: list[Radio], now: int) -> None:
     """Light is not acknowledged."""
 
 
@@ -164,7 +164,7 @@ def _nobody_answers(acknowledged: list[Radio], now: int) -> None:
 
 
 def fcs(data: bytes) -> int:
-    """CRC-16/X-25 bit by bit; over data and its own FCS it is 0x0F47."""
+    """CRC-16/X-25, bit by bit. Of data with their FCS it is 0x0F47."""
     crc = 0xFFFF
     for byte in data:
         crc ^= byte

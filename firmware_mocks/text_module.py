@@ -1,4 +1,4 @@
-"""A module that speaks in lines of text, as its parameters say: the stand-in for any of them."""
+"""A radio module with a protocol of text lines, which its parameters define."""
 
 from __future__ import annotations
 
@@ -46,17 +46,18 @@ DEFAULTS: dict[str, Any] = {
     "to_all": "0", "band": "text", "bits_per_s": 50_000, "replies": {}, "reply_ms": 40,
     "rssi_at_1m_dbm": -40, "sensitivity_dbm": -120,
 }  # fmt: skip
-FILLED = ("data", "hex", "length", "source", "rssi")  # in the line that brings a packet
-BUFFER = 2048  # bytes of one command; what comes beyond it is lost
-TX_BUFFER = 4096  # bytes for the client; a packet that does not fit is lost whole
+LINES = ("banner", "unknown", "accepted", "sent", "refused")
+FIELDS = ("data", "hex", "length", "source", "rssi")  # in the line of a received packet
+BUFFER = 2048  # bytes of one command; more are lost
+TX_BUFFER = 4096  # bytes for the client; a packet that does not fit is lost
 REPLY_NS = 3 * MS
-QUIET_NS = 400 * MS  # a command that pauses for so long is forgotten
+QUIET_NS = 400 * MS  # a command that pauses for so long is given up
 SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """What is on the air."""
+    """A packet on the air."""
 
     sender: str
     destination: str
@@ -69,7 +70,7 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> TextModule:
-    """A module in `air`. ValueError says what is wrong with a parameter."""
+    """A module in `air`. ValueError names the parameter with a wrong value."""
     return TextModule(name, air, parameters, position)
 
 
@@ -81,7 +82,7 @@ def _pattern(name: str, text: Any) -> re.Pattern[bytes]:
 
 
 class TextModule(Mock):
-    """It powers up with the first call that names a time; `Air` sees it as a Radio.
+    """It powers up with the first call that has a time; `Air` sees it as a Radio.
 
     overruns: bytes of commands lost. overflows: packets for the client lost.
     """
@@ -125,9 +126,9 @@ class TextModule(Mock):
         self._answers = [(_pattern("answers", k), str(v)) for k, v in all_["answers"].items()]
         self._transmit = _pattern("transmit", all_["transmit"]) if all_["transmit"] else None
         self._listen = _pattern("listen", all_["listen"]) if all_["listen"] else None
-        self._deaf = _pattern("deaf", all_["deaf"]) if all_["deaf"] else None
-        self._says = {k: str(all_[k]) for k in ("banner", "unknown", "accepted", "sent", "refused")}
-        self._receive = values.template("receive", all_["receive"], FILLED)
+        self._unlisten = _pattern("deaf", all_["deaf"]) if all_["deaf"] else None
+        self._lines = {name: str(all_[name]) for name in LINES}
+        self._receive = values.template("receive", all_["receive"], FIELDS)
         self.address = str(all_["address"]) or str(zlib.crc32(self.name.encode()) % 65_000 + 1)
         self._to_all, self._band = str(all_["to_all"]), str(all_["band"])
         self._bits_per_s = values.number("bits_per_s", all_["bits_per_s"], 10, 1e9)
@@ -161,8 +162,8 @@ class TextModule(Mock):
 
     def _booted(self, now: int) -> None:
         self._power = "on"
-        if self._says["banner"]:
-            self._say("banner", now)
+        if self._lines["banner"]:
+            self._send_line("banner", now)
 
     def _forget(self) -> None:
         self.timers.clear()
@@ -185,66 +186,66 @@ class TextModule(Mock):
             if self._held.endswith(self._end) and self._is_whole():
                 command = bytes(self._held[: -len(self._end)])
                 self._held.clear()
-                self._obey(command, now)
+                self._run_command(command, now)
         self.timers.start("quiet", now + QUIET_NS, lambda _: self._held.clear())
 
     def _is_whole(self) -> bool:
-        """Data that are taken by their length may hold what ends a line."""
+        """Data with a length may hold the end of a line."""
         if self._transmit is None or "length" not in self._transmit.groupindex:
             return True
         head = self._transmit.match(self._held)
         return head is None or len(self._held) >= head.end() + int(head["length"]) + len(self._end)
 
-    def _say(self, what: str, now: int) -> None:
-        text = self._says.get(what, what)
+    def _send_line(self, name: str, now: int) -> None:
+        text = self._lines.get(name, name)
         if text:
             self.uart.write(text.encode() + self._end, now + REPLY_NS)
 
-    def _obey(self, command: bytes, now: int) -> None:
+    def _run_command(self, command: bytes, now: int) -> None:
         if self._listen is not None and self._listen.fullmatch(command):
             self._armed = True
-        if self._deaf is not None and self._deaf.fullmatch(command):
+        if self._unlisten is not None and self._unlisten.fullmatch(command):
             self._armed = False
         if self._transmit is not None and (found := self._transmit.match(command)):
             self._send(found, command, now)
             return
         for pattern, answer in self._answers:
             if pattern.fullmatch(command):
-                self._say(answer, now)
+                self._send_line(answer, now)
                 return
         if command:
-            self._say("unknown", now)
+            self._send_line("unknown", now)
 
     # --- radio -----------------------------------------------------------------------------------
 
     @property
     def band(self) -> Hashable:
-        deaf = self._listen is not None and not self._armed
-        return None if self._power == "off" or self._sending or deaf else ("text", self._band)
+        ignores = self._listen is not None and not self._armed
+        return None if self._power == "off" or self._sending or ignores else ("text", self._band)
 
     def _send(self, found: re.Match[bytes], command: bytes, now: int) -> None:
         if self._sending:
-            self._say("refused", now)
+            self._send_line("refused", now)
             return
         groups = found.groupdict()
         data = groups.get("data")
         if groups.get("length") is not None:
             data = command[found.end() :]
             if len(data) != int(groups["length"]):
-                self._say("unknown", now)
+                self._send_line("unknown", now)
                 return
         elif groups.get("hex") is not None:
             try:
                 data = bytes.fromhex(groups["hex"].decode("ascii"))
             except ValueError:
-                self._say("unknown", now)
+                self._send_line("unknown", now)
                 return
         self._armed = False
-        self._say("accepted", now)
+        self._send_line("accepted", now)
         to = (groups.get("destination") or self._to_all.encode()).decode("latin-1")
-        self._radiate(Packet(self.address, to, data or b""), "sent", now)
+        self._transmit_packet(Packet(self.address, to, data or b""), "sent", now)
 
-    def _radiate(self, packet: Packet, then: str, now: int) -> None:
+    def _transmit_packet(self, packet: Packet, then: str, now: int) -> None:
         self._sending = True
         life = self._life
 
@@ -252,7 +253,7 @@ class TextModule(Mock):
             if life == self._life:
                 self._sending = False
                 if then:
-                    self._say(then, when)
+                    self._send_line(then, when)
 
         duration_ns = round((len(packet.data) + 16) * 8 * SECOND_NS / self._bits_per_s)
         signal = Signal(self, ("text", self._band), packet, self._loudness, duration_ns)
@@ -275,12 +276,12 @@ class TextModule(Mock):
             self.timers.start(
                 f"reply {now} {packet!r}",
                 now + self._reply_ns,
-                lambda at: self._radiate(back, "", at),
+                lambda at: self._transmit_packet(back, "", at),
             )
         return False
 
     def _filled(self, packet: Packet, rssi_dbm: int) -> bytes:
-        """The line that brings a packet; what is filled in is not looked at again."""
+        """The line of a received packet. Values that look like a {field} stay as they are."""
         fills = {
             "data": packet.data,
             "hex": packet.data.hex().upper().encode(),
@@ -288,6 +289,6 @@ class TextModule(Mock):
             "source": packet.sender.encode("latin-1", "replace"),
             "rssi": b"%d" % rssi_dbm,
         }
-        parts = re.split(rf"\{{({'|'.join(FILLED)})\}}", self._receive)
+        parts = re.split(rf"\{{({'|'.join(FIELDS)})\}}", self._receive)
         pieces = (fills[p] if i % 2 else p.encode() for i, p in enumerate(parts))
         return b"".join(pieces) + self._end

@@ -1,9 +1,9 @@
-"""A WC2EC external controller as the original Ada one talks, avoiding walls.
+"""A WC2EC external controller with the protocol of the original one in Ada; it avoids walls.
 
-It connects and tries again each second until it gets through; learns ids by name from the
-registrations; reads a message's length from the command alone, every sensorData being 8 bytes;
-writes type 53 whatever the motor. It drives two wheels by three distance sensors. With the
-parameter `emitter` it knows the packets of the extension as well, which the original does not.
+It tries to connect each second; takes ids by name from the registrations; derives the length of
+a message from the command only (a sensorData has 8 bytes); writes type 53 for every motor. It
+drives two wheels by three distance sensors. With the parameter `emitter` it has the packets of
+the extension too; the original has not.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Controller:
-    """A controller. ValueError says what is wrong with a parameter."""
+    """A controller. ValueError names the parameter with a wrong value."""
     check_names(parameters, PARAMETERS)
     return Controller(name, {**DEFAULTS, **parameters})
 
 
 class Controller(Mock):
-    """`connect` and `disconnect` are the TCP client's; `retry_s`: how often it tries."""
+    """`connect` and `disconnect` are those of a TCP client; `retry_s`: between two attempts."""
 
     network = "tcp-client"
     retry_s = 1.0
@@ -99,7 +99,7 @@ class Controller(Mock):
             self._take(message, now)
 
     def _size(self) -> int:
-        """Bytes of the next message; 0 when that is not known yet, or never will be."""
+        """Bytes of the next message; 0 when they are unknown yet, or the command is unknown."""
         if len(self._input) < 4:
             return 3 if self._input[:1] == bytes((wire.ERROR,)) else 0
         command = self._input[0]
@@ -118,7 +118,7 @@ class Controller(Mock):
         if command == wire.REGISTER_SENSOR:
             self.pilot.register(index, message[4:])
             self.messenger.register(message[1], index, message[4:].decode(errors="replace"))
-        elif command == wire.SENSOR_DATA and not self.messenger.hear(message):
+        elif command == wire.SENSOR_DATA and not self.messenger.receive(message):
             self.values += 1
             if self.pilot.see(index, struct.unpack_from("<d", message, 3)[0]):
                 for order in self.pilot.commands():

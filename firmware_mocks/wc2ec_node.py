@@ -1,9 +1,9 @@
 """A microcontroller on a serial line that drives a robot over WC2EC and avoids walls.
 
-Frames are COBS over message and CRC-16. It knows nothing at power-up and says nothing until the
-names it looks for are registered. It then answers each look around with setValue for both
-wheels, and repeats them when the line is quiet. Its watchdog: when no good frame comes for
-300 ms, the wheels are told to stand still.
+Frames are COBS over message and CRC-16. It sends nothing after power-up until the names of its
+parameters are registered. It then answers each set of sensor values with setValue for both
+wheels, and repeats them when the line is quiet. Its watchdog stops the wheels when no good frame
+has come for 300 ms.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Node:
-    """A node. ValueError says what is wrong with a parameter."""
+    """A node. ValueError names the parameter with a wrong value."""
     values.check_names(parameters, PARAMETERS)
     return Node(name, {**DEFAULTS, **parameters})
 
 
 class Node(Mock):
-    """`wheels` is what it wants of the two motors now; `tripped` counts its watchdog."""
+    """wheels: the velocities of the two motors. tripped: trips of its watchdog."""
 
     network = "serial"
 
@@ -82,7 +82,7 @@ class Node(Mock):
         return self.pilot.wheels
 
     def reset(self, now: int) -> None:
-        """Power cycle: nothing is known."""
+        """Power cycle: forget the registrations."""
         self.timers.clear()
         self.uart.clear()
         self.frames.clear()
@@ -105,10 +105,10 @@ class Node(Mock):
             if self.messenger.wanted and "packet" not in self.timers:
                 self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
             if self._take(message):
-                self._tell(now)
+                self._steer(now)
 
     def _take(self, message: bytes) -> bool:
-        """One frame, one message; true when it is time to steer. Others are passed over."""
+        """One frame, one message; true when the wheels have new velocities."""
         if len(message) < 3:
             return False
         command, index = message[0], message[2]
@@ -117,29 +117,29 @@ class Node(Mock):
             self.pilot.register(index, message[4:])
             self.messenger.register(message[1], index, message[4:].decode(errors="replace"))
             return self.pilot.ready and not was_ready
-        if command == wire.SENSOR_DATA and self.messenger.hear(message):
+        if command == wire.SENSOR_DATA and self.messenger.receive(message):
             return False
         if command == wire.SENSOR_DATA and len(message) == 11:
             return self.pilot.see(index, struct.unpack_from("<d", message, 3)[0])
         return False
 
-    def _tell(self, now: int) -> None:
+    def _steer(self, now: int) -> None:
         """setValue for both wheels, a frame each."""
         for order in self.pilot.commands():
             self.commands += 1
             self.uart.write(frame(order), now)
-        self.timers.start("repeat", now + self._repeat_ns, self._tell)
+        self.timers.start("repeat", now + self._repeat_ns, self._steer)
 
     def _send_packet(self, now: int) -> None:
-        """While somebody is there to hear it."""
+        """Packets go out while good frames come."""
         message = self.messenger.packet() if "watchdog" in self.timers else b""
         if message:
             self.uart.write(frame(message), now)
             self.timers.start("packet", now + self.messenger.period_ns, self._send_packet)
 
     def _trip(self, now: int) -> None:
-        """The watchdog: nobody tells what there is to see."""
+        """The watchdog: no good frame has come."""
         self.tripped += 1
         self.pilot.stop()
         if self.pilot.ready:
-            self._tell(now)
+            self._steer(now)

@@ -1,10 +1,11 @@
-"""A Webots robot whose controller serves WC2EC: the program of 2020, and a room to drive in.
+"""A Webots robot with the WC2EC controller of 2020, in a room of its own.
 
-As the original C controller it registers every device in index order when somebody connects,
-enables its sensors, and each step of 20 ms sends what they show, then takes the commands that
-have come. It looks up a device by its id and no further at the type, sends nothing for motors,
-and knows setValue alone; `dialect: full` adds the rest of the document and packets. When the
-peer is gone its motors go to their defaults; it waits for the next one, where the original ends.
+Like the original C controller, it registers all devices in index order when a peer connects and
+enables its sensors. In each step of 20 ms it sends their values, then executes the commands that
+have come. It finds a device by its id and ignores the type, sends no values of motors, and has
+the command setValue only; `dialect: full` adds the rest of the document and packets. When the
+peer disconnects, its motors return to their defaults and it waits for the next peer; the original
+ends.
 """
 
 from __future__ import annotations
@@ -57,15 +58,15 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Robot:
-    """A robot. position: not used, as it has a room of its own and stands where the parameter of
-    that name says. ValueError says what is wrong with a parameter."""
+    """A robot. It ignores the position in the air: the parameter of that name is its pose in its
+    room. ValueError names the parameter with a wrong value."""
     values.check_names(parameters, PARAMETERS)
     return Robot(name, {**DEFAULTS, **parameters})
 
 
 class Robot(Mock):
-    """`connect` and `disconnect` are the TCP server's; `closing` asks the host to close the
-    connection. On a serial line it is there from the first `advance` on."""
+    """`connect` and `disconnect` are those of a TCP server; `closing` asks the host to close the
+    connection. On a serial line it is connected from the first `advance` on."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name)
@@ -89,15 +90,15 @@ class Robot(Mock):
         self._frames = FrameReader()
 
     def _forget(self) -> None:
-        """The state of one connection goes, and the motors to their defaults."""
+        """Drop the state of the connection; the motors return to their defaults."""
         self._input.clear()
         self._frames.clear()
-        self.body.forget()
+        self.body.restart()
 
     # --- the host -----------------------------------------------------------------------------
 
     def connect(self, now: int) -> None:
-        """Somebody connected: register all devices and begin to step."""
+        """A peer connected: register all devices and begin to step."""
         self._forget()
         self.connected, self.closing = True, False
         self.uart.clear()
@@ -106,7 +107,7 @@ class Robot(Mock):
         self.timers.start("step", self._step_ns, self._step)
 
     def disconnect(self, now: int) -> None:
-        """The peer is gone: the motors to their defaults, and wait for the next."""
+        """The peer disconnected: the motors return to their defaults."""
         if self.connected:
             self.stops += 1
         self.connected = self.closing = False
@@ -119,12 +120,12 @@ class Robot(Mock):
         self._configure()
 
     def set(self, name: str, value: str) -> None:
-        """Takes effect at once, with the robot back at its start."""
+        """Use a new value at once, with the robot back at its start."""
         values.check_names([name], PARAMETERS)
         settings = {**self._settings, name: value}
         Robot(self.name, settings)  # ValueError leaves this one as it was
         self._settings = settings
-        self.closing = self.connected  # who is connected knows other devices
+        self.closing = self.connected  # the peer has registered other devices
         self._configure()
 
     def describe(self) -> str:
@@ -147,7 +148,7 @@ class Robot(Mock):
             self._lose("flooded")
 
     def _receive_frame(self, message: bytes, now: int) -> None:
-        """A good frame is the sign of life of a line; it holds whole messages."""
+        """A good frame shows that the peer is alive; it holds whole messages."""
         body = self.body
         if wire.whole_messages(message, body.types, extended=body.full) is None:
             self._lose("unknown")
@@ -159,36 +160,36 @@ class Robot(Mock):
     # --- one step -----------------------------------------------------------------------------
 
     def _step(self, now: int) -> None:
-        # On a fixed grid, without drift; after a pause of the host from now on.
+        # On a fixed grid, without drift; after a pause of the host a new grid begins.
         late = now - self._step_ns > LATEST_NS
         self._step_ns = (now if late else self._step_ns) + STEP_NS
         self.timers.start("step", self._step_ns, self._step)
         if self.uart.held(now) > UNSENT_BYTES:
-            self.stalled += 1  # the original's blocking send: its world stands still
+            self.stalled += 1  # the original blocks in send: its simulation pauses
             return
         self.steps += 1
         self.body.step()
-        for message in self.body.show(now):
+        for message in self.body.sensor_data(now):
             self._write(message, now)
         while self._input and self._execute(now):
             pass
 
     def _execute(self, now: int) -> bool:
-        """Take one command from the input; false when none is whole."""
+        """Execute one command of the input; false when it is incomplete."""
         size = wire.message_size(self._input, self.body.types, extended=self.body.full)
         if size is None or self._input[0] < 128:
             self._lose("unknown")
             return False
         if not size or len(self._input) < size:
             return False
-        answer = self.body.obey(bytes(self._input[:size]), now)
+        answer = self.body.execute(bytes(self._input[:size]), now)
         del self._input[:size]
         if answer:
             self._write(answer, now)
         return True
 
     def _lose(self, reason: str) -> None:
-        """The stream is lost: stop, and have the connection closed."""
+        """The stream is unreadable: stop, and have the connection closed."""
         self.body.counts[reason] += 1
         self.stops += 1
         self._forget()

@@ -66,7 +66,8 @@ NAMED: dict[str, Crc | None] = {
 
 
 def crc_of(text: str) -> Crc | None:
-    """By name, or "poly=0x11021,init=0xFFFF,rev=false,xorOut=0" with the polynomial's top bit."""
+    """A CRC by name, or as "poly=0x11021,init=0xFFFF,rev=false,xorOut=0" with the top bit of the
+    polynomial."""
     if text in NAMED:
         return NAMED[text]
     parts = [_PART.fullmatch(part.strip()) for part in text.split(",")]
@@ -87,8 +88,8 @@ def crc_of(text: str) -> Crc | None:
 
 
 @dataclass(frozen=True)
-class Seal:
-    """A CRC behind what it protects; without one nothing is added and all is good."""
+class CrcField:
+    """The CRC behind the bytes that it protects; crc None: no field, all bytes are good."""
 
     crc: Crc | None = None
     order: str = "big"
@@ -97,13 +98,13 @@ class Seal:
     def size(self) -> int:
         return self.crc.size if self.crc else 0
 
-    def put(self, data: bytes) -> bytes:
+    def append(self, data: bytes) -> bytes:
         return data + self._sum(data)
 
-    def open(self, sealed: bytes) -> bytes | None:
-        """What is sealed, None when the CRC is wrong."""
-        data = sealed[: len(sealed) - self.size]
-        return data if data + self._sum(data) == sealed else None
+    def check(self, protected: bytes) -> bytes | None:
+        """The bytes without their CRC, None when it is wrong."""
+        data = protected[: len(protected) - self.size]
+        return data if data + self._sum(data) == protected else None
 
     def _sum(self, data: bytes) -> bytes:
         if self.crc is None:

@@ -1,35 +1,34 @@
 """Packets on a stream of bytes, as a microcontroller reads them: byte after byte.
 
-Written from the same documents as the gateway's framings and not from those: RFC 1055 (SLIP),
+Written from the documents, not from the gateway's framings: RFC 1055 (SLIP),
 RFC 1662 (HDLC), Cheshire and Baker 1999 (COBS). Times are integer nanoseconds.
 """
 
 from __future__ import annotations
 
-from firmware_mocks._framing.crc import Seal
+from firmware_mocks._framing.crc import CrcField
 
 
 class Framing:
-    """One kind of framing. Subclasses give `encode` and `_byte`.
+    """One kind of framing. Subclasses define `encode` and `_byte`.
 
-    idle: bytes that end whatever noise the other side has read; sent once at power-up.
-    pause_ns: silence the sender leaves behind a frame. bad: frames (of length framing: bytes)
-    thrown away. limit: the longest packet.
+    idle: bytes that end any noise at the other end; sent once at power-up. pause_ns: silence
+    after a frame. bad: frames (length framing: bytes) dropped. limit: the longest packet.
     """
 
     idle = b""
 
     pause_ns = 0
 
-    def __init__(self, seal: Seal, limit: int) -> None:
+    def __init__(self, crc: CrcField, limit: int) -> None:
         self.bad = 0
         self.limit = limit
-        self._seal = seal
+        self._crc = crc
         self._buffer = bytearray()
         self._packets: list[bytes] = []
 
     def encode(self, packet: bytes) -> bytes:
-        """The frame. ValueError: it cannot carry this packet."""
+        """The frame of a packet. ValueError: this framing cannot carry it."""
         raise NotImplementedError
 
     def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
@@ -40,14 +39,14 @@ class Framing:
         return packets
 
     def due(self) -> int | None:
-        """When `expire` wants to be called."""
+        """The time of the next call of `expire`."""
         return None
 
     def expire(self, now: int) -> list[bytes]:
         return []
 
     def clear(self) -> None:
-        """Power cycle: what was read so far is forgotten."""
+        """Power cycle: forget the bytes read so far."""
         self._buffer.clear()
 
     def _byte(self, byte: int) -> None:
@@ -55,13 +54,13 @@ class Framing:
 
 
 class Delimited(Framing):
-    """Frames that end in a delimiter. Subclasses say what is inside: `_unwrap`."""
+    """Frames that end in a delimiter. Subclasses decode the bytes before it: `_unwrap`."""
 
     end = b""
-    growth = 2  # a frame is at most so many times as long as what is in it
+    growth = 2  # the longest frame, as a multiple of its packet
 
-    def __init__(self, seal: Seal, limit: int) -> None:
-        super().__init__(seal, limit)
+    def __init__(self, crc: CrcField, limit: int) -> None:
+        super().__init__(crc, limit)
         self._skipping = False
 
     def _byte(self, byte: int) -> None:
@@ -77,7 +76,7 @@ class Delimited(Framing):
                     self._packets.append(packet)
             self._skipping = False
             buffer.clear()
-        elif len(buffer) > self.growth * (self.limit + self._seal.size) + 8:
+        elif len(buffer) > self.growth * (self.limit + self._crc.size) + 8:
             self.bad += not self._skipping
             self._skipping = True
             del buffer[: -len(self.end)]
@@ -91,19 +90,19 @@ class Delimited(Framing):
 
 
 class Cobs(Delimited):
-    """leading: a delimiter before each frame as well."""
+    """leading: a delimiter before each frame too."""
 
     idle = end = b"\0"
 
-    def __init__(self, seal: Seal, limit: int, leading: bool = False) -> None:
-        super().__init__(seal, limit)
+    def __init__(self, crc: CrcField, limit: int, leading: bool = False) -> None:
+        super().__init__(crc, limit)
         self._leading = leading
 
     def encode(self, packet: bytes) -> bytes:
         out = bytearray(self.end) if self._leading else bytearray()
         code_at = len(out)
         out.append(1)
-        for byte in self._seal.put(packet):
+        for byte in self._crc.append(packet):
             if out[code_at] == 255:  # a full block, with no zero behind it
                 code_at = len(out)
                 out.append(1)
@@ -127,21 +126,21 @@ class Cobs(Delimited):
             out += block
             if code < 255 and at < len(frame):
                 out.append(0)
-        return self._seal.open(bytes(out))
+        return self._crc.check(bytes(out))
 
 
 class Slip(Delimited):
-    """leading: an END in front too."""
+    """leading: an END before each frame too."""
 
     idle = end = b"\xc0"
 
-    def __init__(self, seal: Seal, limit: int, leading: bool = True) -> None:
-        super().__init__(seal, limit)
+    def __init__(self, crc: CrcField, limit: int, leading: bool = True) -> None:
+        super().__init__(crc, limit)
         self._leading = leading
 
     def encode(self, packet: bytes) -> bytes:
         out = bytearray(self.end) if self._leading else bytearray()
-        for byte in self._seal.put(packet):
+        for byte in self._crc.append(packet):
             out += {0xC0: b"\xdb\xdc", 0xDB: b"\xdb\xdd"}.get(byte) or bytes([byte])
         return bytes(out) + self.end
 
@@ -156,7 +155,7 @@ class Slip(Delimited):
             elif byte != 0xDB:
                 out.append(byte)
             escaped = not escaped and byte == 0xDB
-        return None if escaped else self._seal.open(bytes(out))
+        return None if escaped else self._crc.check(bytes(out))
 
 
 class Hdlc(Delimited):
@@ -164,15 +163,15 @@ class Hdlc(Delimited):
 
     idle = end = b"\x7e"
 
-    def __init__(self, seal: Seal, limit: int, control_map: int = 0) -> None:
-        super().__init__(seal, limit)
+    def __init__(self, crc: CrcField, limit: int, control_map: int = 0) -> None:
+        super().__init__(crc, limit)
         self._controls = {code for code in range(32) if control_map & 1 << code}
 
     def encode(self, packet: bytes) -> bytes:
         if not packet:
             raise ValueError("HDLC has no empty packets")
         out = bytearray(self.end)
-        for byte in self._seal.put(packet):
+        for byte in self._crc.append(packet):
             if byte in (0x7D, 0x7E) or byte in self._controls:
                 out += bytes((0x7D, byte ^ 0x20))
             else:
@@ -190,7 +189,7 @@ class Hdlc(Delimited):
                 continue
             out.append(byte ^ mask)
             mask = 0
-        return None if mask else self._seal.open(bytes(out)) or None
+        return None if mask else self._crc.check(bytes(out)) or None
 
 
 class Lines(Delimited):
@@ -198,8 +197,8 @@ class Lines(Delimited):
 
     growth = 1
 
-    def __init__(self, seal: Seal, limit: int, terminator: bytes = b"\n") -> None:
-        super().__init__(seal, limit)
+    def __init__(self, crc: CrcField, limit: int, terminator: bytes = b"\n") -> None:
+        super().__init__(crc, limit)
         self.idle = self.end = terminator
 
     def encode(self, packet: bytes) -> bytes:
@@ -213,16 +212,16 @@ class Lines(Delimited):
 
 # --- framings that depend on time ----------------------------------------------------------------
 
-# A host hands over what came within this time together, so silence is seen late by as much.
+# A host hands over the bytes of so long a time together, so a silence is seen late by as much.
 SLICE_NS = 10_000_000
 
 
 class Length(Framing):
-    """Sync bytes, length, packet, CRC. `bad` counts bytes that belong to no good frame."""
+    """Sync bytes, length, packet, CRC. `bad` counts bytes outside of good frames."""
 
     def __init__(
         self,
-        seal: Seal,
+        crc: CrcField,
         limit: int,
         sync: bytes = b"\xaa\x55",
         width: int = 2,
@@ -231,12 +230,12 @@ class Length(Framing):
         crc_from_sync: bool = False,
         timeout_ns: int = 100_000_000,
     ) -> None:
-        super().__init__(seal, limit)
+        super().__init__(crc, limit)
         self._sync = sync
         self._width = width
         self._length_order = length_order
         self._header = len(sync) + width
-        self._extra = {"payload": 0, "payload+crc": seal.size}.get(counts, self._header + seal.size)
+        self._extra = {"payload": 0, "payload+crc": crc.size}.get(counts, self._header + crc.size)
         self._crc_at = 0 if crc_from_sync else len(sync)
         self._timeout_ns = timeout_ns
         self._last = 0
@@ -244,7 +243,7 @@ class Length(Framing):
     def encode(self, packet: bytes) -> bytes:
         size = (len(packet) + self._extra).to_bytes(self._width, "big")
         head = self._sync + (size if self._length_order == "big" else size[::-1])
-        return head[: self._crc_at] + self._seal.put(head[self._crc_at :] + packet)
+        return head[: self._crc_at] + self._crc.append(head[self._crc_at :] + packet)
 
     def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
         packets = self._give_up() if begin > self._last + self._timeout_ns else []
@@ -260,7 +259,7 @@ class Length(Framing):
         return self._give_up() if due is not None and now >= due else []
 
     def _give_up(self) -> list[bytes]:
-        """The frame begun is none; there may be others in what came behind its first byte."""
+        """Drop the incomplete frame; the bytes behind its first one may hold others."""
         packets = []
         while self._buffer:
             self._drop_byte()
@@ -284,12 +283,12 @@ class Length(Framing):
             field = bytes(self._buffer[len(self._sync) : self._header])
             size = int.from_bytes(field if self._length_order == "big" else field[::-1], "big")
             size -= self._extra
-            end = self._header + size + self._seal.size
+            end = self._header + size + self._crc.size
             if not 0 <= size <= self.limit:
                 self._drop_byte()
             elif len(self._buffer) < end:
                 break
-            elif self._seal.open(bytes(self._buffer[self._crc_at : end])) is None:
+            elif self._crc.check(bytes(self._buffer[self._crc_at : end])) is None:
                 self._drop_byte()
             else:
                 packets.append(bytes(self._buffer[self._header : self._header + size]))
@@ -298,10 +297,10 @@ class Length(Framing):
 
 
 class Gap(Framing):
-    """What comes without a pause is one packet; a longer one than the limit is none."""
+    """Bytes without a pause between them are one packet; one above the limit is dropped."""
 
-    def __init__(self, seal: Seal, limit: int, gap_ns: int = 20_000_000) -> None:
-        super().__init__(seal, limit)
+    def __init__(self, crc: CrcField, limit: int, gap_ns: int = 20_000_000) -> None:
+        super().__init__(crc, limit)
         self.pause_ns = gap_ns
         self._last = 0
 
@@ -334,7 +333,7 @@ class Gap(Framing):
 
 
 class Raw(Framing):
-    """No packets at all: what comes is passed on as it comes."""
+    """No packets: bytes are passed on as they come."""
 
     def encode(self, packet: bytes) -> bytes:
         return packet

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_mocks._framing.crc import Seal, crc_of
+from firmware_mocks._framing.crc import CrcField, crc_of
 from firmware_mocks._framing.framings import Cobs, Framing, Gap, Hdlc, Length, Lines, Raw, Slip
 
 KINDS = ("cobs", "gap", "hdlc", "length", "lines", "raw", "slip")
@@ -17,7 +17,7 @@ _MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 
 def framing_of(spec: str | Mapping[str, Any]) -> Framing:
-    """ValueError says what is wrong."""
+    """A framing by its specification. ValueError names the mistake."""
     if not isinstance(spec, str | Mapping):
         raise ValueError(f"{spec!r} is unknown; one of {NAMES}")
     settings = _by_name(spec) if isinstance(spec, str) else dict(spec)
@@ -53,28 +53,28 @@ def _by_name(name: str) -> dict[str, Any]:
 
 def _make(kind: str, settings: Mapping[str, Any]) -> Framing:
     limit = int(settings.get("max_payload", 4096))
-    ends_with = {"hdlc": "x-25", "length": "crc16"}.get(kind, "none")
-    crc = str(settings.get("crc", ends_with))
+    default = {"hdlc": "x-25", "length": "crc16"}.get(kind, "none")
+    name = str(settings.get("crc", default))
     if kind == "hdlc":
-        crc = "x-25" if crc == "crc16" else crc
-        return Hdlc(Seal(crc_of(crc), "little"), limit, int(settings.get("control_map", 0)))
-    seal = Seal(crc_of(crc), str(settings.get("crc_order", "big")))
+        name = "x-25" if name == "crc16" else name
+        return Hdlc(CrcField(crc_of(name), "little"), limit, int(settings.get("control_map", 0)))
+    crc = CrcField(crc_of(name), str(settings.get("crc_order", "big")))
     if kind == "cobs":
-        return Cobs(seal, limit, bool(settings.get("leading_delimiter", False)))
+        return Cobs(crc, limit, bool(settings.get("leading_delimiter", False)))
     if kind == "slip":
-        return Slip(seal, limit, bool(settings.get("leading_end", True)))
+        return Slip(crc, limit, bool(settings.get("leading_end", True)))
     if kind == "length":
-        return _length(seal, limit, settings)
+        return _length(crc, limit, settings)
     if kind == "lines":
-        return Lines(Seal(), limit, settings.get("terminator", "\n").encode("latin-1"))
+        return Lines(CrcField(), limit, settings.get("terminator", "\n").encode("latin-1"))
     if kind == "gap":
-        return Gap(Seal(), limit, round(float(settings.get("gap_ms", 20.0)) * 1_000_000))
-    return Raw(Seal(), limit)
+        return Gap(CrcField(), limit, round(float(settings.get("gap_ms", 20.0)) * 1_000_000))
+    return Raw(CrcField(), limit)
 
 
-def _length(seal: Seal, limit: int, settings: Mapping[str, Any]) -> Length:
+def _length(crc: CrcField, limit: int, settings: Mapping[str, Any]) -> Length:
     return Length(
-        seal,
+        crc,
         limit,
         sync=bytes.fromhex(settings.get("sync", "AA 55")),
         width=int(settings.get("length_bytes", 2)),

@@ -1,4 +1,4 @@
-"""The robot behind the WC2EC mock: its devices by index, and the room it drives in.
+"""The robot of the WC2EC mock: its devices by index, and the room it drives in.
 
 Metres, radians, seconds.
 """
@@ -16,7 +16,7 @@ from firmware_mocks._wc2ec import wire
 from firmware_mocks.base import MS
 
 STEP_NS = 20 * MS
-RANGE_M = 1.0  # of a distance sensor, which shows 1000 at this distance and beyond
+RANGE_M = 1.0  # of a distance sensor, whose value is 1000 at this distance and beyond
 LIFT_SPEED = 0.05  # m/s
 ANGLES = (("ds_left", 0.7), ("ds_front", 0.0), ("ds_right", -0.7))
 
@@ -27,8 +27,10 @@ FASTEST = 10.0  # rad/s of a wheel: Webots' default maxVelocity
 
 
 class Room:
-    """x from 0 to `width`, y from 0 to `depth`. The robot cannot leave; `bumps` counts how often
-    it came to touch a wall."""
+    """A room with four walls and a round robot on two wheels in it.
+
+    x from 0 to `width`, y from 0 to `depth`. bumps: how often the robot has hit a wall.
+    """
 
     def __init__(self, width: float, depth: float, x: float, y: float, heading: float) -> None:
         self.width = width
@@ -41,7 +43,7 @@ class Room:
         self._touching = False
 
     def move(self, left: float, right: float, seconds: float) -> None:
-        """The wheels turn at these velocities for a while."""
+        """Turn the wheels at these velocities for so many seconds."""
         left, right = (max(-FASTEST, min(FASTEST, each)) for each in (left, right))
         speed = (left + right) / 2 * WHEEL_M
         turn = (right - left) / AXLE_M * WHEEL_M * seconds
@@ -58,7 +60,7 @@ class Room:
         self._touching = touches
 
     def distance(self, angle: float) -> float:
-        """From the robot's rim to the wall, seen at `angle` to its heading."""
+        """From the robot's rim to the wall, at `angle` to its heading."""
         dx, dy = math.cos(self.heading + angle), math.sin(self.heading + angle)
         reach_x = (self.width - self.x if dx > 0 else self.x) / max(abs(dx), 1e-12)
         reach_y = (self.depth - self.y if dy > 0 else self.y) / max(abs(dy), 1e-12)
@@ -73,9 +75,9 @@ class Room:
 
 
 class Body:
-    """Devices in index order: the distance sensors, left and right wheel, what else there is.
+    """Devices in index order: the distance sensors, left and right wheel, then the others.
 
-    full: it knows the starred commands and packets, and shows what its motors do.
+    full: it has the starred commands and packets, and sends the values of its motors.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -90,7 +92,7 @@ class Body:
         self.devices = self._devices(
             values.choice("lift", settings["lift"], ("no", "yes")) == "yes"
         )
-        self.forget()
+        self.restart()
 
     def _devices(self, with_lift: bool) -> list[tuple[int, str]]:
         types = self.types
@@ -102,7 +104,7 @@ class Body:
             devices += [(types.emitter, "emitter"), (types.receiver, "receiver")]
         return devices
 
-    def forget(self) -> None:
+    def restart(self) -> None:
         """A new controller: motors at their defaults, all sensors on."""
         motors = (self.types.rotational_motor, self.types.linear_motor)
         self.motors = {index: 0.0 for index, (kind, _) in enumerate(self.devices) if kind in motors}
@@ -124,31 +126,31 @@ class Body:
         ]
 
     def step(self) -> None:
-        """The world goes on by STEP_NS."""
+        """Simulate STEP_NS."""
         self.room.move(*self.wheels, STEP_NS / 1e9)
         target = self.motors.get(len(self._angles) + 2)
         if target is not None:
             reach = LIFT_SPEED * STEP_NS / 1e9
             self.lift += max(-reach, min(reach, target - self.lift))
 
-    def show(self, now: int) -> list[bytes]:
-        """What the enabled sensors show, in index order."""
-        shown = []
+    def sensor_data(self, now: int) -> list[bytes]:
+        """The values of the enabled sensors, in index order."""
+        messages = []
         for index, angle in enumerate(self._angles.values()):
             if self._is_due(index, now):
                 amount = 1000.0 * min(self.room.distance(angle), RANGE_M) / RANGE_M
                 kind = self.devices[index][0]
-                shown.append(wire.value(wire.SENSOR_DATA, kind, index, amount))
+                messages.append(wire.value(wire.SENSOR_DATA, kind, index, amount))
         if not self.full:
-            return shown
+            return messages
         for index in self.motors:
             kind = self.devices[index][0]
             amount = self.lift if kind == self.types.linear_motor else self.motors[index]
-            shown.append(wire.value(wire.SENSOR_DATA, kind, index, amount))
-        return shown + self._repeat_packets()
+            messages.append(wire.value(wire.SENSOR_DATA, kind, index, amount))
+        return messages + self._repeat_packets()
 
     def _repeat_packets(self) -> list[bytes]:
-        """A beacon in the middle of the room repeats each packet it hears: one step later."""
+        """A beacon in the middle of the room repeats each packet one step later."""
         echoes, self._echoes = self._echoes, []
         index = len(self.devices) - 1
         distance, direction = self.room.towards(self.room.width / 2, self.room.depth / 2)
@@ -170,8 +172,8 @@ class Body:
         self._due[index] += period
         return True
 
-    def obey(self, message: bytes, now: int) -> bytes:
-        """Do what a whole message says; the answer, b"" when there is none."""
+    def execute(self, message: bytes, now: int) -> bytes:
+        """Execute a whole message. Returns the answer, or b""."""
         self.counts["commands"] += 1
         command, index, body = message[0], message[2], message[3:]
         done = index < len(self.devices)
@@ -215,7 +217,7 @@ class Body:
 
 
 def _angles(count: int) -> dict[str, float]:
-    """Name -> angle to the heading; those after the first three look back."""
+    """Name -> angle to the heading; sensors after the first three face backwards."""
     angles = dict(ANGLES)
     for extra in range(3, count):
         angles[f"ds_{extra}"] = math.pi / 2 + math.pi * (extra - 2) / (count - 2)
@@ -223,7 +225,7 @@ def _angles(count: int) -> dict[str, float]:
 
 
 def _start_pose(position: Any, width: float, depth: float) -> tuple[float, float, float]:
-    """x, y and heading; (0, 0, 0) is the middle, looking along x."""
+    """x, y and heading; (0, 0, 0) is the middle, facing along x."""
     parts = position.strip("[]() ").split(",") if isinstance(position, str) else position
     try:
         x, y, heading = (float(part) for part in parts)

@@ -1,13 +1,13 @@
 """Frames as a microcontroller makes them: COBS over message and CRC-16, then one zero byte.
 
 CRC-16/CCITT-FALSE (poly 0x1021, start 0xFFFF, not reflected), high byte first. Consistent
-Overhead Byte Stuffing: Cheshire and Baker, 1999. Written out, not taken from a library, so that
-it checks the library the other side uses.
+Overhead Byte Stuffing: Cheshire and Baker, 1999. Written out, so that it checks the library that
+the gateway uses.
 """
 
 from __future__ import annotations
 
-LONGEST = 512  # bytes of an encoded frame; a longer run is noise
+LONGEST = 512  # bytes of an encoded frame; a longer one is noise
 
 
 def crc16(data: bytes) -> int:
@@ -41,7 +41,7 @@ def stuff(data: bytes) -> bytes:
 
 
 def unstuff(data: bytes) -> bytes | None:
-    """The bytes behind COBS; None when `data` is none."""
+    """The decoded bytes; None when `data` is not COBS."""
     out = bytearray()
     at = 0
     while at < len(data):

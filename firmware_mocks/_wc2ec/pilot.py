@@ -1,4 +1,4 @@
-"""The program of the WC2EC controllers: it avoids walls, and sends packets if it is told how."""
+"""The program of the WC2EC controllers: it avoids walls, and sends packets on request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ TURN_SIDE_MM, CLEAR_SIDE_MM = 150.0, 250.0
 
 
 class WallAvoider:
-    """Turns on the spot, always the same way until there is room again: corners do not trap it."""
+    """Three distances -> two wheel velocities: ahead, and a turn on the spot near a wall.
+
+    It keeps turning the same way until the way is clear, so corners do not trap it.
+    """
 
     def __init__(self) -> None:
         self._turning = 0.0
@@ -59,9 +62,9 @@ class WallAvoider:
 
 
 class Pilot:
-    """Ids by name, the last values, and what to tell the wheels: `tell` after each message.
+    """Ids by name, the last values, and the velocities of the wheels.
 
-    Complete when all five names are registered; until then it tells nothing.
+    It steers when all five names are registered.
     """
 
     def __init__(self, sensors: list[str], motors: list[str], motor_type: int) -> None:
@@ -81,7 +84,7 @@ class Pilot:
         self.ids[name.decode(errors="replace")] = index
 
     def see(self, index: int, value: float) -> bool:
-        """A value came; true when it completes a look around: time to steer."""
+        """A value came; true when all sensors have new ones and the wheels new velocities."""
         self._values[index] = value
         if not self.ready or index != self.ids[self._sensors[-1]]:
             return False
@@ -103,7 +106,7 @@ class Pilot:
 
 
 def pilot_of(settings: Mapping[str, Any]) -> Pilot:
-    """A pilot for the parameters `sensors`, `motors` and `motor_type`; ValueError."""
+    """A pilot for the parameters `sensors`, `motors` and `motor_type`. Raises ValueError."""
     sensors = _names(settings, "sensors", 3)
     motors = _names(settings, "motors", 2)
     return Pilot(
@@ -123,12 +126,12 @@ def _names(settings: Mapping[str, Any], name: str, count: int) -> list[str]:
 class Messenger:
     """Sends a packet at intervals through an Emitter; counts the packets of a Receiver.
 
-    `sent` and `heard` count packets, `last` is the data of the last one heard.
+    `sent` and `received` count packets, `last` is the data of the last one received.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.period_ns = values.milliseconds("message_ms", settings["message_ms"], 1, 3_600_000)
-        self.sent = self.heard = 0
+        self.sent = self.received = 0
         self.last = b""
         self._channel = round(values.number("channel", settings["channel"], -1, 2**31 - 1))
         self._message = str(settings["message"])
@@ -138,7 +141,7 @@ class Messenger:
 
     @property
     def wanted(self) -> bool:
-        """Whether it speaks the extension at all."""
+        """The parameters name an Emitter or a Receiver."""
         return any(self._names)
 
     def register(self, kind: int, index: int, name: str) -> None:
@@ -148,23 +151,23 @@ class Messenger:
             self._receiver = kind, index
 
     def size(self, buffer: bytes | bytearray) -> int | None:
-        """Bytes of a message that carries a packet, 0 while that is not known; None: it is none."""
+        """Bytes of a message with a packet, 0: unknown yet; None: it has no packet."""
         if self._receiver is None or tuple(buffer[1:3]) != self._receiver:
             return None
         if len(buffer) < 43:
             return 0
         return 43 + int.from_bytes(buffer[39:43], "little")
 
-    def hear(self, message: bytes) -> bool:
-        """Whether this sensorData is a packet of the Receiver; then it is counted."""
+    def receive(self, message: bytes) -> bool:
+        """Count a packet of the Receiver; false for other sensorData."""
         if self._receiver is None or tuple(message[1:3]) != self._receiver or len(message) < 43:
             return False
-        self.heard += 1
+        self.received += 1
         self.last = message[43:]
         return True
 
     def packet(self) -> bytes:
-        """The next packet as setValue of the Emitter; b"" while that is not known."""
+        """The next packet as setValue of the Emitter; b"" while it is not registered."""
         if self._emitter is None:
             return b""
         self.sent += 1

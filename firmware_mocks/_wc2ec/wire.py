@@ -1,5 +1,7 @@
-"""WC2EC as its document puts it on the wire: three header bytes, then a body whose length
-follows from command and type. Numbers are little endian, as on the x86 both originals run on."""
+"""WC2EC messages: three header bytes, then data whose length follows from command and type.
+
+Numbers are little endian, as on the x86 of both originals.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ class Types(NamedTuple):
     rotational_motor: int
 
 
-# The first version that has them.
+# By the first version that has them.
 TYPES = {
     "R2019a": Types(37, 38, 45, 51, 52),
     "R2019b": Types(38, 39, 46, 52, 53),
@@ -32,7 +34,7 @@ TYPES = {
 
 
 def types_of(version: str) -> Types:
-    """ValueError for a version before the table."""
+    """The numbers of a version. ValueError for one before R2019a."""
     known = [first for first in TYPES if first <= version[:6]]
     if not known or not version.startswith("R20"):
         raise ValueError(f"webots: {version!r} is no Webots version since R2019a")
@@ -67,8 +69,10 @@ def received_packet(
 
 
 def message_size(buffer: bytes | bytearray, types: Types, *, extended: bool) -> int | None:
-    """Bytes of the message `buffer` begins with, 0 when that cannot be said yet, None when it is
-    none. extended: the starred commands and the packets of Emitter and Receiver too."""
+    """Bytes of the message that `buffer` begins with; 0: unknown yet; None: it is not a message.
+
+    extended: the starred commands and the packets of Emitter and Receiver too.
+    """
     if len(buffer) < 3:
         return 0
     command, number = buffer[0], buffer[1]
@@ -84,7 +88,7 @@ def message_size(buffer: bytes | bytearray, types: Types, *, extended: bool) -> 
 
 
 def whole_messages(data: bytes, types: Types, *, extended: bool) -> list[bytes] | None:
-    """The messages a frame holds; None unless it holds nothing else."""
+    """The messages in a frame; None when it holds other bytes too."""
     messages = []
     while data:
         size = message_size(data, types, extended=extended)
@@ -108,5 +112,5 @@ def _sizes(types: Types, *, extended: bool) -> dict[tuple[int, int], int]:
 
 
 def _counted(types: Types) -> dict[tuple[int, int], int]:
-    """Bodies that end in a count (its 4 bytes included here) and so many bytes."""
+    """Data that end in a count (included here with 4 bytes) and so many bytes."""
     return {(SET_VALUE, types.emitter): 8, (SENSOR_DATA, types.receiver): 40}

@@ -1,4 +1,4 @@
-"""Command mode: what is asked and what is answered. Commands have no end of line."""
+"""Command mode: commands and their replies. Commands have no end of line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ _LINE = re.compile(r"([5-8])([NOE])([123])")
 
 @dataclass(slots=True)
 class Style:
-    """How this firmware speaks."""
+    """The replies of this firmware version. long: as OK+RC001. has_error: ERROR for an unknown
+    command."""
 
     long: bool = False
-    says_error: bool = False
+    has_error: bool = False
     version: str = "HC-12_V2.4"
 
 
 class Commands:
-    """Answers commands on the settings. sleeps, updates: from when SET rises."""
+    """Runs commands on the settings. sleeps, updates: from the next rise of SET."""
 
     def __init__(self, settings: Settings, style: Style) -> None:
         self.settings = settings
@@ -29,7 +30,7 @@ class Commands:
         self.sleeps = self.updates = False
 
     def answer(self, text: str) -> list[str]:
-        """The lines that answer one command."""
+        """The reply to one command, as lines."""
         if text == "AT":
             return ["OK"]
         if not text.startswith("AT+"):
@@ -46,7 +47,7 @@ class Commands:
         return [f"OK+{word}"] if self._change(word) else self._unknown()
 
     def _unknown(self) -> list[str]:
-        return ["ERROR"] if self.style.says_error else []
+        return ["ERROR"] if self.style.has_error else []
 
     def _default(self) -> list[str]:
         self.settings.set_default()

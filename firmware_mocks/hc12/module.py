@@ -1,4 +1,4 @@
-"""One module: its SET pin, its UART, its radio and what lies between them."""
+"""One module: its SET pin, its UART and its radio."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from firmware_mocks.hc12.settings import PARAMETERS, RATES, SENSITIVITY_DBM, Set
 REPLY_NS = 3 * MS
 SET_LOW_NS, SET_HIGH_NS, RESET_NS = 40 * MS, 80 * MS, 200 * MS
 COMMAND_GAP_NS = 12 * MS  # silence that ends a command; a host hands bytes over in lumps of 5 ms
-CHUNK_GAP_NS = 8 * MS  # silence that ends a packet of the radio
-CHUNK = 64  # bytes of one, FU4: 60
+CHUNK_GAP_NS = 8 * MS  # silence that ends a radio packet
+CHUNK = 64  # bytes of a radio packet; FU4: 60
 FU4_CHUNK, FU4_PAUSE_NS = 60, 2_000 * MS
-BUFFER = 1024  # bytes waiting for the radio; what comes beyond it is lost
-TX_BUFFER = 2048  # bytes waiting for the client, likewise
-OVERHEAD = 8  # bytes of a radio packet that are not its data
+BUFFER = 1024  # bytes waiting for the radio; more are lost
+TX_BUFFER = 2048  # bytes waiting for the client; more are lost
+OVERHEAD = 8  # bytes of a radio packet around its data
 FACTORY_RATE = 9600
 
 
 class Module(Mock):
-    """It powers up with the first call that names a time; `Air` sees it as a Radio.
+    """It powers up with the first call that has a time; `Air` sees it as a Radio.
 
     overruns: bytes from the client lost. overflows: bytes for the client lost.
     """
@@ -47,7 +47,7 @@ class Module(Mock):
         self._power = "new"
         self._set_is_low = False
         self._mode = "stream"  # or command, changing, asleep, update
-        self._fixed_rate = False  # 9600, because SET went low at power-up or in the reset
+        self._fixed_rate = False  # 9600, as SET was low at power-up or went low during the reset
         self._commands = Commands(self.settings, self.style)
         self._high_since: int | None = None
         self._life = 0
@@ -82,7 +82,7 @@ class Module(Mock):
             case "spelling":
                 style.long = values.choice(name, value, ("plain", "long")) == "long"
             case "unknown":
-                style.says_error = values.choice(name, value, ("silence", "ERROR")) == "ERROR"
+                style.has_error = values.choice(name, value, ("silence", "ERROR")) == "ERROR"
             case "version":
                 style.version = str(value)
             case "set":
@@ -135,7 +135,7 @@ class Module(Mock):
         self.timers.clear()
         self.uart.clear()
         self._typed = bytearray()
-        self._outward = bytearray()
+        self._unsent = bytearray()
         self._sending = False
         self._fu4_free_at = 0
         self._framing.clear()
@@ -161,10 +161,10 @@ class Module(Mock):
             self._enter("changing", now)
             self.timers.start("set", now + SET_HIGH_NS, self._leave)
         else:
-            self.timers.stop("set")  # too short to be seen
+            self.timers.stop("set")  # too short to take effect
 
     def _leave(self, now: int) -> None:
-        """SET has been high long enough: what was set is used."""
+        """SET has been high long enough: use the new settings."""
         self._fixed_rate = False
         commands = self._commands
         mode = "update" if commands.updates else "asleep" if commands.sleeps else "stream"
@@ -195,19 +195,19 @@ class Module(Mock):
         if self._mode == "command":
             self._typed += read[: LONGEST - len(self._typed)]
             gap = max(COMMAND_GAP_NS, 3 * self.uart.byte_ns)
-            self.timers.start("command", now + gap, self._obey)
+            self.timers.start("command", now + gap, self._run_command)
         elif self._mode == "stream":
-            room = BUFFER - len(self._outward)
+            room = BUFFER - len(self._unsent)
             self.overruns += max(0, len(read) - room)
-            self._outward += read[:room]
+            self._unsent += read[:room]
             gap = max(CHUNK_GAP_NS, 3 * self.uart.byte_ns)
-            if len(self._outward) >= CHUNK:
-                self._radiate(now)
-            self.timers.start("chunk", now + gap, self._radiate)
+            if len(self._unsent) >= CHUNK:
+                self._send_chunk(now)
+            self.timers.start("chunk", now + gap, self._send_chunk)
         else:
             self.overruns += len(read)
 
-    def _obey(self, now: int) -> None:
+    def _run_command(self, now: int) -> None:
         text = bytes(self._typed).decode("latin-1").strip()
         self._typed.clear()
         if self._mode != "command" or not text:
@@ -228,36 +228,36 @@ class Module(Mock):
         held = self.settings
         return ("hc12", held.channel, held.mode, held.air_bps)
 
-    def _radiate(self, now: int) -> None:
-        """The next chunk, unless one is on its way: the rest follows it."""
-        if self._sending or not self._outward or self._mode != "stream":
+    def _send_chunk(self, now: int) -> None:
+        """Send the next chunk, unless one is on the air: the rest follows it."""
+        if self._sending or not self._unsent or self._mode != "stream":
             return
         held = self.settings
         size = CHUNK
         if held.mode == 4:
             if now < self._fu4_free_at:
-                self.overruns += len(self._outward)
-                self._outward.clear()
+                self.overruns += len(self._unsent)
+                self._unsent.clear()
                 return
-            self.overruns += max(0, len(self._outward) - FU4_CHUNK)
-            del self._outward[FU4_CHUNK:]
+            self.overruns += max(0, len(self._unsent) - FU4_CHUNK)
+            del self._unsent[FU4_CHUNK:]
             size, self._fu4_free_at = FU4_CHUNK, now + FU4_PAUSE_NS
-        chunk = bytes(self._outward[:size])
-        del self._outward[:size]
+        chunk = bytes(self._unsent[:size])
+        del self._unsent[:size]
         self._sending = True
         life = self._life
 
         def sent(_: list[Radio], when: int) -> None:
             if life == self._life:
                 self._sending = False
-                self._radiate(when)
+                self._send_chunk(when)
 
         power = self.rssi_at_1m_dbm + held.power_dbm - 20
         duration_ns = (len(chunk) + OVERHEAD) * 8 * 1_000_000_000 // held.air_bps
         self.air.transmit(Signal(self, self._tuned, chunk, power, duration_ns), sent, now)
 
     def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
-        """A chunk from the air; the module never acknowledges."""
+        """A chunk from the air. The module has no acknowledgements."""
         chunk = signal.frame
         assert isinstance(chunk, bytes)
         room = TX_BUFFER - self.uart.held(now)
@@ -270,7 +270,7 @@ class Module(Mock):
         return False
 
     def _reply(self, packet: bytes, now: int) -> None:
-        """What a microcontroller behind the module says, after the radio's own delay."""
+        """The reply of a microcontroller behind the module, after the delay of the radio."""
         answer = values.reply_to(self.replies, packet)
         if answer is not None:
             frame = self._framing.encode(answer)

@@ -1,4 +1,4 @@
-"""What the module remembers, its ranges, and what follows from it on the air."""
+"""The settings of the module, their ranges, and the air rate, delay and power that follow."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ PARAMETERS: dict[str, str] = {
 }
 RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 POWERS_DBM = (-1, 2, 5, 8, 11, 14, 17, 20)
-# By the pairs of RATES, in FU3: bit/s on the air, and the delay of a byte.
+# FU3, for each pair of RATES: bit/s on the air, and the delay of a byte in ms.
 FU3_AIR = ((5_000, 80), (15_000, 30), (58_000, 12), (236_000, 4))
 SENSITIVITY_DBM = {500: -124, 5_000: -116, 15_000: -111, 58_000: -106, 236_000: -100, 250_000: -100}
 
 
 @dataclass(slots=True)
 class Settings:
-    """As AT+DEFAULT leaves them; power stays as it is."""
+    """The settings with their factory values."""
 
     baud_rate: int = 9600
     channel: int = 1
@@ -43,6 +43,7 @@ class Settings:
     line: str = "8N1"
 
     def set_default(self) -> None:
+        """AT+DEFAULT: power stays as it is."""
         self.baud_rate, self.channel, self.mode = 9600, 1, 3
         self.bits_per_byte, self.line = 10, "8N1"
 
@@ -63,7 +64,7 @@ class Settings:
 
     @property
     def delay_ns(self) -> int:
-        """From a byte at one UART to the same byte at the other's."""
+        """From a byte at the UART of the sender to the same byte at that of the receiver."""
         ms = FU3_AIR[self._pair][1] if self.mode == 3 else {1: 20, 2: 500, 4: 1000}[self.mode]
         return ms * MS
 

@@ -1,4 +1,4 @@
-"""A USB IR Toy v2, and the remote control, lamp or jammer that may stand beside it."""
+"""A USB IR Toy v2, and a remote control, a lamp or a jammer beside it."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Toy:
-    """A toy in `air`. ValueError says what is wrong with a parameter."""
+    """A toy in `air`. ValueError names the parameter with a wrong value."""
     return Toy(name, air, parameters, position)

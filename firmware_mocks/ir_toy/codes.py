@@ -1,7 +1,7 @@
-"""Remote control codes as light: what a key of a remote control shines, in microseconds.
+"""Remote control codes as the durations of their marks and spaces, in microseconds.
 
-Written down as NAME:ADDRESS:COMMAND, as nec:0x04:0x08, or as raw:9000,4500,560. To hear a code is
-to compare what was seen with what its key would shine.
+A code is written NAME:ADDRESS:COMMAND, e.g. nec:0x04:0x08, or raw:9000,4500,560. A received frame
+is compared with the frame that its key would send.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-Light = list[int]  # mark, space, mark ...
+Durations = list[int]  # mark, space, mark ...
 
 NAMES = "nec, nec2, nec_ext, onkyo, rc5, rc6, rc6a, sirc, sirc15, sirc20"
 SHORT_NEC = [9000, 2250, 562]
@@ -19,8 +19,8 @@ LONGEST_RAW = 1000
 
 @dataclass(frozen=True)
 class Key:
-    """One key. first, second: its frame with the toggle bit 0 and 1 (alike where there is none).
-    again: what it shines while it is held, None: the frame itself. sends: frames at least."""
+    """One key. first, second: its frame with the toggle bit 0 and 1 (the same where there is none).
+    again: the frame while the key is held, None: the same. sends: frames of a short press."""
 
     text: str
     first: tuple[int, ...]
@@ -29,22 +29,22 @@ class Key:
     period_us: int
     sends: int = 1
 
-    def light(self, toggle: int, repeats: int = 0) -> Light:
-        """A press, held for so many frames more."""
+    def durations(self, toggle: int, repeats: int = 0) -> Durations:
+        """A press, held for `repeats` more frames."""
         frame = list(self.second if toggle else self.first)
         more = list(self.again or frame)
-        light = list(frame)
+        durations = list(frame)
         for _ in range(self.sends - 1 + repeats):
-            light += [max(self.period_us - sum(frame), 10_000), *more]
+            durations += [max(self.period_us - sum(frame), 10_000), *more]
             frame = more
-        return light
+        return durations
 
-    def is_seen_in(self, seen: Sequence[int]) -> bool:
-        """Whether this frame was seen, within what receivers make of it."""
-        return any(_alike(seen, frame) for frame in (self.first, self.second))
+    def matches(self, seen: Sequence[int]) -> bool:
+        """Is this the key of a received frame, within the tolerance of receivers?"""
+        return any(_is_close(seen, frame) for frame in (self.first, self.second))
 
 
-def _alike(seen: Sequence[int], frame: Sequence[int]) -> bool:
+def _is_close(seen: Sequence[int], frame: Sequence[int]) -> bool:
     return len(seen) == len(frame) and all(
         abs(us - right) <= max(right * TOLERANCE, STRETCH_US)
         for us, right in zip(seen, frame, strict=True)
@@ -52,7 +52,7 @@ def _alike(seen: Sequence[int], frame: Sequence[int]) -> bool:
 
 
 def key_of(text: str) -> Key:
-    """The key written like this. ValueError says what is wrong."""
+    """The key of a code. ValueError names the mistake."""
     name, _, rest = text.strip().lower().partition(":")
     if name == "raw":
         return _raw(text.strip(), rest)
@@ -67,7 +67,7 @@ def key_of(text: str) -> Key:
 
 
 def keys_of(value: object) -> list[Key]:
-    """Several: a list, or text with semicolons or spaces between."""
+    """The keys of a list of codes, or of text with semicolons or spaces between them."""
     if isinstance(value, str):
         value = value.replace(";", " ").split()
     if not isinstance(value, list | tuple):
@@ -77,12 +77,12 @@ def keys_of(value: object) -> list[Key]:
 
 def _raw(text: str, rest: str) -> Key:
     try:
-        light = tuple(int(us) for us in rest.split(","))
+        frame = tuple(int(us) for us in rest.split(","))
     except ValueError:
-        light = ()
-    if len(light) % 2 == 0 or min(light) < 1 or len(light) > LONGEST_RAW:
+        frame = ()
+    if len(frame) % 2 == 0 or min(frame) < 1 or len(frame) > LONGEST_RAW:
         raise ValueError(f"{text!r} is no row of microseconds, mark first and a mark last")
-    return Key(text, light, light, None, sum(light) + 50_000)
+    return Key(text, frame, frame, None, sum(frame) + 50_000)
 
 
 def _check(text: str, word: str, value: int, bits: int) -> None:
@@ -91,12 +91,12 @@ def _check(text: str, word: str, value: int, bits: int) -> None:
 
 
 def _space_coded(octets: Sequence[int]) -> tuple[int, ...]:
-    """Four bytes, lowest bit first, the way NEC does it."""
-    light = [9000, 4500]
+    """Four bytes in the coding of NEC, lowest bit first."""
+    durations = [9000, 4500]
     for octet in octets:
-        for place in range(8):
-            light += [562, 1687 if octet & (1 << place) else 562]
-    return (*light, 562)
+        for bit in range(8):
+            durations += [562, 1687 if octet & (1 << bit) else 562]
+    return (*durations, 562)
 
 
 def _nec_like(address_bytes: int, command_bytes: int, held_short: bool) -> Maker:
@@ -114,16 +114,16 @@ def _nec_like(address_bytes: int, command_bytes: int, held_short: bool) -> Maker
 
 
 def _from_halves(halves: str, half_us: int, lead: Sequence[int] = ()) -> tuple[int, ...]:
-    """Half bits, # light and . dark, as durations from the first mark to the last."""
-    light = list(lead)
+    """Half bits, # mark and . space, as durations from the first mark to the last."""
+    durations = list(lead)
     previous = ""
     for half in halves.strip("."):
         if half == previous:
-            light[-1] += half_us
+            durations[-1] += half_us
         else:
-            light.append(half_us)
+            durations.append(half_us)
         previous = half
-    return tuple(light)
+    return tuple(durations)
 
 
 def _rc5(text: str, address: int, command: int) -> Key:
@@ -157,11 +157,12 @@ def _sirc_like(address_bits: int) -> Maker:
     def make(text: str, address: int, command: int) -> Key:
         _check(text, "address", address, address_bits)
         _check(text, "command", command, 7)
-        light = [2400]
+        durations = [2400]
         for value, bits in ((command, 7), (address, address_bits)):
-            for place in range(bits):
-                light += [600, 1200 if value >> place & 1 else 600]
-        return Key(text, tuple(light), tuple(light), None, 45_000, sends=3)
+            for bit in range(bits):
+                durations += [600, 1200 if value >> bit & 1 else 600]
+        frame = tuple(durations)
+        return Key(text, frame, frame, None, 45_000, sends=3)
 
     return make
 

@@ -1,7 +1,7 @@
-"""Light between the mocks of one air: who shines, who sees it.
+"""Infrared light between the mocks of one air: emitters and receivers.
 
-Light has no order and no turns: an eye sees light while anybody in its sight shines, so two who
-shine at once spoil each other's codes.
+An emitter needs no free band: a receiver sees light while any emitter in reach is on, so codes
+that overlap in time spoil each other.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from dataclasses import dataclass, replace
 from firmware_mocks.air import Air, Signal
 
 Point = tuple[float, float, float]
-FRAME_GAP_NS = 5_500_000  # longer dark than in any frame: what comes next is another one
+FRAME_GAP_NS = 5_500_000  # a longer space than in any frame: the next mark begins a new one
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where something is and where it looks. cone: full angle in radians, None: all around.
-    range_m: how far its light is seen."""
+class Placement:
+    """The position and direction of an emitter or receiver.
+
+    cone: full angle in radians, None: all around. range_m: of an emitter.
+    """
 
     position: Point = (0.0, 0.0, 0.0)
     facing: Point = (1.0, 0.0, 0.0)
     cone: float | None = None
     range_m: float = 10.0
 
-    def looks_at(self, point: Point) -> bool:
+    def faces(self, point: Point) -> bool:
+        """Is the point inside the cone?"""
         if self.cone is None:
             return True
         towards = [there - here for there, here in zip(point, self.position, strict=True)]
@@ -36,91 +39,96 @@ class Place:
         along = sum(a * b for a, b in zip(towards, self.facing, strict=True)) / length
         return math.acos(max(-1.0, min(1.0, along))) <= self.cone / 2 + 1e-9
 
-    def reaches(self, other: Place) -> bool:
-        """Whether light from here is seen there."""
+    def reaches(self, other: Placement) -> bool:
+        """Does light of an emitter here reach a receiver there?"""
         near = math.dist(self.position, other.position) <= self.range_m
-        return near and self.looks_at(other.position) and other.looks_at(self.position)
+        return near and self.faces(other.position) and other.faces(self.position)
 
 
-class Eye:
-    """An infra-red receiver. changed: called with each change from dark to light and back.
+class IrReceiver:
+    """An infrared receiver. changed: called with each edge, True when a mark begins.
 
-    For the air it is a radio that hears no radio.
+    For the air it is a radio without a band.
     """
 
     band: Hashable = None
     sensitivity_dbm = 0.0
 
     def __init__(
-        self, name: str, owner: object, place: Place, changed: Callable[[bool, int], None]
+        self,
+        name: str,
+        owner: object,
+        placement: Placement,
+        changed: Callable[[bool, int], None],
     ) -> None:
         self.name = name
         self.owner = owner
-        self.place = place
+        self.placement = placement
         self._changed = changed
-        self._sources: set[Source] = set()
+        self._emitters: set[IrEmitter] = set()
 
     @property
     def position(self) -> Point:
-        return self.place.position
+        return self.placement.position
 
     @position.setter
     def position(self, point: Point) -> None:
-        self.place = replace(self.place, position=point)
+        self.placement = replace(self.placement, position=point)
 
     def hear(self, signal: Signal, rssi_dbm: float, now: int) -> bool:
         return False
 
     @property
-    def sees_light(self) -> bool:
-        return bool(self._sources)
+    def lit(self) -> bool:
+        return bool(self._emitters)
 
-    def see(self, source: Source, on: bool, now: int) -> None:
-        before = self.sees_light
+    def see(self, emitter: IrEmitter, on: bool, now: int) -> None:
+        """An emitter in reach was switched on or off."""
+        before = self.lit
         if on:
-            self._sources.add(source)
+            self._emitters.add(emitter)
         else:
-            self._sources.discard(source)
-        if self.sees_light != before:
-            self._changed(self.sees_light, now)
+            self._emitters.discard(emitter)
+        if self.lit != before:
+            self._changed(self.lit, now)
 
 
-class Source:
-    """Something that shines. It is not seen by its owner's own eye.
+class IrEmitter:
+    """An infrared LED. Receivers of its own owner do not see it.
 
-    Of each frame, every eye misses all with the air's chance of loss.
+    Each receiver misses a whole frame with the air's chance of loss.
     """
 
-    def __init__(self, owner: object, air: Air, place: Place) -> None:
+    def __init__(self, owner: object, air: Air, placement: Placement) -> None:
         self.owner = owner
-        self.place = place
+        self.placement = placement
         self._air = air
         self.on = False
-        self._dark_since: int | None = None
-        self._lit: list[Eye] = []
-        self._missing: set[Eye] = set()
+        self._off_since: int | None = None
+        self._reached: list[IrReceiver] = []
+        self._missing: set[IrReceiver] = set()
 
-    def shine(self, on: bool, now: int) -> None:
+    def switch(self, on: bool, now: int) -> None:
         if on == self.on:
             return
         self.on = on
         if on:
-            self._begin(now)
+            self._find_receivers(now)
         else:
-            self._dark_since = now
-        for eye in self._lit:
-            eye.see(self, on, now)
+            self._off_since = now
+        for receiver in self._reached:
+            receiver.see(self, on, now)
 
-    def _begin(self, now: int) -> None:
-        """Who sees it now. What is lost is drawn once for a frame."""
-        eyes: list[Eye] = [
+    def _find_receivers(self, now: int) -> None:
+        """The receivers in reach. Loss is drawn once for a frame."""
+        receivers: list[IrReceiver] = [
             radio
             for radio in self._air.radios
-            if isinstance(radio, Eye)
+            if isinstance(radio, IrReceiver)
             and radio.owner is not self.owner
-            and self.place.reaches(radio.place)
+            and self.placement.reaches(radio.placement)
         ]
-        if self._dark_since is None or now - self._dark_since >= FRAME_GAP_NS:
+        if self._off_since is None or now - self._off_since >= FRAME_GAP_NS:
             chance, loss = self._air.random.random, self._air.loss
-            self._missing = {eye for eye in eyes if loss and chance() < loss}
-        self._lit = [eye for eye in eyes if eye not in self._missing]
+            self._missing = {receiver for receiver in receivers if loss and chance() < loss}
+        self._reached = [receiver for receiver in receivers if receiver not in self._missing]

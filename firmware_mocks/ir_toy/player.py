@@ -1,8 +1,8 @@
-"""The transmitting half of the firmware: blocks from USB to light.
+"""The transmitting half of the firmware: blocks of durations from USB to the LED.
 
-One block is being played while the next waits in the USB buffer; each is answered with one byte
-when the firmware turns to it. A value waits in front of the timer while the one before it is
-played. FFFF is played too, as 0.1 s after the last mark, and so long the toy hears nothing.
+One block is played while the next waits in the USB buffer; the firmware answers each with one
+byte when it takes it. A value waits in front of the timer while the one before it is played. FFFF
+is played too, as 0.1 s after the last mark; the toy receives nothing meanwhile.
 """
 
 from __future__ import annotations
@@ -13,30 +13,33 @@ from collections.abc import Callable
 from firmware_mocks.base import MS, Timers
 from firmware_mocks.ir_toy.receiver import ticks_ns
 
-ROOM = 62  # what the answer says, and all that a block may have
+ROOM = 62  # bytes of a block at most, and the value of the answer
 BLOCKS = 2  # in the USB buffers
-TOGETHER_NS = 5 * MS  # bytes that come closer than this are one block
+BLOCK_GAP_NS = 5 * MS  # a longer pause ends a block
 END, LAST_COUNT = 0xFFFF, 0x1400
 
 
 class Player:
-    """send: bytes to USB. shine: the LED. done: all is said, commands are read again; gets what
-    came meanwhile. deaf: false once the receiver may listen again. ahead: blocks it takes before
-    it shines; hardware begins with the first."""
+    """Plays a transmission.
+
+    send: hands bytes to USB. switch: switches the LED. done: called at the end, with the bytes
+    that came behind it: they are commands. mute: True stops the receiver, False lets it run.
+    ahead: blocks taken before the LED goes on; hardware takes one.
+    """
 
     def __init__(
         self,
         timers: Timers,
         send: Callable[[bytes, int], None],
-        shine: Callable[[bool, int], None],
+        switch: Callable[[bool, int], None],
         done: Callable[[bytes, int], None],
-        deaf: Callable[[bool], None],
+        mute: Callable[[bool], None],
     ) -> None:
         self._timers = timers
         self._send = send
-        self._shine = shine
+        self._switch = switch
         self._done = done
-        self._deaf = deaf
+        self._mute = mute
         self.underruns = 0
         self.ahead = 1
         self.restart()
@@ -46,7 +49,7 @@ class Player:
         for name in ("usb", "light"):
             self._timers.stop(name)
         self.counting = self.completing = self.handshaking = False
-        self.active = False  # all that comes is data
+        self.active = False  # all bytes are data
         self.count = 0
         self.prescaler = 7
         self._packet = bytearray()
@@ -70,7 +73,7 @@ class Player:
         self._blocks = 0
         self._timers.stop("light")
         self._turn(False, now)
-        self._deaf(True)
+        self._mute(True)
         self._ask(now)
 
     def feed(self, data: bytes, now: int) -> None:
@@ -80,7 +83,7 @@ class Player:
             if len(self._packet) == ROOM or self._has_end():
                 self._finish_packet(now)
         if self._packet:
-            self._timers.start("usb", now + TOGETHER_NS, self._finish_packet)
+            self._timers.start("usb", now + BLOCK_GAP_NS, self._finish_packet)
 
     def _has_end(self) -> bool:
         return len(self._packet) % 2 == 0 and self._packet.endswith(b"\xff\xff")
@@ -97,7 +100,7 @@ class Player:
             self._send(bytes((ROOM,)), now)
 
     def _fetch(self, now: int) -> None:
-        """Turn to the next block: when the last one is used up, or it is to be taken ahead."""
+        """Take the next block: when the last one is used up, or ahead of time."""
         while self._packets and not self._closed:
             if self._values and self._blocks >= self.ahead:
                 return
@@ -127,7 +130,7 @@ class Player:
                 self._start(value, now)
 
     def _start(self, value: int, now: int) -> None:
-        """The first value, or the first after the light ran dry: a mark."""
+        """The first value, or the first after an underrun: a mark."""
         self._running = True
         self._origin, self._ticks = now, 0
         self._turn(True, now)
@@ -141,14 +144,14 @@ class Player:
         self._timers.start("light", end, self._over)
 
     def _over(self, now: int) -> None:
-        """A value is over."""
+        """A value has been played."""
         if self._waiting is None:
             self._running = False
             self._turn(False, now)
             if not self._ended:
                 self._failed = True
                 self.underruns += 1
-            self._deaf(False)
+            self._mute(False)
             return
         value, self._waiting = self._waiting, None
         self._turn(not self._on, now)
@@ -160,7 +163,7 @@ class Player:
 
     def _turn(self, on: bool, now: int) -> None:
         self._on = on
-        self._shine(on, now)
+        self._switch(on, now)
 
     def _report(self, now: int) -> None:
         if self.completing:

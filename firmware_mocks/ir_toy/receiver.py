@@ -18,18 +18,21 @@ RC5_HALF_US = 889
 
 
 def ticks_ns(ticks: int, prescaler: int) -> int:
-    """How long so many counts last."""
+    """The duration of so many counts."""
     return (ticks << prescaler) * 500 // 3
 
 
 def ticks_at(ns: int, prescaler: int) -> int:
-    """What the free-running counter shows at this instant."""
+    """The value of the free-running counter at this instant."""
     return ns * 3 // (500 << prescaler)
 
 
 class Sampler:
-    """send: hands bytes to USB. stretch, jitter: what the receiver module does to marks (longer)
-    and to every edge (at random, up to so much to both sides), in nanoseconds."""
+    """Sample mode: edges as counts of a timer.
+
+    send: hands bytes to USB. stretch_ns: the receiver module lengthens marks by it. jitter_ns:
+    it shifts each edge by up to this, at random, to both sides.
+    """
 
     def __init__(self, timers: Timers, send: Callable[[bytes, int], None], seed: str) -> None:
         self._timers = timers
@@ -47,7 +50,7 @@ class Sampler:
         self.enabled, self._running = True, False
 
     def disable(self) -> None:
-        """Hear nothing. What is not handed over yet waits for the next flush."""
+        """Ignore edges. Counts in the buffer wait for the next flush."""
         self.enabled = self._running = False
         self._timers.stop("flush")
         self._timers.stop("silence")
@@ -57,11 +60,11 @@ class Sampler:
         self._buffer.clear()
         self.prescaler = DEFAULT_PRESCALER
 
-    def change(self, light: bool, now: int) -> None:
-        """An edge."""
-        if not self.enabled or not (light or self._running):
+    def edge(self, mark: bool, now: int) -> None:
+        """mark: a mark begins, else a space."""
+        if not self.enabled or not (mark or self._running):
             return
-        at = now if light else now + self.stretch_ns
+        at = now if mark else now + self.stretch_ns
         if self.jitter_ns:
             at += self._random.randint(-self.jitter_ns, self.jitter_ns)
         at = max(at, self._last_ns + ticks_ns(1, self.prescaler))
@@ -79,7 +82,7 @@ class Sampler:
             self._flush(now)
 
     def _end(self, now: int) -> None:
-        """The counter ran over: there is no more, even if there is light."""
+        """The counter ran over: the signal has ended, even during a mark."""
         self._running = False
         self._buffer += b"\xff\xff"
         self._flush(now)
@@ -92,7 +95,7 @@ class Sampler:
 
 
 def packet_of(halves: str) -> bytes | None:
-    """Device, command and four zeros for the 28 half bits of an RC5 frame; None for others."""
+    """Device, command and four zeros for the 28 half bits of an RC5 frame; None for other codes."""
     pairs = {".#": "1", "#.": "0"}
     bits = "".join(pairs.get(halves[at : at + 2], "?") for at in range(0, len(halves), 2))
     if len(bits) != 14 or "?" in bits or bits[0] != "1":
@@ -102,7 +105,10 @@ def packet_of(halves: str) -> bytes | None:
 
 
 class Irman:
-    """send: hands bytes to USB."""
+    """The default mode: RC5 keys as packets of six bytes, in the format of an IRman.
+
+    send: hands bytes to USB.
+    """
 
     def __init__(self, timers: Timers, send: Callable[[bytes, int], None]) -> None:
         self._timers = timers
@@ -114,13 +120,13 @@ class Irman:
         self._timers.stop("irman")
         self._halves = ""
 
-    def change(self, light: bool, now: int) -> None:
-        """An edge."""
+    def edge(self, mark: bool, now: int) -> None:
+        """mark: a mark begins, else a space."""
         lasted, self._edge_ns = round((now - self._edge_ns) / (RC5_HALF_US * US)), now
-        if light and "irman" not in self._timers:
-            self._halves = "."  # dark before the first mark: half of the start bit
+        if mark and "irman" not in self._timers:
+            self._halves = "."  # the space before the first mark: half of the start bit
         elif len(self._halves) <= 28:
-            self._halves += (".", "#")[not light] * min(max(lasted, 1), 3)
+            self._halves += (".", "#")[not mark] * min(max(lasted, 1), 3)
         self._timers.start("irman", now + RC5_QUIET_NS, self._over)
 
     def _over(self, now: int) -> None:

@@ -1,4 +1,4 @@
-"""What else shines near a toy: a remote control, a thing that answers, a jammer."""
+"""The other emitters near an IR Toy: a remote control, a lamp that answers codes, a jammer."""
 
 from __future__ import annotations
 
@@ -7,68 +7,67 @@ from collections.abc import Mapping, Sequence
 
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Action, Timers
-from firmware_mocks.ir_toy.codes import Key, Light
-from firmware_mocks.ir_toy.light import FRAME_GAP_NS, Eye, Place, Source
+from firmware_mocks.ir_toy.codes import Durations, Key
+from firmware_mocks.ir_toy.light import FRAME_GAP_NS, IrEmitter, IrReceiver, Placement
 
 US = 1_000
-QUEUE = 8  # presses and answers waiting
-LONGEST_SEEN = 1_000  # durations of one frame
+QUEUE = 8  # presses and answers that wait
+LONGEST_FRAME = 1_000  # durations of one frame
 BETWEEN_NS = 60 * MS  # from the end of one press to the next
 
 
-class Beamer:
-    """Shines durations, one press after the other."""
+class FrameQueue:
+    """Sends frames with an emitter, one after the other. dropped: frames without room."""
 
-    def __init__(self, name: str, source: Source, timers: Timers) -> None:
+    def __init__(self, name: str, emitter: IrEmitter, timers: Timers) -> None:
         self._name = name
-        self._source = source
+        self._emitter = emitter
         self._timers = timers
-        self._queue: deque[Light] = deque()
-        self._light: Light = []
-        self._place = 0
+        self._queue: deque[Durations] = deque()
+        self._durations: Durations = []
+        self._index = 0
         self.dropped = 0
 
-    def shine(self, light: Light, now: int) -> None:
-        """Shine this, after what is under way. Too much waiting: it is dropped."""
+    def send(self, durations: Durations, now: int) -> None:
         if len(self._queue) >= QUEUE:
             self.dropped += 1
             return
-        self._queue.append(light)
+        self._queue.append(durations)
         if self._name not in self._timers:
             self._next(now)
 
     def stop(self, now: int) -> None:
         self._queue.clear()
-        self._light = []
+        self._durations = []
         self._timers.stop(self._name)
-        self._source.shine(False, now)
+        self._emitter.switch(False, now)
 
     def _next(self, now: int) -> None:
         if self._queue:
-            self._light, self._place = self._queue.popleft(), 0
+            self._durations, self._index = self._queue.popleft(), 0
             self._step(now)
 
     def _step(self, now: int) -> None:
-        if self._place < len(self._light):
-            self._source.shine(self._place % 2 == 0, now)
-            wait = self._light[self._place] * US
-            self._place += 1
+        if self._index < len(self._durations):
+            self._emitter.switch(self._index % 2 == 0, now)
+            wait = self._durations[self._index] * US
+            self._index += 1
             self._timers.start(self._name, now + wait, self._step)
         else:
-            self._source.shine(False, now)
+            self._emitter.switch(False, now)
             self._timers.start(self._name, now + BETWEEN_NS, self._next)
 
 
-class Remote:
-    """A remote control that is pressed by itself, and a thing that answers codes it sees.
+class RemoteControl:
+    """A remote control that presses its keys by itself, and a lamp that answers codes.
 
-    pressed, answered: how often so far.
+    pressed, answered: presses and answers so far.
     """
 
-    def __init__(self, name: str, air: Air, timers: Timers, place: Place) -> None:
-        self.source = Source(self, air, place)
-        self.eye = Eye(f"{name}/remote", self, place, self._seen)
-        self._beamer = Beamer("remote", self.source, timers)
+    def __init__(self, name: str, air: Air, timers: Timers, placement: Placement) -> None:
+        self.emitter = IrEmitter(self, air, placement)
+        self.receiver = IrReceiver(f"{name}/remote", self, placement, self._edge)
+        self._frames = FrameQueue("remote", self.emitter, timers)
         self._timers = timers
         self.keys: Sequence[Key] = ()
         self.every_ns = 1_000 * MS
@@ -77,7 +76,7 @@ class Remote:
         self.delay_ns = 150 * MS
         self.pressed = self.answered = 0
         self._toggle = 0
-        self._frame: Light = []
+        self._frame: Durations = []
         self._edge_ns = 0
         self._answered_at: dict[Key, int] = {}
 
@@ -87,24 +86,24 @@ class Remote:
     def stop(self, now: int) -> None:
         self._timers.stop("press")
         self._timers.stop("seen")
-        self._beamer.stop(now)
+        self._frames.stop(now)
         self._frame = []
 
     def _press(self, now: int) -> None:
         if self.keys:
-            self._shine(self.keys[self.pressed % len(self.keys)], self.repeats, now)
+            self._send(self.keys[self.pressed % len(self.keys)], self.repeats, now)
             self.pressed += 1
         self._timers.start("press", now + self.every_ns, self._press)
 
-    def _shine(self, key: Key, repeats: int, now: int) -> None:
+    def _send(self, key: Key, repeats: int, now: int) -> None:
         self._toggle ^= 1
-        self._beamer.shine(key.light(self._toggle, repeats), now)
+        self._frames.send(key.durations(self._toggle, repeats), now)
 
-    # --- what it sees ----------------------------------------------------------------------------
+    # --- the lamp --------------------------------------------------------------------------------
 
-    def _seen(self, light: bool, now: int) -> None:
+    def _edge(self, mark: bool, now: int) -> None:
         lasted_us, self._edge_ns = (now - self._edge_ns) // US, now
-        if not light:
+        if not mark:
             self._frame.append(lasted_us)
             self._timers.start("seen", now + FRAME_GAP_NS, self._frame_over)
         elif "seen" in self._timers:
@@ -112,12 +111,12 @@ class Remote:
             self._frame.append(lasted_us)
         else:
             self._frame = []
-        del self._frame[LONGEST_SEEN:]
+        del self._frame[LONGEST_FRAME:]
 
     def _frame_over(self, now: int) -> None:
         frame, self._frame = self._frame, []
         for key, reply in self.replies.items():
-            if not key.is_seen_in(frame):
+            if not key.matches(frame):
                 continue
             last = self._answered_at.get(key)
             held_ns = key.period_us * US * 5 // 2
@@ -130,14 +129,14 @@ class Remote:
             return
 
     def _answer_with(self, reply: Key) -> Action:
-        return lambda now: self._shine(reply, 0, now)
+        return lambda now: self._send(reply, 0, now)
 
 
 class Jammer:
-    """Light that goes on for so long, and off for so long; off_ns 0: it stays on."""
+    """Durations that goes on for so long, and off for so long; off_ns 0: it stays on."""
 
-    def __init__(self, air: Air, timers: Timers, place: Place) -> None:
-        self.source = Source(self, air, place)
+    def __init__(self, air: Air, timers: Timers, placement: Placement) -> None:
+        self.emitter = IrEmitter(self, air, placement)
         self._timers = timers
         self.on_ns = self.off_ns = 0
 
@@ -147,13 +146,13 @@ class Jammer:
 
     def stop(self, now: int) -> None:
         self._timers.stop("jammer")
-        self.source.shine(False, now)
+        self.emitter.switch(False, now)
 
     def _on(self, now: int) -> None:
-        self.source.shine(True, now)
+        self.emitter.switch(True, now)
         if self.off_ns:
             self._timers.start("jammer", now + self.on_ns, self._off)
 
     def _off(self, now: int) -> None:
-        self.source.shine(False, now)
+        self.emitter.switch(False, now)
         self._timers.start("jammer", now + self.off_ns, self._on)

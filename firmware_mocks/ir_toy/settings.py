@@ -1,4 +1,4 @@
-"""Parameters of the toy and of what shines near it: names, meanings, and their values checked."""
+"""Parameters of the toy and of the emitters near it: names, meanings, and values checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from firmware_mocks import _parameters as values
 from firmware_mocks.base import MS
 from firmware_mocks.ir_toy.codes import NAMES, Key, key_of, keys_of
-from firmware_mocks.ir_toy.light import Place, Point
+from firmware_mocks.ir_toy.light import Placement, Point
 
 PARAMETERS: dict[str, str] = {
     "play": "a remote control beside the toy is pressed by itself: NAME:ADDRESS:COMMAND, as "
@@ -56,7 +56,7 @@ DEFAULTS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters as they are used; times in nanoseconds."""
+    """The checked parameters; times in nanoseconds."""
 
     play: tuple[Key, ...]
     every_ns: int
@@ -65,7 +65,7 @@ class Settings:
     delay_ns: int
     jam_on_ns: int
     jam_off_ns: int
-    place: Place
+    placement: Placement
     stretch_ns: int
     jitter_ns: int
     ahead: int
@@ -74,7 +74,7 @@ class Settings:
 
 
 def settings_of(given: Mapping[str, Any]) -> Settings:
-    """Every parameter checked. ValueError names the one that does not fit."""
+    """All parameters checked. ValueError names the first one with a wrong value."""
     values.check_names(given, PARAMETERS)
     all_ = {**DEFAULTS, **given}
     cone = values.number("cone", all_["cone"], -1, 2 * math.pi)
@@ -87,7 +87,7 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
         delay_ns=values.milliseconds("delay_ms", all_["delay_ms"]),
         jam_on_ns=jam_on_ns,
         jam_off_ns=jam_off_ns,
-        place=Place(
+        placement=Placement(
             position=values.position("position", all_["position"]),
             facing=_direction("facing", all_["facing"]),
             cone=None if cone < 0 else cone,
@@ -113,7 +113,7 @@ def _replies(value: Any) -> dict[Key, Key]:
 
 
 def _jammer(value: Any) -> tuple[int, int]:
-    """How long on, and off."""
+    """The times on and off, in nanoseconds."""
     text = str(value or "none").strip().lower()
     if text in ("none", "steady"):
         return (0, 0) if text == "none" else (MS, 0)

@@ -1,7 +1,7 @@
-"""One USB IR Toy: its modes, its commands, and what shines beside it.
+"""One USB IR Toy: its modes and commands, and the emitters beside it.
 
-The modes and commands are those of the makers' pages and of the firmware, version 22. A byte that
-comes with a reset in one packet is lost.
+Modes and commands follow the makers' pages and the firmware, version 22. Bytes in one packet
+behind a reset are lost.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 from firmware_mocks.air import Air
 from firmware_mocks.base import Mock
-from firmware_mocks.ir_toy.light import Eye, Place, Source
+from firmware_mocks.ir_toy.light import IrEmitter, IrReceiver, Placement
 from firmware_mocks.ir_toy.player import Player
 from firmware_mocks.ir_toy.receiver import Irman, Sampler
-from firmware_mocks.ir_toy.remote_control import Jammer, Remote
+from firmware_mocks.ir_toy.remote_control import Jammer, RemoteControl
 from firmware_mocks.ir_toy.settings import Settings, settings_of
 
-USB_BAUD = 4_000_000  # the port is USB: fast, whatever rate the client sets
+USB_BAUD = 4_000_000  # USB: the rate that the client sets has no effect
 REPORTING_FIRMWARE = 20
 CARRIER_38_KHZ = 78  # 3 MHz divided by 79
 ZEROS_TO_LEAVE = 5
@@ -37,8 +37,10 @@ class Mode(Enum):
 
 
 class Toy(Mock):
-    """Powered by its first call. bootloads: how often the bootloader was started, which only
-    taking its power ends."""
+    """It powers up with the first call that has a time.
+
+    bootloads: starts of the bootloader, which only a power cycle ends.
+    """
 
     def __init__(
         self,
@@ -54,27 +56,27 @@ class Toy(Mock):
         self.uart.baud_rate = USB_BAUD
         self.sampler = Sampler(self.timers, self.uart.write, f"{seed}:{name}:edges")
         self.irman = Irman(self.timers, self.uart.write)
-        place = Place()
-        self.led = Source(self, air, place)
-        self.eye = Eye(name, self, place, self._see)
+        placement = Placement()
+        self.led = IrEmitter(self, air, placement)
+        self.receiver = IrReceiver(name, self, placement, self._edge)
         self.player = Player(
-            self.timers, self.uart.write, self.led.shine, self._commands, self._set_deaf
+            self.timers, self.uart.write, self.led.switch, self._commands, self._mute
         )
-        self.remote = Remote(name, air, self.timers, place)
-        self.jammer = Jammer(air, self.timers, place)
-        air.join(self.eye)
-        air.join(self.remote.eye)
+        self.remote = RemoteControl(name, air, self.timers, placement)
+        self.jammer = Jammer(air, self.timers, placement)
+        air.join(self.receiver)
+        air.join(self.remote.receiver)
         self.mode = Mode.IRMAN
         self.bootloads = 0
         self.carrier = CARRIER_38_KHZ
-        self._powered: bool | None = None  # None: with the first call that names a time
-        self._command = bytearray()  # that wants more bytes
+        self._powered: bool | None = None  # None: with the first call that has a time
+        self._command = bytearray()  # incomplete
         self._zeros = self._skip = 0
         self._use_settings()
 
     @property
     def host_baud(self) -> int | None:
-        return None  # USB: the client's rate means nothing
+        return None  # USB: the client's rate has no effect
 
     @host_baud.setter
     def host_baud(self, rate: int | None) -> None:
@@ -85,7 +87,7 @@ class Toy(Mock):
         return self.player.has_room
 
     def set(self, name: str, value: str) -> None:
-        """Takes effect with the next press, code or edge."""
+        """The next press, code or edge uses it."""
         if name == "seed":
             raise ValueError("seed: can only be given at the beginning")
         values = {**self._values, name: value}
@@ -95,8 +97,9 @@ class Toy(Mock):
 
     def _use_settings(self) -> None:
         settings = self.settings
-        for part in (self.led, self.eye, self.remote.source, self.remote.eye, self.jammer.source):
-            part.place = settings.place
+        for emitter in (self.led, self.remote.emitter, self.jammer.emitter):
+            emitter.placement = settings.placement
+        self.receiver.placement = self.remote.receiver.placement = settings.placement
         self.sampler.stretch_ns, self.sampler.jitter_ns = settings.stretch_ns, settings.jitter_ns
         self.player.ahead = settings.ahead
         remote, jammer = self.remote, self.jammer
@@ -123,15 +126,15 @@ class Toy(Mock):
         if self._powered is None:
             self.reset(now)
         elif not self._powered:
-            self._stop_lights(now)
+            self._stop_emitters(now)
         super().advance(now)
 
     def reset(self, now: int) -> None:
-        """Power cycle of the toy, and of what is beside it."""
+        """Power cycle of the toy and of the emitters beside it."""
         self.switch_off()
         self._powered = True
         self._leave(now)
-        self._stop_lights(now)
+        self._stop_emitters(now)
         self.remote.start(now)
         self.jammer.start(now)
 
@@ -143,23 +146,23 @@ class Toy(Mock):
         self.sampler.restart()
         self.irman.restart()
 
-    def _stop_lights(self, now: int) -> None:
-        self.led.shine(False, now)
+    def _stop_emitters(self, now: int) -> None:
+        self.led.switch(False, now)
         self.remote.stop(now)
         self.jammer.stop(now)
 
-    # --- light -----------------------------------------------------------------------------------
+    # --- receiver --------------------------------------------------------------------------------
 
-    def _see(self, light: bool, now: int) -> None:
+    def _edge(self, mark: bool, now: int) -> None:
         if not self._powered:
             return
         if self.mode is Mode.IRMAN:
-            self.irman.change(light, now)
+            self.irman.edge(mark, now)
         else:
-            self.sampler.change(light, now)
+            self.sampler.edge(mark, now)
 
-    def _set_deaf(self, deaf: bool) -> None:
-        if deaf:
+    def _mute(self, muted: bool) -> None:
+        if muted:
             self.sampler.disable()
         elif self.mode is Mode.SAMPLE:
             self.sampler.enable()
@@ -203,7 +206,7 @@ class Toy(Mock):
         self.player.restart()
         self.sampler.restart()
         self.irman.restart()
-        self.led.shine(False, now)
+        self.led.switch(False, now)
         self._command.clear()
         self._zeros = self._skip = 0
 
@@ -240,7 +243,7 @@ class Toy(Mock):
         self.uart.write(b"S01", now)
 
     def _read_sump(self, byte: int, now: int) -> None:
-        """Commands from 80h on have four bytes behind them, so five zeros are sure to end it."""
+        """Commands from 80h on are followed by four bytes, so five zeros always end this mode."""
         if self._skip:
             self._skip -= 1
         elif byte >= 0x80:
@@ -268,7 +271,7 @@ class Toy(Mock):
                 self.carrier = command[1]
 
     def _do(self, byte: int, now: int) -> None:
-        """A command of one byte. LEDs, pins and the UART (10 to 13, 40, 41, 43) show nowhere."""
+        """A command of one byte. LEDs, pins and the UART (10 to 13, 40, 41, 43) have no effect."""
         player = self.player
         reports = self.settings.firmware >= REPORTING_FIRMWARE
         match byte:
@@ -277,7 +280,7 @@ class Toy(Mock):
             case 0x03:
                 player.begin(now)
             case 0x04 if self.settings.hardware > 1:
-                self.uart.write(bytes(8), now)  # nothing measured of the last carrier
+                self.uart.write(bytes(8), now)  # the last carrier was not measured
             case 0x23 if reports:
                 self.uart.write(self._descriptor(), now)
             case 0x24 if reports:

@@ -20,6 +20,8 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Module:
-    """A module in `air`, as from the factory but for the parameters. ValueError says what is
-    wrong with one."""
+    """A module in `air`, with factory settings except for the parameters.
+
+    ValueError names the parameter with a wrong value.
+    """
     return Module(name, air, parameters, position)

@@ -1,7 +1,7 @@
-"""The characters that come in, as commands.
+"""Commands from the client.
 
-A command ends in CR LF. AT+SEND names the length of its data, which may hold any byte, CR LF
-too; what follows that length must be the end of the command.
+A command ends in CR LF. AT+SEND has the length of its data, which may hold any byte, CR LF too;
+the end of the command has to follow.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 
 LONGEST = 240
-BUFFER = 512  # bytes of one command; what comes beyond it is lost
+BUFFER = 512  # bytes of one command; more are lost
 NO_LINE_END, NO_COMMAND, LENGTH, TOO_LONG = 1, 2, 5, 13
 _SEND = re.compile(rb"AT\+SEND=([0-9]{1,5}),([0-9]{1,4}),")
 
 
 class Reader:
-    """Bytes in any chunks; whole commands without their end, or the code of an error.
+    """Bytes in any chunks -> commands without their end, or the code of an error.
 
     overruns: bytes lost.
     """
@@ -32,7 +32,7 @@ class Reader:
         self._held.clear()
 
     def give_up(self) -> int:
-        """The line is quiet, and the command has no end: its error."""
+        """The line is quiet and the command has no end: the code of its error."""
         short = self._held.startswith(b"AT+SEND=") and self._held.endswith(b"\r\n")
         self.clear()
         return LENGTH if short else NO_LINE_END
@@ -57,7 +57,7 @@ class Reader:
         return command
 
 
-def sent(command: bytes) -> tuple[int, bytes] | int:
+def parse_send(command: bytes) -> tuple[int, bytes] | int:
     """Address and data of an AT+SEND, or the code of its error."""
     match = _SEND.match(command)
     if match is None:

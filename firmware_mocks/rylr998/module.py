@@ -1,4 +1,4 @@
-"""One module: its serial side, its radio, its sleep."""
+"""One module: its commands, its sleep, and the packets of its radio."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from firmware_mocks import _parameters as values
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
-from firmware_mocks.rylr998.commands import LONGEST, NO_COMMAND, Reader, sent
+from firmware_mocks.rylr998.commands import LONGEST, NO_COMMAND, Reader, parse_send
 from firmware_mocks.rylr998.radio import Packet, Transceiver
 from firmware_mocks.rylr998.settings import (
     FACTORY,
@@ -22,15 +22,15 @@ from firmware_mocks.rylr998.settings import (
 
 REPLY_NS = 3 * MS
 BOOT_NS = 60 * MS
-QUIET_NS = 250 * MS  # a command that pauses for so long has no end
-TX_BUFFER = 1024  # bytes for the client; a packet that does not fit is lost whole
+QUIET_NS = 250 * MS  # a command that pauses for so long is given up
+TX_BUFFER = 1024  # bytes for the client; a packet that does not fit is lost
 UNKNOWN_COMMAND, BUSY = 4, 17
 
 
 class Module(Mock):
-    """It powers up with the first call that names a time.
+    """It powers up with the first call that has a time.
 
-    overruns: bytes of commands lost. overflows: packets for the client lost. heard: packets.
+    overruns: bytes of commands lost. overflows: packets for the client lost. received: packets.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Module(Mock):
         self.replies: dict[bytes, bytes] = {}
         self.version = "RYLR998_REYAX_V1.2.2"
         self.uid = hashlib.sha256(name.encode()).hexdigest()[:24].upper()
-        self.overflows = self.heard = 0
+        self.overflows = self.received = 0
         self.settings = dict(FACTORY)
         self._reader = Reader()
         self._power = "new"
@@ -105,23 +105,23 @@ class Module(Mock):
     def reset(self, now: int) -> None:
         self._restart(now, b"")
 
-    def _restart(self, now: int, said: bytes) -> None:
-        """What is kept in RAM is lost."""
+    def _restart(self, now: int, line: bytes) -> None:
+        """Settings in RAM are lost."""
         self.settings |= {"MODE": "0", "CPIN": "", "BAND": self._stored_band}
         self.radio.retune()
-        self._boot(now, said)
+        self._boot(now, line)
 
     def switch_off(self) -> None:
         self._forget()
         self._power = "off"
         self.radio.listening = False
 
-    def _boot(self, now: int, said: bytes) -> None:
+    def _boot(self, now: int, line: bytes) -> None:
         self._forget()
         self._power = "starting"
         self.radio.listening = self._awake
-        if said:
-            self.uart.write(said, now + REPLY_NS)
+        if line:
+            self.uart.write(line, now + REPLY_NS)
         self.timers.start("boot", now + BOOT_NS, self._booted)
 
     def _booted(self, now: int) -> None:
@@ -145,9 +145,9 @@ class Module(Mock):
         for byte in self.uart.distort(data):
             taken = self._reader.push(byte)
             if isinstance(taken, int):
-                self._say(f"+ERR={taken}", now)
+                self._send_line(f"+ERR={taken}", now)
             elif taken is not None:
-                self._obey(taken, now)
+                self._run_command(taken, now)
         if self._reader.busy:
             quiet = QUIET_NS + 4 * self.uart.byte_ns
             self.timers.start("quiet", now + quiet, self._give_up)
@@ -159,21 +159,21 @@ class Module(Mock):
         return self._reader.overruns
 
     def _give_up(self, now: int) -> None:
-        self._say(f"+ERR={self._reader.give_up()}", now)
+        self._send_line(f"+ERR={self._reader.give_up()}", now)
 
-    def _say(self, line: str, now: int) -> None:
+    def _send_line(self, line: str, now: int) -> None:
         self.uart.write(line.encode("latin-1") + b"\r\n", now + REPLY_NS)
 
-    def _obey(self, command: bytes, now: int) -> None:
+    def _run_command(self, command: bytes, now: int) -> None:
         try:
             answer = self._answer(command, now)
         except Refusal as refusal:
             answer = f"+ERR={refusal.code}"
         if answer and self._power == "on":
-            self._say(answer, now)
+            self._send_line(answer, now)
 
     def _answer(self, command: bytes, now: int) -> str:
-        """What is said at once; empty: what has to be said comes later."""
+        """The line that answers at once; empty: the answer comes later."""
         text = command.decode("latin-1")
         if not text.startswith("AT"):
             raise Refusal(NO_COMMAND)
@@ -245,17 +245,17 @@ class Module(Mock):
             raise Refusal(BUSY)
         if self.settings["MODE"] == "1":
             raise Refusal(OTHER_ERROR)
-        request = sent(command)
+        request = parse_send(command)
         if isinstance(request, int):
             raise Refusal(request)
-        self.radio.send(*request, lambda when: self._say("+OK", when), now)
+        self.radio.send(*request, lambda when: self._send_line("+OK", when), now)
         return ""
 
     def _hear(self, packet: Packet, rssi_dbm: float, now: int) -> None:
         """A packet for this module."""
         if self._power != "on":
             return
-        self.heard += 1
+        self.received += 1
         self._report(packet, rssi_dbm, now)
         answer = values.reply_to(self.replies, packet.data)
         if answer is not None:

@@ -39,7 +39,7 @@ _SLEEP_MS = range(30, 60_001)
 
 
 class Refusal(Exception):
-    """A command the module answers with +ERR and this code."""
+    """The module answers a command with +ERR and this code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -47,7 +47,7 @@ class Refusal(Exception):
 
 
 def check(name: str, value: str, network: str) -> str:
-    """The value as it is kept. Refusal."""
+    """The value as it is stored. Raises Refusal."""
     numbers = [int(part) for part in value.split(",") if re.fullmatch(r"[0-9]{1,9}", part)]
     whole = len(numbers) == len(value.split(","))
     one = numbers[0] if whole and len(numbers) == 1 else -1

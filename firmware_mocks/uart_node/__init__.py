@@ -20,8 +20,8 @@ def create(
     parameters: Mapping[str, Any],
     position: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Node:
-    """A node. It is on a wire: of the air it takes the seed alone, and its place is no matter.
+    """A node on a wire: it takes the seed of the air, and ignores the position.
 
-    ValueError says what is wrong with a parameter.
+    ValueError names the parameter with a wrong value.
     """
     return Node(name, {"seed": air.seed, **parameters})

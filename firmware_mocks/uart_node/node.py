@@ -1,4 +1,4 @@
-"""The firmware: what it does with each packet, and by itself."""
+"""The firmware: its reaction to each packet, and its own actions."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from typing import Any
 
 from firmware_mocks import _parameters as values
 from firmware_mocks.base import MS, Mock
-from firmware_mocks.uart_node.settings import Behaviour, behaviour_of
+from firmware_mocks.uart_node.settings import Settings, settings_of
 
 SECOND_NS = 1_000_000_000
-TX_BUFFER = 4096  # bytes; while it is full the firmware waits, and reads nothing
+TX_BUFFER = 4096  # bytes; while it is full the firmware waits and reads nothing
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-LEAD_NS = 5 * MS  # of a flood before the line falls free, so that there is no pause
+LEAD_NS = 5 * MS  # a flood writes so long before the line is idle, to leave no pause
 
 
 class Power(Enum):
-    NEW = "new"  # runs with the first call that names a time
+    NEW = "new"  # runs with the first call that has a time
     OFF = "off"
     STARTING = "starting"
     RUNNING = "running"
 
 
 class Node(Mock):
-    """Powered and running since before the client came, so it prints no banner at first.
+    """Already running when the client connects, so its first banner is that of a restart.
 
-    heard, sent: packets. overrun: bytes lost because the input buffer was full. deaf: bytes lost
-    during a start. boots: restarts so far.
+    received, sent: packets. overrun: bytes lost because the input buffer was full. lost: bytes
+    lost while it was off or starting. boots: restarts so far.
     """
 
     def __init__(self, name: str, given: Mapping[str, Any]) -> None:
         seed = given.get("seed", 0)
         super().__init__(name, seed)
-        self.heard = self.sent = self.overrun = self.deaf = self.boots = 0
+        self.received = self.sent = self.overrun = self.lost = self.boots = 0
         self._given = dict(given)
-        self.does: Behaviour = behaviour_of(self._given)
+        self.settings: Settings = settings_of(self._given)
         self._use_line()
         self._noise = random.Random(f"{seed}:{name}:noise")
         self._power = Power.NEW
         self._stalled = False
-        self._waiting: deque[bytes] = deque()  # packets read, and not looked at yet
+        self._waiting: deque[bytes] = deque()  # packets read, but not handled yet
         self._input = bytearray()
         self._flooding = False
         self._flood_from = 0
@@ -51,36 +51,40 @@ class Node(Mock):
         self._quiet_until = 0
 
     def set(self, name: str, value: str) -> None:
-        """Takes effect at once; `mode` at the next start."""
+        """Use a new value at once; `mode` at the next start."""
         if name == "seed":
             raise ValueError("seed: can only be given at the beginning")
         given = {**self._given, name: value}
-        does = behaviour_of(given)
+        settings = settings_of(given)
         if name != "framing":
-            does = replace(does, framing=self.does.framing)
-        self._given, self.does = given, does
+            settings = replace(settings, framing=self.settings.framing)
+        self._given, self.settings = given, settings
         self._use_line()
 
     def _use_line(self) -> None:
-        self.uart.baud_rate = self.does.baud_rate
-        self.uart.bits_per_byte = self.does.bits_per_byte
+        self.uart.baud_rate = self.settings.baud_rate
+        self.uart.bits_per_byte = self.settings.bits_per_byte
 
     def describe(self) -> str:
-        does = self.does
-        words = [f"microcontroller, mode {does.mode}", does.framing_name, f"{self.baud_rate} baud"]
-        if does.replies:
-            words.append(values.replies_text(does.replies))
+        settings = self.settings
+        words = [
+            f"microcontroller, mode {settings.mode}",
+            settings.framing_name,
+            f"{self.baud_rate} baud",
+        ]
+        if settings.replies:
+            words.append(values.replies_text(settings.replies))
         return ", ".join(words)
 
     @property
     def bad(self) -> int:
-        """Frames (length framing: bytes) it could not read."""
-        return self.does.framing.bad
+        """Frames (length framing: bytes) with errors."""
+        return self.settings.framing.bad
 
     @property
     def clear_to_send(self) -> bool:
-        """Its RTS, the client's CTS; on where it has no flow control."""
-        return not self.does.rtscts or len(self._input) <= self.does.buffer // 2
+        """Its RTS, the client's CTS; always on without flow control."""
+        return not self.settings.rtscts or len(self._input) <= self.settings.buffer // 2
 
     # --- power and time --------------------------------------------------------------------------
 
@@ -101,31 +105,33 @@ class Node(Mock):
     def _start(self, now: int) -> None:
         """The firmware's main()."""
         self._power = Power.RUNNING
-        if self.does.mode == "flood":
+        if self.settings.mode == "flood":
             self._begin_flood(now)
-        elif self.does.mode == "noise":
+        elif self.settings.mode == "noise":
             self._make_noise(now)
-        elif self.does.mode == "stall":
+        elif self.settings.mode == "stall":
             self._stall(now)
-        if self.does.reboot_every_ns:
-            self.timers.start("reboot", now + self.does.reboot_every_ns, self._reboot_by_itself)
+        if self.settings.reboot_every_ns:
+            self.timers.start("reboot", now + self.settings.reboot_every_ns, self._reboot_by_itself)
 
     def _reboot_by_itself(self, now: int) -> None:
         self._reboot(now, self._flood_frame() if self._flooding else b"")
 
     def _reboot(self, now: int, under_way: bytes) -> None:
-        """All is forgotten; of the frame under way half has left."""
+        """Start again after half of the frame under way; forget everything else."""
         self.timers.clear()
         self.uart.clear()
         self._forget()
         self._power = Power.STARTING
         self.boots += 1
-        does = self.does
-        self.uart.write(under_way[: len(under_way) // 2] + does.banner + does.framing.idle, now)
-        self.timers.start("boot", now + does.boot_ns, self._start)
+        settings = self.settings
+        self.uart.write(
+            under_way[: len(under_way) // 2] + settings.banner + settings.framing.idle, now
+        )
+        self.timers.start("boot", now + settings.boot_ns, self._start)
 
     def _forget(self) -> None:
-        self.does.framing.clear()
+        self.settings.framing.clear()
         self._waiting.clear()
         self._input.clear()
         self._stalled = self._flooding = False
@@ -137,15 +143,15 @@ class Node(Mock):
         self.advance(now)
         read = self.uart.distort(data)
         if self._power is not Power.RUNNING:
-            self.deaf += len(data)
+            self.lost += len(data)
         elif self._is_busy:
-            room = max(0, self.does.buffer - len(self._input))
+            room = max(0, self.settings.buffer - len(self._input))
             self._input += read[:room]
             self.overrun += max(0, len(read) - room)
         else:
             self._read(read, now)
-            if read is not data and self.does.mode in ("echo", "answer"):
-                self._put(read, now)  # the rates differ: noise, and so is what it makes of it
+            if read is not data and self.settings.mode in ("echo", "answer"):
+                self._put(read, now)  # the rates differ: it answers noise with noise
 
     @property
     def _is_busy(self) -> bool:
@@ -153,30 +159,30 @@ class Node(Mock):
 
     def _read(self, data: bytes, now: int) -> None:
         begin = now - len(data) * self.uart.byte_ns
-        self._waiting.extend(self.does.framing.feed(data, begin, now))
+        self._waiting.extend(self.settings.framing.feed(data, begin, now))
         self._work(now)
         self._watch_frame()
 
     def _watch_frame(self) -> None:
-        due = self.does.framing.due()
+        due = self.settings.framing.due()
         if due is None:
             self.timers.stop("frame")
         else:
             self.timers.start("frame", due, self._frame_over)
 
     def _frame_over(self, now: int) -> None:
-        self._waiting.extend(self.does.framing.expire(now))
+        self._waiting.extend(self.settings.framing.expire(now))
         self._work(now)
         self._watch_frame()
 
     def _work(self, now: int) -> None:
-        """Handle what was read, as long as nothing holds the firmware up."""
+        """Handle the packets read, until the firmware is busy."""
         while self._waiting and self._power is Power.RUNNING and not self._is_busy:
-            self.heard += 1
+            self.received += 1
             self._handle(self._waiting.popleft(), now)
 
     def _resume(self, now: int) -> None:
-        """It reads again: first what its buffer kept."""
+        """It reads again: first the bytes in its buffer."""
         self._stalled = False
         kept = bytes(self._input)
         self._input.clear()
@@ -189,32 +195,32 @@ class Node(Mock):
             self._flood(now)
 
     def _handle(self, packet: bytes, now: int) -> None:
-        does = self.does
-        if does.reboot_on and packet.startswith(does.reboot_on):
+        settings = self.settings
+        if settings.reboot_on and packet.startswith(settings.reboot_on):
             self._reboot(now, self._frame(packet))
-        elif does.stall_on and packet.startswith(does.stall_on):
+        elif settings.stall_on and packet.startswith(settings.stall_on):
             self._stall(now)
-        elif does.flood_on and packet.startswith(does.flood_on):
+        elif settings.flood_on and packet.startswith(settings.flood_on):
             self._begin_flood(now)
-        elif does.mode == "echo":
-            self._send(packet, now + does.delay_ns)
-        elif does.mode == "answer":
-            reply = values.reply_to(does.replies, packet)
+        elif settings.mode == "echo":
+            self._send(packet, now + settings.delay_ns)
+        elif settings.mode == "answer":
+            reply = values.reply_to(settings.replies, packet)
             if reply is not None:
-                self._send(reply, now + does.delay_ns)
+                self._send(reply, now + settings.delay_ns)
 
     def _stall(self, now: int) -> None:
         self._stalled = True
-        if self.does.stall_ns:
-            self.timers.start("stall", now + self.does.stall_ns, self._resume)
+        if self.settings.stall_ns:
+            self.timers.start("stall", now + self.settings.stall_ns, self._resume)
 
     # --- to the line -----------------------------------------------------------------------------
 
     def _frame(self, packet: bytes) -> bytes:
         try:
-            return self.does.framing.encode(packet)
+            return self.settings.framing.encode(packet)
         except ValueError:
-            return b""  # not to be said in this framing
+            return b""  # this framing cannot carry it
 
     def _send(self, packet: bytes, at: int) -> None:
         frame = self._frame(packet)
@@ -224,7 +230,7 @@ class Node(Mock):
 
     def _put(self, frame: bytes, at: int) -> None:
         self.uart.write(frame, at)
-        if pause_ns := self.does.framing.pause_ns:
+        if pause_ns := self.settings.framing.pause_ns:
             self._quiet_until = self.uart.idle_at(at) + pause_ns
         over = self.uart.held(at) - TX_BUFFER
         if over > 0:
@@ -242,20 +248,20 @@ class Node(Mock):
 
     def _flood_frame(self) -> bytes:
         text = f"{self._number + 1:06d} "
-        size = self.does.size
+        size = self.settings.size
         return self._frame((text + LETTERS * (size // len(LETTERS) + 1))[:size].encode())
 
     def _flood(self, now: int) -> None:
-        """The next packet, when its time has come and the line has room for it."""
-        does = self.does
+        """Send the next packet when it is due and the line has room."""
+        settings = self.settings
         frame = self._flood_frame()
-        if not frame or (does.count and self._number >= does.count):
+        if not frame or (settings.count and self._number >= settings.count):
             self._flooding = False
         if self._stalled or not self._flooding:
             return
         when = max(now, self.uart.idle_at(now) - LEAD_NS, self._quiet_until)
-        if does.rate:
-            when = max(when, self._flood_from + round(self._number * SECOND_NS / does.rate))
+        if settings.rate:
+            when = max(when, self._flood_from + round(self._number * SECOND_NS / settings.rate))
         if when <= now:
             self._number += 1
             self.sent += 1

@@ -62,8 +62,8 @@ DEFAULTS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Behaviour:
-    """The parameters as the firmware uses them; times in nanoseconds."""
+class Settings:
+    """The checked parameters; times in nanoseconds."""
 
     mode: str
     framing: Framing
@@ -86,13 +86,13 @@ class Behaviour:
     rtscts: bool
 
 
-def behaviour_of(given: Mapping[str, Any]) -> Behaviour:
-    """Every parameter checked. ValueError names the one that does not fit."""
+def settings_of(given: Mapping[str, Any]) -> Settings:
+    """All parameters checked. ValueError names the first one with a wrong value."""
     values.check_names(given, PARAMETERS)
     all_ = {**DEFAULTS, **given}
     replies = values.replies("replies", all_["replies"])
     mode = values.choice("mode", str(all_["mode"]) or ("answer" if replies else "echo"), MODES)
-    return Behaviour(
+    return Settings(
         mode=mode,
         framing=values.named("framing", framing_of, all_["framing"]),
         framing_name=name_of(all_["framing"]),

@@ -23,8 +23,8 @@ def create(
 ) -> Module:
     """A module in `air`. Parameters as in PARAMETERS, or AT registers by their two letters.
 
-    It comes as if prepared for a gateway: API mode 1, going by its 64-bit address (a factory-
-    fresh module has AP 0 and MY 0). ValueError says what is wrong with a parameter.
+    It is prepared for a gateway: API mode 1, and its 64-bit address is in use (a module from the
+    factory has AP 0 and MY 0). ValueError names the parameter with a wrong value.
     """
     values = dict(parameters)
     kind = str(values.pop("hardware", "xbee3")).lower()

@@ -11,7 +11,7 @@ class BadCommand(Exception):
 
 
 class BadValue(Exception):
-    """The value is not allowed; the text says what is."""
+    """The value is not allowed; the text lists the values that are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Registers:
             self._used[name] = value
 
     def put(self, name: str, value: int | bytes) -> None:
-        """A value the module itself knows: past all checks, in use at once."""
+        """A value that the module sets itself: without checks, in use at once."""
         self._set[name] = self._used[name] = value
 
     def install(self, name: str, value: int | bytes) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from firmware_mocks import ir_toy
 from firmware_mocks.air import Air
 from firmware_mocks.ir_toy.codes import key_of, keys_of
-from firmware_mocks.ir_toy.light import Place
+from firmware_mocks.ir_toy.light import Placement
 from firmware_mocks.ir_toy.toy import Mode, Toy
 
 MS = 1_000_000
@@ -187,7 +187,7 @@ def test_no_power_no_light_no_answer(bench: Bench) -> None:
     bench.run(3_000)
     bench.taken(other)
     assert bench.ask(toy, b"v") == b""
-    assert not other.eye.sees_light
+    assert not other.receiver.lit
     bench.run(3_000)
     assert bench.taken(other) == b""
     toy.reset(bench.now)
@@ -434,18 +434,18 @@ def test_everybody_sees_light_but_who_sends_it(bench: Bench) -> None:
 
 
 def test_range_and_cones() -> None:
-    near, far = Place((0, 0, 0)), Place((20, 0, 0))
+    near, far = Placement((0, 0, 0)), Placement((20, 0, 0))
     assert not near.reaches(far)
-    assert Place(range_m=20).reaches(far)
+    assert Placement(range_m=20).reaches(far)
     assert not far.reaches(near)
-    ahead = Place(cone=1.0)
-    assert ahead.reaches(Place((2, 1, 0)))  # 27 degrees off its axis, of 29
-    assert not ahead.reaches(Place((2, 1.2, 0)))
-    assert not ahead.reaches(Place((-2, 0, 0)))
-    assert ahead.reaches(Place((2, 0, 0), facing=(-1, 0, 0), cone=0.1))
-    assert not ahead.reaches(Place((2, 0, 0), facing=(1, 0, 0), cone=0.1))
-    assert Place(cone=0.0).reaches(Place((1, 0, 0)))
-    assert Place(cone=0.5).reaches(Place((0, 0, 0)))
+    ahead = Placement(cone=1.0)
+    assert ahead.reaches(Placement((2, 1, 0)))  # 27 degrees off its axis, of 29
+    assert not ahead.reaches(Placement((2, 1.2, 0)))
+    assert not ahead.reaches(Placement((-2, 0, 0)))
+    assert ahead.reaches(Placement((2, 0, 0), facing=(-1, 0, 0), cone=0.1))
+    assert not ahead.reaches(Placement((2, 0, 0), facing=(1, 0, 0), cone=0.1))
+    assert Placement(cone=0.0).reaches(Placement((1, 0, 0)))
+    assert Placement(cone=0.5).reaches(Placement((0, 0, 0)))
 
 
 def test_toys_that_look_away_hear_nothing(bench: Bench) -> None:
@@ -515,7 +515,7 @@ def test_the_toggle_bit_turns_with_each_press(bench: Bench) -> None:
             burst = []
         else:
             burst.append(count * TICK_US)
-    assert [key.is_seen_in(each) for each in bursts] == [True] * len(bursts)
+    assert [key.matches(each) for each in bursts] == [True] * len(bursts)
     assert len(bursts) >= 3
     assert len({tuple(round(us / 889) for us in each) for each in bursts}) == 2
 
@@ -628,7 +628,7 @@ def test_every_parameter_has_words_and_may_be_set(bench: Bench) -> None:
     assert all(ir_toy.PARAMETERS.values())
     for name, value in values.items():
         toy.set(name, value)
-    assert toy.eye.position == (1.0, 2.0, 3.0)
+    assert toy.receiver.position == (1.0, 2.0, 3.0)
     words = toy.describe()
     assert all(word in words for word in ("rc6:1:2 every 0.5 s", "answers nec:1:2", "jams"))
     with pytest.raises(ValueError, match="seed: can only be given at the beginning"):

@@ -396,7 +396,7 @@ def test_a_controller_with_radios_sends_and_counts_packets(size: int) -> None:
     stream += received(b"") + struct.pack("<BBBd", 1, 38, 0, 3.0)
     for start in range(0, len(stream), size):
         mock.receive(stream[start : start + size], 0)
-    assert (mock.messenger.heard, mock.values, mock.closing) == (2, 1, False)
+    assert (mock.messenger.received, mock.values, mock.closing) == (2, 1, False)
     said = b""
     for _ in range(3):
         due = mock.next_deadline()
@@ -413,7 +413,7 @@ def test_a_node_with_radios_sends_while_it_is_spoken_to() -> None:
     mock = wc2ec_node.create("node", Air(), RADIOS)
     mock.receive(frame(registration(39, 5, b"tx")) + frame(registration(52, 6, b"rx")), 0)
     mock.receive(frame(received(b"hello")), 50 * MS)
-    assert mock.messenger.heard == 1
+    assert mock.messenger.received == 1
     mock.advance(100 * MS)
     (packet,) = FrameReader().feed(mock.take(100 * MS))
     assert packet == bytes((130, 39, 5)) + struct.pack("<iI", 7, 4) + b"no 1"
@@ -427,4 +427,4 @@ def test_without_radios_no_packet_is_understood() -> None:
     mock = wc2ec_controller.create("pilot", Air(), {})
     mock.connect(0)
     mock.receive(registration(52, 6, b"rx") + received(b"hello"), 0)
-    assert mock.messenger.heard == 0 and mock.next_deadline() is None
+    assert mock.messenger.received == 0 and mock.next_deadline() is None

@@ -108,7 +108,7 @@ def test_a_parameter_fits_or_is_a_value_error(name: str, value: Any, kind: str) 
         ({"channel": "twelve"}, "channel"),
         ({"api_mode": 3}, "0 to 2"),
         ({"hardware": "digimesh", "my": 1}, "no such parameter"),
-        ({"position": "1,2"}, "three numbers"),
+        ({"position": "1,2"}, "is not x, y, z in metres"),
         ({"replies": "ping"}, "KEY:VALUE"),
         ({"nothing": 1}, "channel, pan_id"),
         ({"power": 2.5}, "not whole"),
