@@ -30,14 +30,14 @@ def number(name: str, value: Any, low: float, high: float) -> float:
     except (TypeError, ValueError):
         read = math.nan
     if not low <= read <= high:
-        raise ValueError(f"{name}: {value!r} is no number from {low:g} to {high:g}")
+        raise ValueError(f"{name}: {value!r} is not a number from {low:g} to {high:g}")
     return read
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
     read = number(name, value, low, high)
     if not read.is_integer():
-        raise ValueError(f"{name}: {value!r} is no whole number")
+        raise ValueError(f"{name}: {value!r} is not a whole number")
     return int(read)
 
 
@@ -77,7 +77,7 @@ def template(name: str, value: Any, fields: Sequence[str]) -> str:
     """Text with {words} to be filled in; each word has to be one of `fields`."""
     for word in re.findall(r"\{(\w+)\}", str(value)):
         if word not in fields:
-            raise ValueError(f"{name}: {{{word}}} is unknown; {', '.join(fields)}")
+            raise ValueError(f"{name}: {{{word}}} is unknown; one of {', '.join(fields)}")
     return str(value)
 
 
@@ -86,7 +86,7 @@ def text(name: str, value: Any) -> bytes:
     try:
         return unescaped(value)
     except ValueError:
-        raise ValueError(f"{name}: {value!r} has a strange backslash") from None
+        raise ValueError(f"{name}: {value!r} has an invalid escape, unlike \\r or \\x41") from None
 
 
 def line_end(name: str, value: Any) -> bytes:
@@ -95,7 +95,7 @@ def line_end(name: str, value: Any) -> bytes:
     except ValueError:
         end = b""
     if not end:
-        raise ValueError(f"{name}: {value!r} is no end of a line, as \\r\\n")
+        raise ValueError(f"{name}: {value!r} is not a line end, e.g. \\r\\n")
     return end
 
 
@@ -111,14 +111,14 @@ def replies(name: str, value: Any) -> dict[bytes, bytes]:
     if isinstance(value, str):
         pairs = [pair.partition(":") for pair in value.strip("{} ").split(",") if pair.strip()]
         if not all(key.strip() and colon for key, colon, _ in pairs):
-            raise ValueError(f"{name}: {value!r}; write KEY:VALUE, as ping:pong")
+            raise ValueError(f"{name}: {value!r} is not KEY:VALUE, e.g. ping:pong")
         value = {key.strip(" \"'"): answer.strip(" \"'") for key, _, answer in pairs}
     if not isinstance(value, Mapping):
-        raise ValueError(f"{name}: {value!r} is no mapping; give ping:pong")
+        raise ValueError(f"{name}: {value!r} is not KEY:VALUE, e.g. ping:pong")
     try:
         return {unescaped(key): unescaped(answer) for key, answer in value.items()}
     except ValueError:
-        raise ValueError(f"{name}: {value!r} has a strange backslash") from None
+        raise ValueError(f"{name}: {value!r} has an invalid escape, unlike \\r or \\x41") from None
 
 
 def reply_to(table: Mapping[bytes, bytes], packet: bytes) -> bytes | None:

@@ -17,12 +17,13 @@ from firmware_mocks import _parameters as values
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
 
-SUMMARY = "IrDA SIR transceivers on a UART, half duplex, hearing themselves"
+SUMMARY = "IrDA SIR transceivers on a UART, half duplex, receiving their own light"
 PARAMETERS: dict[str, str] = {
-    "baudRate": "UART and light rate: 2400, 9600 (default), 19200, 38400, 57600, 115200",
-    "echo": "whether it hears its own light: true (default) or false",
-    "address": "device address a node with replies listens to, 0 to 126 (default 0)",
-    "replies": "a frame that begins with KEY is answered with VALUE in its place, as ping:pong",
+    "baudRate": "rate of UART and light, bit/s: 2400, 9600 (default), 19200, 38400, 57600, 115200",
+    "echo": "it receives its own light: true (default) or false",
+    "address": "address of the device that answers, 0 to 126 (default 0)",
+    "replies": "KEY:VALUE, e.g. ping:pong: a device behind it returns a frame that begins with "
+    "KEY, with VALUE in place of KEY",
     "turnaround_ms": "pause before an answer (default 10)",
     "position": "x, y, z in metres",
 }
@@ -136,15 +137,17 @@ class Transceiver(Mock):
         match name:
             case "baudRate":
                 if not str(value).isdigit() or int(value) not in RATES:
-                    raise ValueError(f"baudRate: {value!r}; one of {', '.join(map(str, RATES))}")
+                    raise ValueError(
+                        f"baudRate: {value!r} is not one of {', '.join(map(str, RATES))}"
+                    )
                 self.uart.baud_rate = int(value)
             case "echo":
                 if str(value).lower() not in ("true", "false"):
-                    raise ValueError(f"echo: {value!r}; true or false")
+                    raise ValueError(f"echo: {value!r} is not true or false")
                 self._echo = str(value).lower() == "true"
             case "address":
                 if not str(value).isdigit() or int(value) > 126:
-                    raise ValueError(f"address: {value!r}; 0 to 126")
+                    raise ValueError(f"address: {value!r} is not a number from 0 to 126")
                 self._address = int(value)
             case "turnaround_ms":
                 self._turnaround_ns = values.milliseconds(name, value, 0, 10_000)
@@ -153,7 +156,7 @@ class Transceiver(Mock):
             case "position":
                 self.position = values.position(name, value)
             case _:
-                raise ValueError(f"{name}: no such parameter; there is {', '.join(PARAMETERS)}")
+                raise values.unknown(name, PARAMETERS)
 
 
 def _ignore(acknowledged: list[Radio], now: int) -> None:

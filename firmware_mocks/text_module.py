@@ -12,32 +12,33 @@ from firmware_mocks import _parameters as values
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
 
-SUMMARY = "any module that speaks in lines of text, as its parameters say"
+SUMMARY = "a radio module with a text protocol that its parameters define"
 PARAMETERS: dict[str, str] = {
-    "baudRate": "rate of its UART, bit/s (default 115200)",
-    "byteSize": "bits on the wire per byte, 10 is 8N1 (default 10)",
-    "line_end": "ends a line, both ways (default \\r\\n)",
-    "boot_ms": "how long a start takes; what comes meanwhile is lost (default 20)",
-    "banner": "line it says when it has started (default: none)",
-    "answers": "command (regular expression) -> line it answers",
-    "unknown": "line it answers any other command (default ERROR)",
+    "baudRate": "UART rate, bit/s (default 115200)",
+    "byteSize": "bits per byte on the UART, 10 is 8N1 (default 10)",
+    "line_end": "end of a line in both directions (default \\r\\n)",
+    "boot_ms": "duration of a start; bytes that come meanwhile are lost (default 20)",
+    "banner": "line that it sends after a start (default: none)",
+    "answers": "command (regular expression) -> reply line",
+    "unknown": "reply line to any other command (default ERROR)",
     "transmit": "command that sends a packet: a regular expression with (?P<data>...) or "
-    "(?P<hex>...); with (?P<length>...) at its end so many bytes follow it; (?P<destination>...)",
-    "accepted": "line that answers it at once (default: none)",
-    "sent": "line it says when the packet is through the air (default: none)",
-    "refused": "line that answers it while a packet is in the air (default busy)",
-    "receive": "line that brings a packet: {data} {hex} {length} {source} {rssi} in it are filled",
-    "listen": "command (regular expression) that makes it receive one packet; empty: always does",
-    "deaf": "command (regular expression) that ends that",
-    "address": "its address (default: a number by its name)",
-    "to_all": "destination that is for everybody (default 0)",
-    "band": "modules with the same one hear each other (default text)",
-    "bits_per_s": "of the air (default 50000)",
-    "replies": "a packet that begins with KEY is answered with VALUE in its place, as ping:pong",
-    "reply_ms": "from the end of a packet to that answer (default 40)",
-    "rssi_at_1m_dbm": "how loud another module hears it 1 m away (default -40)",
-    "sensitivity_dbm": "it hears nothing weaker (default -120)",
-    "position": "x,y,z in metres",
+    "(?P<hex>...), or with (?P<length>...) when so many bytes follow it; (?P<destination>...)",
+    "accepted": "reply line to it at once (default: none)",
+    "sent": "line that it sends when the packet has been sent (default: none)",
+    "refused": "reply line to it while a packet is on the air (default busy)",
+    "receive": "line of a received packet, with {data} {hex} {length} {source} {rssi}",
+    "listen": "command (regular expression) to receive one packet; empty: it receives all",
+    "deaf": "command (regular expression) to stop receiving",
+    "address": "address (default: a number from its name)",
+    "to_all": "broadcast address (default 0)",
+    "band": "modules with the same band receive each other (default text)",
+    "bits_per_s": "air rate, bit/s (default 50000)",
+    "replies": "KEY:VALUE, e.g. ping:pong: it returns a packet that begins with KEY, with VALUE in "
+    "place of KEY",
+    "reply_ms": "time from the end of a packet to that answer (default 40)",
+    "rssi_at_1m_dbm": "RSSI of its signal 1 m away (default -40)",
+    "sensitivity_dbm": "RSSI of the weakest signal that it receives (default -120)",
+    "position": "x, y, z in metres",
 }
 DEFAULTS: dict[str, Any] = {
     "baudRate": 115_200, "byteSize": 10, "line_end": "\\r\\n", "boot_ms": 20, "banner": "",
@@ -78,7 +79,7 @@ def _pattern(name: str, text: Any) -> re.Pattern[bytes]:
     try:
         return re.compile(str(text).encode(), re.DOTALL)
     except (re.error, OverflowError) as error:
-        raise ValueError(f"{name}: {text!r} is no regular expression: {error}") from None
+        raise ValueError(f"{name}: {text!r} is not a regular expression: {error}") from None
 
 
 class TextModule(Mock):
@@ -122,7 +123,7 @@ class TextModule(Mock):
         self._end = values.line_end("line_end", all_["line_end"])
         self._boot_ns = values.milliseconds("boot_ms", all_["boot_ms"], 0, 60_000)
         if not isinstance(all_["answers"], Mapping):
-            raise ValueError("answers: give a mapping, as {AT: OK}")
+            raise ValueError("answers: not a mapping, e.g. {AT: OK}")
         self._answers = [(_pattern("answers", k), str(v)) for k, v in all_["answers"].items()]
         self._transmit = _pattern("transmit", all_["transmit"]) if all_["transmit"] else None
         self._listen = _pattern("listen", all_["listen"]) if all_["listen"] else None
@@ -138,8 +139,8 @@ class TextModule(Mock):
         self.sensitivity_dbm = values.number("sensitivity_dbm", all_["sensitivity_dbm"], -200, 50)
 
     def describe(self) -> str:
-        place = "at {:g}, {:g}, {:g} m".format(*self.position)
-        words = [f"text module, address {self.address}", f"{self.baud_rate} baud", place]
+        position = "at {:g}, {:g}, {:g} m".format(*self.position)
+        words = [f"text module, address {self.address}", f"{self.baud_rate} baud", position]
         if self.replies:
             words.append(values.replies_text(self.replies))
         return ", ".join(words)

@@ -28,7 +28,7 @@ SUMMARY = "a WC2EC external controller that drives two wheels and avoids walls"
 PARAMETERS: dict[str, str] = {
     **WHEEL_PARAMETERS,
     **PACKET_PARAMETERS,
-    "position": "not used: it is a program",
+    "position": "not used",
 }
 
 

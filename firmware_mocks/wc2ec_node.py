@@ -31,11 +31,11 @@ from firmware_mocks.base import Mock
 SUMMARY = "a microcontroller that drives two wheels over WC2EC on a serial line"
 PARAMETERS: dict[str, str] = {
     **WHEEL_PARAMETERS,
-    "watchdog_ms": "without a good frame for so long the wheels stop (default 300)",
-    "repeat_ms": "how long it is quiet at most, once it knows its devices (default 100)",
+    "watchdog_ms": "time without a good frame after which it stops the wheels (default 300)",
+    "repeat_ms": "longest time without a command after the registrations (default 100)",
     "baudRate": "UART rate, bit/s (default 115200)",
     **PACKET_PARAMETERS,
-    "position": "not used: it has no place of its own",
+    "position": "not used",
 }
 DEFAULTS: dict[str, Any] = {
     **PILOT_DEFAULTS,
@@ -96,8 +96,8 @@ class Node(Mock):
         self._configure()
 
     def describe(self) -> str:
-        knows = "knows its devices" if self.pilot.ready else "waits for its devices"
-        return f"WC2EC controller at {self.uart.baud_rate} bit/s, COBS and CRC-16, {knows}"
+        state = "devices registered" if self.pilot.ready else "waits for registrations"
+        return f"WC2EC controller at {self.uart.baud_rate} bit/s, COBS and CRC-16, {state}"
 
     def receive(self, data: bytes, now: int) -> None:
         for message in self.frames.feed(self.uart.distort(data)):

@@ -24,14 +24,15 @@ SUMMARY = "a Webots robot with the original WC2EC controller: two wheels in a wa
 PARAMETERS: dict[str, str] = {
     "position": "x, y in metres from a corner of the room, and the heading in radians (default: "
     "the middle)",
-    "width": "of the room in metres (default 2.0)",
-    "depth": "of the room in metres (default 1.5)",
+    "width": "width of the room in metres (default 2.0)",
+    "depth": "depth of the room in metres (default 1.5)",
     "sensors": "number of distance sensors, 3 to 250 (default 3: left, front, right)",
-    "lift": "whether it has a linear motor too: no, yes (default no, as the original has none)",
-    "dialect": "original, or full: the starred commands, motor values, an Emitter and a Receiver",
+    "lift": "a linear motor in addition: no, yes (default no, as in the original)",
+    "dialect": "original (default), or full: with the starred commands, motor values, an Emitter "
+    "and a Receiver",
     "frame": "none: TCP; cobs-crc16: a serial line (default none)",
     "silence_ms": "on a serial line: silence that counts as a disconnect (default 500)",
-    "webots": "version whose node numbers it writes (default R2020a)",
+    "webots": "Webots version of its node numbers (default R2020a)",
 }
 DEFAULTS: dict[str, Any] = {
     "position": (0.0, 0.0, 0.0),

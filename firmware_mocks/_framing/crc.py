@@ -73,7 +73,9 @@ def crc_of(text: str) -> Crc | None:
     parts = [_PART.fullmatch(part.strip()) for part in text.split(",")]
     values = {part[1]: part[2] for part in parts if part}
     if len(values) != len(parts) or "poly" not in values:
-        raise ValueError(f"{text!r} is no CRC; one of {', '.join(NAMED)}, or poly=0x11021,init=...")
+        raise ValueError(
+            f"{text!r} is not a CRC; one of {', '.join(NAMED)}, or poly=0x11021,init=..."
+        )
     poly = int(values["poly"], 0)
     width = poly.bit_length() - 1
     if width < 8 or width % 8:

@@ -203,7 +203,7 @@ class Lines(Delimited):
 
     def encode(self, packet: bytes) -> bytes:
         if not packet or (packet + self.end).find(self.end) < len(packet):
-            raise ValueError(f"{packet!r} is no line")
+            raise ValueError(f"{packet!r} cannot be a line")
         return packet + self.end
 
     def _unwrap(self, frame: bytes) -> bytes | None:
@@ -306,7 +306,7 @@ class Gap(Framing):
 
     def encode(self, packet: bytes) -> bytes:
         if not packet:
-            raise ValueError("an empty packet shows nowhere")
+            raise ValueError("gap framing has no empty packets")
         return packet
 
     def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:

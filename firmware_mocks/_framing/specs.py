@@ -27,7 +27,7 @@ def framing_of(spec: str | Mapping[str, Any]) -> Framing:
     try:
         return _make(str(kind), settings)
     except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"these are no settings of {kind}: {error}") from None
+        raise ValueError(f"wrong settings of {kind}: {error}") from None
 
 
 def name_of(spec: str | Mapping[str, Any]) -> str:
@@ -40,13 +40,13 @@ def _by_name(name: str) -> dict[str, Any]:
     if kind == "gap" and not variant:
         match = _DURATION.fullmatch(argument or "20ms")
         if match is None:
-            raise ValueError(f"{argument!r} is no pause; write gap:20ms")
+            raise ValueError(f"{argument!r} is not a pause, e.g. gap:20ms")
         return {"framing": kind, "gap_ms": float(match[1]) * _MS[match[2]]}
     if argument or kind not in KINDS or (variant and kind in ("gap", "raw")):
         raise ValueError(f"{name!r} is unknown; one of {NAMES}")
     if kind == "lines":
         if variant not in _TERMINATORS:
-            raise ValueError(f"{name!r} is unknown; lines, lines-crlf or lines-cr")
+            raise ValueError(f"{name!r} is unknown; one of lines, lines-crlf, lines-cr")
         return {"framing": kind, "terminator": _TERMINATORS[variant]}
     return {"framing": kind, "crc": variant} if variant else {"framing": kind}
 

@@ -232,7 +232,7 @@ def _start_pose(position: Any, width: float, depth: float) -> tuple[float, float
     except (TypeError, ValueError):
         raise ValueError(f"position: {position!r} is not x, y, heading") from None
     if not math.isfinite(heading):
-        raise ValueError(f"position: heading {heading:g} is no angle")
+        raise ValueError(f"position: heading {heading:g} is not a finite angle")
     if (x, y) == (0.0, 0.0):
         return width / 2, depth / 2, heading
     if not (0.1 <= x <= width - 0.1 and 0.1 <= y <= depth - 0.1):

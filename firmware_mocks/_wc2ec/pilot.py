@@ -13,14 +13,14 @@ WHEEL_PARAMETERS: dict[str, str] = {
     "sensors": "names of the left, front and right distance sensor "
     "(default ds_left, ds_front, ds_right)",
     "motors": "names of the left and right wheel (default left_wheel, right_wheel)",
-    "motor_type": "type byte it writes (default 53, the rotational motor of R2020a)",
+    "motor_type": "type byte in its commands (default 53, the rotational motor of R2020a)",
 }
 PACKET_PARAMETERS: dict[str, str] = {
-    "emitter": "name of an Emitter to send packets through (default none: the original knows none)",
+    "emitter": "name of an Emitter that sends its packets (default none, as in the original)",
     "receiver": "name of a Receiver whose packets it counts (default none)",
-    "channel": "of its packets (default 0)",
-    "message": "what it sends; {n} is the packet's number (default 'ping {n}')",
-    "message_ms": "how often (default 1000)",
+    "channel": "channel of its packets (default 0)",
+    "message": "data of its packets; {n} is the number of the packet (default 'ping {n}')",
+    "message_ms": "time between two packets (default 1000)",
 }
 DEFAULTS: dict[str, Any] = {
     "sensors": "ds_left, ds_front, ds_right",

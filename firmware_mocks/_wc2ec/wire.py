@@ -37,7 +37,7 @@ def types_of(version: str) -> Types:
     """The numbers of a version. ValueError for one before R2019a."""
     known = [first for first in TYPES if first <= version[:6]]
     if not known or not version.startswith("R20"):
-        raise ValueError(f"webots: {version!r} is no Webots version since R2019a")
+        raise ValueError(f"webots: {version!r} is not a Webots version from R2019a on")
     return TYPES[known[-1]]
 
 

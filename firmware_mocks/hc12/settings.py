@@ -7,22 +7,23 @@ from dataclasses import dataclass
 from firmware_mocks.base import MS
 
 PARAMETERS: dict[str, str] = {
-    "B": "rate of its UART: 1200 2400 4800 9600 19200 38400 57600 115200 (default 9600)",
+    "B": "UART rate, bit/s: 1200 2400 4800 9600 19200 38400 57600 115200 (default 9600)",
     "C": "channel, 1 to 127 (default 1)",
     "FU": "mode, 1 to 4 (default 3)",
     "P": "power, 1 to 8: -1 to 20 dBm (default 8)",
-    "byteSize": "bits on the UART per byte, 10 is 8N1 (default 10)",
-    "command_rate": "rate of its commands: current or 9600 (default current)",
-    "spelling": "of its replies: plain (OK+C001) or long (OK+RC001) (default plain)",
-    "unknown": "what it answers a command it does not know: silence or ERROR (default silence)",
-    "version": "what AT+V answers (default HC-12_V2.4)",
-    "set_by": "the client's line on its SET pin: dtr, rts or none (default none)",
-    "set_low": "the state of that line that pulls SET low: on or off (default on)",
-    "set": "the SET pin by hand: high or low (default high)",
-    "framing": "of the packets it answers by itself (default cobs-crc16)",
-    "replies": "a packet that begins with KEY is answered with VALUE in its place, as ping:pong",
-    "rssi_at_1m_dbm": "how loud another module hears it 1 m away at full power (default -40)",
-    "position": "x,y,z in metres",
+    "byteSize": "bits per byte on the UART, 10 is 8N1 (default 10)",
+    "command_rate": "UART rate in command mode: current or 9600 (default current)",
+    "spelling": "form of its replies: plain (OK+C001) or long (OK+RC001) (default plain)",
+    "unknown": "reply to an unknown command: silence or ERROR (default silence)",
+    "version": "reply to AT+V (default HC-12_V2.4)",
+    "set_by": "modem line of the client on the SET pin: dtr, rts or none (default none)",
+    "set_low": "state of that line that pulls SET low: on or off (default on)",
+    "set": "level of the SET pin: high or low (default high)",
+    "framing": "framing of the packets in `replies` (default cobs-crc16)",
+    "replies": "KEY:VALUE, e.g. ping:pong: a device behind it returns a packet that begins with "
+    "KEY, with VALUE in place of KEY",
+    "rssi_at_1m_dbm": "RSSI of its signal 1 m away at full power (default -40)",
+    "position": "x, y, z in metres",
 }
 RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 POWERS_DBM = (-1, 2, 5, 8, 11, 14, 17, 20)

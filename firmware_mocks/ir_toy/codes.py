@@ -57,12 +57,12 @@ def key_of(text: str) -> Key:
     if name == "raw":
         return _raw(text.strip(), rest)
     if name not in _MAKERS:
-        raise ValueError(f"{text!r}: unknown code; {NAMES}, or raw:9000,4500,560")
+        raise ValueError(f"{text!r} is unknown; one of {NAMES}, or raw:9000,4500,560")
     numbers = rest.split(":")
     try:
         address, command = (int(number, 0) for number in numbers)
     except ValueError:
-        raise ValueError(f"{text!r} is no NAME:ADDRESS:COMMAND, as nec:0x04:0x08") from None
+        raise ValueError(f"{text!r} is not NAME:ADDRESS:COMMAND, e.g. nec:0x04:0x08") from None
     return _MAKERS[name](text.strip(), address, command)
 
 
@@ -71,7 +71,7 @@ def keys_of(value: object) -> list[Key]:
     if isinstance(value, str):
         value = value.replace(";", " ").split()
     if not isinstance(value, list | tuple):
-        raise ValueError(f"{value!r} is no code, as nec:0x04:0x08")
+        raise ValueError(f"{value!r} is not a code, e.g. nec:0x04:0x08")
     return [key_of(str(text)) for text in value]
 
 
@@ -81,7 +81,7 @@ def _raw(text: str, rest: str) -> Key:
     except ValueError:
         frame = ()
     if len(frame) % 2 == 0 or min(frame) < 1 or len(frame) > LONGEST_RAW:
-        raise ValueError(f"{text!r} is no row of microseconds, mark first and a mark last")
+        raise ValueError(f"{text!r} is not a list of microseconds that begins and ends with a mark")
     return Key(text, frame, frame, None, sum(frame) + 50_000)
 
 

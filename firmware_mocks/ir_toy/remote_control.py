@@ -133,7 +133,7 @@ class RemoteControl:
 
 
 class Jammer:
-    """Durations that goes on for so long, and off for so long; off_ns 0: it stays on."""
+    """An emitter that is on for on_ns, off for off_ns, and so on; off_ns 0: it stays on."""
 
     def __init__(self, air: Air, timers: Timers, placement: Placement) -> None:
         self.emitter = IrEmitter(self, air, placement)

@@ -13,25 +13,24 @@ from firmware_mocks.ir_toy.codes import NAMES, Key, key_of, keys_of
 from firmware_mocks.ir_toy.light import Placement, Point
 
 PARAMETERS: dict[str, str] = {
-    "play": "a remote control beside the toy is pressed by itself: NAME:ADDRESS:COMMAND, as "
-    f"nec:0x04:0x08 ({NAMES}), or raw:9000,4500,560 in microseconds; several one after the other, "
-    "with semicolons between",
-    "every_ms": "from one press to the next (default 1000)",
-    "repeats": "frames of each press beyond the first, as a held key sends them (default 0)",
-    "replies": "a lamp beside the toy answers codes it sees: nec:4:8=nec:4:0x88, several with "
-    "semicolons between, or a mapping",
-    "delay_ms": "from a code to its answer (default 150)",
-    "jammer": "light that spoils what else there is: steady, or ON_MS:OFF_MS (default none)",
+    "play": "keys that a remote control beside the toy presses in turn: NAME:ADDRESS:COMMAND, e.g. "
+    f"nec:0x04:0x08 ({NAMES}), or raw:9000,4500,560 in microseconds; with semicolons between them",
+    "every_ms": "time between two presses (default 1000)",
+    "repeats": "frames of each press after the first, as a held key sends them (default 0)",
+    "replies": "codes that a lamp beside the toy answers, with the answers: nec:4:8=nec:4:0x88, "
+    "with semicolons between them, or a mapping",
+    "delay_ms": "time from a code to its answer (default 150)",
+    "jammer": "an infrared emitter that disturbs all codes: steady, or ON_MS:OFF_MS (default none)",
     "position": "x, y, z in metres",
-    "facing": "where LED and receiver look: x, y, z of a direction (default 1, 0, 0)",
-    "cone": "full angle within which they shine and see, radians; -1: all around (default)",
-    "range_m": "how far its light is seen (default 10)",
-    "stretch_us": "by how much its receiver lengthens marks (default 0; real ones 50 to 100)",
-    "jitter_us": "by how much, at most, its receiver shifts an edge at random (default 0)",
-    "ahead": "blocks of a transmission it takes before it shines (default 1, as hardware does)",
-    "hardware": "version it gives, 1 or 2 (default 2)",
-    "firmware": "version it gives, 0 to 99; below 20 it reports nothing it transmits (default 22)",
-    "seed": "of the jitter (default: the air's)",
+    "facing": "direction of LED and receiver: x, y, z (default 1, 0, 0)",
+    "cone": "full angle of LED and receiver in radians; -1: all around (default)",
+    "range_m": "range of its LED in metres (default 10)",
+    "stretch_us": "its receiver lengthens marks by this (default 0; real ones 50 to 100)",
+    "jitter_us": "its receiver shifts each edge by up to this, at random (default 0)",
+    "ahead": "blocks of a transmission that it reads before it starts (default 1, as hardware)",
+    "hardware": "hardware version, 1 or 2 (default 2)",
+    "firmware": "firmware version, 0 to 99; below 20 without transmit reports (default 22)",
+    "seed": "seed of the jitter (default: that of the air)",
 }
 
 DEFAULTS: dict[str, Any] = {
@@ -105,10 +104,10 @@ def _replies(value: Any) -> dict[Key, Key]:
     if isinstance(value, str):
         pairs = [pair.partition("=") for pair in value.replace(";", " ").split()]
         if not all(equals for _, equals, _ in pairs):
-            raise ValueError("write CODE=CODE, as nec:4:8=nec:4:0x88")
+            raise ValueError(f"{value!r} is not CODE=CODE, e.g. nec:4:8=nec:4:0x88")
         value = {code: answer for code, _, answer in pairs}
     if not isinstance(value, Mapping):
-        raise ValueError(f"{value!r}; write CODE=CODE, as nec:4:8=nec:4:0x88")
+        raise ValueError(f"{value!r} is not CODE=CODE, e.g. nec:4:8=nec:4:0x88")
     return {key_of(str(code)): key_of(str(answer)) for code, answer in value.items()}
 
 
@@ -123,12 +122,12 @@ def _jammer(value: Any) -> tuple[int, int]:
     except (ValueError, OverflowError):
         times = [0]
     if min(times) < 1:
-        raise ValueError(f"write steady, none, or ON_MS:OFF_MS, not {value!r}")
+        raise ValueError(f"{value!r} is not steady, none or ON_MS:OFF_MS")
     return times[0], times[1]
 
 
 def _direction(name: str, value: Any) -> Point:
     point = values.position(name, value)
     if point == (0.0, 0.0, 0.0):
-        raise ValueError(f"{name}: 0, 0, 0 is no direction")
+        raise ValueError(f"{name}: 0, 0, 0 is not a direction")
     return point

@@ -89,7 +89,7 @@ class Toy(Mock):
     def set(self, name: str, value: str) -> None:
         """The next press, code or edge uses it."""
         if name == "seed":
-            raise ValueError("seed: can only be given at the beginning")
+            raise ValueError("seed: cannot change after the start")
         values = {**self._values, name: value}
         self.settings = settings_of(values)
         self._values = values
@@ -117,7 +117,7 @@ class Toy(Mock):
         if settings.replies:
             words.append("answers " + ", ".join(key.text for key in settings.replies))
         if settings.jam_on_ns:
-            words.append("jams")
+            words.append("jammer on")
         return ", ".join(words)
 
     # --- power and time --------------------------------------------------------------------------

@@ -72,9 +72,9 @@ class Module(Mock):
             try:
                 self.settings[key] = check(key, text, self.settings["NETWORKID"])
             except Refusal:
-                raise ValueError(f"{name}: {value!r} does not fit: {PARAMETERS[key]}") from None
+                raise ValueError(f"{name}: {value!r} is not valid; {PARAMETERS[key]}") from None
         else:
-            raise ValueError(f"{name}: no such parameter; one of {', '.join(PARAMETERS)}")
+            raise values.unknown(name, PARAMETERS)
         self._use_line(0)
         self.radio.retune()
 

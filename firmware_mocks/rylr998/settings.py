@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 
 PARAMETERS: dict[str, str] = {
-    "ADDRESS": "its address, 0 to 65535 (default 0)",
+    "ADDRESS": "address, 0 to 65535 (default 0)",
     "NETWORKID": "3 to 15, or 18 (default 18)",
     "BAND": "centre frequency, 820000000 to 960000000 Hz (default 915000000)",
     "PARAMETER": "spreading factor, bandwidth code, coding rate, preamble (default 9,7,1,12)",
     "CRFOP": "transmit power, 0 to 22 dBm (default 22)",
-    "IPR": "rate of its UART: 300 1200 4800 9600 19200 28800 38400 57600 115200 (default 115200)",
-    "MODE": "0: transceiver; 1: asleep; 2,rx_ms,sleep_ms: by turns (default 0)",
-    "CPIN": "password of 8 hex digits; packets of another one are not heard (default: none)",
-    "UID": "unique id, 24 hex digits (default: by its name)",
-    "VER": "what it says of its firmware (default RYLR998_REYAX_V1.2.2)",
-    "replies": "a packet that begins with KEY is answered to its sender with VALUE in its place, "
-    "as ping:pong,marco:polo",
-    "rssi_at_1m_dbm": "how loud another module hears it 1 m away at full power (default -40)",
-    "position": "x,y,z in metres",
+    "IPR": "UART rate, bit/s: 300 1200 4800 9600 19200 28800 38400 57600 115200 (default 115200)",
+    "MODE": "0: transceiver; 1: asleep; 2,rx_ms,sleep_ms: in turns (default 0)",
+    "CPIN": "password of 8 hex digits; packets with another one are dropped (default: none)",
+    "UID": "unique id, 24 hex digits (default: from its name)",
+    "VER": "firmware version (default RYLR998_REYAX_V1.2.2)",
+    "replies": "KEY:VALUE, e.g. ping:pong,marco:polo: it returns a packet that begins with KEY, "
+    "with VALUE in place of KEY",
+    "rssi_at_1m_dbm": "RSSI of its signal 1 m away at full power (default -40)",
+    "position": "x, y, z in metres",
 }
 
 NETWORK_ERROR, PREAMBLE_ERROR, SLEEP_ERROR, OTHER_ERROR = 15, 18, 20, 15

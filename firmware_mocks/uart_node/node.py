@@ -53,7 +53,7 @@ class Node(Mock):
     def set(self, name: str, value: str) -> None:
         """Use a new value at once; `mode` at the next start."""
         if name == "seed":
-            raise ValueError("seed: can only be given at the beginning")
+            raise ValueError("seed: cannot change after the start")
         given = {**self._given, name: value}
         settings = settings_of(given)
         if name != "framing":

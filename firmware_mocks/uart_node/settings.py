@@ -13,29 +13,29 @@ from firmware_mocks._framing.specs import NAMES, framing_of, name_of
 MODES = ("echo", "answer", "flood", "noise", "stall", "silent")
 
 PARAMETERS: dict[str, str] = {
-    "mode": "echo: each packet comes back; answer: those that begin with a key of `replies`; "
-    "flood: numbered packets as long as it runs; noise: random bytes at the full rate; stall: "
-    "reads nothing; silent: reads and says nothing (default echo, answer when there are replies)",
-    "framing": f"of its packets: {NAMES}, or a mapping (default cobs-crc16)",
-    "baudRate": "rate of its UART, bit/s (default 115200); what comes at another is noise to it, "
-    "and it answers noise",
-    "byteSize": "bits on the wire per byte, 10 is 8N1 (default 10)",
-    "replies": "a packet that begins with KEY comes back with VALUE in its place, as "
-    "ping:pong,marco:polo",
-    "delay_ms": "from a packet's last byte to its answer (default 0)",
-    "rate": "of a flood, packets/s; 0: as many as the line carries (default 0)",
-    "size": "of a flood's packets, bytes (default 16)",
+    "mode": "echo: it returns each packet; answer: it answers packets with `replies`; flood: it "
+    "sends numbered packets all the time; noise: it sends random bytes at the full rate; stall: it "
+    "reads nothing; silent: it reads and sends nothing (default answer with `replies`, else echo)",
+    "framing": f"framing of its packets: {NAMES}, or a mapping (default cobs-crc16)",
+    "baudRate": "UART rate, bit/s (default 115200); it reads bytes at another rate as noise, and "
+    "answers noise",
+    "byteSize": "bits per byte on the UART, 10 is 8N1 (default 10)",
+    "replies": "KEY:VALUE, e.g. ping:pong,marco:polo: it returns a packet that begins with KEY, "
+    "with VALUE in place of KEY",
+    "delay_ms": "time from the last byte of a packet to its answer (default 0)",
+    "rate": "packets/s of a flood; 0: the full rate of the line (default 0)",
+    "size": "bytes of a packet of a flood (default 16)",
     "count": "packets of one flood; 0: endless (default 0)",
-    "flood_on": "a packet that begins so starts a flood",
-    "stall_on": "a packet that begins so makes it stop reading",
-    "stall_ms": "how long it reads nothing; 0: for good (default 0)",
-    "reboot_on": "a packet that begins so makes it reboot, in the middle of its answer",
+    "flood_on": "beginning of the packets that start a flood",
+    "stall_on": "beginning of the packets that make it stop reading",
+    "stall_ms": "time without reading; 0: for ever (default 0)",
+    "reboot_on": "beginning of the packets that make it reboot, in the middle of its answer",
     "reboot_every_ms": "it reboots by itself, in the middle of a frame; 0: never (default 0)",
-    "boot_ms": "how long a start takes; what comes meanwhile is lost (default 50)",
-    "banner": "text it prints at each reboot, whatever the framing; \\r, \\n, \\xNN are understood",
-    "buffer": "input buffer, bytes; more than that is lost while it reads nothing (default 4096)",
-    "rtscts": "1: it takes RTS back when its input buffer is half full (default 0)",
-    "seed": "of the noise (default: the air's)",
+    "boot_ms": "duration of a start; bytes that come meanwhile are lost (default 50)",
+    "banner": "text that it sends at each reboot, without framing; \\r, \\n, \\xNN are escapes",
+    "buffer": "bytes of its input buffer; more are lost while it does not read (default 4096)",
+    "rtscts": "1: it switches RTS off when its input buffer is half full (default 0)",
+    "seed": "seed of the noise (default: that of the air)",
 }
 
 DEFAULTS: dict[str, Any] = {
@@ -119,5 +119,5 @@ def _switch(name: str, value: Any) -> bool:
     words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
     word = str(value).lower()
     if word not in words:
-        raise ValueError(f"{name}: {value!r} is neither 1 nor 0")
+        raise ValueError(f"{name}: {value!r} is not 1 or 0")
     return words[word]

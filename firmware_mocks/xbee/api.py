@@ -72,7 +72,7 @@ class Api:
         frame_id, letters, value = frame[1], frame[2:4], frame[4:]
         queued = frame[0] == 0x09
         if not queued:
-            self._commands.apply(now)  # what earlier frames 09 have set
+            self._commands.apply(now)  # the values of earlier frames 09
 
         def reply(answer: Answer, when: int) -> None:
             if frame_id:
@@ -115,7 +115,7 @@ class Api:
         request = Request(frame[20:], number(frame, 2, 10), destination16, frame[19], endpoints)
         self._transmit(request, frame, now)
 
-    def _transmit(self, request: Request, frame: bytes, asked: int) -> None:
+    def _transmit(self, request: Request, frame: bytes, received_at: int) -> None:
         kind, frame_id = frame[0], frame[1]
 
         def done(outcome: Outcome, now: int) -> None:
@@ -125,11 +125,11 @@ class Api:
                 answer = bytes((0x89, frame_id, outcome.status))
             else:
                 answer = self._extended_status(frame_id, request, outcome)
-            self._line.send_answer(answer, now, asked=asked)
+            self._line.send_answer(answer, now, received_at)
 
-        refusal = self._radio.send(request, done, asked)
+        refusal = self._radio.send(request, done, received_at)
         if refusal:
-            done(Outcome(refusal), asked)
+            done(Outcome(refusal), received_at)
 
     def _extended_status(self, frame_id: int, request: Request, outcome: Outcome) -> bytes:
         destination = request.destination16

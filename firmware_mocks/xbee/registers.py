@@ -18,8 +18,8 @@ class BadValue(Exception):
 class Register:
     """One AT parameter: a number of `size` bytes, or (kind "text", "key") up to `size` bytes.
 
-    also: ranges of numbers allowed beside low..high. access: "rw", "r", or "w" for what cannot be
-    read. volatile: lives outside of WR, RE and AC; a restart brings the default back.
+    also: ranges of numbers allowed beside low..high. access: "rw", "r", or "w" for write-only.
+    volatile: WR, RE and AC do not touch it; a restart brings the default back.
     """
 
     default: int | bytes
@@ -34,7 +34,7 @@ class Register:
     def parse(self, value: bytes) -> int | bytes:
         """A value from a command, as stored; BadValue when it is not allowed."""
         if self.access == "r":
-            raise BadValue("it can only be read")
+            raise BadValue("this register is read-only")
         return self.check(value if self.kind != "number" else int.from_bytes(value, "big"))
 
     def check(self, value: int | bytes) -> int | bytes:
@@ -72,8 +72,8 @@ class Register:
 class Registers:
     """The registers of one module.
 
-    A value that is set is held until `apply`; what is in use survives a restart only after
-    `save`. Reads give what was set last.
+    A new value is held until `apply`; a restart brings back the values of the last `save`. Reads
+    return the value set last.
     """
 
     def __init__(self, table: Mapping[str, Register], factory: Mapping[str, int | bytes]) -> None:
@@ -126,22 +126,22 @@ class Registers:
         return value
 
     def apply(self) -> frozenset[str]:
-        """Use what was set; the names that changed."""
+        """Use the values set; returns the names that changed."""
         changed = frozenset(name for name, value in self._set.items() if self._used[name] != value)
         self._used.update(self._set)
         return changed
 
     def save(self) -> None:
-        """WR: keep what was set through a restart."""
+        """WR: keep the values set through a restart."""
         self._saved.update(self._set)
 
     def restore(self) -> None:
-        """RE: set the factory's values (read-only and volatile ones stay)."""
+        """RE: set the factory values (read-only and volatile ones stay)."""
         for name, register in self.table.items():
             if register.access != "r" and not register.volatile:
                 self._set[name] = self._factory[name]
 
     def restart(self) -> None:
-        """Use what was saved; volatile registers begin anew."""
+        """Use the saved values; volatile registers begin with their defaults."""
         for name, register in self.table.items():
             self.put(name, self._factory[name] if register.volatile else self._saved[name])

@@ -114,7 +114,7 @@ class SerialInput:
         return not self._line.command_mode and not self._line.api_mode
 
     def work(self, now: int) -> None:
-        """Take from the buffer what can be taken now."""
+        """Take bytes from the buffer until the mode in use has to wait."""
         while self._input and not self._is_blocked(now):
             if self._line.command_mode:
                 self._command_mode.push(self._shift(1)[0], now)

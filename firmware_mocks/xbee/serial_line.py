@@ -148,9 +148,9 @@ class SerialLine:
         """An answer in command mode."""
         self.uart.write(text, now + REPLY_NS)
 
-    def send_answer(self, frame: bytes, now: int, asked: int | None = None) -> None:
-        """A frame in answer to one that came at `asked`, not sooner than the firmware can."""
-        at = max(now, (now if asked is None else asked) + REPLY_NS)
+    def send_answer(self, frame: bytes, now: int, received_at: int | None = None) -> None:
+        """A frame in answer to one of `received_at` (default now), after the firmware's delay."""
+        at = max(now, (now if received_at is None else received_at) + REPLY_NS)
         self.uart.write(encode(frame, self.reader.escaped), at)
 
     def send_modem_status(self, code: int, now: int) -> None:

@@ -21,7 +21,7 @@ CAPPED_CHANNEL, CAP_DBM = 0x1A, 8
 PARAMETERS: dict[str, str] = {
     "hardware": f"kind of module: {', '.join(KINDS)} (default xbee3)",
     "position": "x, y, z in metres",
-    "channel": "radio channel, CH (12 is hex 0C); Zigbee: the one it may use; 900HP: hopping HP",
+    "channel": "radio channel, CH (12 is hex 0C); Zigbee: SC allows only it; 900HP: hopping HP",
     "pan_id": "network, ID",
     "api_mode": "0 transparent, 1 frames, 2 escaped frames (AP; default 1)",
     "my": "16-bit address, MY (default 0xFFFF: the 64-bit address is used)",
@@ -29,14 +29,14 @@ PARAMETERS: dict[str, str] = {
     "address": "64-bit address, SH and SL, 16 hexadecimal digits",
     "power": "power level, PL, 0 to 4",
     "baudRate": "UART rate, BD, bit/s",
-    "rtscts": "true: the client obeys CTS and is held back before the input buffer overruns",
-    "replies": "answers given by itself: a payload that begins with KEY comes back with VALUE in "
-    "its place, as ping:pong,marco:polo",
-    "rssi_at_1m_dbm": "how loud this module is heard at 1 m at full power (default -40)",
-    "noise_dbm": "noise this module hears; above its threshold CA it cannot send (default -110)",
-    "sensitivity_dbm": "weaker signals are not heard (default: the hardware's)",
-    "duty_cycle": "share of each hour in which it may send, as at 868 MHz; beyond it refuses with "
-    "status 04 (default 1: no limit)",
+    "rtscts": "true: the client obeys CTS and waits before the input buffer overruns",
+    "replies": "KEY:VALUE, e.g. ping:pong,marco:polo: it returns a packet that begins with KEY, "
+    "with VALUE in place of KEY",
+    "rssi_at_1m_dbm": "RSSI of its signal 1 m away at full power (default -40)",
+    "noise_dbm": "noise at its receiver; above the threshold CA it cannot send (default -110)",
+    "sensitivity_dbm": "RSSI of the weakest signal that it receives (default: by hardware)",
+    "duty_cycle": "share of each hour in which it may send, as at 868 MHz; above it, packets fail "
+    "with status 04 (default 1: no limit)",
     "XX": "any AT register by its two letters, in hexadecimal, e.g. RR=3 (NI as text)",
 }
 
@@ -139,9 +139,9 @@ def _assign(settings: Settings, name: str, value: Any) -> None:
 def integer(value: Any) -> int:
     """A whole number, in any notation Python reads."""
     if isinstance(value, str):
-        return _read(value, 0, "whole number, as 12 or 0xC")
+        return _read(value, 0, "a whole number, e.g. 12 or 0xC")
     if not isinstance(value, int | float) or not float(value).is_integer():
-        raise ValueError(f"{value!r} is not whole")
+        raise ValueError(f"{value!r} is not a whole number")
     return int(value)
 
 
@@ -149,30 +149,30 @@ def _key(value: Any) -> bytes:
     try:
         return bytes.fromhex(value)
     except (ValueError, TypeError):
-        raise ValueError(f"{value!r} is no key of hexadecimal digits") from None
+        raise ValueError(f"{value!r} is not a key of hexadecimal digits") from None
 
 
-def _read(text: str, base: int, what: str) -> int:
+def _read(text: str, base: int, expected: str) -> int:
     try:
         return int(text, base)
     except ValueError:
-        raise ValueError(f"{text!r} is no {what}") from None
+        raise ValueError(f"{text!r} is not {expected}") from None
 
 
 def replies(value: Any) -> dict[bytes, bytes]:
-    """What is answered to what, from a mapping, JSON, or ping:pong,marco:polo."""
+    """Replies by the beginning of a packet, from a mapping, JSON, or ping:pong,marco:polo."""
     if isinstance(value, str):
         text = value.strip()
         value = json.loads(text) if text.startswith("{") else _pairs(text)
     if not isinstance(value, Mapping):
-        raise ValueError(f"{value!r}; write KEY:VALUE, e.g. ping:pong")
+        raise ValueError(f"{value!r} is not KEY:VALUE, e.g. ping:pong")
     return {str(key).encode(): str(answer).encode() for key, answer in value.items()}
 
 
 def _pairs(text: str) -> dict[str, str]:
     pairs = [pair.partition(":") for pair in text.split(",")]
     if not all(key and colon for key, colon, _ in pairs):
-        raise ValueError("write KEY:VALUE, e.g. ping:pong")
+        raise ValueError(f"{text!r} is not KEY:VALUE, e.g. ping:pong")
     return {key.strip(): answer.strip() for key, _, answer in pairs}
 
 
@@ -193,7 +193,7 @@ def _install_at(settings: Settings, name: str, value: Any) -> None:
     elif settings.registers.register(name).kind == "key":
         _install(settings, name, _key(value))
     elif isinstance(value, str):
-        _install(settings, name, _read(value, 16, "hexadecimal number, as C"))
+        _install(settings, name, _read(value, 16, "a hexadecimal number, e.g. C"))
     else:
         _install(settings, name, integer(value))
 
@@ -210,7 +210,7 @@ def _set_channel(settings: Settings, value: Any) -> None:
 
 
 def _set_address(settings: Settings, value: Any) -> None:
-    wanted = "address of 16 hexadecimal digits"
+    wanted = "an address of 16 hexadecimal digits"
     address = _read(value, 16, wanted) if isinstance(value, str) else integer(value)
     if not 0 <= address < 1 << 64:
         raise ValueError("an address has 16 hexadecimal digits")
@@ -255,7 +255,7 @@ def _set_duty_cycle(settings: Settings, value: Any) -> None:
 def _set_flow_control(settings: Settings, value: Any) -> None:
     text = str(value).lower()
     if text not in ("true", "false"):
-        raise ValueError("true or false")
+        raise ValueError(f"{value!r} is not true or false")
     settings.flow_control = text == "true"
 
 

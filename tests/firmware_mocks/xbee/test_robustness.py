@@ -111,7 +111,7 @@ def test_a_parameter_fits_or_is_a_value_error(name: str, value: Any, kind: str) 
         ({"position": "1,2"}, "is not x, y, z in metres"),
         ({"replies": "ping"}, "KEY:VALUE"),
         ({"nothing": 1}, "channel, pan_id"),
-        ({"power": 2.5}, "not whole"),
+        ({"power": 2.5}, "not a whole number"),
         ({"address": "1" * 17}, "16 hexadecimal digits"),
         ({"SH": "1FFFFFFFF"}, "does not fit"),
         ({"ni": "x" * 21}, "20 printable"),
