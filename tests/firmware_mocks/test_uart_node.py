@@ -1,4 +1,4 @@
-"""The microcontroller in mock time: what it reads, says, loses and forgets."""
+"""The microcontroller in mock time: packets, floods, stalls, reboots, parameters."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_mocks._framing.crc import NAMED, crc_of
 from firmware_mocks._framing.specs import framing_of
 from firmware_mocks.air import Air
 from firmware_mocks.uart_node import PARAMETERS, create
 from hilgw import framing
 from hilgw.adapters.base import Received, StationSettings, Transmission
 from hilgw.adapters.uart import ADAPTER
-from hilgw.framing.crc import named
 from hilgw.framing.gap import GapSettings
 from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
@@ -33,7 +31,7 @@ class Bench:
     def __init__(self, seed: int = 0, **parameters: Any) -> None:
         self.node = create("mcu", Air(seed=seed), parameters)
         self.now = 0
-        self.said: list[tuple[int, bytes]] = []
+        self.sent: list[tuple[int, bytes]] = []
         self.run(0)
 
     def run(self, until: int) -> None:
@@ -45,7 +43,7 @@ class Bench:
         self.now = now
         self.node.advance(now)
         if data := self.node.take(now):
-            self.said.append((now, data))
+            self.sent.append((now, data))
 
     def put(self, data: bytes, at: int | None = None) -> None:
         if at is not None:
@@ -55,7 +53,7 @@ class Bench:
 
     @property
     def out(self) -> bytes:
-        return b"".join(data for _, data in self.said)
+        return b"".join(data for _, data in self.sent)
 
 
 def frames(spec: Any, *packets: bytes) -> bytes:
@@ -73,43 +71,6 @@ def packets(spec: Any, data: bytes) -> list[bytes]:
 # --- framings: this reading against the gateway's -------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*NAMED, "poly=0x18005,init=0xFFFF,rev=true,xorOut=0xFFFF"])
-@given(data=st.binary(max_size=80))
-def test_crcs_are_those_of_the_gateway(name: str, data: bytes) -> None:
-    crc = crc_of(name)
-    assert (crc is None) == (name == "none")
-    if crc is not None:
-        assert crc.of(data) == named(name).compute(data)
-
-
-def test_crcs_of_the_usual_nine_characters() -> None:
-    sums = {"crc16": 0x29B1, "xmodem": 0x31C3, "x-25": 0x906E, "modbus": 0x4B37}
-    for name, value in {**sums, "crc32": 0xCBF43926}.items():
-        crc = crc_of(name)
-        assert crc is not None
-        assert crc.of(b"123456789") == value
-    for name in ("crc17", "poly=5", "poly=0x1021", "init=3"):
-        with pytest.raises(ValueError, match=r"CRC|degree"):
-            crc_of(name)
-
-
-@pytest.mark.parametrize(
-    ("name", "wire"),
-    [
-        ("cobs-crc16", "02 48 05 7E C0 9D 85 00"),
-        ("slip-crc16", "C0 48 00 7E DB DC 9D 85 C0"),
-        ("hdlc", "7E 48 00 7D 5E C0 69 A3 7E"),
-        ("length", "AA 55 00 04 48 00 7E C0 9E 53"),
-        ("lines", "48 00 7E C0 0A"),
-        ("lines-crlf", "48 00 7E C0 0D 0A"),
-        ("gap:20ms", "48 00 7E C0"),
-        ("raw", "48 00 7E C0"),
-    ],
-)
-def test_frames_as_documented(name: str, wire: str) -> None:
-    assert framing_of(name).encode(bytes.fromhex("48 00 7E C0")) == bytes.fromhex(wire)
-
-
 VARIANTS = [
     *framing.SHORT_NAMES,
     "cobs-modbus",
@@ -124,9 +85,7 @@ VARIANTS = [
 
 @pytest.mark.parametrize("spec", VARIANTS, ids=str)
 @given(data=st.binary(min_size=1, max_size=300), cut=st.integers(0, 700))
-def test_the_adapter_and_its_stand_in_understand_each_other(
-    spec: Any, data: bytes, cut: int
-) -> None:
+def test_the_adapter_and_the_mock_exchange_packets(spec: Any, data: bytes, cut: int) -> None:
     """There and back through both readings: the packet, or refused by the one that sends."""
     common = StationSettings(port="x", baudRate=115200, channel=5)
     settings = ADAPTER.Settings(framing=spec, mock={"mode": "echo"})
@@ -153,7 +112,7 @@ def test_it_finds_its_way_back_after_noise(spec: str, noise: bytes) -> None:
     bench = Bench(framing=spec)
     bench.put(noise)
     bench.run(S)  # a length frame begun in the noise is given up
-    bench.said.clear()
+    bench.sent.clear()
     bench.put(frames(spec, b"may be glued to the noise", b"one", b"two"))
     bench.run(2 * S)
     assert packets(spec, bench.out)[-2:] == [b"one", b"two"]
@@ -185,8 +144,8 @@ def test_a_gap_is_measured_on_the_wire_not_between_deliveries() -> None:
     bench.put(b"ijklmnop", 16 * byte_ns)  # handed over 8.3 ms later, without a pause before it
     bench.put(b"qr", 18 * byte_ns + 6 * MS)
     bench.run(S)
-    assert [data for _, data in bench.said] == [b"abcdefghijklmnop", b"qr"]
-    assert bench.said[1][0] - bench.said[0][0] >= 16 * byte_ns + 5 * MS  # it pauses too
+    assert [data for _, data in bench.sent] == [b"abcdefghijklmnop", b"qr"]
+    assert bench.sent[1][0] - bench.sent[0][0] >= 16 * byte_ns + 5 * MS  # it pauses too
 
 
 # --- what it does with a packet -------------------------------------------------------------------
@@ -214,9 +173,9 @@ def test_an_answer_takes_its_time() -> None:
     bench = Bench(delay_ms=30)
     bench.put(frames("cobs-crc16", b"x"), 5 * MS)
     bench.run(35 * MS - 1)
-    assert not bench.said
+    assert not bench.sent
     bench.run(S)
-    assert [at for at, _ in bench.said] == [35 * MS]
+    assert [at for at, _ in bench.sent] == [35 * MS]
 
 
 def test_an_answer_the_framing_cannot_say_is_not_said() -> None:
@@ -233,7 +192,7 @@ def test_a_flood_at_a_rate() -> None:
     bench.run(S - 1)
     texts = packets("cobs-crc16", bench.out)
     assert texts == [f"{n:06d} abc".encode() for n in range(1, 101)]
-    assert [at for at, _ in bench.said] == [n * 10 * MS for n in range(100)]
+    assert [at for at, _ in bench.sent] == [n * 10 * MS for n in range(100)]
 
 
 def test_a_flood_as_fast_as_the_line() -> None:
@@ -242,7 +201,7 @@ def test_a_flood_as_fast_as_the_line() -> None:
     frame = len(frames("cobs-crc16", b"x" * 12))
     assert abs(len(bench.out) - 9600) <= 2 * frame  # 960 bytes/s, one frame ahead at most
     line_free = 0
-    for at, data in bench.said:  # never more than it can hold, and never a pause
+    for at, data in bench.sent:  # never more than it can hold, and never a pause
         assert at <= max(line_free, 0)
         line_free = max(line_free, at) + len(data) * 10 * S // 9600
         assert line_free - at <= 5 * MS + frame * 10 * S // 9600 + len(data) * 10 * S // 9600
@@ -320,9 +279,9 @@ def test_a_stalled_flood_goes_on_where_it_stopped() -> None:
     bench = Bench(mode="flood", rate=1000, stall_on="hold", stall_ms=100)
     bench.run(49 * MS)
     bench.put(frames("cobs-crc16", b"hold"))
-    before = len(bench.said)
+    before = len(bench.sent)
     bench.run(140 * MS)
-    assert len(bench.said) == before
+    assert len(bench.sent) == before
     bench.run(S)
     numbers = [int(text[:6]) for text in packets("cobs-crc16", bench.out)]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -433,7 +392,7 @@ def test_at_the_wrong_rate_both_ways_are_noise() -> None:
 def test_a_flood_at_the_wrong_rate_is_noise() -> None:
     bench = Bench(mode="flood", rate=100)
     bench.node.host_baud = 57600
-    bench.said.clear()
+    bench.sent.clear()
     bench.run(S)
     assert bench.out
     assert packets("cobs-crc16", bench.out) == []
