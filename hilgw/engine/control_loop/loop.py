@@ -93,24 +93,8 @@ class ControlLoop:
         self._switched: set[int] = set()  # sensors whose period the controller has set
         self._status_timer: Handle | None = None
         self._status_ns = 0
-        self._body_handlers: Handlers = {
-            Connected: self._body_came,
-            Disconnected: lambda event, now: self._body_went(event.reason, now),
-            Registered: lambda event, now: self._register(event.device, now),
-            PacketIn: self._packet_from_body,
-            DeviceFault: lambda event, now: self._report_fault(event.index),
-        }
-        self._controller_handlers: Handlers = {
-            Connected: self._controller_came,
-            Disconnected: self._controller_fell_silent,
-            Stop: lambda event, now: self.safety.stop(event.reason, now),
-            MotorCommand: self._command,
-            MotorSettings: self._command,
-            SensorSwitch: self._switch,
-            PacketOut: self._send,
-            EmitterSettings: self._tune,
-            ReceiverSettings: self._tune,
-        }
+        self._body_handlers = self._handlers_of_body()
+        self._controller_handlers = self._handlers_of_controller()
         self._connect_links()
 
     def _connect_links(self) -> None:
@@ -151,6 +135,19 @@ class ControlLoop:
         self.safety.emergency_stop.detach()
 
     # --- controller to body: motors -----------------------------------------------------------
+
+    def _handlers_of_controller(self) -> Handlers:
+        return {
+            Connected: self._controller_came,
+            Disconnected: self._controller_fell_silent,
+            Stop: lambda event, now: self.safety.stop(event.reason, now),
+            MotorCommand: self._command,
+            MotorSettings: self._command,
+            SensorSwitch: self._switch,
+            PacketOut: self._send,
+            EmitterSettings: self._tune,
+            ReceiverSettings: self._tune,
+        }
 
     def _from_controller(self, events: list[Event], now: int) -> None:
         """Events of the controller's session."""
@@ -258,6 +255,15 @@ class ControlLoop:
         self._report_fault(index)
 
     # --- body to controller: devices ----------------------------------------------------------
+
+    def _handlers_of_body(self) -> Handlers:
+        return {
+            Connected: self._body_came,
+            Disconnected: lambda event, now: self._body_went(event.reason, now),
+            Registered: lambda event, now: self._register(event.device, now),
+            PacketIn: self._packet_from_body,
+            DeviceFault: lambda event, now: self._report_fault(event.index),
+        }
 
     def _from_body(self, events: list[Event], now: int) -> None:
         """Events of the body's session."""
