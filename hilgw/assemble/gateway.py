@@ -50,7 +50,7 @@ def build(
     observer: Observer,
     timer: Timer | None = None,
 ) -> Gateway:
-    """Everything a configuration describes, ready to run. Call it in a running event loop.
+    """The gateway that a configuration describes, ready to run. Call it in a running event loop.
 
     timer: the clock to run on, by default one on the event loop. Raises HilgwError when a mock or a
     virtual port cannot be made.
@@ -245,7 +245,7 @@ def _listener(station: Station, mounted_on: str, mount: Pose) -> Listener:
         channels=station.session.channels,
         mounted_on=mounted_on,
         mount=mount,
-        fits_explicitly=station.fits,
+        fits_explicitly=station.names_channel,
     )
 
 

@@ -89,12 +89,12 @@ class ControlServer:
         except HilgwError as error:
             return {"error": str(error), "exit_code": error.exit_code}
         except (ValueError, RecursionError) as error:
-            return {"error": f"not a request: {error}", "exit_code": 2}
+            return {"error": f"not a valid request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
 
 
 def _pose(position: object, rotation: object) -> Pose | None:
-    """null is unknown. Raises ConfigError, a HilgwError, for what is no pose."""
+    """None (null) for an unknown pose. UsageError or ConfigError for an invalid one."""
     if position is None:
         return None
     x, y, z = _numbers("position", position, 3)
@@ -108,4 +108,4 @@ def _numbers(what: str, given: object, count: int) -> list[float]:
     try:
         return [float(number) for number in given]
     except OverflowError:
-        raise UsageError(f"{what} is out of all bounds") from None
+        raise UsageError(f"{what} is out of range") from None
