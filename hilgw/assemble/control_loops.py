@@ -75,9 +75,9 @@ class ControlLoopAssembly:
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packet
         if config.body is None:
-            self._describe(name, "has no body: its controller moves nothing")
+            self._describe(name, "has no body: its controller moves no motors")
         elif config.controller is None:
-            self._describe(name, "has no controller: nobody moves its body")
+            self._describe(name, "has no controller: its body is not moved")
 
     def _is_real(self, part: PartConfig) -> bool:
         body: Body = load(BODIES, part.kind)

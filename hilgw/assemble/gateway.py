@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import Adapter
     from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
     from hilgw.engine.observer import Observer
+    from hilgw.medium.pose import Pose
 
 
 def build(
@@ -49,7 +50,7 @@ def build(
     observer: Observer,
     timer: Timer | None = None,
 ) -> Gateway:
-    """Everything a configuration describes, ready to run. Call it in a running event loop.
+    """The gateway that a configuration describes, ready to run. Call it in a running event loop.
 
     timer: the clock to run on, by default one on the event loop. Raises HilgwError when a mock or a
     virtual port cannot be made.
@@ -172,10 +173,10 @@ class _Assembly:
         line, notice = line_of(common)
         if notice:
             gateway.observer.notice(name, notice)
-        body, mount = add_module(gateway.scene, name, common)
+        mounted_on, mount = add_module(gateway.scene, name, common)
 
         def transmit(packet: Packet) -> None:
-            gateway.scene.transmit(packet, body, mount)
+            gateway.scene.transmit(packet, mounted_on, mount)
 
         air = air_of(config, adapter, name)
         self.airs.own(air, name, ())  # it may receive the others before it is ready itself
@@ -195,19 +196,7 @@ class _Assembly:
             transmit=transmit,
         )
         gateway.stations[name] = station
-        gateway.medium.attach(
-            Listener(
-                name=name,
-                type=adapter.type,
-                deliver=station.deliver,
-                air=air,
-                relay=common.relay,
-                channels=station.session.channels,
-                mounted_on=body,
-                mount=mount,
-                fits_explicitly=station.fits,
-            )
-        )
+        gateway.medium.attach(_listener(station, mounted_on, mount))
         self.supervise(station, config, line, mocks)
 
     def real_port(self, config: AdapterConfig, line: LineSettings) -> tuple[OpenPort, PortIdentity]:
@@ -243,6 +232,21 @@ class _Assembly:
             where=where,
             jitter=random.Random(station.name),
         )
+
+
+def _listener(station: Station, mounted_on: str, mount: Pose) -> Listener:
+    """A station as the medium sees it. mounted_on: the object that carries the module."""
+    return Listener(
+        name=station.name,
+        type=station.type,
+        deliver=station.deliver,
+        air=station.air,
+        relay=station.common.relay,
+        channels=station.session.channels,
+        mounted_on=mounted_on,
+        mount=mount,
+        fits_explicitly=station.names_channel,
+    )
 
 
 def _devices(config: RobotConfig) -> str:

@@ -40,7 +40,7 @@ def mock_line(
     In memory with `backend: loopback`, else a virtual serial port.
     """
     if backend == "loopback":
-        pipe = Pipe(scheduler, line, name=f"loop:{name}")
+        pipe = Pipe(scheduler, line, name=f"loopback:{name}")
         return (
             pipe.device,
             lambda: pipe.open(line),
@@ -79,7 +79,7 @@ class MockPorts:
         mock = self._mock(spec, name, config.common, host)
         device, open_port, identity = mock_line(backend, name, line, self._gateway.timer)
         host.add(mock, device)
-        words = f"loop: mock {spec.name}" if backend == "loopback" else f"mock {spec.name}"
+        words = f"loopback: mock {spec.name}" if backend == "loopback" else f"mock {spec.name}"
         return open_port, identity, words
 
     def _mock(self, spec: MockSpec, name: str, common: StationSettings, host: MockHost) -> Mock:

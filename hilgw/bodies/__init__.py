@@ -1,1 +1,1 @@
-"""Bodies: what has the sensors and motors. One file per kind, each a pure session."""
+"""Bodies: the robot end of a control loop. One module or package per kind, each pure."""

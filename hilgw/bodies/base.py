@@ -36,26 +36,27 @@ class BodySession(LinkSession, Protocol):
 
 
 class Body(Protocol):
-    """What `hilgw.bodies.NAME` exports as `BODY`.
+    """A kind of body, which `hilgw.bodies.NAME` exports as `BODY`.
 
-    Settings have `connect` (a tcp:// address) where the robot is met over TCP, `port`, `baudRate`
-    and `byteSize` where it is met on a serial line; one of connect and port is set.
+    Settings have `connect` (a tcp:// address) for a robot on TCP, and `port`, `baudRate` and
+    `byteSize` for one on a serial line; one of connect and port is set.
     """
 
     kind: ClassVar[str]
     summary: ClassVar[str]
     Settings: ClassVar[type[Any]]
-    retry_s: ClassVar[float]  # between tries to connect
+    retry_s: ClassVar[float]  # pause between tries to connect
     framing: ClassVar[str]  # short name of the framing on a serial line, "" for none
 
     def is_real(self, settings: Any) -> bool:
-        """Whether motors of metal are behind it, as far as the settings tell."""
+        """Whether the body may have real motors, as far as the settings show."""
 
     def mock(self, settings: Any, version: str) -> MockSpec:
-        """The firmware mock that behaves as these settings say, under this Webots version."""
+        """The firmware mock that behaves like the robot of these settings, under this Webots
+        version."""
 
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
-        """What the field limits cannot say: (path below the body, message, fix)."""
+        """Errors that span fields: (path below the body, message, fix)."""
 
     def session(self, settings: Any, version: str, framing: Framing | None) -> BodySession:
         """A session under this Webots version. framing: for a serial line, None on TCP."""

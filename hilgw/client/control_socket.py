@@ -67,7 +67,7 @@ def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str
             "the gateway does not answer", where=str(path), fix="is it still running?"
         ) from None
     if not isinstance(answer, dict):
-        raise PeerError("the gateway answers nonsense", where=str(path))
+        raise PeerError("the gateway sent an invalid answer", where=str(path))
     return answer
 
 

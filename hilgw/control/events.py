@@ -1,8 +1,8 @@
-"""What passes through a loop: the events of bodies and controllers, whatever their kind.
+"""The events of a control loop, which all kinds of bodies and controllers share.
 
-A session of a body reports what the robot shows, a session of a controller what it wants; the
-loop between them hands the one to the other. `index` is a device's index on the side that
-reports it. Times are the caller's: no event carries one.
+The session of a body reports values of sensors, the session of a controller reports commands; the
+control loop passes each on to the other. `index` is the index of a device in the session that
+reports the event. Events carry no times.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The peer is there. `identity` is said to the user."""
+    """The peer is there. `identity` is shown to the user."""
 
     identity: str
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The peer is gone, for this reason; the session goes on waiting for the next."""
+    """The peer is gone, for this reason; the session waits for the next one."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Bring every motor of the body to its default now, for this reason (a word to count)."""
+    """Set every motor of the body to its default now. reason: a word to count."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ProtocolFailure:
-    """The stream is lost: close the connection. The session takes no more bytes until reopened.
+    """The stream cannot be decoded: close the connection. The session ignores bytes until reopened.
 
-    tail: the bytes from where it was lost, at most 256 of them, for the log.
+    tail: the first bytes that could not be decoded, at most 256, for the log.
     """
 
     error: HilgwError
@@ -56,7 +56,7 @@ class ProtocolFailure:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One thing the peer or the loop asked for was not done. reason: a word to count."""
+    """A request of the peer or of the control loop was refused. reason: a word to count."""
 
     index: int | None
     reason: str
@@ -65,7 +65,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line for the user. `once` lines are said a single time per session."""
+    """A line for the user. once: shown a single time per session."""
 
     text: str
     once: bool = True
@@ -80,7 +80,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class SensorValue:
-    """A sensor, or a motor that reports, shows this value (its kind's `value`)."""
+    """The present value of a sensor, or of a motor that reports (its kind's `value`)."""
 
     index: int
     value: float
@@ -109,7 +109,7 @@ class MotorSettings:
 
 @dataclass(frozen=True, slots=True)
 class SensorSwitch:
-    """A sensor is wanted at this period; None: at every step, 0: not at all."""
+    """The period of a sensor; None: every step, 0: off."""
 
     index: int
     period_ms: float | None
@@ -126,7 +126,7 @@ class PacketOut:
 
 @dataclass(frozen=True, slots=True)
 class PacketIn:
-    """The body's Receiver got one packet. Strength and direction are NaN when unknown."""
+    """The body's Receiver received one packet. Strength and direction are NaN when unknown."""
 
     index: int
     channel: int

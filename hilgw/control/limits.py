@@ -20,11 +20,11 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 BEYOND_LIMIT = "beyond_limit"  # a reason for a refusal: outside the motor's own limits
 
 STEP_NS = 20 * NS_PER_MS
-"""A changing value is sent on this grid; one command never moves it further than one step."""
+"""The commanded value changes on this grid; one command changes it by at most one step."""
 
 
 def check_command(device: Device, name: str, value: float) -> float | Refusal:
-    """The value, when the setting `name` of the device may take it; else why not."""
+    """The value, when the setting `name` of the device allows it; else the refusal."""
     known = KINDS.get(device.kind)
     quantity = known.quantity.get(name) if known else None
     if quantity is None:
@@ -38,7 +38,7 @@ def check_command(device: Device, name: str, value: float) -> float | Refusal:
 
 
 def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
-    """Whether the device may take all its settings at once, in the order of its kind."""
+    """Checks all settings of the device at once, in the order of its kind; None: allowed."""
     known = KINDS.get(device.kind)
     if known is None or len(values) != len(known.settings):
         return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has other settings")
@@ -55,7 +55,7 @@ def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
 def _check_limits(limits: MotorLimits, quantity: Quantity, value: float) -> Refusal | None:
     low, high = limits.bounds(quantity.name)
     if quantity.name == "position" and math.isinf(value) and (low, high) != (-math.inf, math.inf):
-        # Velocity control runs past any position: with a position limit it is beyond it.
+        # Velocity control passes any position, so a limit of position excludes it.
         return Refusal(BEYOND_LIMIT, "velocity control would ignore the limits of position")
     if quantity.name == "acceleration" and value == -1 and high < math.inf:
         return Refusal(BEYOND_LIMIT, f"unlimited acceleration is above {high:g} {quantity.unit}")
@@ -66,7 +66,7 @@ def _check_limits(limits: MotorLimits, quantity: Quantity, value: float) -> Refu
 
 
 def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, str]]:
-    """What is wrong with one motor's configuration: (setting, message) each."""
+    """The errors in one motor's configuration: (setting, message) each."""
     errors = []
     for name in ("position", "velocity"):
         low, high = limits.bounds(name)
@@ -82,9 +82,9 @@ def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, 
 
 
 class Slew:
-    """Follows a target at `rate` per second from `value`.
+    """The rate limit of a motor: `value` follows the target at `rate` per second.
 
-    brakes: the value is a velocity, and getting slower is never held back.
+    brakes: the value is a velocity, and slowing down is never limited.
     """
 
     def __init__(self, rate: float, value: float, *, brakes: bool) -> None:
@@ -96,12 +96,12 @@ class Slew:
         self._moved_ns: int | None = None
 
     def aim(self, target: float, now: int) -> float:
-        """A new target; the value to let through now. Infinity selects a mode: let through."""
+        """Sets the target; returns the value to command now. Infinity selects a mode and passes."""
         self._target = target
         return self._move(now)
 
     def expire(self, now: int) -> float | None:
-        """The next value on the way, when it is due."""
+        """The next value on the way to the target, when it is due."""
         due = self.next_deadline()
         return None if due is None or now < due else self._move(now)
 
@@ -111,7 +111,7 @@ class Slew:
         return self._moved_ns + STEP_NS
 
     def settle(self, value: float) -> None:
-        """The value was set past the limit (failsafe)."""
+        """The value was set without the limit, by a safety stop."""
         self.value = self._target = value
 
     def _move(self, now: int) -> float:
@@ -122,7 +122,7 @@ class Slew:
             self.value = target
             return target
         if self._brakes:
-            # Slower in the same direction is at once; the other direction begins at a stop.
+            # Slowing down is immediate; the other direction begins at 0.
             start = _nearer_zero(start, target)
         reach = min(self._step, self._rate * elapsed / NS_PER_S)
         self.value = min(max(target, start - reach), start + reach)

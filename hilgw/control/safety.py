@@ -1,4 +1,4 @@
-"""When motors that were commanded must stop, and what must happen before they move again."""
+"""The safety of a control loop: when motors must stop, and how they may move again."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ REAL_BODY_TIMEOUT_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetySettings:
-    """What stops the motors of one robot beside a controller that is gone."""
+    """What stops the motors of one robot, beside a controller that disconnects."""
 
     command_timeout_s: float | None = setting(
-        "the controller moved a motor and then commands none for so long: the motors stop and it "
-        f"is disconnected; 0: never; not set: {REAL_BODY_TIMEOUT_S:g} where the body may be real "
-        "(a serial line), else never",
+        "longest time between motor commands while a motor moves; after it the motors stop and the "
+        f"controller is disconnected; 0: no limit; not set: {REAL_BODY_TIMEOUT_S:g} where the body "
+        "may be real (a serial line), else no limit",
         None,
         ge=0,
         le=3600,
         unit="s",
     )
     late_s: float = setting(
-        "the gateway itself is late by so much: the motors stop, and what the controller sent "
-        "meanwhile is thrown away",
+        "delay of the gateway itself at which the motors stop and commands that came meanwhile are "
+        "dropped",
         0.5,
         ge=0.05,
         le=60,
         unit="s",
     )
     latch: bool = setting(
-        "a stop lasts until `hilgw arm ROBOT`, and the gateway ends with exit code 7; false: the "
-        "next controller that connects may move the motors",
+        "true: a stop lasts until `hilgw arm ROBOT`, and the gateway ends with exit code 7; false: "
+        "the next controller that connects may move the motors",
         False,
     )
 
 
 class SafetyState:
-    """The state of one loop: `moving` since a motor was commanded after the last stop, `latched`
-    the reason of a stop that lasts, "" without one. `stops` are counted by reason."""
+    """The safety of one control loop. moving: a motor was commanded since the last stop. latched:
+    the reason of a latched stop, "" without one. stops: counted by reason."""
 
     def __init__(self, settings: SafetySettings, *, real_body: bool) -> None:
         timeout_s = settings.command_timeout_s
@@ -63,9 +63,9 @@ class SafetyState:
         self._commanded_ns = now
 
     def stop(self, reason: str, *, latch: bool = True) -> bool:
-        """The motors are to stop. True, and counted, when any was commanded since the last stop.
+        """The motors must stop. True, and counted, when one was commanded since the last stop.
 
-        latch: this reason may last (a gateway that ends in order is none).
+        latch: whether this reason may latch (the orderly end of the gateway does not).
         """
         if not self.moving:
             return False
@@ -76,21 +76,21 @@ class SafetyState:
         return True
 
     def arm(self) -> bool:
-        """Somebody says that the motors may move again; whether that was needed."""
+        """Lets the motors move again; whether a stop was latched."""
         was, self.latched = self.latched, ""
         return bool(was)
 
     def deadline(self) -> int | None:
-        """When the next command must have come, or None."""
+        """The time by which the next command must come, or None."""
         return self._commanded_ns + self.timeout_ns if self.moving and self.timeout_ns else None
 
 
 def default_actuation(devices: Devices, positions: dict[int, float]) -> list[MotorCommand]:
-    """The commands that bring every motor to its default.
+    """The commands that set every motor to its default.
 
-    Rotational: velocity 0. Linear: its default position; without one it holds where `positions`
-    (the last value it reported, by index) saw it, and a motor that reports nothing is left at
-    the position it was last sent to.
+    Rotational: velocity 0. Linear: its default position; without one, it holds its position as in
+    `positions` (the last reported value by index). A linear motor with neither gets no command
+    and keeps the position last commanded.
     """
     commands = []
     for device in devices.of_role(MOTOR):

@@ -21,50 +21,50 @@ from hilgw.settings import MockSpec
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Put `data` into the queue of the emitter with this device name."""
+    """Put `data` into the queue of the Emitter with this device name."""
 
     emitter: str
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class Notice:
     """A line for the user."""
 
     text: str
 
 
-Action = Send | Say
+Action = Send | Notice
 
 
 class ControllerSession(Protocol):
-    """One robot's controller."""
+    """A controller that runs inside the gateway."""
 
     def start(self, now: int) -> list[Action]: ...
 
     def packet(self, receiver: str, copy: Copy, now: int) -> list[Action]:
-        """The receiver with this device name read a packet."""
+        """The Receiver with this device name has read a packet."""
 
     def sent(self, accepted: bool) -> None:
-        """What became of the Send just returned: queued, or refused by the emitter."""
+        """The result of the last Send: queued, or refused by the Emitter."""
 
     def next_deadline(self) -> int | None: ...
 
     def expire(self, now: int) -> list[Action]: ...
 
     def summary(self) -> str:
-        """What it did, in one line."""
+        """Counts, in one line."""
 
 
 class Controller(Protocol):
-    """What `hilgw.controllers.NAME` exports as `CONTROLLER`."""
+    """A kind of controller, which `hilgw.controllers.NAME` exports as `CONTROLLER`."""
 
     kind: ClassVar[str]
     summary: ClassVar[str]
     Settings: ClassVar[type[Any]]
 
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
-        """What the field limits cannot say: (path below the controller, message, fix)."""
+        """Errors that span fields: (path below the controller, message, fix)."""
 
     def session(self, settings: Any) -> ControllerSession: ...
 
@@ -91,10 +91,10 @@ class PeerSession(LinkSession, Protocol):
 
 @runtime_checkable
 class PeerController(Protocol):
-    """What `hilgw.controllers.NAME` exports as `CONTROLLER` when a peer decides.
+    """A kind of controller that is a peer, which `hilgw.controllers.NAME` exports as `CONTROLLER`.
 
-    Settings have `listen` (a tcp:// address) where the peer comes in over TCP, `port`, `baudRate`
-    and `byteSize` where it is met on a serial line; one of listen and port is set.
+    Settings have `listen` (a tcp:// address) for a peer on TCP, and `port`, `baudRate` and
+    `byteSize` for one on a serial line; one of listen and port is set.
     """
 
     kind: ClassVar[str]
@@ -103,10 +103,11 @@ class PeerController(Protocol):
     framing: ClassVar[str]  # short name of the framing on a serial line, "" for none
 
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
-        """What the field limits cannot say: (path below the controller, message, fix)."""
+        """Errors that span fields: (path below the controller, message, fix)."""
 
     def mock(self, settings: Any, version: str) -> MockSpec:
-        """The firmware mock that behaves as these settings say, under this Webots version."""
+        """The firmware mock that behaves like the peer of these settings, under this Webots
+        version."""
 
     def session(self, settings: Any, version: str, framing: Framing | None) -> PeerSession:
         """A session under this Webots version. framing: for a serial line, None on TCP."""

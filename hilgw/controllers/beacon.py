@@ -1,4 +1,4 @@
-"""Controller `beacon`: sends a numbered packet at a period and counts what it hears."""
+"""Controller `beacon`: sends numbered packets periodically and counts the packets it receives."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class BeaconSettings:
     receiver: str | None = setting(
         "name of the robot's Receiver device to listen on", None, refers="receiver"
     )
-    period_ms: int = setting("one packet each", 1000, ge=1, le=86_400_000, unit="ms")
-    payload: str = setting("what to send, as UTF-8; {n} is the packet's number, from 1", "ping {n}")
+    period_ms: int = setting("time between two packets", 1000, ge=1, le=86_400_000, unit="ms")
+    payload: str = setting("data of each packet, as UTF-8; {n} is its number, from 1", "ping {n}")
 
 
-# No more: {n:999999999} takes seconds to make, {n:c} is no character for every n.
+# No other formats: {n:999999999} takes seconds to format, {n:c} fails for some n.
 _FORM = re.compile(r"([ -~]?[<>=^])?[-+ ]?#?0?[0-9]{0,2}[,_]?(\.[0-9]{1,2})?[bdoxXeEfFgG]?")
 
 
@@ -33,16 +33,16 @@ def _template_error(payload: str) -> str | None:
     try:
         fields = [field[1:3] for field in string.Formatter().parse(payload) if field[1] is not None]
         if any(name != "n" for name, _ in fields):
-            return "only {n} may stand in braces"
+            return "only {n} is allowed in braces"
         if not all(_FORM.fullmatch(form or "") for _, form in fields):
-            return "{n} is written in some other way than {n:03}, {n:>5} or {n:x}, or too wide"
-        return None if payload.format(n=1) else "it is empty"
+            return "the format of {n} must be like {n:03}, {n:>5} or {n:x}, at most 99 wide"
+        return None if payload.format(n=1) else "the payload is empty"
     except (ValueError, IndexError, KeyError, LookupError) as error:
         return str(error)
 
 
 class BeaconSession:
-    """The pure session; see `hilgw.controllers.base.Session`."""
+    """The pure session; see `hilgw.controllers.base.ControllerSession`."""
 
     def __init__(self, settings: BeaconSettings) -> None:
         self._settings = settings
@@ -50,7 +50,7 @@ class BeaconSession:
         self._next: int | None = None
         self._number = 0
         self.accepted = 0
-        self.heard = 0
+        self.received = 0
 
     def start(self, now: int) -> list[Action]:
         self._next = now
@@ -58,7 +58,7 @@ class BeaconSession:
 
     def packet(self, receiver: str, copy: Copy, now: int) -> list[Action]:
         if receiver == self._settings.receiver:
-            self.heard += 1
+            self.received += 1
         return []
 
     def sent(self, accepted: bool) -> None:
@@ -70,7 +70,7 @@ class BeaconSession:
     def expire(self, now: int) -> list[Action]:
         if self._next is None or now < self._next:
             return []
-        # After a pause (a suspended machine) go on from now: no volley of missed packets.
+        # After a pause (a suspended machine) continue from now, without a burst of missed packets.
         missed = (now - self._next) // self._period_ns
         self._next += (missed + 1) * self._period_ns
         self._number += 1
@@ -78,21 +78,23 @@ class BeaconSession:
         return [Send(self._settings.emitter, data)]
 
     def summary(self) -> str:
-        return f"sent {self.accepted}, heard {self.heard}"
+        return f"sent {self.accepted}, received {self.received}"
 
 
 class Beacon:
-    """The controller as the configuration finds it."""
+    """The kind of controller `beacon`."""
 
     kind: ClassVar[str] = "beacon"
-    summary: ClassVar[str] = "sends a packet on a channel at a period and reports what it hears"
+    summary: ClassVar[str] = (
+        "sends numbered packets periodically and counts the packets it receives"
+    )
     Settings: ClassVar[type[Any]] = BeaconSettings
 
     def check(self, settings: BeaconSettings) -> list[tuple[str, str, str]]:
         error = _template_error(settings.payload)
         if error is None:
             return []
-        return [("payload", f"no usable template: {error}", "write text with {n} for the number")]
+        return [("payload", f"not a valid template: {error}", "write text with {n} for the number")]
 
     def session(self, settings: BeaconSettings) -> BeaconSession:
         return BeaconSession(settings)

@@ -2,8 +2,8 @@
 
 The line is a server with head-of-line order: a packet starts when it reaches the head (or at
 `send`, when the line is idle) and leaves len * byteSize / baudRate seconds later, whole. The
-instant is fixed at `send` in exact rational arithmetic, so it does not matter when the owner
-looks: at each departure, or at the ends of simulation steps.
+instant is fixed at `send` in exact rational arithmetic, so the caller may collect packets at each
+departure or at the ends of simulation steps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NEVER = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """What became of a `send`. reason: "" when accepted, else "full", "invalid" or "cap"."""
+    """The result of a `send`. reason: "" when accepted, else "full", "invalid" or "cap"."""
 
     accepted: bool
     reason: str = ""
@@ -39,7 +39,7 @@ class SendResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Departure:
-    """A packet that left, with the channel and range of the instant it was offered."""
+    """A packet that left, with channel and range as they were at `send`."""
 
     data: bytes
     channel: int
@@ -65,14 +65,14 @@ class Emitter:
         self._channel = self.fields.channel
         self._range = self.fields.range
         self._waiting: deque[Departure] = deque()
-        self._left: deque[Departure] = deque()  # their instant has passed, nobody looked yet
+        self._left: deque[Departure] = deque()  # departed, and not yet collected
         self._used = 0
         self._left_bytes = 0
         self._line_free = 0  # when the line falls idle, in ns * baudRate: no rounding
 
     @property
     def queued(self) -> int:
-        """Packets accepted and not handed out by `depart` yet."""
+        """Packets accepted and not yet collected by `depart`."""
         return len(self._waiting) + len(self._left)
 
     @property
@@ -81,7 +81,7 @@ class Emitter:
         return self._used + self._left_bytes
 
     def send(self, data: bytes, now: int) -> SendResult:
-        """Queues one packet, or says why not. Never truncates."""
+        """Queues one packet, or returns the reason why not. Never truncates."""
         size = len(data)
         if size == 0:
             self._notify("wb_emitter_send(): invalid size=0 argument.")
@@ -98,8 +98,7 @@ class Emitter:
         return _ACCEPTED
 
     def settle(self, now: int) -> None:
-        """Frees the buffer of what has left by `now`, as if it were handed out; `depart` still
-        does that."""
+        """Frees the buffer of the packets that have left by `now`; `depart` still returns them."""
         self._settle(now + 1)
 
     def next_departure(self) -> int | None:
@@ -111,8 +110,8 @@ class Emitter:
         return None
 
     def depart(self, now: int) -> Departure | None:
-        """The next packet that has left by `now`; taken one by one, queue and ledger agree
-        while each is being passed on."""
+        """The next packet that has left by `now`. Packets are collected one by one, so that queue
+        and ledger agree while each is passed on."""
         if self._left:
             packet = self._left.popleft()
             self._left_bytes -= len(packet.data)
@@ -131,7 +130,7 @@ class Emitter:
         return left
 
     def expire_all(self) -> int:
-        """Forgets the queue (shutdown); returns how many packets that were."""
+        """Clears the queue (shutdown); returns the number of packets in it."""
         expired = self.queued
         self._waiting.clear()
         self._left.clear()
@@ -147,7 +146,7 @@ class Emitter:
         return self._channel
 
     def setChannel(self, channel: int) -> bool:
-        """Changes the channel of packets sent from now on; False, and said, when not allowed."""
+        """Sets the channel of packets sent from now on; False, with a notice, when not allowed."""
         if channel < BROADCAST:
             self._notify(
                 f"wb_emitter_set_channel() called with an invalid channel={channel}. "
@@ -168,7 +167,7 @@ class Emitter:
         return self._range
 
     def setRange(self, range: float) -> bool:
-        """Clips to maxRange; -1 asks for maxRange. NaN is refused, where Webots lets it pass."""
+        """Clips to maxRange; -1 sets maxRange. NaN is refused; Webots accepts it."""
         if math.isnan(range) or (range < 0 and range != UNLIMITED):
             self._notify(f"wb_emitter_set_range(): invalid range={range:f} argument.")
             return False
@@ -189,7 +188,7 @@ class Emitter:
         return -(-self._line_free // baud)
 
     def _settle(self, before: int) -> None:
-        """Frees the buffer of what left before this instant, whether or not it was collected."""
+        """Frees the buffer of packets that left before this instant, collected or not."""
         while self._waiting and self._waiting[0].departed_ns < before:
             packet = self._waiting.popleft()
             self._used -= len(packet.data)

@@ -20,7 +20,7 @@ UNLIMITED = -1
 CAP_BYTES = 16 * 1024 * 1024
 """Webots' "unlimited" buffers end here: no queue holds more bytes than this."""
 CAP_PACKETS = 1 << 20
-"""Nor more packets: a million of one byte are far larger in memory than their bytes."""
+"""The limit in packets: a million packets of one byte need far more memory than their bytes."""
 
 DEFAULT_STEP_MS = 32
 
@@ -52,7 +52,7 @@ class EmitterFields:
         "channels setChannel accepts; empty: all", (), ge=0, also=(-1,)
     )
     translation: tuple[float, float, float] = setting(
-        "place on the robot", (0.0, 0.0, 0.0), unit="m"
+        "position on the robot", (0.0, 0.0, 0.0), unit="m"
     )
     rotation: tuple[float, float, float, float] = setting(
         "orientation on the robot: axis x, y, z and angle", (0.0, 0.0, 1.0, 0.0), unit="rad"
@@ -88,13 +88,13 @@ class ReceiverFields:
         "channels setChannel accepts; empty: all", (), ge=0, also=(-1,)
     )
     sampling_period_ms: int | None = setting(
-        "how often arrivals become readable; not set: the basic time step (32)",
+        "period at which arrivals become readable; not set: the basic time step (32)",
         None,
         ge=1,
         unit="ms",
     )
     translation: tuple[float, float, float] = setting(
-        "place on the robot", (0.0, 0.0, 0.0), unit="m"
+        "position on the robot", (0.0, 0.0, 0.0), unit="m"
     )
     rotation: tuple[float, float, float, float] = setting(
         "orientation on the robot: axis x, y, z and angle", (0.0, 0.0, 1.0, 0.0), unit="rad"
@@ -105,7 +105,7 @@ Fields = TypeVar("Fields", EmitterFields, ReceiverFields)
 
 
 def normalise(given: Fields) -> tuple[Fields, list[str]]:
-    """The fields as Webots would run with them, and a line for each thing it would say.
+    """The fields as Webots would use them, and the warnings that it would print.
 
     Raises ConfigError, `where` naming the field, for a value outside Webots' limits.
     """
@@ -133,7 +133,7 @@ def normalise(given: Fields) -> tuple[Fields, list[str]]:
 
 
 def line_difference(emitter: EmitterFields, receiver: ReceiverFields) -> str:
-    """What to warn of when the two ends of a line are set differently; empty when they agree.
+    """A warning when the two ends of a line have different settings; empty when they agree.
 
     Webots ignores a Receiver's baudRate and byteSize; hardware does not. -1 agrees with all.
     """
@@ -142,9 +142,9 @@ def line_difference(emitter: EmitterFields, receiver: ReceiverFields) -> str:
         ends.append(("baudRate", emitter.baudRate, receiver.baudRate))
     ends.append(("byteSize", emitter.byteSize, receiver.byteSize))
     return ", ".join(
-        f"{name} {sent} at the emitter but {heard} at the receiver"
-        for name, sent, heard in ends
-        if sent != heard
+        f"{name} {sent} at the emitter but {received} at the receiver"
+        for name, sent, received in ends
+        if sent != received
     )
 
 

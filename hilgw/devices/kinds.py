@@ -1,4 +1,4 @@
-"""What a loop is made of: devices, the quantities they show and take, and their limits.
+"""The devices of a control loop, their quantities, and the limits of motors.
 
 Kinds are Webots node names, quantities carry Webots' units (SI). A value that is refused never
 reaches a motor: NaN never, infinity only as a motor's position (Webots reference manual, Motor:
@@ -21,7 +21,7 @@ ROTATIONAL_MOTOR = "RotationalMotor"
 EMITTER = "Emitter"
 RECEIVER = "Receiver"
 
-# Roles. A device of a kind not listed in KINDS has the role OTHER: named, never set or read.
+# Roles. A device of a kind that KINDS does not list has the role OTHER: never set or read.
 SENSOR = "sensor"
 MOTOR = "motor"
 PACKETS = "packets"
@@ -36,7 +36,7 @@ NO_SUCH_FIELD = "no_such_field"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a value is not let through: a word to count, and a line to read."""
+    """Why a value is refused. reason: a word to count; text: the same for people."""
 
     reason: str
     text: str
@@ -44,7 +44,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One number of a device. low: the smallest value; also: values allowed beside those."""
+    """One number of a device. low: the smallest value; also: values allowed besides."""
 
     name: str
     unit: str = ""
@@ -68,8 +68,8 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """value: what it shows, and what a single command sets. settings: all it can be told, in
-    order; quantity: those by name."""
+    """value: the quantity that the device reports, and that a single command sets. settings: all
+    quantities that can be set, in order; quantity: the same by name."""
 
     node: str
     role: str
@@ -116,14 +116,13 @@ class MotorLimits:
     )
     max_velocity: float | None = setting("largest velocity", None, unit="rad/s or m/s")
     max_acceleration: float | None = setting(
-        "largest acceleration a controller may ask for", None, ge=0, unit="rad/s^2 or m/s^2"
+        "largest acceleration a controller may set", None, ge=0, unit="rad/s^2 or m/s^2"
     )
     max_force: float | None = setting(
-        "largest available force or torque a controller may ask for", None, ge=0, unit="N or N m"
+        "largest available force or torque a controller may set", None, ge=0, unit="N or N m"
     )
     rate: float | None = setting(
-        "fastest change of the commanded value, which follows at this rate; slowing down is "
-        "never held back",
+        "largest rate of change of the commanded value; slowing down is never limited",
         None,
         gt=0,
         unit="rad/s or m, per second",
@@ -150,8 +149,8 @@ NO_LIMITS = MotorLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """One device of a robot. index: Webots' device index. default: where a linear motor goes when
-    nobody commands it any more; None: it holds."""
+    """One device of a robot. index: Webots' device index. default: the position of a linear
+    motor after a stop; None: it holds its position."""
 
     name: str
     kind: str
@@ -166,7 +165,7 @@ class Device:
 
     @property
     def value(self) -> Quantity | None:
-        """What it shows and what one command sets: its name and unit."""
+        """The quantity that the device reports and that one command sets."""
         known = KINDS.get(self.kind)
         return known.value if known else None
 
@@ -179,7 +178,7 @@ class Devices:
     _by_name: dict[str, Device] = field(default_factory=dict)
 
     def add(self, device: Device) -> None:
-        """A second device under one index is an error; of equal names the first is found."""
+        """ConfigError for a second device under one index. Of equal names, the first is found."""
         if device.index in self._by_index:
             raise ConfigError(
                 f"device index {device.index} is taken by '{self._by_index[device.index].name}'",

@@ -1,6 +1,6 @@
 """Webots' node numbers (WbNodeType) and frame convention, which changed from version to version.
 
-Read in the headers of the versions named; R2020a is inferred from R2019b, whose CUBEMAP it lost.
+Taken from the headers of the versions in the table. R2020a is inferred from R2019b without CUBEMAP.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ def name(version: str, number: int) -> str | None:
 
 
 def cone_axis(version: str) -> int:
-    """Which axis of a device is the middle of its cone: 2 (z) before R2022a, 0 (x) since."""
+    """The axis of a device that is the axis of its cone: 2 (z) before R2022a, 0 (x) since."""
     return 0 if _parse(version) >= "R2022a" else 2
 
 
 def upright_axis(version: str) -> int:
-    """Which axis points up, and along which cylinders and capsules stand: 1 (y) before R2022a,
-    2 (z) since."""
+    """The axis that points up, which is also the axis of cylinders and capsules: 1 (y) before
+    R2022a, 2 (z) since."""
     return 2 if _parse(version) >= "R2022a" else 1
 
 
@@ -96,6 +96,6 @@ def _parse(version: str) -> str:
     plain = f"R{match[1]}{match[2]}" if match else ""
     if plain < _COLUMNS[0]:
         raise ConfigError(
-            f"{version!r} is no Webots version known here", where="webots", fix="e.g. R2025a"
+            f"{version!r} is not a known Webots version", where="webots", fix="e.g. R2025a"
         )
     return plain

@@ -1,7 +1,7 @@
 """Receiver: arrivals become readable together on the sampling grid, in a bounded queue.
 
-As Webots: the simulator holds arrivals until the sampling period is due, then hands them over
-together; each is then admitted or, when it does not fit, dropped whole. Reading (`nextPacket`)
+As in Webots: the simulator holds arrivals until the sampling period is due, then passes them on
+together; each is then queued or, when it does not fit, dropped whole. Reading (`nextPacket`)
 frees the buffer. `now` is integer nanoseconds.
 """
 
@@ -28,7 +28,7 @@ _UNKNOWN_DIRECTION = (math.nan, math.nan, math.nan)
 
 
 class ReceivedPacket(Protocol):
-    """What the receiver reads of a packet."""
+    """The part of a packet that the Receiver uses."""
 
     @property
     def data(self) -> bytes: ...
@@ -39,7 +39,7 @@ class ReceivedPacket(Protocol):
 
 
 class ReceivedCopy(Protocol):
-    """What the receiver reads of a copy (`hilgw.medium.packet.Copy` is one)."""
+    """The part of a copy that the Receiver uses (`hilgw.medium.packet.Copy` is one)."""
 
     @property
     def packet(self) -> ReceivedPacket: ...
@@ -56,7 +56,7 @@ C = TypeVar("C", bound=ReceivedCopy)
 
 @dataclass(frozen=True, slots=True)
 class Sampled(Generic[C]):
-    """What one sample did: copies that became readable, and copies the buffer had no room for.
+    """The result of one sample: copies that became readable, and copies that did not fit.
 
     `reasons` runs beside `refused`: "overflow".
     """
@@ -84,7 +84,7 @@ class Receiver(Generic[C]):
         self._step_ms = step_ms
         self._notify = notify
         self._channel = self.fields.channel
-        self._asked_channel: int | None = None
+        self._requested_channel: int | None = None
         self._period_ms = 0
         self._grid_ns = 0
         self._sampled_ns = 0
@@ -93,7 +93,7 @@ class Receiver(Generic[C]):
         self._held_bytes = 0
         self._used = 0
 
-    # --- the world's side -----------------------------------------------------------------------
+    # --- called by the world --------------------------------------------------------------------
 
     @property
     def enabled(self) -> bool:
@@ -102,7 +102,7 @@ class Receiver(Generic[C]):
 
     @property
     def queued(self) -> int:
-        """Copies taken and not read yet: held for the grid, or readable."""
+        """Copies received and not yet read: held for the grid, or readable."""
         return len(self._held) + len(self._queue)
 
     @property
@@ -146,23 +146,23 @@ class Receiver(Generic[C]):
         return Sampled(tuple(readable), tuple(refused), tuple(reasons))
 
     def adopt_channel(self, channel: int) -> None:
-        """The world says which channel the receiver has; nothing is asked back."""
+        """Sets the channel that the world has given the Receiver."""
         self._channel = channel
 
     def take_channel(self) -> int | None:
-        """The channel asked for since the last call, to tell the medium; None when none was."""
-        asked, self._asked_channel = self._asked_channel, None
-        return asked
+        """The channel requested since the last call, for the medium; None when none was."""
+        requested, self._requested_channel = self._requested_channel, None
+        return requested
 
     def expire_all(self) -> int:
-        """Forgets everything (shutdown); returns how many copies that were."""
+        """Clears the queue (shutdown); returns the number of copies in it."""
         expired = self.queued
         self._held.clear()
         self._queue.clear()
         self._held_bytes = self._used = 0
         return expired
 
-    # --- the controller's side ------------------------------------------------------------------
+    # --- called by the controller ---------------------------------------------------------------
 
     def enable(self, period_ms: int, now: int) -> bool:
         """Starts listening: the first sample is due one period from now. 0 disables."""
@@ -176,7 +176,7 @@ class Receiver(Generic[C]):
         return True
 
     def disable(self) -> None:
-        """Stops listening; what is queued stays."""
+        """Stops listening; the queue is kept."""
         self._period_ms = 0
 
     def getSamplingPeriod(self) -> int:
@@ -193,7 +193,7 @@ class Receiver(Generic[C]):
         return len(self._queue)
 
     def nextPacket(self) -> C | None:
-        """Removes and returns the head packet; None, silently, when there is none."""
+        """Removes and returns the head packet; None, without a notice, when there is none."""
         if not self._queue:
             return None
         copy = self._queue.popleft()
@@ -206,22 +206,22 @@ class Receiver(Generic[C]):
         return self._queue[0] if self._queue else None
 
     def getData(self) -> bytes:
-        """The head packet's bytes; empty, and said, when there is none."""
+        """The head packet's bytes; empty, with a notice, when there is none."""
         copy = self._head("wb_receiver_get_data")
         return copy.packet.data if copy else b""
 
     def getDataSize(self) -> int:
-        """The head packet's length; -1, and said, when there is none."""
+        """The head packet's length; -1, with a notice, when there is none."""
         copy = self._head("wb_receiver_get_data_size")
         return len(copy.packet.data) if copy else -1
 
     def getSignalStrength(self) -> float:
-        """The head packet's signal strength; NaN, and said, when there is none."""
+        """The head packet's signal strength; NaN, with a notice, when there is none."""
         copy = self._head("wb_receiver_get_signal_strength")
         return copy.signal_strength if copy else math.nan
 
     def getEmitterDirection(self) -> tuple[float, float, float]:
-        """Where the head packet came from; NaN x 3, and said, when there is none."""
+        """The direction of the head packet's source; NaN x 3, with a notice, when there is none."""
         copy = self._head("wb_receiver_get_emitter_direction")
         return copy.direction if copy else _UNKNOWN_DIRECTION
 
@@ -237,7 +237,7 @@ class Receiver(Generic[C]):
 
     @property
     def arrived_ns(self) -> int | None:
-        """When the head packet came in here."""
+        """When the head packet arrived."""
         return self._queue[0].arrived_ns if self._queue else None
 
     def getChannel(self) -> int:
@@ -245,7 +245,7 @@ class Receiver(Generic[C]):
         return self._channel
 
     def setChannel(self, channel: int) -> bool:
-        """Changes the channel; False, and said, when not allowed. The current one: nothing."""
+        """Sets the channel; False, with a notice, when not allowed. The present one: no change."""
         if channel == self._channel:
             return True
         if channel < BROADCAST:
@@ -260,7 +260,7 @@ class Receiver(Generic[C]):
                 "which is not between allowed channels. Please use an allowed channel."
             )
             return False
-        self._channel = self._asked_channel = channel
+        self._channel = self._requested_channel = channel
         return True
 
     def _head(self, function: str) -> C | None:
@@ -271,7 +271,7 @@ class Receiver(Generic[C]):
 
     def _admit(self, copy: C) -> str:
         size = len(copy.packet.data)
-        limit = self.fields.bufferSize  # the cap was kept when it came in
+        limit = self.fields.bufferSize  # `receive` has checked the cap
         if limit != UNLIMITED and size > limit - self._used:
             return "overflow"
         self._queue.append(copy)

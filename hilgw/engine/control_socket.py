@@ -95,7 +95,7 @@ class ControlServer:
         except HilgwError as error:
             return {"error": str(error), "exit_code": error.exit_code}
         except (ValueError, RecursionError) as error:
-            return {"error": f"not a request: {error}", "exit_code": 2}
+            return {"error": f"not a valid request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
 
     async def _command(self, station: str, address: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class ControlServer:
 
 
 def _pose(position: object, rotation: object) -> Pose | None:
-    """null is unknown. Raises ConfigError, a HilgwError, for what is no pose."""
+    """None (null) for an unknown pose. UsageError or ConfigError for an invalid one."""
     if position is None:
         return None
     x, y, z = _numbers("position", position, 3)
@@ -128,4 +128,4 @@ def _numbers(what: str, given: object, count: int) -> list[float]:
     try:
         return [float(number) for number in given]
     except OverflowError:
-        raise UsageError(f"{what} is out of all bounds") from None
+        raise UsageError(f"{what} is out of range") from None

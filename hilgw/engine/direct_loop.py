@@ -1,9 +1,9 @@
-"""An asyncio loop that hands descriptors' events to their callbacks without a detour (Linux).
+"""An asyncio event loop that passes descriptors' events straight to their callbacks (Linux).
 
 asyncio makes a queue entry, a context switch and a round of its scheduler out of each event,
 which costs about as much as reading and writing a packet. Here the callbacks of `add_reader` and
-`add_writer` are called where the event is found, and the rest of the loop has a turn only when
-there is something for it: a timer, a task, a signal, another thread.
+`add_writer` are called where the event is found, and the rest of the event loop runs only when it
+has something to do: a timer, a task, a signal, another thread.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class _HasFileno(Protocol):
 
 
 class DirectSelector(selectors.EpollSelector):
-    """asyncio's selector, which also serves descriptors by itself: those in the two tables.
+    """asyncio's selector, which serves the descriptors in its two tables by itself.
 
-    wanted: since select() began, something was given to the loop to do.
+    wanted: since select() began, the event loop got something to do.
     """
 
     def __init__(self) -> None:
@@ -40,9 +40,9 @@ class DirectSelector(selectors.EpollSelector):
         self.writers: _Table = {}
         self.on_fault: Callable[[Exception, object], None] = lambda error, callback: None
         self._direct = select.epoll()
-        # asyncio's own descriptors are in an epoll of their own, and that is a descriptor too.
+        # asyncio's own descriptors are in another epoll, which is itself a descriptor.
         self._others_ready = False
-        self.serve(self.readers, self.fileno(), self._tell_others)
+        self.serve(self.readers, self.fileno(), self._others_are_ready)
 
     def close(self) -> None:
         self._direct.close()
@@ -54,14 +54,14 @@ class DirectSelector(selectors.EpollSelector):
         self.wanted = self._others_ready = False
         while True:
             for fd, event in poll(timeout):
-                # An error or a hang-up is told to both. Either may have been removed by now.
+                # An error or a hang-up goes to both callbacks. Either may have been removed by now.
                 callback = reader_of(fd) if event & ~_WRITE else None
                 try:
                     if callback is not None:
                         callback()
                     if event & ~_READ and (callback := writer_of(fd)) is not None:
                         callback()
-                except Exception as error:  # noqa: BLE001 - one's fault is not the others'
+                except Exception as error:  # noqa: BLE001 - the others must run
                     self.on_fault(error, callback)
             if self.wanted:
                 return super().select(0) if self._others_ready else []
@@ -89,18 +89,18 @@ class DirectSelector(selectors.EpollSelector):
             else:
                 self._direct.unregister(fd)
         except OSError:
-            pass  # it is closed already, and has left with that
+            pass  # a closed descriptor has left the epoll already
         return True
 
     def _mask(self, fd: int) -> int:
         return (_READ if fd in self.readers else 0) | (_WRITE if fd in self.writers else 0)
 
-    def _tell_others(self) -> None:
+    def _others_are_ready(self) -> None:
         self.wanted = self._others_ready = True
 
 
 class DirectLoop(asyncio.SelectorEventLoop):
-    """See the module. To everybody else it is asyncio's own loop."""
+    """See the module. In all other respects it is asyncio's own event loop."""
 
     def __init__(self) -> None:
         self._serving = DirectSelector()
@@ -118,7 +118,7 @@ class DirectLoop(asyncio.SelectorEventLoop):
         self._serving.serve(self._serving.writers, _number(fd), _bound(callback, args))
 
     def remove_reader(self, fd: int | _HasFileno) -> bool:
-        # asyncio itself adds by other ways, but removes by this one.
+        # asyncio adds its own descriptors by other methods, but removes them by this one.
         ours = self._serving.leave(self._serving.readers, _number(fd))
         return ours or super().remove_reader(fd)
 

@@ -175,7 +175,7 @@ class Gateway:
             sent_ns=now,
         )
         source = self.ledger.source(COMMAND_SOURCE)
-        if packet.channel != BROADCAST and not station.hears(packet.channel):
+        if packet.channel != BROADCAST and not station.can_send(packet.channel):
             source.enter(0, "channel")
             self.transmitted(packet, (), "channel")
             return "channel"
@@ -201,7 +201,7 @@ class Gateway:
         Raises HilgwError for a name that is not an object of the scene.
         """
         if self.scene.place(name, pose):
-            self.observer.notice(name, "placed from here on, its motion ends")
+            self.observer.notice(name, "its pose is set from now on; its motion ends")
 
     def set(
         self, device: str, channel: int | None = None, range: float | None = None

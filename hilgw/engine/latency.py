@@ -1,4 +1,4 @@
-"""Latency figures in bounded memory: a histogram of logarithmic buckets."""
+"""Latency statistics in bounded memory: a histogram of logarithmic buckets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Motion capture: a UDP port that takes datagrams of `hilgw.medium.mocap` and places bodies.
+"""Motion capture: a UDP port that receives datagrams of `hilgw.medium.mocap` and places objects.
 
-Nothing a datagram holds does more than count: what is none is refused whole, and a name that is
-no body here is passed over, for a capture volume has more in it than ours.
+A datagram comes from the network: a malformed one is refused and counted, and an unknown name is
+ignored, as a capture volume may hold other objects, too.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from hilgw.engine.scene import Scene
 
 NAME = "mocap"
-SAID_LIMIT = 64  # unknown names said, each once
+UNKNOWN_SHOWN = 64  # unknown names shown, each once
 
 
 class Mocap(asyncio.DatagramProtocol):
-    """One port. `start` it in a running loop; port 0 is any free one."""
+    """One port. `start` it in a running event loop; port 0 is any free one."""
 
     def __init__(self, address: tuple[str, int], scene: Scene, observer: Observer) -> None:
         self.address = address
         self._scene = scene
         self._observer = observer
         self._transport: asyncio.BaseTransport | None = None
-        self._said: set[str] = set()
+        self._shown: set[str] = set()
         self._datagrams = self._poses = self._malformed = self._unknown = 0
 
     async def start(self) -> None:
-        """Listens. Raises PortError when the address cannot be had."""
+        """Listens. PortError when it cannot listen on the address."""
         loop = asyncio.get_running_loop()
         try:
             self._transport, _ = await loop.create_datagram_endpoint(
@@ -42,11 +42,11 @@ class Mocap(asyncio.DatagramProtocol):
             raise PortError(
                 f"cannot listen: {error.strerror or error}",
                 reason=PortError.BUSY,
-                where=f"{NAME} {self._spelled()}",
+                where=f"{NAME} {self._address_text()}",
                 fix="choose another port in medium.mocap.listen",
             ) from None
         self.address = self._transport.get_extra_info("sockname")[:2]
-        self._observer.notice(NAME, f"listening on {self._spelled()}")
+        self._observer.notice(NAME, f"listening on {self._address_text()}")
 
     def close(self) -> None:
         if self._transport is not None:
@@ -56,40 +56,42 @@ class Mocap(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: object) -> None:
         self._datagrams += 1
         try:
-            bodies = mocap.decode(data)
+            poses = mocap.decode(data)
         except FrameError as error:
             self._malformed += 1
             self._observer.refused(NAME, "malformed", error.what)
             return
-        for name, pose in bodies.items():
+        for name, pose in poses.items():
             try:
                 ended = self._scene.place(name, pose)
-            except HilgwError as error:
+            except HilgwError:
                 self._unknown += 1
-                self._say(name, error)
+                self._show_unknown(name)
                 continue
             self._poses += 1
             if ended:
-                self._observer.notice(NAME, f"{name} is placed from here on, its motion ends")
+                self._observer.notice(
+                    NAME, f"motion capture sets the pose of {name} from now on; its motion ends"
+                )
 
     def error_received(self, exc: Exception) -> None:
-        """Nothing to do: an answer to a datagram of ours, and we send none."""
+        """Answers to datagrams of ours, which do not exist: nothing to do."""
 
     def report(self) -> dict[str, Any]:
-        """For the report: all counts."""
+        """Counts, for `--report`."""
         return {
-            "listen": self._spelled(),
+            "listen": self._address_text(),
             "datagrams": self._datagrams,
             "malformed": self._malformed,
             "poses": self._poses,
             "unknown": self._unknown,
         }
 
-    def _spelled(self) -> str:
+    def _address_text(self) -> str:
         host, port = self.address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    def _say(self, name: str, error: HilgwError) -> None:
-        if name not in self._said and len(self._said) < SAID_LIMIT:
-            self._said.add(name)
-            self._observer.notice(NAME, f"no body {name[:64]!r} here, passed over")
+    def _show_unknown(self, name: str) -> None:
+        if name not in self._shown and len(self._shown) < UNKNOWN_SHOWN:
+            self._shown.add(name)
+            self._observer.notice(NAME, f"no object {name[:64]!r} here, ignored")

@@ -10,15 +10,16 @@ from hilgw.errors import ConfigError
 from hilgw.plugins import load_mock
 from hilgw.transports.base import DeviceSide, Handle, Scheduler
 from hilgw.transports.tcp.device import TcpDevice
+from hilgw.units import NS_PER_MS
 
-STEPS = 10_000  # deadlines run in one go; then the loop gets its turn
-BREATH_NS = 1_000_000
+STEPS = 10_000  # deadlines in one turn of the event loop
+PAUSE_NS = NS_PER_MS  # between two such turns
 
 Position = tuple[float, float, float]
 
 
 class Mock(Protocol):
-    """A sans-I/O stand-in for hardware, as `firmware_mocks` describes it."""
+    """Firmware that behaves like the hardware, without I/O; see `firmware_mocks`."""
 
     name: str
 
@@ -62,7 +63,7 @@ class NetworkMock(Mock, Protocol):
 
 
 class Air(Protocol):
-    """What mocks in one host share."""
+    """The radio or infrared channel that the mocks of one host share."""
 
     def advance(self, now: int) -> None: ...
 
@@ -86,8 +87,8 @@ def create_mock(
 
 
 @dataclass(slots=True)
-class _Seat:
-    """One mock and where its client is."""
+class _HostedMock:
+    """One mock and the device its client opens."""
 
     mock: Mock
     device: DeviceSide | None
@@ -98,113 +99,113 @@ class _Seat:
 class MockHost:
     """Runs mocks that share one air on a scheduler: bytes in and out, deadlines in order of time.
 
-    One timer stands at the earliest deadline of all of them; nothing is polled. The devices
-    handed over are closed by `close`.
+    One timer is set to the earliest deadline of all; nothing is polled. `close` closes the
+    devices, too.
     """
 
     def __init__(self, scheduler: Scheduler, air: Air) -> None:
         self.air = air
         self._scheduler = scheduler
-        self._seats: list[_Seat] = []
+        self._all: list[_HostedMock] = []
         self._timer: Handle | None = None
         self._time = 0
         self._closed = False
 
     @property
     def mocks(self) -> list[Mock]:
-        return [seat.mock for seat in self._seats]
+        return [hosted.mock for hosted in self._all]
 
     def device_of(self, mock: Mock) -> DeviceSide | None:
-        """Where its client is; None: it has none."""
-        return self._seat(mock).device
+        """The device that the client of this mock opens; None: it has no client."""
+        return self._hosted(mock).device
 
     def add(self, mock: Mock, device: DeviceSide | None = None) -> None:
-        """Power `mock` up behind `device`; without one it has no client and acts by itself."""
-        seat = _Seat(mock, device)
-        self._seats.append(seat)
-        self._follow_line(seat)
+        """Powers up a mock behind `device`. Without a device it has no client and acts alone."""
+        hosted = _HostedMock(mock, device)
+        self._all.append(hosted)
+        self._follow_line(hosted)
         if device is not None:
-            device.start(lambda data, host_baud: self._receive(seat, data, host_baud))
+            device.start(lambda data, host_baud: self._receive(hosted, data, host_baud))
         switch = getattr(mock, "set_modem_line", None)
         if device is not None and switch is not None and hasattr(device, "on_modem_line"):
-            device.on_modem_line = lambda name, on: self._tell(lambda now: switch(name, on, now))
+            device.on_modem_line = lambda name, on: self._act(lambda now: switch(name, on, now))
         if isinstance(device, TcpDevice):
             peer = cast("NetworkMock", mock)
-            device.on_open = lambda: self._tell(peer.connect)
-            device.on_close = lambda: self._tell(peer.disconnect)
+            device.on_open = lambda: self._act(peer.connect)
+            device.on_close = lambda: self._act(peer.disconnect)
         mock.advance(self._scheduler.now())
         self._run()
 
     def unplug(self, mock: Mock) -> None:
-        """Pull the cable: the client sees its port vanish, the module has no power."""
+        """Pulls the cable: the client's port is gone, the module has no power."""
         mock.switch_off()
-        device = self._seat(mock).device
+        device = self._hosted(mock).device
         if device is not None:
             device.unplug()
 
     def plug(self, mock: Mock) -> None:
-        """Put the cable back: the module powers up anew and the port is there again."""
-        seat = self._seat(mock)
+        """Plugs the cable in: the module powers up and the port is there again."""
+        hosted = self._hosted(mock)
         mock.host_baud = None
         mock.reset(self._scheduler.now())
-        self._follow_line(seat)
-        if seat.device is not None:
-            seat.device.plug()
+        self._follow_line(hosted)
+        if hosted.device is not None:
+            hosted.device.plug()
         self._run()
 
     def reset(self, mock: Mock) -> None:
-        """Power cycle with the cable in place: what was on its way out is gone."""
+        """Switches the power off and on with the cable in place: output that waits is lost."""
         mock.reset(self._scheduler.now())
-        self._follow_line(self._seat(mock))
+        self._follow_line(self._hosted(mock))
         self._run()
 
     def close(self) -> None:
-        """Stop, and close the devices. May be repeated."""
+        """Stops, and closes the devices. May be repeated."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for seat in self._seats:
-            if seat.device is not None:
-                seat.device.close()
+        for hosted in self._all:
+            if hosted.device is not None:
+                hosted.device.close()
 
-    def _seat(self, mock: Mock) -> _Seat:
-        return next(seat for seat in self._seats if seat.mock is mock)
+    def _hosted(self, mock: Mock) -> _HostedMock:
+        return next(hosted for hosted in self._all if hosted.mock is mock)
 
-    def _receive(self, seat: _Seat, data: bytes, host_baud: int | None) -> None:
+    def _receive(self, hosted: _HostedMock, data: bytes, host_baud: int | None) -> None:
         if self._closed:
             return
         try:
             self._catch_up()
-            seat.mock.host_baud = host_baud
-            seat.mock.receive(data, self._time)
-            self._follow_flow(seat)
+            hosted.mock.host_baud = host_baud
+            hosted.mock.receive(data, self._time)
+            self._follow_flow(hosted)
         finally:
             self._run()
 
-    def _tell(self, said: Callable[[int], None]) -> None:
-        """A network peer has a connection, or has it no more."""
+    def _act(self, action: Callable[[int], None]) -> None:
+        """An event beside bytes: a connection of a network peer, or a modem line."""
         if not self._closed:
             self._catch_up()
-            said(self._time)
+            action(self._time)
             self._run()
 
     def _run(self) -> None:
-        """Do what is due, then sleep until the next deadline."""
+        """Runs the deadlines that are due, then sleeps until the next."""
         try:
             self._catch_up()
-            self._hang_up()
+            self._disconnect()
         finally:
             self._sleep()
 
-    def _hang_up(self) -> None:
-        """Network peers that want their connection closed."""
-        for seat in self._seats:
-            if isinstance(seat.device, TcpDevice) and cast("NetworkMock", seat.mock).closing:
-                seat.device.hang_up()
+    def _disconnect(self) -> None:
+        """Closes the connections that network peers want closed."""
+        for hosted in self._all:
+            if isinstance(hosted.device, TcpDevice) and cast("NetworkMock", hosted.mock).closing:
+                hosted.device.hang_up()
 
     def _catch_up(self) -> None:
-        """All deadlines up to now, one after the other, each at its own time."""
+        """Runs all deadlines up to now, one after the other, each at its own time."""
         now = self._scheduler.now()
         for _ in range(STEPS):
             due = self._next_deadline()
@@ -216,33 +217,33 @@ class MockHost:
     def _step(self, time: int) -> None:
         self._time = time
         self.air.advance(time)
-        for seat in self._seats:
-            seat.mock.advance(time)
-        for seat in self._seats:
-            data = seat.mock.take(time)
-            if data and seat.device is not None:
-                seat.device.write(data)
-            self._follow_line(seat)
-            self._follow_flow(seat)
+        for hosted in self._all:
+            hosted.mock.advance(time)
+        for hosted in self._all:
+            data = hosted.mock.take(time)
+            if data and hosted.device is not None:
+                hosted.device.write(data)
+            self._follow_line(hosted)
+            self._follow_flow(hosted)
 
-    def _follow_line(self, seat: _Seat) -> None:
-        """The port runs at the rate the firmware has set."""
-        line = (seat.mock.baud_rate, seat.mock.bits_per_byte)
-        if line != seat.line and seat.device is not None:
-            seat.device.set_line(*line)
-        seat.line = line
+    def _follow_line(self, hosted: _HostedMock) -> None:
+        """Sets the port to the rate that the firmware has set."""
+        line = (hosted.mock.baud_rate, hosted.mock.bits_per_byte)
+        if line != hosted.line and hosted.device is not None:
+            hosted.device.set_line(*line)
+        hosted.line = line
 
-    def _follow_flow(self, seat: _Seat) -> None:
-        """Firmware with flow control says when its client must wait; a port may be able to."""
-        clear = getattr(seat.mock, "clear_to_send", True)
-        if clear != seat.clear_to_send:
-            seat.clear_to_send = clear
-            change = getattr(seat.device, "unstall" if clear else "stall", None)
+    def _follow_flow(self, hosted: _HostedMock) -> None:
+        """Stalls the port while firmware with flow control holds its client off."""
+        clear = getattr(hosted.mock, "clear_to_send", True)
+        if clear != hosted.clear_to_send:
+            hosted.clear_to_send = clear
+            change = getattr(hosted.device, "unstall" if clear else "stall", None)
             if change is not None:
                 change()
 
     def _next_deadline(self) -> int | None:
-        waits = [seat.mock.next_deadline() for seat in self._seats]
+        waits = [hosted.mock.next_deadline() for hosted in self._all]
         waits.append(self.air.next_deadline())
         return min((when for when in waits if when is not None), default=None)
 
@@ -252,8 +253,8 @@ class MockHost:
             self._timer = None
         due = self._next_deadline()
         if due is not None and not self._closed:
-            # A mock that still has something due after its turn must not starve the loop.
-            when = due if due > self._time else self._time + BREATH_NS
+            # A mock with deadlines left after its turn must not starve the event loop.
+            when = due if due > self._time else self._time + PAUSE_NS
             self._timer = self._scheduler.call_at(when, self._wake)
 
     def _wake(self) -> None:

@@ -1,4 +1,4 @@
-"""What the engine tells whoever watches: the terminal, the report, tests."""
+"""The events that the engine reports to an observer: the terminal, the log, tests."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from hilgw.medium.packet import Copy, Packet
 
 
 class State(StrEnum):
-    """The states a supervised port goes through."""
+    """The states of a supervised port."""
 
-    WAITING = "waiting"  # the port is absent: looked for every 100 ms
+    WAITING = "waiting"  # the port is absent; checked every 100 ms
     OPENING = "opening"
     HANDSHAKE = "handshake"
     UP = "up"
-    STALLED = "stalled"  # it takes no bytes, or answers none: about to be reopened
-    BACKOFF = "back-off"  # the last try failed, the next follows
-    FAILED = "failed"  # not the device the configuration names: stays down
+    STALLED = "stalled"  # it takes no bytes, or does not answer: about to be reopened
+    BACKOFF = "back-off"  # the last try failed; the next one follows
+    FAILED = "failed"  # not the configured device, or too many faults: stays down
     CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True)
 class ControlLoopStatus:
-    """What a loop does: last sensor values and motor commands (setting -> value) by device name,
-    rates since the last status, latency from sensor in to motor out of the whole run."""
+    """State of a control loop: last values of sensors and last commands of motors (setting ->
+    value) by device name; rates since the last status; latency from sensor in to motor out of the
+    whole run."""
 
     sensors: Mapping[str, float]
     motors: Mapping[str, Mapping[str, float]]
@@ -44,7 +45,7 @@ def missed_by_none() -> Mapping[str, str]:
 
 
 class Observer:
-    """Does nothing; override what is wanted. Called in the loop: must be quick."""
+    """Does nothing; override the events of interest. Called in the event loop: must be quick."""
 
     def state(self, station: str, state: State, reason: str) -> None: ...
 
@@ -57,8 +58,8 @@ class Observer:
     ) -> None:
         """A packet passed the medium: to these listeners, or to none for this reason.
 
-        missed: may be called before this returns; who else is on the channel, and why they did
-        not get it.
+        missed: may be called before this returns; the other listeners on the channel, and why
+        each did not receive it.
         """
 
     def delivered(self, station: str, copy: Copy) -> None: ...
@@ -68,7 +69,7 @@ class Observer:
     def notice(self, source: str, text: str) -> None: ...
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
-        """The motors of a robot were stopped, for this reason (a word) and in these words."""
+        """The motors of a robot were stopped. reason: a word; text: the same for people."""
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
-        """Once a second, of each control loop."""
+        """Once a second, for each control loop."""

@@ -77,7 +77,7 @@ class Scene:
         """Sets the pose of an object from now on (None: unknown); True when that ended its
         motion. Raises HilgwError for a name that is not an object here."""
         if name not in self._objects:
-            raise HilgwError(f"no body {name!r} here", fix="bodies: " + ", ".join(self._objects))
+            raise HilgwError(f"no object {name!r} here", fix="objects: " + ", ".join(self._objects))
         ended = self._motions.pop(name, None) is not None
         self._put(name, pose)
         return ended

@@ -1,8 +1,8 @@
 """The one timer service: absolute deadlines, integer nanoseconds, on one kernel timer.
 
 asyncio's own timer rounds up to whole milliseconds (epoll_wait), which is most of a byte at
-9600 baud. A timerfd watched by the loop has no such rounding. Where there is no timerfd the
-same heap of deadlines runs on loop.call_at.
+9600 baud. A timerfd watched by the event loop has no such rounding. On systems without timerfd,
+the same heap of deadlines runs on call_later of the event loop.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from hilgw.units import NS_PER_S
+
 _NEVER = sys.maxsize
 _COMPACT_FROM = 64  # cancelled deadlines stay in the heap until they are the larger half of it
 
 
 class Deadline:
-    """One callback waiting for its time. cancel() is O(1) and may be repeated."""
+    """One callback that waits for its time. cancel() is O(1) and may be repeated."""
 
     __slots__ = ("_timer", "callback", "when")
 
@@ -38,12 +40,12 @@ class Deadline:
 
 
 class Timer:
-    """The deadlines of one loop; implements `hilgw.transports.base.Scheduler`.
+    """The deadlines of one event loop; implements `hilgw.transports.base.Scheduler`.
 
-    Callbacks run in the loop at or after their time, never early, in the order of their times
-    and, at equal times, of their calls. A callback that raises is reported to the loop's
-    exception handler; the others run. After close() nothing runs any more and call_at() answers
-    with a deadline that is already cancelled.
+    Callbacks run in the event loop at or after their time, never early, in the order of their times
+    and, at equal times, of their calls. A callback that raises is reported to the
+    exception handler of the event loop; the others run. After close() no callback runs, and
+    call_at() returns a deadline that is already cancelled.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -58,11 +60,11 @@ class Timer:
         self.now: Callable[[], int] = time.monotonic_ns
 
     def __len__(self) -> int:
-        """Deadlines that still wait."""
+        """The number of deadlines that wait."""
         return len(self._heap) - self._cancelled
 
     def call_at(self, when: int, callback: Callable[[], None]) -> Deadline:
-        """Run `callback` at or after `when` (monotonic nanoseconds)."""
+        """Runs `callback` at or after `when` (monotonic nanoseconds)."""
         if self._closed:
             return Deadline(self, when, None)
         deadline = Deadline(self, when, callback)
@@ -74,7 +76,7 @@ class Timer:
         return deadline
 
     def close(self) -> None:
-        """Cancel everything and release the descriptor."""
+        """Cancels all deadlines and closes the descriptor."""
         if not self._closed:
             self._closed = True
             for _, _, deadline in self._heap:
@@ -84,7 +86,7 @@ class Timer:
             self._alarm.close()
 
     def _forget(self) -> None:
-        """A deadline was cancelled: it leaves the heap later, with many others at once."""
+        """A deadline was cancelled: it leaves the heap later, together with many others."""
         if self._closed:
             return
         self._cancelled += 1
@@ -95,10 +97,10 @@ class Timer:
             self._cancelled = 0
 
     def _fire(self) -> None:
-        """The alarm rang: run what is due now, then set it for what is next.
+        """The alarm rang: runs the deadlines that are due, then sets the alarm for the next.
 
-        What the callbacks add waits for the next round, so one that is always late cannot keep
-        the loop from its descriptors.
+        Deadlines that the callbacks add wait for the next round, so a callback that is always
+        late cannot keep the event loop from its descriptors.
         """
         heap = self._heap
         now = time.monotonic_ns()
@@ -125,7 +127,7 @@ class Timer:
         deadline.callback = None
         try:
             callback()
-        except Exception as error:  # noqa: BLE001 - one client's fault is not the others'
+        except Exception as error:  # noqa: BLE001 - the others must run
             self._loop.call_exception_handler(
                 {"message": f"timer callback {callback!r} failed", "exception": error}
             )
@@ -141,7 +143,7 @@ class _Alarm(Protocol):
 
 
 class _TimerfdAlarm:
-    """A timerfd on CLOCK_MONOTONIC, watched by the loop. Setting it clears an expiry."""
+    """A timerfd on CLOCK_MONOTONIC, watched by the event loop. Setting it clears an expiry."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
         self._loop = loop
@@ -162,7 +164,7 @@ class _TimerfdAlarm:
 
 
 class _LoopAlarm:
-    """loop.call_at, for systems without timerfd. May ring early by the loop's resolution."""
+    """For systems without timerfd: a timer of the event loop, early by at most its resolution."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
         self._loop = loop
@@ -174,7 +176,7 @@ class _LoopAlarm:
             self._handle.cancel()
             self._handle = None
         if when != _NEVER:
-            delay_s = max(when - time.monotonic_ns(), 0) / 1e9
+            delay_s = max(when - time.monotonic_ns(), 0) / NS_PER_S
             self._handle = self._loop.call_later(delay_s, self._ring)
 
     def close(self) -> None:
@@ -213,7 +215,7 @@ def _libc_settime(libc: ctypes.CDLL, fd: int) -> Callable[[int], Any]:
     settime.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
     def set_absolute(when: int) -> None:
-        pack(block, 0, 0, 0, when // 1_000_000_000, when % 1_000_000_000)
+        pack(block, 0, 0, 0, *divmod(when, NS_PER_S))
         settime(fd, 1, address, None)
 
     return set_absolute

@@ -42,8 +42,8 @@ class NoticeFilter:
 
 
 class StationStatistics:
-    """Counts of one station, and its observer. All copies of one event are counted before the
-    observer hears of the first, so an observer always finds a ledger that adds up."""
+    """Counts of one station, and its observer. All copies of one event are counted before
+    the first is reported, so the observer always finds a ledger that adds up."""
 
     __slots__ = ("_notices", "count", "latency", "name", "observer")
 

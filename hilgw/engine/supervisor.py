@@ -21,7 +21,7 @@ from hilgw.transports.base import Transport
 OpenPort = Callable[[], Awaitable[Transport]]
 PortIdentity = Callable[[], object | None]
 
-LOOK_S = 0.1
+POLL_S = 0.1
 BACKOFF_FIRST_S = 0.1
 BACKOFF_LAST_S = 5.0
 UNANSWERED_S = 0.8  # longest pause between tries of a name that does not answer (a server is down)
@@ -226,7 +226,7 @@ class Supervisor(PortStatus):
         self._enter(State.FAILED, str(error))
         wrong = self._identity()
         while self._identity() == wrong:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
     async def _restart(self, error: AdapterError) -> None:
         self._faults += 1
@@ -243,18 +243,18 @@ class Supervisor(PortStatus):
         elif self._unanswered:
             await self._wait_for_another(min(self._next_delay_s(), UNANSWERED_S))
         else:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
         while self._identity() is None:
             self._unanswered = False
             self._backoff_s = BACKOFF_FIRST_S
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
 
     async def _wait_for_another(self, longest_s: float) -> None:
         """Until another device is behind the path, or for so long."""
         loop = asyncio.get_running_loop()
         end = loop.time() + longest_s
         while (left := end - loop.time()) > 0:
-            await asyncio.sleep(min(left, LOOK_S))
+            await asyncio.sleep(min(left, POLL_S))
             if self._identity() != self._tried:
                 self._backoff_s = BACKOFF_FIRST_S
                 return

@@ -44,7 +44,7 @@ def test_a_body_and_a_controller_or_one_of_them(
         ('body: {kind: wc2ec, connect: "tcp://127.0.0.1:99999"}', "no port from 0 to 65535"),
         ('controller: {kind: wc2ec, listen: "tcp://[::1]:65536"}', "no port from 0 to 65535"),
         ('controller: {kind: wc2ec, listen: "tcp://192.168.0.1:1"}', "no authentication"),
-        ("body: {kind: wc2ec}", "one of connect and port"),
+        ("body: {kind: wc2ec}", "exactly one of connect and port"),
         ("body: {kind: wc2ec, port: /dev/ttyS1, byteSize: 9}", "8, 10, 11"),
         ("safety: {command_timeout_s: -1}", "safety.command_timeout_s: -1 is out of range"),
         ("safety: {latch: maybe}", "safety.latch: must be true or false"),
@@ -72,7 +72,7 @@ def test_one_serial_port_for_both_sides(errors: Lines) -> None:
 
 def test_a_version_whose_numbers_are_unknown(errors: Lines) -> None:
     (found,) = errors(robots((BODY, CONTROLLER), webots="R2018a"))
-    assert found.startswith("f:3:9: webots: 'R2018a' is no Webots version")
+    assert found.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
 
 
 @pytest.mark.parametrize(

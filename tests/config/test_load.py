@@ -240,7 +240,7 @@ WRONG = [  # replace this, by this: path, what is said
         "period_ms: 0",
         "robots.rover.controller.period_ms: 0 is out of range; allowed: 1 to 86400000",
     ),
-    ("ping {n}", "ping {m}", "robots.rover.controller.payload: no usable template"),
+    ("ping {n}", "ping {m}", "robots.rover.controller.payload: not a valid template"),
     ("kind: xbee", "kind: xbe", "adapters.xbee0.kind: unknown kind 'xbe'; did you mean 'xbee'?"),
     ("kind: xbee", "kind: _xbee_session", "adapters.xbee0.kind: unknown kind '_xbee_session'"),
     (

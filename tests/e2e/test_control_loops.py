@@ -207,7 +207,7 @@ def test_a_latched_stop_is_the_exit_code_of_any_end(
         assert loop.wait() == 7
         text = loop.gateway.text()
         report = loop.report()
-    assert "cab: the failsafe is latched: disconnected" in text
+    assert "cab: safety stop latched: disconnected" in text
     assert report["exit_code"] == 7
     assert report["control_loops"]["cab"]["latched"] == "disconnected"
 
@@ -318,7 +318,7 @@ robots:
         wait_until(lambda: "cab.controller up" in gateway.text())
         wait_until(lambda: gateway.text().count("left_wheel 5") >= 2, what="both driving")
         program.kill()
-        wait_until(lambda: "motors stopped: the controller is gone" in gateway.text())
+        wait_until(lambda: "motors stopped: the controller disconnected" in gateway.text())
         assert gateway.stop(signal.SIGINT) == 130
         report = json.loads((tmp_path / "out.json").read_text())["control_loops"]
     assert report["cab"]["stops"] == {"disconnected": 1}

@@ -111,13 +111,17 @@ def test_objects_are_placed_by_commands(tmp_path: Path) -> None:
         assert run("set", "lamp.ir", "--channel", "7", cwd=tmp_path).returncode == 0
         shows(gateway, "-> eye.ir")
         assert run("place", "lamp", "1", "1", "1", cwd=tmp_path).returncode == 0
-        wait_until(lambda: "placed from here on, its motion ends" in gateway.text())
+        wait_until(lambda: "its pose is set from now on; its motion ends" in gateway.text())
 
 
 def test_invalid_commands_are_refused(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", world(tmp_path)]):
         for words, code, said in (
-            (["place", "lump", "1", "2", "3"], 1, "no body 'lump' here; bodies: lamp, eye, wall"),
+            (
+                ["place", "lump", "1", "2", "3"],
+                1,
+                "no object 'lump' here; objects: lamp, eye, wall",
+            ),
             (["place", "lamp", "1", "2"], 2, "give X Y Z in metres"),
             (["place", "lamp", "1", "2", "3", "--unknown"], 2, "give X Y Z in metres"),
             (["place", "lamp", "1", "2", "nan"], 2, "'nan' is no number"),
@@ -159,7 +163,7 @@ def test_objects_are_placed_by_motion_capture(tmp_path: Path) -> None:
         )
         assert done.returncode == 0
         shows(gateway, "not eye.ir (range)")
-        assert "no body 'ghost' here, passed over" in gateway.text()
+        assert "no object 'ghost' here, ignored" in gateway.text()
     assert gateway.stop() == 130
     assert re.search(r"mocap +\d+ datagrams, \d+ poses taken, 21 unknown", gateway.text())
 

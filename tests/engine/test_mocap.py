@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilgw.engine.mocap import SAID_LIMIT, Mocap
+from hilgw.engine.mocap import UNKNOWN_SHOWN, Mocap
 from hilgw.engine.observer import Observer
 from hilgw.engine.scene import Scene
 from hilgw.engine.timing import StepClock
@@ -88,7 +88,9 @@ def test_a_body_is_where_the_datagram_says(host: str) -> None:
         rover = bench.scene.pose_of("rover")
         assert rover == Pose.from_quaternion((1, 2, 3), (0, 0, 1, 0))
         assert bench.scene.pose_of("driver") == Pose((4.0, 5.0, 6.0))
-        assert bench.notes.notices[1:] == ["driver is placed from here on, its motion ends"]
+        assert bench.notes.notices[1:] == [
+            "motion capture sets the pose of driver from now on; its motion ends"
+        ]
         listening = f"listening on {'[::1]' if ':' in host else host}:"
         assert bench.notes.notices[0].startswith(listening)
         send(encode({"rover": None}))
@@ -134,10 +136,10 @@ def test_strangers_are_passed_over_and_said_once() -> None:
         for _ in range(3):
             send(encode({"hat": (0, 0, 0, 0, 0, 0, 1), "rover": (1, 0, 0, 0, 0, 0, 1)}))
         await until(lambda: bench.count("unknown", "poses") == (3, 3))
-        assert bench.notes.notices[1:] == ["no body 'hat' here, passed over"]
+        assert bench.notes.notices[1:] == ["no object 'hat' here, ignored"]
         send(encode({f"stranger{n}": (0, 0, 0, 0, 0, 0, 1) for n in range(500)}))
         await until(lambda: bench.count("unknown") == (503,))
-        assert len(bench.notes.notices) == 1 + SAID_LIMIT
+        assert len(bench.notes.notices) == 1 + UNKNOWN_SHOWN
 
     run(scenario)
 

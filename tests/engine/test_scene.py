@@ -138,10 +138,10 @@ def test_placed_from_outside_a_body_leaves_its_motion() -> None:
     assert math.isnan(world.heard[0][1].signal_strength)
 
 
-def test_a_name_that_is_no_body_is_refused() -> None:
+def test_a_name_that_is_not_an_object_is_refused() -> None:
     world = World()
     world.scene.add("rover", None)
-    with pytest.raises(HilgwError, match="no body 'rove' here; bodies: rover"):
+    with pytest.raises(HilgwError, match="no object 'rove' here; objects: rover"):
         world.scene.place("rove", still(0))
 
 

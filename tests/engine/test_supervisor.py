@@ -109,7 +109,7 @@ def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once(
 def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
     monkeypatch: pytest.MonkeyPatch, replaced: bool
 ) -> None:
-    monkeypatch.setattr(supervisor, "LOOK_S", 0.001)
+    monkeypatch.setattr(supervisor, "POLL_S", 0.001)
     monkeypatch.setattr(supervisor, "BACKOFF_FIRST_S", 0.01)
     monkeypatch.setattr(supervisor, "UNANSWERED_S", 0.08)
 

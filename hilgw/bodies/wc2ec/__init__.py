@@ -1,7 +1,7 @@
 """Body `wc2ec`: a Webots robot whose controller serves WC2EC; hilgw is its external controller.
 
-On TCP hilgw connects; on a serial line the robot's side registers until it hears a good frame.
-The robot's registrations make the devices; the type byte it wrote is the one it gets back.
+On TCP hilgw connects; on a serial line the robot repeats its registrations until it receives a
+good frame.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
 
 class Wc2ecBody:
-    """The body as the configuration finds it."""
+    """The kind of body `wc2ec`."""
 
     kind: ClassVar[str] = "wc2ec"
     summary: ClassVar[str] = "a Webots robot that runs a WC2EC controller, on TCP or a serial line"
     Settings: ClassVar[type[Any]] = Wc2ecBodySettings
-    retry_s: ClassVar[float] = 1.0  # between tries to connect, as the original client does
+    retry_s: ClassVar[float] = 1.0  # pause between tries to connect, as in the original client
     framing: ClassVar[str] = "cobs-crc16"
 
     def check(self, settings: Wc2ecBodySettings) -> list[tuple[str, str, str]]:
-        """What the field limits cannot say: (path below the body, message, fix)."""
+        """Errors that span fields: (path below the body, message, fix)."""
         errors = []
         if (settings.connect is None) == (settings.port is None):
-            what = "one of connect and port must be set, and only one"
+            what = "exactly one of connect and port must be set"
             errors.append(("connect", what, 'e.g. connect: "tcp://127.0.0.1:27015"'))
         if settings.original_peer and settings.extensions:
-            what = "an original peer knows no extensions"
-            errors.append(("extensions", what, "set one of the two to false"))
+            what = "an original peer does not support extensions"
+            errors.append(("extensions", what, "set one of original_peer and extensions to false"))
         for name in dict.fromkeys((*settings.limits, *settings.default_position)):
             limits = settings.limits.get(name, NO_LIMITS)
             for where, what in limit_errors(limits, settings.default_position.get(name)):
                 path = (
                     f"{where}.{name}" if where == "default_position" else f"limits.{name}.{where}"
                 )
-                errors.append((path, what, "make the limits and the default agree"))
+                errors.append((path, what, "correct the limits or the default position"))
         return errors
 
     def is_real(self, settings: Wc2ecBodySettings) -> bool:
-        """On a serial line it may be: a simulated one is met over TCP."""
+        """A robot on a serial line may be real; a simulated one is on TCP."""
         return settings.port is not None
 
     def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:

@@ -1,4 +1,4 @@
-"""The motors of a WC2EC robot: what each was last told, and the messages that tell it more."""
+"""The motors of a WC2EC robot: their last settings, and the messages that set them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNKNOWN_POSITION = "unknown_position"
 
 @dataclass(slots=True)
 class _Motor:
-    """settings: as last told, in the order of the kind. last: the message that says it."""
+    """settings: as last sent, in the order of the kind. last: the message that set them."""
 
     device: Device
     type: int
@@ -32,7 +32,7 @@ class _Motor:
 
 
 class Motors:
-    """original_peer: the robot knows setValue alone; what needs setSensor is refused."""
+    """original_peer: the robot supports setValue only; commands that need setSensor are refused."""
 
     def __init__(self, *, original_peer: bool) -> None:
         self._original_peer = original_peer
@@ -44,7 +44,7 @@ class Motors:
         self._slews.clear()
 
     def add(self, device: Device, number: int) -> None:
-        """number: the type byte the robot registered the motor with; it gets it back."""
+        """number: the type byte of the motor's registration, which commands to it carry, too."""
         linear = device.kind == LINEAR_MOTOR
         start = [math.nan if linear else math.inf, 0.0, -1.0, AVAILABLE]
         slew = None
@@ -56,16 +56,16 @@ class Motors:
         self._motors[device.index] = _Motor(device, number, start, shown, slew)
 
     def lacks(self, names: Iterable[str]) -> list[str]:
-        """Those of the names that no motor has."""
+        """The names that no motor has."""
         return sorted(set(names) - {motor.device.name for motor in self._motors.values()})
 
     def command(
         self, device: Device, name: str, value: float, position: float | None, now: int
     ) -> Sent | Refusal:
-        """The message for one setting. position: what a linear motor last reported, if it did."""
+        """The message for one setting. position: the last one a linear motor reported, or None."""
         motor = self._motors.get(device.index)
         if motor is None:
-            return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is no motor")
+            return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is not a motor")
         checked = check_command(device, name, value)
         if isinstance(checked, Refusal):
             return checked
@@ -75,7 +75,7 @@ class Motors:
         settings[list(KINDS[device.kind].quantity).index(name)] = checked
         if math.isnan(settings[0]):
             if position is None:
-                text = f"'{device.name}' has no known position to set its {name} with"
+                text = f"'{device.name}' reported no position, which setting its {name} needs"
                 return Refusal(UNKNOWN_POSITION, text)
             settings[0] = position
         return self._all(motor, settings, now)
@@ -84,25 +84,25 @@ class Motors:
         """The message for all settings at once, in the order of the kind."""
         motor = self._motors.get(device.index)
         if motor is None:
-            return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is no motor")
+            return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is not a motor")
         return self._all(motor, settings, now)
 
     def defaults(self, devices: Devices, positions: dict[int, float]) -> list[SetValue | SetMotor]:
-        """The messages that bring every motor to its default; nothing is changed by asking."""
+        """The messages that set every motor to its default. Changes nothing."""
         messages: list[SetValue | SetMotor] = [
             SetValue(self._motors[order.index].type, order.index, order.value)
             for order in default_actuation(devices, positions)
         ]
-        told = {message.index for message in messages}
+        set_by_default = {message.index for message in messages}
         for index, motor in self._motors.items():
-            # A linear motor under velocity control would run on: it holds at velocity 0.
+            # A linear motor under velocity control would run on: velocity 0 stops it.
             position, _, *rest = motor.settings
-            if index not in told and position == math.inf and not self._original_peer:
+            if index not in set_by_default and position == math.inf and not self._original_peer:
                 messages.append(SetMotor(motor.type, index, position, 0.0, *rest))
         return messages
 
     def adopt(self, defaults: Sequence[SetValue | SetMotor]) -> Sequence[SetValue | SetMotor]:
-        """The motors were told these, past the rate limit."""
+        """These messages were sent, without the rate limit."""
         for message in defaults:
             motor = self._motors[message.index]
             motor.last = message
@@ -116,7 +116,7 @@ class Motors:
         return defaults
 
     def last(self) -> list[Sent]:
-        """What each motor was last told."""
+        """The last message to each motor."""
         return [motor.last for motor in self._motors.values() if motor.last is not None]
 
     def next_deadline(self) -> int | None:
@@ -126,7 +126,7 @@ class Motors:
         return min((due for due in dues if due is not None), default=None)
 
     def expire(self, now: int) -> list[Sent]:
-        """The next values of motors that follow a rate."""
+        """The next values of motors with a rate limit."""
         messages: list[Sent] = []
         for index, motor in self._motors.items():
             value = motor.slew.expire(now) if motor.slew else None
@@ -146,7 +146,7 @@ class Motors:
         if refusal is not None:
             return refusal
         if self._original_peer:
-            text = f"'{motor.device.name}': the original program knows no setSensor"
+            text = f"'{motor.device.name}': the original program does not support setSensor"
             return Refusal(ORIGINAL_PEER, text)
         settings[motor.shown] = self._follow(motor, settings[motor.shown], None, now)
         motor.settings = settings
@@ -157,6 +157,6 @@ class Motors:
         if motor.slew is None:
             return value
         if math.isnan(motor.settings[motor.shown]):
-            # The first position: from where the motor is, or at once when that is unknown.
+            # The first position: from the present position, or at once when that is unknown.
             motor.slew.settle(value if position is None else position)
         return motor.slew.aim(value, now)

@@ -1,6 +1,6 @@
 """The session of body `wc2ec`: hilgw is the external controller of a Webots robot.
 
-The robot's registrations make the devices; the type byte it wrote is the one it gets back.
+The robot's registrations define the devices; commands carry the type byte of the registration.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ PATIENCE_NS = 3 * NS_PER_S
 
 
 class Wc2ecBodySession:
-    """The pure session; see `hilgw.bodies.base.Session`."""
+    """The pure session; see `hilgw.bodies.base.BodySession`."""
 
     def __init__(
         self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None
@@ -75,7 +75,7 @@ class Wc2ecBodySession:
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        """Up: what an earlier robot registered is forgotten."""
+        """The connection is up: devices of an earlier robot are forgotten."""
         self.devices.clear()
         self.positions.clear()
         self._types.clear()
@@ -88,7 +88,7 @@ class Wc2ecBodySession:
         return [] if self._link.framed else [Connected("WC2EC robot")]
 
     def close(self) -> list[Event]:
-        """Gone: nothing can be written; the robot stops its motors itself."""
+        """The connection is gone: the robot stops its motors itself."""
         was_there = self._link.alive
         self._link.close()
         self._armed = False
@@ -102,9 +102,9 @@ class Wc2ecBodySession:
             events.append(Connected("WC2EC robot on a serial line"))
         for message in messages:
             if type(message) is wc2ec.SensorData and self._all_registered:
-                events.append(self._show(message))
+                events.append(self._value(message))
                 continue
-            events += self._hear(message, now)
+            events += self._receive(message, now)
             if events and isinstance(events[-1], ProtocolFailure):
                 break
         return events
@@ -121,7 +121,7 @@ class Wc2ecBodySession:
             events += self._write(self._motors.expire(now), now)
         due = self._keepalive_due()
         if due is not None and now >= due:
-            # On a line the robot takes our silence for a disconnect: say the last again.
+            # On a line the robot takes silence for a disconnect: repeat the last messages.
             events += self._write(self._motors.last() or self._greeting(), now)
         return events
 
@@ -129,11 +129,11 @@ class Wc2ecBodySession:
         sent_by = wc2ec.Side.WEBOTS if received else wc2ec.Side.EXTERNAL
         return wc2ec.describe(data, sent_by, self._link.layouts)
 
-    # --- from the loop ------------------------------------------------------------------------
+    # --- from the control loop ----------------------------------------------------------------
 
     def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
-        """One setting of a motor. setValue where that is what it sets, else setSensor with the
-        other settings as they were last told."""
+        """One setting of a motor: setValue where it sets that one, else setSensor with the other
+        settings as last sent."""
 
         def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
             return self._motors.command(device, field, value, self.positions.get(index), now)
@@ -150,7 +150,7 @@ class Wc2ecBodySession:
         return self._ask(settings.index, make, now, moves=True)
 
     def stop(self, reason: str, now: int) -> list[Event]:
-        """Every motor to its default, once: nothing when no command came since the last stop."""
+        """Sets every motor to its default; does nothing unless a command came since the last."""
         if not (self._armed and self._link.can_write):
             return []
         self._armed = False
@@ -159,13 +159,13 @@ class Wc2ecBodySession:
         return self._write(self._motors.adopt(self._defaults()), now)
 
     def stop_bytes(self) -> bytes:
-        """What `stop` would write now; nothing is changed by asking."""
+        """The bytes that `stop` would write now. Changes nothing."""
         if not (self._armed and self._link.can_write):
             return b""
         return b"".join(map(self._link.wrap, self._defaults()))
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        """A sensor at this period; None: at every step, 0: off. Not sent to an original peer."""
+        """The period of a sensor; None: every step, 0: off. Refused for an original peer."""
 
         def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
             if self._settings.original_peer:
@@ -194,10 +194,12 @@ class Wc2ecBodySession:
         moves: bool = False,
         extension: bool = False,
     ) -> list[Event]:
-        """Write what `make` makes of the device and its type byte, or refuse and count it."""
+        """Writes the message that `make` returns for the device and its type byte, or refuses."""
         device = self.devices.by_index(index)
         if not (self._link.alive and self._registrations.is_complete(now)):
-            return self._refuse(index, "down", "the robot is not there, or still registers")
+            return self._refuse(
+                index, "down", "the robot is not connected, or has not registered all devices"
+            )
         if device is None:
             return self._refuse(index, "unknown_device", f"the robot registered no device {index}")
         if extension and not self._settings.extensions:
@@ -216,10 +218,10 @@ class Wc2ecBodySession:
 
     # --- from the robot -----------------------------------------------------------------------
 
-    def _hear(self, message: wc2ec.Message, now: int) -> list[Event]:
+    def _receive(self, message: wc2ec.Message, now: int) -> list[Event]:
         match message:
             case wc2ec.SensorData():
-                return [*self._notices(), self._show(message)]
+                return [*self._notices(), self._value(message)]
             case wc2ec.RegisterSensor():
                 return self._register(message, now)
             case wc2ec.PacketData(_, index, channel, strength, direction, data):
@@ -236,7 +238,7 @@ class Wc2ecBodySession:
                 return self._fail(error, tail, now)
         return []
 
-    def _show(self, message: wc2ec.SensorData) -> SensorValue:
+    def _value(self, message: wc2ec.SensorData) -> SensorValue:
         self.counts["values"] += 1
         index = message.index
         if self._link.kinds[index] == LINEAR_MOTOR:
@@ -267,7 +269,7 @@ class Wc2ecBodySession:
         return [Registered(device)]
 
     def _notices(self) -> list[Event]:
-        """Once registered: motors the settings name and the robot does not have."""
+        """After the registration: motors in the settings that the robot does not have."""
         self._all_registered = True
         named = {*self._settings.limits, *self._settings.default_position}
         return [Notice(f"the robot has no motor '{name}'") for name in self._motors.lacks(named)]
@@ -282,14 +284,14 @@ class Wc2ecBodySession:
         if not self._link.fell_silent(now):
             return []
         self.counts["silences"] += 1
-        stop = self.stop("silence", now)  # it may still hear
+        stop = self.stop("silence", now)  # the robot may still receive it
         return [*stop, Disconnected(f"silent for {self._settings.silence_s:g} s")]
 
     # --- writing ------------------------------------------------------------------------------
 
     def _greeting(self) -> Sequence[wc2ec.Sent]:
-        """The first frames of a line: the defaults the motors have anyway; else what changes
-        nothing."""
+        """The first frames on a line: the defaults, which the motors have anyway, or a message that
+        changes nothing."""
         index, number = next(iter(self._types.items()))
         return self._motors.adopt(self._defaults()) or [wc2ec.EnableSensor(number, index)]
 
@@ -337,22 +339,22 @@ class _Registrations:
         self._highest = max(self._highest, index)
 
     def unknown(self, index: int) -> None:
-        """Something came from a device that was not registered."""
+        """A message came from a device that was not registered."""
         self._missing.add(index)
 
     def is_complete(self, now: int) -> bool:
-        """Whether we may speak."""
+        """Whether the session may send."""
         if not self._on_line:
             return True
         return self._highest >= 0 and (not self._missing or now >= self._until)
 
     def due(self) -> int:
-        """The latest time at which we may speak."""
+        """The latest time from which the session may send."""
         return self._until if self._missing else 0
 
 
 def _switch_message(device: Device, number: int, period_ms: float | None) -> wc2ec.Sent | Refusal:
-    """A sensor at this period; None: at every step, 0: off."""
+    """Sets the period of a sensor; None: every step, 0: off."""
     index = device.index
     if period_ms and device.kind == DISTANCE_SENSOR:
         return check_settings(device, (period_ms,)) or wc2ec.SetPeriod(number, index, period_ms)
@@ -362,9 +364,9 @@ def _switch_message(device: Device, number: int, period_ms: float | None) -> wc2
 
 
 def _send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent | Refusal:
-    """One packet through an Emitter."""
+    """Sends one packet through an Emitter."""
     if device.kind != EMITTER:
-        return _is_no(device, EMITTER)
+        return _wrong_kind(device, EMITTER)
     if not packet.data or packet.channel < -1:
         text = f"'{device.name}': {len(packet.data)} bytes on channel {packet.channel}"
         return Refusal(OUT_OF_RANGE, text)
@@ -374,18 +376,19 @@ def _send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent 
 def _tune_message(
     device: Device, number: int, settings: EmitterSettings | ReceiverSettings
 ) -> wc2ec.Sent | Refusal:
-    """Channel and range of an Emitter, or channel and period of a Receiver."""
+    """Sets channel and range of an Emitter, or channel and period of a Receiver."""
     index, channel = device.index, settings.channel
     if isinstance(settings, EmitterSettings):
         if device.kind != EMITTER:
-            return _is_no(device, EMITTER)
+            return _wrong_kind(device, EMITTER)
         refusal = check_settings(device, (channel, settings.range))
         return refusal or wc2ec.SetEmitter(number, index, channel, settings.range)
     if device.kind != RECEIVER:
-        return _is_no(device, RECEIVER)
+        return _wrong_kind(device, RECEIVER)
     refusal = check_settings(device, (channel, settings.period_ms))
     return refusal or wc2ec.SetReceiver(number, index, channel, settings.period_ms)
 
 
-def _is_no(device: Device, kind: str) -> Refusal:
-    return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is no {kind}")
+def _wrong_kind(device: Device, kind: str) -> Refusal:
+    article = "an" if kind == EMITTER else "a"
+    return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is not {article} {kind}")

@@ -13,10 +13,10 @@ URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wc2ecBodySettings:
-    """Where the robot is, what it speaks, and what its motors may do."""
+    """The connection to the robot, its dialect, and the limits of its motors."""
 
     connect: str | None = setting(
-        "the robot's WC2EC server", None, pattern=URL, example="tcp://127.0.0.1:27015"
+        "address of the robot's WC2EC server", None, pattern=URL, example="tcp://127.0.0.1:27015"
     )
     port: str | None = setting("serial device path, instead of connect", None)
     baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
@@ -27,24 +27,23 @@ class Wc2ecBodySettings:
         unit="bit",
     )
     extensions: bool = setting(
-        "packets of Emitter and Receiver; only where the robot knows them", False
+        "packets of Emitter and Receiver; only where the robot supports them", False
     )
     original_peer: bool = setting(
-        "the robot runs the original program: never send it enableSensor, disableSensor or "
-        "setSensor, at which it hangs",
+        "the robot runs the original program, which hangs on enableSensor, disableSensor and "
+        "setSensor: these are never sent",
         False,
     )
     silence_s: float = setting(
         "on a serial line: silence that counts as a disconnect", 0.5, gt=0, le=3600, unit="s"
     )
     default_position: dict[str, float] = setting(
-        "linear motor -> where it goes when nobody commands it; not named: it holds",
+        "linear motor -> its position after a stop; a motor that is not listed holds its position",
         default_factory=dict,
         unit="m",
     )
     limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
     mock: dict[str, Any] = setting(
-        "parameters of the robot that stands in with backend mock (`hilgw mock wc2ec-robot "
-        "--list`)",
+        "parameters of the mock of the robot (`hilgw mock wc2ec-robot --list`)",
         default_factory=dict,
     )

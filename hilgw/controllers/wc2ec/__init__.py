@@ -1,7 +1,7 @@
-"""Controller `wc2ec`: an unmodified WC2EC external controller connects to hilgw and drives.
+"""Controller `wc2ec`: an unmodified WC2EC external controller connects to hilgw.
 
-On TCP hilgw listens, as the Webots controller does; on a serial line a microcontroller does the
-same in frames.
+On TCP hilgw listens, as the Webots controller does. On a serial line a microcontroller exchanges
+the same messages in frames.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def is_loopback(url: str) -> bool:
 
 
 class Wc2ecController:
-    """The controller as the configuration finds it."""
+    """The kind of controller `wc2ec`."""
 
     kind: ClassVar[str] = "wc2ec"
     summary: ClassVar[str] = "an external controller that speaks WC2EC, on TCP or a serial line"
@@ -37,17 +37,17 @@ class Wc2ecController:
     framing: ClassVar[str] = "cobs-crc16"
 
     def check(self, settings: Wc2ecControllerSettings) -> list[tuple[str, str, str]]:
-        """What the field limits cannot say: (path below the controller, message, fix)."""
+        """Errors that span fields: (path below the controller, message, fix)."""
         if (settings.listen is None) == (settings.port is None):
-            what = "one of listen and port must be set, and only one"
+            what = "exactly one of listen and port must be set"
             return [("listen", what, 'e.g. listen: "tcp://127.0.0.1:27015"')]
         if settings.listen is not None and not is_loopback(settings.listen):
-            what = "WC2EC has no authentication: whoever connects moves motors"
-            return [("listen", what, "listen on 127.0.0.1 and forward by ssh")]
+            what = "WC2EC has no authentication: any program that connects could move motors"
+            return [("listen", what, "listen on 127.0.0.1 and forward the port by ssh")]
         return []
 
     def mock(self, settings: Wc2ecControllerSettings, version: str) -> MockSpec:
-        """The stand-in, which writes the type byte of this version's motors."""
+        """The mock of the peer, which writes the type byte of this version's motors."""
         parameters: dict[str, Any] = {"motor_type": Numbers(version).number(ROTATIONAL_MOTOR)}
         if settings.port is None:
             return MockSpec("wc2ec_controller", parameters | settings.mock)

@@ -1,7 +1,7 @@
 """The session of controller `wc2ec`: hilgw serves an unmodified external controller.
 
-To the controller hilgw is the Webots controller: it registers the devices of the loop in index
-order, sends the values of the sensors that are enabled (at first: all), and takes commands.
+To the external controller, hilgw is the Webots controller: it registers all devices in
+index order, sends the values of the enabled sensors (at first: all), and takes commands.
 """
 
 from __future__ import annotations
@@ -60,18 +60,19 @@ if TYPE_CHECKING:
     from hilgw.framing.base import Framing
 
 REGISTER_NS = NS_PER_S
-"""A serial line: registrations are repeated at this period until a good frame comes."""
+"""On a serial line, registrations are repeated at this period until a good frame comes."""
 
 
 class Sampling:
-    """By device index: wanted at every step, never, or at a period from when it was asked for."""
+    """Which values a controller wants, by device index: every step (at first), at a period from the
+    request on, or none (WC2EC 128, 129, 131)."""
 
     def __init__(self) -> None:
         self._period_ns: dict[int, int] = {}
         self._due_ns: dict[int, int] = {}
 
     def clear(self) -> None:
-        """A new controller: everything at every step."""
+        """A new controller gets all values at every step."""
         self._period_ns.clear()
         self._due_ns.clear()
 
@@ -86,11 +87,11 @@ class Sampling:
             self._due_ns[index] = now + self._period_ns[index]
 
     def is_due(self, index: int, now: int) -> bool:
-        """Whether a value that comes now is wanted; it then counts as sent."""
+        """Whether a value is to be sent now; it then counts as sent."""
         period = self._period_ns.get(index)
         if period is None:
             return True
-        # Values come with the jitter of their steps: a little early is on time.
+        # Values have the jitter of their steps: a little early is on time.
         if not period or now < self._due_ns[index] - period // 4:
             return False
         due = self._due_ns[index] + period
@@ -99,10 +100,10 @@ class Sampling:
 
 
 class Wc2ecControllerSession:
-    """The pure session. `devices` are those of the loop; `counts` what happened, by reason.
+    """The pure session; see `hilgw.controllers.base.PeerSession`.
 
-    Bytes and time go in, events of `hilgw.control.events` come out. A command that is refused is
-    counted and answered with Error (127); the motors' limits are those of `devices`.
+    A refused command is counted and answered with Error (127). The limits of motors are those of
+    `devices`.
     """
 
     def __init__(
@@ -144,11 +145,11 @@ class Wc2ecControllerSession:
             self._register_ns = None
             events.append(Connected("external controller on a serial line"))
         for message in messages:
-            events += self._hear(message, now)
+            events += self._receive(message, now)
         return events
 
     def next_deadline(self) -> int | None:
-        """When `expire` wants to be called, or None."""
+        """When `expire` must be called, or None."""
         silence, register = self._link.next_deadline(), self._register_ns
         if silence is None or register is None:
             return register if silence is None else silence
@@ -165,11 +166,11 @@ class Wc2ecControllerSession:
         """Bytes in words, for people; never raises."""
         return describe(data, Side.EXTERNAL if received else Side.WEBOTS, self._link.layouts)
 
-    # --- from the loop ------------------------------------------------------------------------
+    # --- from the control loop ----------------------------------------------------------------
 
     def register(self, device: Device) -> list[Event]:
-        """The loop has this device too. Registering the same again does nothing; another device
-        under its index, or one that cannot be named on the wire, is refused."""
+        """The control loop has this device. Repeating a registration does nothing; a second device
+        under one index, or one that WC2EC cannot carry, is refused."""
         known = self.devices.by_index(device.index)
         if known == device:
             return []
@@ -182,7 +183,7 @@ class Wc2ecControllerSession:
         except HilgwError as error:
             return [self._count(Refused(device.index, "unsendable", error.what))]
         if device.index >= MOST_DEVICES:
-            text = f"WC2EC carries {MOST_DEVICES} devices; '{device.name}' is one too many"
+            text = f"WC2EC carries at most {MOST_DEVICES} devices; '{device.name}' is left out"
             return [self._count(Refused(device.index, "too_many", text))]
         self.devices.add(device)
         self._numbers[device.index] = number
@@ -190,21 +191,21 @@ class Wc2ecControllerSession:
         return [Write(data)] if self._link.is_open else []
 
     def forget(self) -> None:
-        """The body is another one: no device is known. Only between two controllers."""
+        """The body is gone, and its devices with it. Only between two controllers."""
         self.devices.clear()
         self._numbers.clear()
         self._link.kinds.clear()
 
     def report(self, values: Iterable[tuple[int, float]], now: int) -> list[Event]:
-        """What sensors show, (index, value) each, in one write. A sensor that is off, or not due
-        at its period, is left out; a value that is not finite is refused."""
+        """Values of sensors, (index, value) each, in one write. A sensor that is off, or not due at
+        its period, is left out; a value that is not finite is refused."""
         events: list[Event] = []
         data = []
         numbers, is_open, is_due = self._numbers, self._link.is_open, self._sampling.is_due
         for index, value in values:
             number = numbers.get(index)
             if number is None:
-                text = f"no device {index} in this loop"
+                text = f"no device {index} in this control loop"
                 events.append(self._count(Refused(index, "unknown_device", text)))
             elif not math.isfinite(value):
                 text = f"device {index} shows {value}"
@@ -217,11 +218,11 @@ class Wc2ecControllerSession:
         return events
 
     def deliver(self, packet: PacketIn) -> list[Event]:
-        """One packet that a Receiver got (extension)."""
+        """One packet that a Receiver received (extension)."""
         index = packet.index
         number = self._numbers.get(index)
         if number is None or not self._link.is_open:
-            return [self._count(Refused(index, "down", "no controller to read the packet"))]
+            return [self._count(Refused(index, "down", "no controller is connected"))]
         if not self._settings.extensions:
             return [self._count(Refused(index, "no_extensions", "extensions are off"))]
         signal = encode_signal(packet.signal_strength, packet.direction)
@@ -234,7 +235,7 @@ class Wc2ecControllerSession:
         return [Write(data)]
 
     def fault(self, index: int) -> list[Event]:
-        """A device failed: the controller is told, once per call."""
+        """A device failed, or refused a request: one Error message."""
         number = self._numbers.get(index)
         if number is None or not self._link.is_open:
             return []
@@ -242,7 +243,7 @@ class Wc2ecControllerSession:
 
     # --- from the controller ------------------------------------------------------------------
 
-    def _hear(self, message: Message, now: int) -> list[Event]:
+    def _receive(self, message: Message, now: int) -> list[Event]:
         match message:
             case SetValue(number, index, value):
                 return self._command(number, index, value)
@@ -271,7 +272,7 @@ class Wc2ecControllerSession:
 
     def _command(self, number: int, index: int, value: float) -> list[Event]:
         device = self._known(index)
-        assert device.value is not None  # the decoder lets setValue pass for motors alone
+        assert device.value is not None  # the decoder accepts setValue for motors only
         checked = check_command(device, device.value.name, value)
         if isinstance(checked, Refusal):
             return self._refuse(Command.SET_VALUE, number, index, checked)
@@ -299,7 +300,7 @@ class Wc2ecControllerSession:
     def _refuse(self, command: int, number: int, index: int, refusal: Refusal) -> list[Event]:
         refused = self._count(Refused(index, refusal.reason, refusal.text))
         if command == Command.ERROR:
-            return [refused]  # our own echo: answering it would never end
+            return [refused]  # the echo of our own Error: an answer would repeat forever
         return [refused, Write(self._link.wrap(Error(number, index)))]
 
     # --- inside -------------------------------------------------------------------------------

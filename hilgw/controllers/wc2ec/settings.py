@@ -12,7 +12,7 @@ URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wc2ecControllerSettings:
-    """Where the external controller comes in, and what it speaks."""
+    """The connection to the external controller, and its dialect."""
 
     listen: str | None = setting(
         "loopback address to listen on", None, pattern=URL, example="tcp://127.0.0.1:27015"
@@ -26,13 +26,13 @@ class Wc2ecControllerSettings:
         unit="bit",
     )
     extensions: bool = setting(
-        "packets of Emitter and Receiver; only where the controller knows them", False
+        "packets of Emitter and Receiver; only where the controller supports them", False
     )
     silence_s: float = setting(
         "on a serial line: silence that counts as a disconnect", 0.5, gt=0, le=3600, unit="s"
     )
     mock: dict[str, Any] = setting(
-        "parameters of the program, or on a line the microcontroller, that stands in with backend "
-        "mock (`hilgw mock wc2ec-controller --list`, `hilgw mock wc2ec-node --list`)",
+        "parameters of the mock of the program or, on a serial line, of the microcontroller "
+        "(`hilgw mock wc2ec-controller --list`, `hilgw mock wc2ec-node --list`)",
         default_factory=dict,
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.transports.base import Scheduler
 
-DRAIN_S = 1.0  # for the last commands to leave
+DRAIN_S = 1.0  # time for the last commands to leave
 DRAIN_POLL_S = 0.002
 
 
@@ -33,7 +33,7 @@ class ControlLoops:
         """The control loop of this robot. HilgwError for a robot without one."""
         if robot not in self._loops:
             known = ", ".join(self._loops) or "none"
-            raise HilgwError(f"no robot {robot!r} with a body here", fix=f"robots: {known}")
+            raise HilgwError(f"no robot {robot!r} with a control loop here", fix=f"robots: {known}")
         return self._loops[robot]
 
     def start(self) -> None:
@@ -65,8 +65,8 @@ class ControlLoops:
         """Raises SafetyError for the first control loop with a latched stop."""
         for name, loop in self._loops.items():
             if latched := loop.safety.state.latched:
-                what = f"the failsafe is latched: {latched.replace('_', ' ')}"
-                raise SafetyError(what, where=name, fix="see the report for every stop")
+                what = f"safety stop latched: {latched.replace('_', ' ')}"
+                raise SafetyError(what, where=name, fix="the report lists every stop")
 
     def report(self) -> dict[str, Any]:
         return {name: loop.report() for name, loop in self._loops.items()}

@@ -93,24 +93,8 @@ class ControlLoop:
         self._switched: set[int] = set()  # sensors whose period the controller has set
         self._status_timer: Handle | None = None
         self._status_ns = 0
-        self._body_handlers: Handlers = {
-            Connected: self._body_came,
-            Disconnected: lambda event, now: self._body_went(event.reason, now),
-            Registered: lambda event, now: self._register(event.device, now),
-            PacketIn: self._packet_from_body,
-            DeviceFault: lambda event, now: self._report_fault(event.index),
-        }
-        self._controller_handlers: Handlers = {
-            Connected: self._controller_came,
-            Disconnected: self._controller_fell_silent,
-            Stop: lambda event, now: self.safety.stop(event.reason, now),
-            MotorCommand: self._command,
-            MotorSettings: self._command,
-            SensorSwitch: self._switch,
-            PacketOut: self._send,
-            EmitterSettings: self._tune,
-            ReceiverSettings: self._tune,
-        }
+        self._body_handlers = self._handlers_of_body()
+        self._controller_handlers = self._handlers_of_controller()
         self._connect_links()
 
     def _connect_links(self) -> None:
@@ -152,6 +136,19 @@ class ControlLoop:
 
     # --- controller to body: motors -----------------------------------------------------------
 
+    def _handlers_of_controller(self) -> Handlers:
+        return {
+            Connected: self._controller_connected,
+            Disconnected: self._controller_fell_silent,
+            Stop: lambda event, now: self.safety.stop(event.reason, now),
+            MotorCommand: self._command,
+            MotorSettings: self._command,
+            SensorSwitch: self._switch,
+            PacketOut: self._send,
+            EmitterSettings: self._tune,
+            ReceiverSettings: self._tune,
+        }
+
     def _from_controller(self, events: list[Event], now: int) -> None:
         """Events of the controller's session."""
         controller = self._controller
@@ -175,7 +172,7 @@ class ControlLoop:
             return
         refusal = self.safety.refusal(now)
         if refusal is not None or body is None:
-            self._refuse(command.index, *(refusal or ("no_body", "this loop has no body")))
+            self._refuse(command.index, *(refusal or ("no_body", "this robot has no body")))
             return
         try:
             if type(command) is MotorCommand:
@@ -228,7 +225,7 @@ class ControlLoop:
         """A request of the controller that moves no motor."""
         body = self._body
         if body is None:
-            self._refuse(index, "no_body", "this loop has no body")
+            self._refuse(index, "no_body", "this robot has no body")
             return
         try:
             events = call(body.session)
@@ -249,7 +246,7 @@ class ControlLoop:
         """The answer of one of the gateway's own radios."""
         if reason is not None:
             name = self.statistics.name_of(index)
-            self._refuse(index, reason, f"'{name}' does not take it")
+            self._refuse(index, reason, f"'{name}' does not allow it")
 
     def _refuse(self, index: int, reason: str, text: str) -> None:
         """A request of the controller is refused: counted, shown, and reported to it."""
@@ -258,6 +255,15 @@ class ControlLoop:
         self._report_fault(index)
 
     # --- body to controller: devices ----------------------------------------------------------
+
+    def _handlers_of_body(self) -> Handlers:
+        return {
+            Connected: self._body_connected,
+            Disconnected: lambda event, now: self._body_lost(event.reason, now),
+            Registered: lambda event, now: self._register(event.device, now),
+            PacketIn: self._packet_from_body,
+            DeviceFault: lambda event, now: self._report_fault(event.index),
+        }
 
     def _from_body(self, events: list[Event], now: int) -> None:
         """Events of the body's session."""
@@ -273,7 +279,7 @@ class ControlLoop:
             self._report_values(values, now)
 
     def _register(self, device: Device, now: int) -> None:
-        self._radios.claims(device)
+        self._radios.replaces(device)
         self._announce(device, now)
         self._cancel_registration_timer()
         self._registration_timer = self._scheduler.call_at(
@@ -287,7 +293,7 @@ class ControlLoop:
         devices = () if self._body is None else self._body.session.devices
         self.statistics.keep(devices)
         first = max((device.index for device in devices), default=-1) + 1
-        for device in self._radios.place_rest(first):
+        for device in self._radios.assign_rest(first):
             self._announce(device, now)
 
     def _cancel_registration_timer(self) -> None:
@@ -357,9 +363,9 @@ class ControlLoop:
         if controller is not None:
             controller.call(lambda: controller.session.deliver(event), now)
 
-    # --- ends that come and go ----------------------------------------------------------------
+    # --- connections --------------------------------------------------------------------------
 
-    def _body_came(self, event: Connected, now: int) -> None:
+    def _body_connected(self, event: Connected, now: int) -> None:
         body = self._body
         assert body is not None
         self._body_is_up = True
@@ -369,9 +375,9 @@ class ControlLoop:
 
     def _body_detached(self, now: int) -> None:
         self.safety.emergency_stop.detach()
-        self._body_went("the connection is closed", now)
+        self._body_lost("the connection is closed", now)
 
-    def _body_went(self, reason: str, now: int) -> None:
+    def _body_lost(self, reason: str, now: int) -> None:
         """The body is gone: its devices are unknown, and its controller has to connect anew."""
         if not self._body_is_up:
             return
@@ -388,7 +394,7 @@ class ControlLoop:
             if controller.transport is None:
                 self._forget_devices()
 
-    def _controller_came(self, event: Connected, now: int) -> None:
+    def _controller_connected(self, event: Connected, now: int) -> None:
         if self._controller is not None:
             self._controller.ready(event.identity)
 

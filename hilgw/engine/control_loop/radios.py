@@ -1,4 +1,4 @@
-"""A robot's own Emitters and Receivers, which sit on the medium, as devices of its loop."""
+"""The Emitters and Receivers of a robot in the gateway, as devices of its control loop."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ NO_SUCH_FIELD = "no_such_field"
 
 
 class Radios:
-    """Those the configuration lists. A device of the body with the same name and kind gives them
-    its index; the others follow after the body's devices, in the order of the file."""
+    """The radios that the configuration lists. One that has the name and kind of a device of the
+    body replaces it and gets its index. The others follow after the body's devices, in the order
+    of the file."""
 
     def __init__(self, robot: Robot | None) -> None:
-        """robot: None when somebody else uses them."""
+        """robot: None when an in-process controller uses its radios."""
         self._emitters = {} if robot is None else robot.emitters
         self._receivers = {} if robot is None else robot.receivers
         self._kinds = dict.fromkeys(self._emitters, EMITTER) | dict.fromkeys(
@@ -33,24 +34,24 @@ class Radios:
     def __len__(self) -> int:
         return len(self._kinds)
 
-    def claims(self, device: Device) -> bool:
-        """Whether this device of the body is one of ours, which takes its place."""
+    def replaces(self, device: Device) -> bool:
+        """Whether a radio replaces this device of the body; it then has the device's index."""
         if self._kinds.get(device.name) != device.kind:
             return False
-        self._place(device.name, device.index)
+        self._assign(device.name, device.index)
         return True
 
-    def place_rest(self, first: int) -> list[Device]:
-        """Those that have no index yet get the next ones, from `first` on."""
+    def assign_rest(self, first: int) -> list[Device]:
+        """Assigns indices from `first` on to the radios without one; returns these as devices."""
         devices: list[Device] = []
         for name, kind in self._kinds.items():
             if name not in self._index:
-                self._place(name, first + len(devices))
+                self._assign(name, first + len(devices))
                 devices.append(Device(name=name, kind=kind, index=self._index[name]))
         return devices
 
     def forget(self) -> None:
-        """The body is gone: no index means anything."""
+        """The body is gone: the indices are void."""
         self._index.clear()
         self._name.clear()
 
@@ -58,7 +59,7 @@ class Radios:
         return index in self._name
 
     def packet_in(self, receiver: str, copy: Copy) -> PacketIn | None:
-        """What a Receiver has read, as an event; None while it has no index."""
+        """A packet that a Receiver has read, as an event; None while it has no index."""
         index = self._index.get(receiver)
         if index is None:
             return None
@@ -66,14 +67,14 @@ class Radios:
         return PacketIn(index, packet.channel, copy.signal_strength, copy.direction, packet.data)
 
     def send(self, packet: PacketOut) -> str | None:
-        """Through an Emitter; None when it was queued, else the reason."""
+        """Sends a packet through an Emitter; None when it was queued, else the reason."""
         emitter = self._emitters.get(self._name[packet.index])
         if emitter is None:
             return NO_SUCH_FIELD
         return emitter.send(packet.data, packet.channel)
 
     def tune(self, settings: EmitterSettings | ReceiverSettings) -> str | None:
-        """None when it was done, else the reason."""
+        """Sets channel, range or period; None when they were set, else the reason."""
         name = self._name[settings.index]
         if isinstance(settings, EmitterSettings):
             emitter = self._emitters.get(name)
@@ -88,7 +89,8 @@ class Radios:
         return None if done else NOT_ALLOWED
 
     def switch(self, index: int, period_ms: float | None) -> str | None:
-        """A Receiver at this period, 0: off, None: at its own; None when it was done."""
+        """Sets the period of a Receiver (0: off, None: its default); None when it was set, else
+        the reason."""
         receiver = self._receivers.get(self._name[index])
         if receiver is None:
             return NO_SUCH_FIELD
@@ -96,7 +98,7 @@ class Radios:
         return None if receiver.enable(math.ceil(period)) else NOT_ALLOWED
 
     def restore(self) -> None:
-        """A new controller finds them as the file has them."""
+        """Restores the settings of the configuration, for a new controller."""
         for emitter in self._emitters.values():
             emitter.setChannel(emitter.emitter.fields.channel)
             emitter.setRange(emitter.emitter.fields.range)
@@ -106,6 +108,6 @@ class Radios:
             if own.getSamplingPeriod() != own.default_period_ms:
                 receiver.enable(own.default_period_ms)
 
-    def _place(self, name: str, index: int) -> None:
+    def _assign(self, name: str, index: int) -> None:
         self._index[name] = index
         self._name[index] = name

@@ -35,12 +35,12 @@ BODY = "body"
 FAULT = "fault"
 ENDED = "gateway_ended"
 IN_WORDS = {
-    "disconnected": "the controller is gone",
+    "disconnected": "the controller disconnected",
     "silence": "the controller is silent",
-    "protocol": "the controller sent what cannot be read",
-    COMMAND_TIMEOUT: "the controller commands no more",
+    "protocol": "the controller sent invalid data",
+    COMMAND_TIMEOUT: "the controller sends no commands",
     LATE: "the gateway was late",
-    SWAMPED: "the controller sends faster than it can be obeyed",
+    SWAMPED: "the controller sends commands too fast",
     BODY: "the body is gone",
     FAULT: "a session failed",
     ENDED: "the gateway ends",
@@ -83,10 +83,10 @@ class Safety:
         if latched:
             words = IN_WORDS.get(latched, latched)
             fix = f"`hilgw arm {self._name}` lets the motors move again"
-            return "latched", f"stopped, as {words}; {fix}"
+            return "latched", f"safety stop latched: {words}; {fix}"
         if body is not None and body.write_delay_ns(now) > LONGEST_DELAY_NS:
-            body.fail(PeerError("its line is slower than the commands come", where=body.name))
-            return "behind", "the line is slower than the commands come"
+            body.fail(PeerError("the commands come faster than the line", where=body.name))
+            return "behind", "the commands come faster than the line"
         return None
 
     def commanded(self, now: int) -> None:
@@ -127,7 +127,7 @@ class Safety:
     def stop_swamping_controller(self, now: int) -> bool:
         """The controller sends faster than it is read: its commands would outlive it."""
         self.stop(SWAMPED, now)
-        self._drop_controller("sends faster than it can be obeyed")
+        self._drop_controller("sends commands too fast")
         return True
 
     def end(self, now: int) -> None:
@@ -170,7 +170,7 @@ class Safety:
 
     def was_late(self, now: int) -> None:
         self.stop(LATE, now)
-        self._drop_controller("the gateway was late: what it sent meanwhile is old")
+        self._drop_controller("the gateway was late; commands sent meanwhile are out of date")
 
     def emergency(self) -> None:
         self.emergency_stop.trigger()

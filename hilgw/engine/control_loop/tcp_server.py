@@ -28,9 +28,9 @@ TOO_MANY = "too_many_connections"
 class TcpServer(PortStatus):
     """Listens on loopback addresses and keeps one connection attached to the peer link.
 
-    To the gateway it is what a supervisor is to a port: `run` ends by cancellation, or with an
-    error when it cannot listen on the address. any_port: then another port will do (a mock in
-    place of the real peer is told). on_listening: gets host and port.
+    The gateway runs it like a supervisor: `run` ends by cancellation, or with an error when it
+    cannot listen on the address. any_port: it listens on any free port then; a mock of the peer
+    gets that port from `on_listening`, which is called with host and port.
     """
 
     def __init__(
@@ -105,9 +105,11 @@ class TcpServer(PortStatus):
     def _accept(self, stream: Transport, peer: str) -> None:
         if self._connection is not None and not self._gives_way():
             stream.close()
-            self._refuse(SECOND, f"{peer}: {self._peer} is the controller, and there is one only")
+            self._refuse(
+                SECOND, f"{peer}: {self._peer} is the controller, and only one may connect"
+            )
             return
-        self._drop(PeerError(f"{self._peer} has said nothing, and {peer} came"))
+        self._drop(PeerError(f"{self._peer} sent no valid message, and {peer} connected"))
         self.opened += 1
         self._connection, self._peer = stream, peer
         self._since_s = asyncio.get_running_loop().time()
@@ -160,7 +162,7 @@ class TcpServer(PortStatus):
         refused = self._link.refused
         over = self._listener.refused - refused[TOO_MANY]
         if over:
-            self._refuse(TOO_MANY, f"{over} more")
+            self._refuse(TOO_MANY, f"{over} more connections")
             refused[TOO_MANY] = self._listener.refused
         if self._connection is None:
             return

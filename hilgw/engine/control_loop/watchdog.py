@@ -70,7 +70,7 @@ class Watchdog:
             self._thread = None
 
     def check(self, now: int) -> None:
-        """Tells all watched for which the event loop was late up to now."""
+        """Calls `was_late` of all watched for which the event loop was late until now."""
         gap = now - self.checked_ns
         self.checked_ns = now
         if not self.shortest_ns or gap < self.shortest_ns:

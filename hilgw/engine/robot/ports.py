@@ -150,11 +150,11 @@ class ReceiverPort:
     def setChannel(self, channel: int) -> bool:
         """Listens to another channel, -1 to all, from now on; False when it is not allowed."""
         accepted = self.receiver.setChannel(channel)
-        asked = self.receiver.take_channel()
-        if asked is not None:
-            self.receiver.adopt_channel(asked)
+        requested = self.receiver.take_channel()
+        if requested is not None:
+            self.receiver.adopt_channel(requested)
             if self._medium is not None:
-                channels = None if asked == BROADCAST else frozenset({asked})
+                channels = None if requested == BROADCAST else frozenset({requested})
                 self._medium.retune(self.name, channels)
         return accepted
 

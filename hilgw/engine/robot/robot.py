@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hilgw.controllers.base import Action, ControllerSession, Say, Send
+from hilgw.controllers.base import Action, ControllerSession, Notice, Send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ class Robot:
                     session.sent(reason is None)
                     if reason is not None:
                         self._observer.refused(f"{self.name}.{device}", reason, "not queued")
-                case Say(text):
+                case Notice(text):
                     self._observer.notice(self.name, text)
         if self._timer is not None:
             self._timer.cancel()

@@ -45,7 +45,7 @@ class ReceiveFilter:
             self._statistics.echo()
             return
         if airs.is_duplicate(air, name, event.address, event.data, now):
-            self._statistics.drop("duplicate", "another module here heard it first")
+            self._statistics.drop("duplicate", "another module here received it first")
             return
         self._statistics.count.receive()
         self._transmit(

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from hilgw.medium.ledger import Ledger
     from hilgw.transports.base import Scheduler, Transport
 
-SILENT_FRAMES = 3  # this many frames in a row without an answer, and the module counts as stalled
+SILENT_FRAMES = 3  # frames in a row without an answer: the module counts as stalled
 
 
 class Station:
@@ -104,10 +104,10 @@ class Station:
         """Copies accepted and neither delivered nor refused: waiting or in flight."""
         return len(self._queue)
 
-    # --- from the medium ---------------------------------------------------------------------
+    # --- called by the medium -----------------------------------------------------------------
 
     def deliver(self, copy: Copy) -> None:
-        """The medium hands over one copy to go out."""
+        """The medium delivers one copy, to be sent."""
         queue = self._queue
         if not queue.add(copy):
             reason = queue.full_reason if self.ready else "down"
@@ -115,15 +115,15 @@ class Station:
         elif self.ready:
             self._pump(self._scheduler.now())
 
-    def fits(self, channel: int) -> bool:
-        """Whether the mapping names this channel."""
+    def names_channel(self, channel: int) -> bool:
+        """Whether the mapping names this channel explicitly."""
         return self.session.channels is not None and channel in self.session.channels
 
-    def hears(self, channel: int) -> bool:
+    def can_send(self, channel: int) -> bool:
         """Whether the mapping can carry this channel."""
         return self.session.channels is None or channel in self.session.channels
 
-    # --- from the user ------------------------------------------------------------------------
+    # --- called for the user ------------------------------------------------------------------
 
     def command(
         self, address: str, name: str, value: bytes, answer: Callable[[RemoteAnswer], None]
@@ -146,22 +146,22 @@ class Station:
                 answer(event)
                 return
 
-    # --- from the supervisor -----------------------------------------------------------------
+    # --- called by the supervisor -------------------------------------------------------------
 
     def attach(self, transport: Transport) -> None:
-        """The port is open: start the handshake."""
+        """The port is open: the handshake starts."""
         self._transport = transport
         self._unanswered = 0
         now = self._scheduler.now()
         self._pacer.reset()
-        self._guarded(lambda: self.session.open(now), now)
+        self._call(lambda: self.session.open(now), now)
 
     def detach(self) -> None:
-        """The port is gone: what was in flight is lost and counted, the queue is kept."""
+        """The port is gone: copies in flight are lost and counted, the queue is kept."""
         self._transport = None
         self.ready = False
         now = self._scheduler.now()
-        self._guarded(self.session.close, now)
+        self._call(self.session.close, now)
         self._settle(now)
         self.statistics.refuse("down", "the port went down", self._queue.drop_in_flight())
         self._rearm(now)
@@ -179,26 +179,26 @@ class Station:
         self.ready = False
         self._fail(AdapterError(f"the adapter failed: {error!r:.200}", where=self.name))
 
-    # --- from the transport ------------------------------------------------------------------
+    # --- called by the transport --------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
         self._unanswered = 0
         now = self._scheduler.now()
         try:
-            self._run(self.session.receive(data, now), now)
-        except Exception as error:  # noqa: BLE001 - as in _guarded, which would cost an allocation
+            self._handle(self.session.receive(data, now), now)
+        except Exception as error:  # noqa: BLE001 - as in _call, which would cost an allocation
             self.fault(error)
 
-    # --- the session's events ----------------------------------------------------------------
+    # --- events of the session ----------------------------------------------------------------
 
-    def _guarded(self, call: Callable[[], list[Event]], now: int) -> None:
+    def _call(self, call: Callable[[], list[Event]], now: int) -> None:
         """Contains an error that the adapter raises."""
         try:
-            self._run(call(), now)
+            self._handle(call(), now)
         except Exception as error:  # noqa: BLE001 - adapters of other distributions raise anything
             self.fault(error)
 
-    def _run(self, events: list[Event], now: int) -> None:
+    def _handle(self, events: list[Event], now: int) -> None:
         for event in events:
             match event:
                 case Received():
@@ -287,7 +287,7 @@ class Station:
     def _frame(self, copy: Copy, now: int) -> Transmission | CannotSend | None:
         try:
             return self.session.send(copy.packet, now)
-        except Exception as error:  # noqa: BLE001 - as in _guarded; this packet must not come again
+        except Exception as error:  # noqa: BLE001 - as in _call; this packet must not come again
             self.fault(error)
             return CannotSend("fault", "the adapter failed on it")
 
@@ -339,7 +339,7 @@ class Station:
         now = self._scheduler.now()
         deadline = self.session.next_deadline()
         if deadline is not None and deadline <= now and self._transport is not None:
-            self._guarded(lambda: self.session.expire(now), now)
+            self._call(lambda: self.session.expire(now), now)
         if self.ready:
             self._pump(now, backlog=backlog)
         else:

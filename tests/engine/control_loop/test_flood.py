@@ -1,4 +1,4 @@
-"""A controller that sends faster than it can be obeyed: what waits would move motors later."""
+"""A controller that sends commands too fast: those that wait would move motors later."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class Machine(RuleBasedStateMachine):
                 relay=relay,
                 channels=frozenset({5}),
                 deliver=station.deliver,
-                fits_explicitly=station.fits,
+                fits_explicitly=station.names_channel,
             )
         )
 
