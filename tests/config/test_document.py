@@ -171,7 +171,7 @@ def test_a_repeated_key_names_the_first_and_is_not_kept() -> None:
         ("? \n: 1\n", "f:1:2: a key is missing before ':'; write it, or delete the ':'"),
         ("true: 1\n", "f:1:1: true: the key true is not text; put it in quotes"),
         ("1.5: 1\n", "f:1:1: '1.5': the key 1.5 is not text; put it in quotes"),
-        ('a: "\\ud800"\n', "f:1:4: a: an escape that is half a character; write it out"),
+        ('a: "\\ud800"\n', "f:1:4: a: an escape of half a character; write the character"),
         ("", "f:1:1: the file is empty; begin with `version: 1`"),
         ("# nothing\n", "f:1:1: the file is empty; begin with `version: 1`"),
     ],
@@ -184,10 +184,10 @@ def test_beyond_plain_data(text: str, line: str) -> None:
     ("text", "line"),
     [
         ("a:\n\t- 1\n", "f:2:1: a tab where spaces are needed; indent with spaces"),
-        ("a: @x\n", "f:1:4: no value can begin with this character; put it in quotes"),
+        ("a: @x\n", "f:1:4: a value cannot begin with this character; put it in quotes"),
         (
             "a: b: c\n",
-            "f:1:5: a ':' where no key can be; check the indentation, or put a text that contains "
+            "f:1:5: a ':' where a key is not allowed; check the indentation, or put a text that contains "
             "': ' in quotes",
         ),
         ("a: [1\nb\n", "f:1:4: '[' is not closed; close it with ']'"),
@@ -197,8 +197,8 @@ def test_beyond_plain_data(text: str, line: str) -> None:
             "f:1:6: this cannot follow in a list that begins in line 1; write ',' or ']' before it",
         ),
         ('a: "b\n', "f:1:4: a quote is not closed; close it"),
-        ("a: 1\n b: 2\n", "f:2:3: a ':' where no key can be"),
-        ("a:\n  b: 1\n c: 2\n", "f:3:2: the indentation does not fit"),
+        ("a: 1\n b: 2\n", "f:2:3: a ':' where a key is not allowed"),
+        ("a:\n  b: 1\n c: 2\n", "f:3:2: wrong indentation"),
         ("a: 1\nb\n", "f:2:1: a key without ':'; write `key: value`"),
         ("a:\n  kind xbee\n  port: x\n", "f:2:3: a key without ':'; write `key: value`"),
         ("a:\n  - kind:xbee\n    port: x\n", "f:2:5: a key without ':'; write `key: value`"),
@@ -206,14 +206,14 @@ def test_beyond_plain_data(text: str, line: str) -> None:
         ("a: {x: 1, y\nb: 2}\nc: [1,, 2]\n", "f:2:2: this cannot follow in a mapping"),
         ("a: [1,, 2]\n", "f:1:7: a value is missing here; write it"),
         ('a: "\\q"\n', "f:1:6: unknown escape in a double-quoted text"),
-        ('a: "\\UFFFFFFFF"\n', "f:1:7: not valid YAML here"),
+        ('a: "\\UFFFFFFFF"\n', "f:1:7: not valid YAML"),
         ("a: 1\n...\nb: 2\n", "f:3:1: this cannot follow the end of the data"),
         ("a: !x!y 1\n", "f:1:4: tags are not allowed"),
-        ("%YAML 9.1\n---\na: 1\n", "f:1:1: this YAML version is not known"),
-        (f"%YAML {'9' * 5000}.1\n---\na: 1\n", "f:1:7: not valid YAML here"),
-        ("a: *\n", "f:1:5: no value can begin with '*'; put it in quotes"),
-        ("a: & b\n", "f:1:5: no value can begin with '&'; put it in quotes"),
-        ("a: {b: !}\n", "f:1:9: no value can begin with '!'; put it in quotes"),
+        ("%YAML 9.1\n---\na: 1\n", "f:1:1: unknown YAML version"),
+        (f"%YAML {'9' * 5000}.1\n---\na: 1\n", "f:1:7: not valid YAML"),
+        ("a: *\n", "f:1:5: a value cannot begin with '*'; put it in quotes"),
+        ("a: & b\n", "f:1:5: a value cannot begin with '&'; put it in quotes"),
+        ("a: {b: !}\n", "f:1:9: a value cannot begin with '!'; put it in quotes"),
     ],
 )
 def test_syntax_errors_are_said_plainly(text: str, line: str) -> None:
