@@ -187,8 +187,8 @@ def test_beyond_plain_data(text: str, line: str) -> None:
         ("a: @x\n", "f:1:4: a value cannot begin with this character; put it in quotes"),
         (
             "a: b: c\n",
-            "f:1:5: a ':' where a key is not allowed; check the indentation, or put a text that contains "
-            "': ' in quotes",
+            "f:1:5: a ':' where a key is not allowed; check the indentation, or put a text that "
+            "contains ': ' in quotes",
         ),
         ("a: [1\nb\n", "f:1:4: '[' is not closed; close it with ']'"),
         ("a: {b: 1\n", "f:1:4: '{' is not closed; close it with '}'"),

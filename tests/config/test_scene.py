@@ -112,8 +112,8 @@ def test_all_of_it_is_taken() -> None:
         (
             "127.0.0.1:9763",
             "0.0.0.0:9763",
-            "medium.mocap.listen: any host that reaches this address can move every object; listen on "
-            "127.0.0.1, or write allow_remote: true",
+            "medium.mocap.listen: any host that reaches this address can move every object; "
+            "listen on 127.0.0.1, or write allow_remote: true",
         ),
         ("listen: ", "lissen: ", "medium.mocap.lissen: unknown key; did you mean 'listen'?"),
     ],

@@ -13,30 +13,30 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "set",
         description="Changes the channel of an Emitter or Receiver, or the range of an Emitter, "
-        "of a robot in the gateway that runs on this machine, as setChannel and setRange do.",
+        "in the gateway that runs on this machine, as setChannel and setRange do.",
         epilog="examples: hilgw set rover.rx --channel 5\n"
         "          hilgw set rover.tx --channel -1 --range 2.5",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx ...")
-    parser.add_argument("--channel", metavar="N", type=int, help="from -1, all")
-    parser.add_argument("--range", metavar="M", type=finite, help="in m; -1: as far as it goes")
+    parser.add_argument("--channel", metavar="N", type=int, help="-1: all channels")
+    parser.add_argument("--range", metavar="M", type=finite, help="in m; -1: unlimited")
     parser.add_argument(
         "--control",
         metavar="PATH",
-        default=argparse.SUPPRESS,  # it may stand before the command, too
-        help="the gateway's control socket",
+        default=argparse.SUPPRESS,  # it may precede the command
+        help="the control socket of the gateway",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when it was done; 1 when the device refuses, with the reason."""
-    from hilgw.cli.commands.send import tell_gateway
+    """Returns 0. Raises HilgwError with the reason when the device refuses."""
+    from hilgw.cli.commands.send import request_gateway
 
     if args.channel is None and args.range is None:
-        raise UsageError("set what?", fix="give --channel N or --range M")
+        raise UsageError("nothing to set", fix="give --channel N or --range M")
     request = {"do": "set", "device": args.device, "channel": args.channel, "range": args.range}
-    tell_gateway(getattr(args, "control", None), request, args.device)
+    request_gateway(getattr(args, "control", None), request, args.device)
     print(f"{args.device}: set")
     return 0
