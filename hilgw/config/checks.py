@@ -329,7 +329,7 @@ def _check_addresses(inspection: Inspection) -> None:
                 what = f"{spell(seen[address])} has this address too"
                 inspection.error(at, what, "use another port")
             elif key == "connect" and address in listeners:
-                what = f"{spell(listeners[address])} listens here: the loop has no robot"
+                what = f"{spell(listeners[address])} listens here: the control loop has no robot"
                 inspection.error(at, what, "use another port")
             else:
                 seen[address] = path

@@ -61,7 +61,7 @@ def _differing_emitters(
                 and _same_channel(emitter.channel, receiver.channel)
                 and (difference := line_difference(emitter, receiver))
             ):
-                yield f"{other}.{device} to {name}: {difference}; the Emitter's applies"
+                yield f"{other}.{device} to {name}: {difference}; the Emitter's settings apply"
 
 
 def _meet(fields: EmitterFields | ReceiverFields, adapter: AdapterConfig) -> bool:
