@@ -1,7 +1,7 @@
-"""The one tree of errors. Each says what is wrong, where, and what to do about it.
+"""The one tree of errors. Each has a problem, a position and a fix.
 
-Every class carries the exit code the command ends with when the error reaches the user;
-the table stands in `hilgw --help` and in docs/config.md.
+Every class has the exit code of the command when the error reaches the user; `hilgw --help` and
+docs/config.md list them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class HilgwError(Exception):
 
     what: one clause, lower case, without a full stop.
     where: file:line:column, a port, a station; empty when there is none.
-    fix: what the user can do; empty when nothing can be said.
+    fix: what the user can do; empty when there is nothing to suggest.
     """
 
     exit_code = 1
@@ -35,19 +35,19 @@ class HilgwError(Exception):
 
 
 class UsageError(HilgwError):
-    """The command line does not fit."""
+    """The command line is not valid."""
 
     exit_code = 2
 
 
 class ConfigError(HilgwError):
-    """The configuration does not fit."""
+    """The configuration is not valid."""
 
     exit_code = 3
 
 
 class PortError(HilgwError):
-    """A port cannot be opened, or was lost. `reason` is one of the words below."""
+    """A port cannot be opened, or was lost. `reason` is one of the constants below."""
 
     exit_code = 4
 
@@ -63,44 +63,44 @@ class PortError(HilgwError):
 
 
 class PeerError(HilgwError):
-    """The other side (module, controller, robot) does not answer, or answers wrongly."""
+    """The peer (module, controller, robot) does not answer, or its answer is not valid."""
 
     exit_code = 5
 
 
 class MismatchError(HilgwError):
-    """The other side is not the one the configuration names."""
+    """The peer is not the one the configuration names."""
 
     exit_code = 6
 
 
 class SafetyError(HilgwError):
-    """A failsafe was latched when the gateway ended."""
+    """A safety stop was latched when the gateway ended."""
 
     exit_code = 7
 
 
 class AdapterError(HilgwError):
-    """The code of an adapter raised what it must not."""
+    """The code of an adapter raised an unexpected exception."""
 
 
 class FrameError(HilgwError):
-    """Bytes that are no frame, or a payload that a frame cannot carry."""
+    """Bytes that are not a valid frame, or a payload that a frame cannot carry."""
 
 
 def printable(text: str) -> str:
-    """A file name or an option as it may be shown."""
+    """A file name or an option, safe to print."""
     return text if text.isprintable() and len(text) <= 4096 else repr(text[:4096])
 
 
 def quoted(text: str) -> str:
-    """Text from a file as it may be shown: in quotes, escaped, shortened."""
+    """Text from a file, safe to print: in quotes, escaped, shortened."""
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """The name that was probably meant, when there is one."""
-    import difflib  # slow to import, and used for mistakes only
+    """The known name most similar to `name`; None when none is similar."""
+    import difflib  # slow to import, and used for errors only
 
     names = dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED))
     folded = {item.lower().replace("_", "").replace("-", ""): item for item in reversed(names)}
@@ -110,12 +110,12 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 def suggest(name: object, known: Iterable[str]) -> str:
-    """What to do about a name that does not exist: the nearest one, or all there are."""
+    """The fix for an unknown name: the most similar one, or all known ones."""
     names = list(dict.fromkeys(str(item)[:80] for item in itertools.islice(known, _COMPARED)))
     near = nearest(name, names)
     if near is not None:
         return f"did you mean {quoted(near)}?"
     if not names:
-        return "there are none here"
+        return "none are known here"
     listed = ", ".join(quoted(item)[1:-1] for item in sorted(names)[:24])
     return f"known here: {listed}" + (", ..." if len(names) > 24 else "")

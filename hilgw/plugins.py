@@ -2,8 +2,8 @@
 
 A group is a package of this project (hilgw.adapters) and an entry point group of other
 distributions (hilgw.adapters; hilgw.mocks for firmware mocks). The module or package
-`hilgw.adapters.foo` offers the kind foo by exporting ADAPTER; names with an underscore, and the
-shared modules of the package, are not kinds. Nothing is imported before it is used.
+`hilgw.adapters.foo` defines the kind foo by exporting ADAPTER; modules with a leading underscore
+and the shared modules of the package are not kinds. Each kind is imported when it is used.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Loader = Callable[[], Any]
 class Group(NamedTuple):
     """One group of plug-ins.
 
-    package: where the kinds of this project are. export: the name a module offers its part by;
-    empty: the module itself is the part. shared: modules of the package that are not kinds.
-    open: whether entry points of the same name add kinds. check: raises AttributeError or
-    TypeError when a part of another distribution does not fit.
+    package: the package with the kinds of this project. export: the name by which a module exports
+    its part; empty: the module itself is the part. shared: modules of the package that are not
+    kinds. open: whether entry points of the same name add kinds. check: raises AttributeError or
+    TypeError for an unsuitable part of another distribution.
     """
 
     name: str
@@ -198,7 +198,7 @@ def _of_entry_point(group: Group, point: EntryPoint) -> Loader:
         try:
             part = point.load()
             group.check(part)
-        except (Exception, SystemExit) as error:  # others' code: it may raise anything
+        except (Exception, SystemExit) as error:  # code of other distributions may raise anything
             owner = point.dist.name if point.dist else "an unknown distribution"
             noun = "mock" if group is MOCKS else group.noun
             what = f"{noun} {quoted(point.name)} of {owner} does not load: {error!r:.200}"

@@ -1,7 +1,7 @@
-"""How a part declares its settings: a frozen dataclass, one `setting()` per field.
+"""Declaration of settings: a frozen dataclass, one `setting()` per field.
 
-Configuration checks, the JSON schema, `hilgw adapters`, the generated documentation and the
-error texts are all made from these declarations, so a setting is described once.
+Validation, the JSON Schema, `hilgw adapters`, the generated documentation and the error messages
+are made from these declarations, so each setting is described once.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def setting(
 ) -> Any:
     """A dataclass field with its documentation and its limits.
 
-    ge, gt, le: bounds of a number, or of each item of a list; `also` names values allowed beside
-    them (Webots' -1). choices: the only values allowed. pattern: a regular expression the whole
+    ge, gt, le: bounds of a number, or of each item of a list; `also`: values allowed besides these
+    (Webots' -1). choices: the only values allowed. pattern: a regular expression the whole
     string must match. unit: shown in the documentation. refers: the text (or each value of a
     mapping, each item of a list) is the name of an emitter or a receiver of the same robot, or of
-    a robot, an adapter or an air of the file; a default of "" is no name.
+    a robot, an adapter or an air of the file; a default of "" means none.
     """
     metadata = {
         "doc": doc,
@@ -55,8 +55,8 @@ def setting(
 
 @dataclass(frozen=True, slots=True)
 class MockSpec:
-    """The firmware mock that stands in for the hardware: its name, and parameters that make it
-    what the settings of the hardware describe."""
+    """The firmware mock that replaces the hardware: its name, and the parameters that match the
+    settings of the hardware."""
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""A plain bridge between a serial port and TCP, on the same data path as the gateway.
+"""A bridge between a serial port and TCP, on the same data path as the gateway.
 
-Bytes go straight from one descriptor to the others in the loop's callback: no task, no queue and
-no future per packet. With a framing only whole, good frames pass.
+The callback of the event loop writes bytes from one descriptor to the others: no task, no queue and
+no future per packet. With a framing only valid frames pass.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from hilgw.framing.base import Framing
     from hilgw.transports.base import Scheduler, Transport
 
-NAME = "port"  # the port's name in what is said
+NAME = "port"  # the name of the port in messages
 STOP_S = 1.5
-# Clients get bytes of the device, not of the time before: listening begins after the first try
-# to open the port, however that ends, or after this long.
+# Listening begins after the first attempt to open the port has ended, or after this time: clients
+# then receive bytes of the device from the start.
 FIRST_TRY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class BridgeSettings:
-    """What a bridge connects. pace: what TCP clients send leaves at the rate of the line."""
+    """Port and TCP address of a bridge. pace: bytes from TCP leave at the line rate."""
 
     port: str
     host: str
@@ -51,7 +51,7 @@ class BridgeSettings:
 
 
 class _Reframers:
-    """Makes one for each stream: each has its own unfinished frame."""
+    """Makes a Reframer for each stream, as each has its own unfinished frame."""
 
     def __init__(self, new_framing: Callable[[], Framing], scheduler: Scheduler) -> None:
         self._new_framing = new_framing
@@ -62,9 +62,9 @@ class _Reframers:
 
 
 class Bridge(Observer):
-    """open_port, identity: as for a Supervisor. new_framing: None for plain bytes.
+    """open_port, identity: as for a Supervisor. new_framing: None for raw bytes.
 
-    observer is told the states of the port; say gets what else a user may want to know.
+    observer: receives states of the port, and warnings. inform: receives other messages.
     """
 
     def __init__(
@@ -76,14 +76,14 @@ class Bridge(Observer):
         identity: Callable[[], object | None],
         observer: Observer,
         new_framing: Callable[[], Framing] | None = None,
-        say: Callable[[str], None] = lambda text: None,
+        inform: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.settings = settings
         self.to_serial, self.to_tcp = Flow(), Flow()
         self.on_ready: Callable[[], None] | None = None
         self._scheduler = scheduler
         self._observer = observer
-        self._say = say
+        self._inform = inform
         self._tried = asyncio.Event()
         self._listening = False
         self._started_ns = scheduler.now()
@@ -96,7 +96,7 @@ class Bridge(Observer):
             self.to_tcp,
             rule=settings.writer,
             new_reframer=reframers,
-            say=say,
+            inform=inform,
             warn=lambda text: observer.notice("tcp", text),
         )
         self._connect_port(reframers)
@@ -104,7 +104,7 @@ class Bridge(Observer):
             settings.host,
             settings.tcp_port,
             lambda stream, peer: self._clients.add(stream, peer),
-            # One more: it is the clients that know whom to let go for a new one.
+            # One more: Clients decides which connection ends for a new one.
             max_clients=MAX_CLIENTS + 1,
             max_per_address=MAX_CLIENTS + 1,
             send_buffer_bytes=SEND_BUFFER_BYTES,
@@ -116,11 +116,11 @@ class Bridge(Observer):
             self,
             where=settings.port,
             jitter=random.Random(),
-            stall_s=None,  # a device may hold its sender back for as long as it likes
+            stall_s=None,  # flow control of a device may pause the port without a limit
         )
 
     def _connect_port(self, reframers: _Reframers | None) -> None:
-        """What the port sends goes to all clients, through the framing if there is one."""
+        """Passes bytes of the port to all clients, through the framing if there is one."""
         if self.settings.pace:
             self._port.pace(self._scheduler, self.settings.line)
         pass_on = self._clients.broadcast
@@ -145,13 +145,13 @@ class Bridge(Observer):
 
     @property
     def where(self) -> str:
-        """HOST:PORT, with the port that was chosen."""
+        """HOST:PORT, with the actual port."""
         return self._listener.where
 
     async def run(self, stop: asyncio.Event, duration_s: float | None = None) -> None:
-        """Runs until `stop` is set or the duration is over; raises the first fatal error.
+        """Runs until `stop` is set or the duration ends; raises the first fatal error.
 
-        Also raises when the port was never up by the end of the duration.
+        Raises PeerError, or the last error, when the port was never up.
         """
         self._started_ns = self._scheduler.now()
         loop = asyncio.get_running_loop()
@@ -169,7 +169,9 @@ class Bridge(Observer):
         finally:
             await self._stop(supervising, stopping)
         if not stop.is_set() and not self.supervisor.was_up:
-            raise self.supervisor.last_error or PeerError("was never up", where=self.settings.port)
+            raise self.supervisor.last_error or PeerError(
+                "the port was never up", where=self.settings.port
+            )
 
     async def _start_listening(self, *ends: asyncio.Task[Any]) -> None:
         tried = asyncio.create_task(self._tried.wait())
@@ -179,7 +181,7 @@ class Bridge(Observer):
             return
         await self._listener.start()
         self._listening = True
-        self._say(f"listening on {self.where}")
+        self._inform(f"listening on {self.where}")
         self._check_ready()
 
     async def _stop(self, *tasks: asyncio.Task[Any]) -> None:
@@ -190,7 +192,7 @@ class Bridge(Observer):
         await asyncio.wait(tasks, timeout=STOP_S)
         for task in tasks:
             if task.done() and not task.cancelled():
-                task.exception()  # it was raised already, or comes too late to matter
+                task.exception()  # raised already, or of a task that ended late
 
     def _check_ready(self) -> None:
         up = self._listening and self.supervisor.state is State.UP
@@ -209,10 +211,10 @@ class Bridge(Observer):
     def notice(self, source: str, text: str) -> None:
         self._observer.notice(source, text)
 
-    # --- what happened ----------------------------------------------------------------------------
+    # --- report ----------------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
-        """The run in figures: plain JSON types."""
+        """The statistics of the run: plain JSON types."""
         clients, supervisor = self._clients, self.supervisor
         return {
             "duration_s": round((self._scheduler.now() - self._started_ns) / 1e9, 3),

@@ -1,4 +1,4 @@
-"""The TCP side of a bridge: all clients read, one writes, and a slow one does not stop the rest."""
+"""The TCP clients of a bridge: all receive, one writes, and a slow one does not stop the others."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 WriterRule = Literal["first", "last", "all"]
 WRITER_RULES: tuple[WriterRule, ...] = ("first", "last", "all")
 MAX_CLIENTS = 64
-# A client that cannot keep up holds the port back for so long, then it is disconnected. Alone it
-# may be as slow as it likes while it takes something within the longer time.
+# A client that does not keep up pauses the port for this time, then it is disconnected. A single
+# client may be slower, as long as it receives something within the longer time.
 PATIENCE_NS = 1_000_000_000
 PATIENCE_ALONE_NS = 10_000_000_000
 LOOK_NS = 100_000_000
-# What the kernel holds for one client. With its own choice of megabytes it would take long to
-# tell a slow client from one that takes nothing.
+# The send buffer of the kernel for one client. With its default of megabytes a client that receives
+# nothing would look like a slow one for a long time.
 SEND_BUFFER_BYTES = 65536
-# TCP does not tell a client that has only finished sending from one that is gone, until
-# something is sent to it; so one that has finished, and gets nothing for this long, is let go.
+# TCP does not distinguish a client that has only finished sending from one that is gone, until data
+# is sent to it. A client that has finished and receives nothing for this time is disconnected.
 HALF_CLOSED_NS = 10_000_000_000
 
 
@@ -44,7 +44,7 @@ class Client:
         self.stream = stream
         self.peer = peer
         self.writes = False
-        self.finished = False  # it sends nothing more
+        self.finished = False  # it has closed its sending direction
         self.sent_bytes = 0
         self.reframer: Reframer | None = None
         self._clients = clients
@@ -60,7 +60,7 @@ class Client:
             clients.to_port.dropped[NOT_WRITER] += len(data)
 
     def pass_on(self, data: bytes) -> None:
-        """A whole frame, to the port if it is this one's turn to write."""
+        """Writes a whole frame to the port, if this client is a writer."""
         if self.writes:
             self._clients.port.write(data)
         else:
@@ -68,7 +68,7 @@ class Client:
 
 
 class _Waiting:
-    """Since when a client holds the port back, and when it last took something."""
+    """Since when a client pauses the port, and when it last received something."""
 
     def __init__(self, pending: int, now: int) -> None:
         self.pending = pending
@@ -77,7 +77,7 @@ class _Waiting:
 
 
 class Clients:
-    """All connections of a bridge. say: what a user may want to know; warn: what he should."""
+    """All connections of a bridge. inform, warn: receive messages for the user."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Clients:
         *,
         rule: WriterRule,
         new_reframer: Callable[[Flow, Callable[[bytes], None]], Reframer] | None,
-        say: Callable[[str], None],
+        inform: Callable[[str], None],
         warn: Callable[[str], None],
     ) -> None:
         self.port = port
@@ -100,7 +100,7 @@ class Clients:
         self._scheduler = scheduler
         self._rule = rule
         self._new_reframer = new_reframer
-        self._say = say
+        self._inform = inform
         self._warn = warn
         self._clients: tuple[Client, ...] = ()
         self._waiting: dict[Client, _Waiting] = {}
@@ -113,10 +113,10 @@ class Clients:
     # --- coming and going -------------------------------------------------------------------------
 
     def add(self, stream: Transport, peer: str) -> None:
-        if len(self) >= MAX_CLIENTS and not self._let_a_finished_one_go():
+        if len(self) >= MAX_CLIENTS and not self._disconnect_a_finished_one():
             self.refused += 1
             stream.close()
-            self._warn(f"client {peer} refused: {MAX_CLIENTS} are connected")
+            self._warn(f"client {peer} refused: {MAX_CLIENTS} clients are connected")
             return
         client = Client(stream, peer, self)
         if self._new_reframer is not None:
@@ -129,7 +129,7 @@ class Clients:
         self._clients += (client,)
         self._elect()
         stream.start(client.received, lambda error: self._remove(client, error.what))
-        self._say(f"client {peer} connected{'' if client.writes else ', reads only'}")
+        self._inform(f"client {peer} connected{'' if client.writes else ', receives only'}")
 
     def close(self) -> None:
         for client in self._clients:
@@ -140,7 +140,7 @@ class Clients:
             self._look.cancel()
 
     def _close_stream(self, client: Client, reason: str) -> None:
-        """What still waited for it is dropped for this reason."""
+        """Closes a stream; its unsent bytes are dropped for this reason."""
         client.stream.close()
         self.from_port.take_back(client.stream.unsent, reason)
 
@@ -154,37 +154,38 @@ class Clients:
         self._stop_waiting(client)
         self._elect()
         if not client.finished:
-            self._say(f"client {client.peer} left: {why}")
+            self._inform(f"client {client.peer} left: {why}")
 
     def _elect(self) -> None:
-        """Who writes: among those that still send, the first, the last, or all."""
+        """Selects the writers among clients that still send: the first, the last, or all."""
         able = [client for client in self._clients if not client.finished]
         chosen = {"first": able[:1], "last": able[-1:], "all": able}[self._rule]
         for client in self._clients:
             client.writes = client in chosen
 
     def _finish(self, client: Client) -> None:
-        """It has ended its direction; it may still want the answer."""
-        self._say(f"client {client.peer} finished")
+        """The client has closed its sending direction; it may still expect an answer."""
+        self._inform(f"client {client.peer} finished sending")
         client.finished = True
         if client.reframer is not None:
             client.reframer.reset()
         self._elect()
-        self._let_go_when_idle(client, -1)
+        self._disconnect_when_idle(client, -1)
 
-    def _let_go_when_idle(self, client: Client, sent_bytes: int) -> None:
+    def _disconnect_when_idle(self, client: Client, sent_bytes: int) -> None:
         if client.sent_bytes == sent_bytes and not client.stream.pending:
-            self._remove(client, "it had ended its direction")
+            self._remove(client, "it had finished sending")
         elif client in self._clients:
             sent = client.sent_bytes
             self._scheduler.call_at(
-                self._scheduler.now() + HALF_CLOSED_NS, lambda: self._let_go_when_idle(client, sent)
+                self._scheduler.now() + HALF_CLOSED_NS,
+                lambda: self._disconnect_when_idle(client, sent),
             )
 
-    def _let_a_finished_one_go(self) -> bool:
+    def _disconnect_a_finished_one(self) -> bool:
         for client in self._clients:
             if client.finished:
-                self._remove(client, "it had ended its direction")
+                self._remove(client, "it had finished sending")
                 return True
         return False
 
@@ -200,7 +201,7 @@ class Clients:
             try:
                 stream.write(data)
             except PortError as error:
-                if error.reason == PortError.LOST:  # of which the stream tells by itself
+                if error.reason == PortError.LOST:  # the stream reports the loss itself
                     flow.dropped[CLIENT_GONE] += len(data)
                 else:
                     self._disconnect_slow(client, len(data))
@@ -211,7 +212,7 @@ class Clients:
                 self._wait_for(client)
 
     def _wait_for(self, client: Client) -> None:
-        """Nothing more is read from the port until this one has caught up, or was sent away."""
+        """Pauses reading the port until this client has caught up or is disconnected."""
         now = self._scheduler.now()
         self._waiting[client] = _Waiting(client.stream.pending, now)
         self.port.hold()
@@ -230,10 +231,10 @@ class Clients:
             if pending < waiting.pending:
                 waiting.pending, waiting.progress = pending, now
             if len(self._clients) == 1:
-                impatient = now - waiting.progress >= PATIENCE_ALONE_NS
+                expired = now - waiting.progress >= PATIENCE_ALONE_NS
             else:
-                impatient = now - waiting.since >= PATIENCE_NS
-            if impatient:
+                expired = now - waiting.since >= PATIENCE_NS
+            if expired:
                 self._disconnect_slow(client, 0)
         if self._waiting:
             self._look = self._scheduler.call_at(now + LOOK_NS, self._look_at_waiting)
@@ -244,12 +245,12 @@ class Clients:
         if refused_bytes:
             self.from_port.dropped[CLIENT_SLOW] += refused_bytes
         self._remove(client, "too slow", CLIENT_SLOW)
-        self._warn(f"client {client.peer} disconnected: too slow, {lost} B were waiting for it")
+        self._warn(f"client {client.peer} disconnected: too slow, {lost} B unsent")
 
     # --- from the clients to the port -------------------------------------------------------------
 
     def pause(self) -> None:
-        """The port takes no more for now."""
+        """The port is full: stops reading from all clients."""
         self._paused = True
         for client in self._clients:
             client.stream.pause_reading()

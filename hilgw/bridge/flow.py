@@ -1,4 +1,4 @@
-"""What a bridge counts, and the framing of one of its streams."""
+"""Statistics of a bridge, and the framing of its streams."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from hilgw.framing.base import Framing
     from hilgw.transports.base import Handle, Scheduler
 
-# Reasons in `dropped` beside those of the framings; each counts bytes.
-PORT_DOWN = "port_down_bytes"  # for the port, while it was away or when it went
-NOT_WRITER = "not_writer_bytes"  # from a client that is not the one that writes
-NO_CLIENT = "no_client_bytes"  # from the port, while nobody listened
-CLIENT_SLOW = "client_slow_bytes"  # waiting for a client that was disconnected for it
-CLIENT_GONE = "client_gone_bytes"  # waiting for a client that left
+# Reasons in `dropped` besides those of the framings; each counts bytes.
+PORT_DOWN = "port_down_bytes"  # for the port, while it was down or when it was lost
+NOT_WRITER = "not_writer_bytes"  # from a client that is not a writer
+NO_CLIENT = "no_client_bytes"  # from the port, while no client was connected
+CLIENT_SLOW = "client_slow_bytes"  # for a client that was disconnected because it was too slow
+CLIENT_GONE = "client_gone_bytes"  # for a client that disconnected
 FULL = "full_bytes"
 CANNOT_CARRY = "cannot_carry"  # frames, as those of the framings
 
@@ -27,7 +27,7 @@ Feed = Callable[[bytes], None]
 
 @dataclass(slots=True)
 class Flow:
-    """One direction of a bridge. received: what came in; sent: what was passed on, per listener."""
+    """One direction of a bridge. received: bytes in; sent: bytes out, to all clients together."""
 
     received_bytes: int = 0
     sent_bytes: int = 0
@@ -35,7 +35,7 @@ class Flow:
     dropped: Counter[str] = field(default_factory=Counter)
 
     def take_back(self, size: int, reason: str) -> None:
-        """So many bytes were passed on, and never left."""
+        """Moves bytes that were never sent from `sent` to `dropped`."""
         if size:
             self.sent_bytes -= size
             self.dropped[reason] += size
@@ -50,9 +50,9 @@ class Flow:
 
 
 class Reframer:
-    """Takes a framed stream apart and puts its good frames together again.
+    """Decodes a framed stream and encodes its valid frames again.
 
-    deliver gets whole frames, ready for the wire. Bad ones are counted in `flow`.
+    deliver: receives whole frames as they go on the wire. Invalid ones are counted in `flow`.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Reframer:
         self._flow = flow
         self._deliver = deliver
         self._alarm: Handle | None = None
-        # All streams of one direction count together.
+        # All streams of one direction share their counts.
         framing.dropped = flow.dropped
 
     def feed(self, data: bytes) -> None:
@@ -79,7 +79,7 @@ class Reframer:
             self._alarm = self._scheduler.call_at(deadline, self._expire)
 
     def reset(self) -> None:
-        """The stream was interrupted; an unfinished frame is dropped and counted."""
+        """The stream was interrupted: drops and counts an unfinished frame."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -98,13 +98,13 @@ class Reframer:
         try:
             data = b"".join(map(encode, payloads))
         except FrameError:
-            payloads = self._those_that_fit(payloads)
+            payloads = self._encodable(payloads)
             data = b"".join(map(encode, payloads))
         self._flow.frames += len(payloads)
         if data:
             self._deliver(data)
 
-    def _those_that_fit(self, payloads: list[bytes]) -> list[bytes]:
+    def _encodable(self, payloads: list[bytes]) -> list[bytes]:
         fit = []
         for payload in payloads:
             try:

@@ -1,4 +1,4 @@
-"""The serial side of a bridge: what a supervisor keeps open, and all its clients share."""
+"""The serial port of a bridge: a supervisor keeps it open, and all clients share it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from hilgw.errors import HilgwError
     from hilgw.transports.base import LineSettings, Scheduler, Transport
 
-# Above this much waiting in user space, writers are read no more until it has gone.
+# With more unsent bytes than this, writers are paused until all are sent.
 HIGH_WATER_BYTES = 65536
-# When paced, less waits: it is time that a command spends in a queue.
+# Less when paced: a command spends time in this queue.
 PACED_HIGH_BYTES = 4096
 PACED_LOW_BYTES = 2048
 
 LONGEST_SLICE_BYTES = 64
-# A late process catches up by this much at most; the long-term rate is the line's all the same.
+# A late process catches up by at most this time; the long-term rate is still the line rate.
 CATCH_UP_NS = 500_000_000
 
 
 class BridgePort:
     """One serial port, a `hilgw.engine.supervisor.Supervised`.
 
-    on_full, on_room: writers must wait, may go on. While the port is away what is written is
-    dropped and counted: a command that is late must not reach the device when it comes back.
+    on_full, on_room: writers must pause, may continue. While the port is down, data is dropped and
+    counted: a late command must not reach the device when it is back.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class BridgePort:
         self._paced: PacedLine | None = None
 
     def pace(self, scheduler: Scheduler, line: LineSettings) -> None:
-        """From now on what is written leaves at the rate of this line."""
+        """From now on data leaves at the rate of this line."""
         self._paced = PacedLine(
             scheduler,
             self._send_slice,
@@ -108,7 +108,7 @@ class BridgePort:
             self._stop_writers()
 
     def hold(self) -> None:
-        """A client cannot keep up: leave what the device sends where it is."""
+        """Stops reading from the port, because a client does not keep up."""
         self._held = True
         if self._stream is not None:
             self._stream.pause_reading()
@@ -121,7 +121,7 @@ class BridgePort:
     # --- flow control -----------------------------------------------------------------------------
 
     def _refused(self, size: int, error: PortError) -> None:
-        """Full, or just lost; the supervisor hears of the loss itself."""
+        """The stream is full or lost; the transport reports a loss to the supervisor itself."""
         lost = error.reason == PortError.LOST
         self._flow.dropped[PORT_DOWN if lost else FULL] += size
 
@@ -136,7 +136,7 @@ class BridgePort:
             return
         self._flow.sent_bytes += len(data)
         if stream.pending:
-            paced.hold()  # the device takes less than the line would carry
+            paced.hold()  # the device accepts less than the line rate
         elif len(paced) <= PACED_LOW_BYTES:
             self._make_room()
 
@@ -158,10 +158,10 @@ class BridgePort:
 
 
 def slice_bytes(line: LineSettings) -> int:
-    """Bytes that a paced bridge sends together: some four milliseconds' worth, at most 64.
+    """Bytes that a paced bridge sends together: about four milliseconds, at most 64 bytes.
 
-    A power of two, so that packets of the usual sizes end where a slice ends. Shorter slices
-    would have the processor wake up more often, and then it is late more often too.
+    A power of two, so that packets of the usual sizes end with a slice. Shorter slices would wake
+    the processor more often, and it would then be late more often.
     """
     bytes_in_slice = line.baudRate * 4 // (line.byteSize * 1000)
     return min(LONGEST_SLICE_BYTES, 1 << bytes_in_slice.bit_length())

@@ -1,4 +1,4 @@
-"""The parser of the command line; it imports only the command that is named."""
+"""The parser of the command line; it imports only the given command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The options, and `run`: the function of the command. Raises SystemExit as argparse does."""
     parser = _parser(_command_of(arguments))
     args, rest = parser.parse_known_args(arguments)
-    # argparse leaves over an optional last word when an option stands before it.
+    # argparse does not assign an optional last word that follows an option.
     if len(rest) == 1 and getattr(args, "text", "") is None and not rest[0].startswith("-"):
         args.text = rest.pop()
     if rest:
@@ -28,7 +28,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _command_of(arguments: list[str]) -> str | None:
-    """The command, if any; options of the default command may stand before it."""
+    """The command, if any; options of the default command may precede it."""
     rest = iter(arguments)
     for argument in rest:
         if argument in _WITH_VALUE:

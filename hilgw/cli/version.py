@@ -1,4 +1,4 @@
-"""`hilgw --version`: kept clear of slow imports."""
+"""`hilgw --version`, without slow imports."""
 
 from __future__ import annotations
 

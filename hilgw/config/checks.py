@@ -26,7 +26,7 @@ from hilgw.transports.serial.urls import kind_of
 from hilgw.transports.tcp.stream import parse_address
 
 _LOOPBACK = "127.0.0.1"
-_NO_PATH = ("has characters in it that no path has", "write the path alone")
+_NO_PATH = ("has unprintable characters", "write the path only")
 
 Problem = tuple[str, str, str]  # key (empty: the part itself), what is wrong, fix
 
@@ -146,7 +146,7 @@ def _problems_of_mock(
             yield "", problem, f"see `hilgw mock {name} --help`"
             return
         if parameter in kind.parameters:
-            yield parameter, message, f"{parameter} is: {kind.parameters[parameter]}"
+            yield parameter, message, f"{parameter}: {kind.parameters[parameter]}"
         else:
             known = [*other_keys, *kind.parameters]
             yield parameter, f"{quoted(name)} has no such parameter", suggest(parameter, known)
@@ -177,11 +177,11 @@ def _check_ports(inspection: Inspection) -> None:
         if key == "loop://":
             continue  # each opens its own
         if key == "":
-            inspection.error(at, "the port has no name", "write a device path, or loop://")
+            inspection.error(at, "the port is empty", "write a device path, or loop://")
         elif isinstance(key, str) and not data["port"].isprintable():
             inspection.error(at, *_NO_PATH)
         elif key in seen:
-            inspection.error(at, f"is the port of {spell(seen[key])} too", "a port has one user")
+            inspection.error(at, f"{spell(seen[key])} has this port too", "use another port")
         elif key is not None:
             seen[key] = path
 
@@ -231,12 +231,12 @@ def _check_nodes(inspection: Inspection) -> None:
             continue
         link = _real(node.link) if node.link else ""
         if not link:
-            inspection.error((*path, "link"), "the link has no name", "write a path")
+            inspection.error((*path, "link"), "the link is empty", "write a path")
         elif not node.link.isprintable():
             inspection.error((*path, "link"), *_NO_PATH)
         elif link in links:
-            what = f"is the link of {quoted(str(links[link][-1]))} too"
-            inspection.error((*path, "link"), what, "one node per link")
+            what = f"{quoted(str(links[link][-1]))} has this link too"
+            inspection.error((*path, "link"), what, "use another link")
         links.setdefault(link, path)
 
 
@@ -316,16 +316,20 @@ def _check_addresses(inspection: Inspection) -> None:
             try:
                 address = _address(url)
             except ValueError:
-                inspection.error(at, "no port from 0 to 65535", "e.g. tcp://127.0.0.1:27015")
+                inspection.error(
+                    at,
+                    "the port is out of range",
+                    "allowed: 0 to 65535, e.g. tcp://127.0.0.1:27015",
+                )
                 continue
             if not address[1]:
                 if key == "connect":
-                    inspection.error(at, "port 0 is nobody's", "write the robot's port")
+                    inspection.error(at, "no robot listens on port 0", "write the robot's port")
             elif address in seen:
-                what = f"is that of {spell(seen[address])} too"
+                what = f"{spell(seen[address])} has this address too"
                 inspection.error(at, what, "use another port")
             elif key == "connect" and address in listeners:
-                what = f"is where {spell(listeners[address])} listens: a loop without a robot"
+                what = f"{spell(listeners[address])} listens here: the control loop has no robot"
                 inspection.error(at, what, "use another port")
             else:
                 seen[address] = path
@@ -346,5 +350,5 @@ def _check_extensions(inspection: Inspection) -> None:
         if not getattr(config.settings, "extensions", True):
             inspection.warn(
                 (*path, "controller"),
-                "the controller cannot use the robot's devices: packets need extensions: true",
+                "the controller cannot use the robot's devices without extensions: true",
             )

@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,19}")  # a key of a mapping by channel
 
 
 class Context:
-    """What each mapping may hold, and the object made from each that passed its checks.
+    """What each mapping may hold, and the object made from each valid mapping.
 
     Mappings are known by identity; the document that holds them must outlive this object.
     """
@@ -28,7 +28,7 @@ class Context:
     def note_shape(
         self, mapping: Any, keys: dict[str, str], parts: tuple[type[Any], ...] = ()
     ) -> None:
-        """keys: each allowed key with an example of its value, or nothing. parts: the settings
+        """keys: each allowed key with an example of its value, or "". parts: the settings
         dataclasses that declare them."""
         self._keys[id(mapping)] = keys
         self._parts[id(mapping)] = parts
@@ -40,7 +40,7 @@ class Context:
         return tuple(self._keys.get(id(mapping), ()))
 
     def advice(self, mapping: Any, key: str) -> str:
-        """What to do about a key that is missing."""
+        """The fix for a missing key."""
         example = self._keys.get(id(mapping), {}).get(key)
         return f"write `{key}: {example}`" if example else f"write `{key}: ...`"
 
@@ -49,7 +49,7 @@ class Context:
         return made
 
     def made(self, mapping: Any) -> Any:
-        """The object made from this mapping, None when it did not pass (or is no mapping)."""
+        """The object made from this mapping; None for a mapping with errors, or another value."""
         return self._made.get(id(mapping))
 
 

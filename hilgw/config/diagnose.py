@@ -1,4 +1,4 @@
-"""From pydantic's errors to lines for the user: what is wrong, where, what to do."""
+"""Translates pydantic's errors into diagnostics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WANTED = {
 
 
 def diagnose(error: ValidationError, document: Document, context: Context) -> list[Diagnostic]:
-    """One line per error, silent about what was said already when the file was read."""
+    """One diagnostic per error, except for values whose errors were reported already."""
     found = []
     for details in error.errors(include_url=False)[:MAX_ERRORS]:
         path, is_key = _path(details["loc"])
@@ -52,7 +52,7 @@ def diagnose(error: ValidationError, document: Document, context: Context) -> li
 
 
 def _path(location: Iterable[Any]) -> tuple[Path, bool]:
-    """pydantic's location as a path, and whether it means the key itself."""
+    """The path of a pydantic location, and whether it is the key itself."""
     parts = tuple(location)
     if parts and parts[-1] == "[key]":
         return parts[:-1], True
@@ -85,7 +85,7 @@ def _words(
     if kind == "extra_forbidden":
         keys = context.keys(descend(document.data, path[:-1]))
         if (new := RENAMED.get(path[-1])) in keys:
-            return "this key has a new name", f"write {new}"
+            return "this key was renamed", f"write {new}"
         return "unknown key", suggest(path[-1], keys)
     if kind == "finite_number":
         return "must be a finite number", "write a number"
@@ -107,7 +107,7 @@ def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) ->
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in words."""
+    """The type of a value in words, with its value where that is short."""
     words: list[tuple[Callable[[Any], bool], str]] = [
         (lambda item: item is None, "nothing"),
         (lambda item: item is True, "true"),

@@ -1,4 +1,4 @@
-"""Line rates that differ between the ends of a link: legal, and worth one notice each."""
+"""Notices of line rates that differ between the ends of a link, which is legal."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ UNLIMITED = -1
 
 
 def notices(config: GatewayConfig) -> Iterator[str]:
-    """One line for each Emitter faster than a line it goes out on, naming both rates, and one
-    for each Receiver that expects another rate than the line or Emitter it hears."""
+    """One for each Emitter that is faster than the line of its adapter, with both rates, and one
+    for each Receiver that expects another rate than its line or Emitter has."""
     for robot, robot_config in config.robots.items():
         for device, fields in robot_config.devices.items():
             name = f"{robot}.{device}"
@@ -29,7 +29,7 @@ def notices(config: GatewayConfig) -> Iterator[str]:
                 elif fields.baudRate not in (UNLIMITED, adapter_config.common.baudRate):
                     yield (
                         f"{name} expects {fields.baudRate} bit/s, {adapter} runs at "
-                        f"{adapter_config.common.baudRate}; the line decides"
+                        f"{adapter_config.common.baudRate}; the line rate applies"
                     )
             if isinstance(fields, ReceiverFields):
                 yield from _differing_emitters(config, robot, name, fields)
@@ -53,7 +53,7 @@ def _differing_emitters(
 ) -> Iterator[str]:
     for other, other_config in config.robots.items():
         if other == robot:
-            continue  # a packet never comes back to its own robot
+            continue  # a robot never receives its own packets
         for device, emitter in other_config.devices.items():
             if (
                 isinstance(emitter, EmitterFields)
@@ -61,7 +61,7 @@ def _differing_emitters(
                 and _same_channel(emitter.channel, receiver.channel)
                 and (difference := line_difference(emitter, receiver))
             ):
-                yield f"{other}.{device} to {name}: {difference}; the Emitter decides"
+                yield f"{other}.{device} to {name}: {difference}; the Emitter's settings apply"
 
 
 def _meet(fields: EmitterFields | ReceiverFields, adapter: AdapterConfig) -> bool:

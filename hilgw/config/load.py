@@ -1,4 +1,4 @@
-"""From a file to a checked configuration, or to everything that is wrong with it."""
+"""Loads a file: a checked configuration, or all its errors."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from hilgw.config.source.document import Document, compose
 from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
 from hilgw.config.source.text import read_text
 
-MAX_RECOVERIES = 3  # times a file with mistakes is looked at again
+MAX_RECOVERIES = 3  # further validations of a file with errors
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A configuration, what the user should know about it, and the plain data it came from."""
+    """A configuration, its warnings, and the plain data it was made from."""
 
     config: GatewayConfig
     warnings: list[Diagnostic]
@@ -35,9 +35,9 @@ class Loaded:
 
 
 def load_config(path: str, overrides: Sequence[str] = (), backend: str | None = None) -> Loaded:
-    """Read and check a file. Raises ConfigErrors with all that is wrong.
+    """Reads and checks a file. Raises ConfigErrors with all errors.
 
-    overrides: `KEY.KEY=VALUE` each, put over the file. backend: put over both.
+    overrides: `KEY.KEY=VALUE` each; they replace values of the file. backend: replaces both.
     """
     return load_text(read_text(path), path, overrides, backend)
 
@@ -45,7 +45,7 @@ def load_config(path: str, overrides: Sequence[str] = (), backend: str | None = 
 def load_text(
     text: str, file: str, overrides: Sequence[str] = (), backend: str | None = None
 ) -> Loaded:
-    """The same for text that was read already; `file` names it in the errors."""
+    """As load_config, for text that was read already; `file` is its name in errors."""
     document = compose(text, file)
     if document.syntax:
         raise ConfigErrors(in_order(document.problems))
@@ -71,7 +71,7 @@ def _validate(document: Document, context: Context) -> GatewayConfig | None:
     for _ in range(MAX_RECOVERIES * recovered):
         try:
             validate(document.data)
-        except ValidationError as error:  # what was wrong at first was said
+        except ValidationError as error:  # errors of the first validation are reported already
             if recover(error, document, context):
                 continue
         break
@@ -79,5 +79,5 @@ def _validate(document: Document, context: Context) -> GatewayConfig | None:
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """By position, the file before the options."""
+    """Sorted by position, the file before the options."""
     return sorted(diagnostics, key=lambda item: (not item.line, item.line, item.column))

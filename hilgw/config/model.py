@@ -1,4 +1,4 @@
-"""The configuration as the engine reads it: frozen dataclasses, every value checked."""
+"""The configuration: frozen dataclasses, every value checked."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ BACKENDS = ("real", "mock", "loopback")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MocapConfig:
-    """Where a motion-capture system says how bodies are placed, a datagram at a time."""
+    """Poses of objects from a motion-capture system, one datagram each."""
 
     listen: str = setting(
-        "UDP address and port; port 0: any free one, said at the start",
+        "UDP address and port; port 0: any free one, shown at the start",
         pattern=r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}",
         example="127.0.0.1:9763",
     )
     allow_remote: bool = setting(
-        "listen beyond this machine; whoever reaches the port can then place every body", False
+        "accept other hosts: any host that reaches the port can then move every object", False
     )
 
 
@@ -37,21 +37,21 @@ class MocapConfig:
 class MediumConfig:
     """The simulated space."""
 
-    seed: int = setting("seed of the noise", 1, ge=0, le=2**32 - 1)
+    seed: int = setting("random seed of the noise", 1, ge=0, le=2**32 - 1)
     step_ms: int | None = setting(
-        "basic time step: packets leave, receivers sample and bodies move at step ends only, as "
-        "in Webots; not set: at any instant",
+        "basic time step: packets leave, receivers sample and objects move at step ends only, "
+        "as in Webots; not set: at any time",
         None,
         ge=1,
         le=60_000,
         unit="ms",
     )
-    mocap: MocapConfig | None = setting("poses by motion capture", None)
+    mocap: MocapConfig | None = setting("poses from motion capture", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartConfig:
-    """A controller or a body: its kind and that kind's own settings."""
+    """A controller or a body: its kind and the settings of the kind."""
 
     kind: str
     settings: Any
@@ -59,13 +59,13 @@ class PartConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotionFile:
-    """Through poses at given times, from a file; before and after them it stays."""
+    """Moves through timed poses of a file; stays at the first and last one."""
 
     path: str = setting(
-        "the file, seen from the folder of the configuration; lines time_s,name,x,y,z,qx,qy,qz,qw",
+        "the file, relative to the configuration; lines time_s,name,x,y,z,qx,qy,qz,qw",
         example="poses.csv",
     )
-    name: str | None = setting("which body of the file; not set: the robot's own name", None)
+    name: str | None = setting("name of the object in the file; not set: the robot's name", None)
 
 
 Motion = Circle | Waypoints | MotionFile
@@ -75,22 +75,22 @@ Motion = Circle | Waypoints | MotionFile
 class RobotConfig:
     """One simulated robot."""
 
-    position: Vector | None = setting("where the robot stands; not set: unknown", None, unit="m")
-    rotation: Rotation | None = setting("how it stands: axis x, y, z and angle", None, unit="rad")
-    motion: Motion | None = setting("how it moves by itself, instead of position", None)
+    position: Vector | None = setting("position of the robot; not set: unknown", None, unit="m")
+    rotation: Rotation | None = setting("rotation: axis x, y, z and angle", None, unit="rad")
+    motion: Motion | None = setting("how the robot moves, instead of position", None)
     devices: dict[str, DeviceFields] = setting(
         "Emitter and Receiver nodes by name", default_factory=dict
     )
-    controller: PartConfig | None = setting("what decides", None)
-    body: PartConfig | None = setting("what has the sensors and motors", None)
-    safety: SafetySettings = setting(
-        "when the motors stop by themselves", default_factory=SafetySettings
+    controller: PartConfig | None = setting(
+        "commands the robot: a program, firmware or a script", None
     )
+    body: PartConfig | None = setting("has the sensors and motors: a simulated or real robot", None)
+    safety: SafetySettings = setting("when hilgw stops the motors", default_factory=SafetySettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterConfig:
-    """One piece of hardware: the settings all kinds share, and the kind's own."""
+    """One piece of hardware: the common settings, and those of its kind."""
 
     kind: str
     common: StationSettings
@@ -102,23 +102,23 @@ class NodeConfig:
     """A firmware mock that shares an air with the hardware of the same air."""
 
     mock: str = setting("name of the firmware mock", example="xbee")
-    link: str | None = setting("path at which your own program can open it", None)
-    position: Vector | None = setting("where the node stands; not set: unknown", None, unit="m")
+    link: str | None = setting("path of a virtual port for a program of your own", None)
+    position: Vector | None = setting("position of the node; not set: unknown", None, unit="m")
     replies: dict[str, str] = setting(
-        "what it answers: a packet that begins with the key is answered with the value",
+        "answers: the value is the answer to packets that begin with the key",
         default_factory=dict,
     )
     parameters: dict[str, Any] = setting(
-        "the mock's own parameters, written beside these keys", default_factory=dict
+        "parameters of the mock, next to these keys", default_factory=dict
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirConfig:
-    """A space real signals share. Its nodes exist only with mocks."""
+    """A space that real signals share. Its nodes exist only with mocks."""
 
-    seed: int = setting("seed of what happens by chance in a mocked air", 1, ge=0, le=2**32 - 1)
-    loss: float = setting("share of frames a mocked air loses", 0.0, ge=0, le=1)
+    seed: int = setting("random seed of a mocked air", 1, ge=0, le=2**32 - 1)
+    loss: float = setting("share of frames that a mocked air loses", 0.0, ge=0, le=1)
     nodes: dict[str, NodeConfig] = setting("mocks in this air by name", default_factory=dict)
 
 
@@ -128,7 +128,7 @@ class GatewayConfig:
 
     version: int = setting("version of this file format", choices=(1,), example=1)
     backend: str = setting(
-        "what stands behind the ports: real ones, mocks on virtual ports, or mocks in this "
+        "back end of the ports: real hardware, mocks on virtual ports, or mocks in this "
         "process (loopback)",
         "real",
         choices=BACKENDS,
@@ -140,14 +140,14 @@ class GatewayConfig:
         example="R2025a",
     )
     network_ports: bool = setting(
-        "let ports be socket://HOST:PORT and rfc2217://HOST:PORT too: whoever answers there then "
-        "is the hardware",
+        "allow ports socket://HOST:PORT and rfc2217://HOST:PORT: the host that answers is then "
+        "trusted as the hardware",
         False,
     )
     medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
     robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)
     obstacles: dict[str, ObstacleSettings] = setting(
-        "what blocks infra-red signals, by name", default_factory=dict
+        "obstacles for infra-red signals by name", default_factory=dict
     )
     adapters: dict[str, AdapterConfig] = setting("hardware by name", default_factory=dict)
-    airs: dict[str, AirConfig] = setting("spaces shared by modules", default_factory=dict)
+    airs: dict[str, AirConfig] = setting("spaces that modules share, by name", default_factory=dict)

@@ -1,4 +1,4 @@
-"""`--set adapters.xbee0.channel=13`: values put into the data of a file before it is checked."""
+"""`--set adapters.xbee0.channel=13`: changes the data of a file before validation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMED = (  # mappings whose keys are the user's own names
 
 
 def apply(document: Document, overrides: Iterable[str]) -> None:
-    """Put each override into the document; what is wrong is added to its problems."""
+    """Applies each override to the document; errors are added to its problems."""
     for override in overrides:
         position = Position(f"--set {quoted(override)[1:-1]}")
         problem = _apply_one(document, override, position)
@@ -32,7 +32,7 @@ def apply(document: Document, overrides: Iterable[str]) -> None:
 
 
 def put(document: Document, path: Path, value: Any, position: Position) -> None:
-    """Put a value that comes from an option into the document, in the option's name."""
+    """Sets a value of the document; its source position is the option."""
     parent = document.data
     for part in path[:-1]:
         parent = parent[part]
@@ -47,9 +47,9 @@ def _apply_one(
     name, equals, text = override.partition("=")
     path = _parse(name)
     if not equals or path is None:
-        return (), "is no override", "write KEY.KEY=VALUE, such as adapters.xbee0.channel=13"
+        return (), "is not an override", "write KEY.KEY=VALUE, such as adapters.xbee0.channel=13"
     if NOT_TEXT.search(text):
-        return path, "has characters that do not belong in text", "write printable text"
+        return path, "has unprintable characters", "write printable text"
     value = compose(text or '""', position.file)
     if value.problems:
         first = value.problems[0]
@@ -83,7 +83,7 @@ def _parse(name: str) -> Path | None:
 
 
 def _with_numbers(data: Any, path: Path) -> Path:
-    """Digits mean an item of a list, or a key that is a number, where there is one."""
+    """Digits select an item of a list, or a numeric key where the mapping has one."""
     found: list[str | int] = []
     for part in path:
         digits = isinstance(part, str) and part.isdecimal() and len(part) < 20
@@ -95,25 +95,25 @@ def _with_numbers(data: Any, path: Path) -> Path:
 
 
 def _open(document: Document, path: Path, position: Position) -> tuple[Path, str, str] | None:
-    """Make sure the position of `path` exists; mappings on the way to it are made when missing."""
+    """Makes the mappings above `path` that are missing; returns an error if that fails."""
     current = document.data
     for depth, part in enumerate(path):
         here, last = path[:depth], depth == len(path) - 1
         if isinstance(current, list):
             if not isinstance(part, int) or part >= len(current):
                 what = f"{spell(here)} has no item {quoted(str(part))}"
-                return path, what, f"it has {len(current)}"
+                return path, what, f"it has {len(current)} items"
         elif isinstance(current, dict):
             if not last and part not in current:
                 if _is_named(here):
-                    what = f"there is no {quoted(str(part))} in {spell(here)}"
+                    what = f"{spell(here)} has no entry {quoted(str(part))}"
                     return path, what, suggest(part, current)
                 current[part] = {}
                 document.keys[path[: depth + 1]] = document.values[path[: depth + 1]] = position
             if not last and current[part] is None:
                 current[part] = {}
         else:
-            return path, f"{spell(here) or 'the file'} is no mapping", "set it as a whole"
+            return path, f"{spell(here) or 'the file'} is not a mapping", "set the whole value"
         current = None if last else current[part]
     return None
 
@@ -127,7 +127,7 @@ def _is_named(path: Path) -> bool:
 
 
 def _forget(document: Document, path: Path) -> None:
-    """Drop what was known of the value that is being replaced."""
+    """Deletes positions and errors of the value that is replaced."""
     length = len(path)
     for table in (document.keys, document.values, document.words, document.key_words):
         for known in [known for known in table if known[:length] == path]:

@@ -1,7 +1,7 @@
-"""What a file was probably meant to say, so that checks go on behind its first mistakes.
+"""Recovery from errors, so that one run reports all of them.
 
-The mapping that holds a mistake would not be looked at any further: what is wrong between its
-keys would come to light in the next run only. Nothing that was recovered is ever used.
+Validation stops at a mapping with an error and misses those between its keys. Another run on
+corrected data finds them. Corrected data is never used for anything else.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from hilgw.errors import nearest
 
 
 def recover(error: ValidationError, document: Document, context: Context) -> bool:
-    """Changes the document's data: misspelt keys are renamed; unknown ones, numbers out of range
-    and what could not be read are left out, to be checked no more. Says whether it did anything.
+    """Corrects the document's data: renames misspelt keys; deletes unknown ones, numbers out of
+    range and unreadable values, and excludes them from checks. Returns whether it changed data.
 
-    Values that decide what others mean (words, mappings) are never left out: what is said behind
-    them would not be true.
+    Values that determine the meaning of others (text, mappings) stay: without them later errors
+    could be wrong.
     """
     recovered = False
     for details in error.errors(include_url=False)[:MAX_ERRORS]:
@@ -51,7 +51,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _move(document: Document, old: Path, new: Path) -> None:
-    """What is said about the key stands where it was written."""
+    """Errors of the new key get the positions of the old one."""
     for positions in (document.keys, document.values):
         below = [path for path in positions if path[: len(old)] == old]
         for path in below:

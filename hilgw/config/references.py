@@ -31,7 +31,7 @@ def check_references(inspection: Inspection) -> None:
 
 
 def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path, str, str]]:
-    """Every name below a mapping of the file: where it stands, what it refers to, the name."""
+    """Every name below a mapping of the file: its path, what it refers to, the name."""
     if not isinstance(data, dict):
         return
     declared = {
@@ -63,7 +63,7 @@ def _find(section: Any, what: str, name: str, where: str) -> tuple[str, str] | N
     if name in names:
         return None
     fix = suggest(name, names) if names else f"write it under `{where}:`"
-    return f"there is no {what} called {quoted(name)}", fix
+    return f"unknown {what} {quoted(name)}", fix
 
 
 def _find_device(document: Document, robot: Path, refers: str, name: str) -> tuple[str, str] | None:
@@ -76,4 +76,4 @@ def _find_device(document: Document, robot: Path, refers: str, name: str) -> tup
             "an Emitter, not a Receiver" if refers == "receiver" else "a Receiver, not an Emitter"
         )
         return f"{quoted(name)} is {what}", suggest(name, fitting)
-    return _find(devices, "device of this robot", name, "devices")
+    return _find(devices, "device", name, "devices")

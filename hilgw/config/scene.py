@@ -27,8 +27,8 @@ def check_scene(inspection: Inspection) -> None:
     for path, robot in inspection.made("robots", None):
         _check_pose(inspection, path, robot.position, robot.rotation, needed="position")
         if robot.motion is not None and robot.position is not None:
-            what = "a robot that moves by itself has no position"
-            inspection.error((*path, "position"), what, "delete position, or motion")
+            what = "position and motion exclude each other"
+            inspection.error((*path, "position"), what, "delete one of them")
         if isinstance(robot.motion, MotionFile):
             _check_motion_file(inspection, path, robot.motion)
     for path, fields in inspection.made("robots", None, "devices", None):
@@ -83,9 +83,9 @@ def address_of(listen: str) -> tuple[str, int]:
         ipaddress.ip_address(host)
     except ValueError:
         fix = "write an IP address, e.g. 127.0.0.1:9763"
-        raise ConfigError(f"{quoted(host)} is no address", where="listen", fix=fix) from None
+        raise ConfigError(f"{quoted(host)} is not an IP address", where="listen", fix=fix) from None
     if int(port) > 65535:
-        raise ConfigError(f"there is no port {port}", where="listen", fix="0 to 65535")
+        raise ConfigError(f"port {port} is out of range", where="listen", fix="allowed: 0 to 65535")
     return host, int(port)
 
 
@@ -108,7 +108,7 @@ def _check_pose(
         inspection.errors(path, [(where, error.what, error.fix)])
         return
     if needed and rotation is not None and position is None:
-        inspection.warn((*path, "rotation"), f"means nothing without a {needed}")
+        inspection.warn((*path, "rotation"), f"has no effect without a {needed}")
 
 
 def _check_motion_file(inspection: Inspection, path: Path, motion: MotionFile) -> None:
@@ -125,11 +125,11 @@ def _check_motion_file(inspection: Inspection, path: Path, motion: MotionFile) -
 
 
 def _read_file(motion: MotionFile, robot: str) -> TimedPoses:
-    """Raises ConfigError: `where` is the file with its line, or "name"."""
+    """Raises ConfigError; its `where` is the file with its line, or "name"."""
     name = robot if motion.name is None else motion.name
     motions = read_timed_poses(_text(motion.path), motion.path)
     if name not in motions:
-        what = f"{printable(motion.path)} has no body {quoted(name)}"
+        what = f"{printable(motion.path)} has no object {quoted(name)}"
         raise ConfigError(what, where="name", fix=suggest(name, motions))
     return motions[name]
 
@@ -139,7 +139,7 @@ def _text(path: str) -> str:
     try:
         file = FilePath(path)
         if not stat.S_ISREG(file.stat().st_mode):
-            raise ConfigError("is no plain file", where=path, fix="name a file of timed poses")
+            raise ConfigError("is not a regular file", where=path, fix="name a file of timed poses")
         with file.open("rb") as stream:
             data = stream.read(LARGEST_FILE + 1)
         if len(data) > LARGEST_FILE:
@@ -171,6 +171,6 @@ def _mocap_problems(mocap: MocapConfig) -> Iterator[tuple[str, str]]:
         return
     if not ipaddress.ip_address(host).is_loopback and not mocap.allow_remote:
         yield (
-            "whoever reaches this address can place every body",
+            "any host that reaches this address can move every object",
             "listen on 127.0.0.1, or write allow_remote: true",
         )

@@ -1,4 +1,4 @@
-"""What on this machine stands between a user and a serial port, and the exact cure of each."""
+"""Finds what blocks access to serial ports on this machine, with the fix of each problem."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ PORT_NAMES = ("ttyUSB*", "ttyACM*", "ttyAMA*", "ttyS[0-9]", "rfcomm*")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: `ok`, or what is wrong and the cure. subject: what was looked at."""
+    """The result of one check: `ok`, or what is wrong and the fix. subject: what was checked."""
 
     subject: str
     ok: bool
     what: str
-    cure: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """This machine, or a folder that looks like one (for tests).
+    """This machine, or a folder with the same layout (for tests).
 
-    groups: the names of the groups this process is in. root: whether it may do everything.
+    groups: the names of the groups of this process.
     """
 
     folder: Path = Path("/")
@@ -48,16 +48,16 @@ class Machine:
             return ""
 
     def ports(self) -> list[Path]:
-        """Serial ports with hardware behind them, USB first."""
+        """Serial ports with hardware, USB first."""
         found = [each for name in PORT_NAMES for each in sorted((self.folder / "dev").glob(name))]
         return [each for each in found if not each.name.startswith("ttyS") or self._is_used(each)]
 
     def _is_used(self, port: Path) -> bool:
-        # Kernels list UARTs that are not there; a real one has a type.
+        # Kernels list UARTs that do not exist; a real one has a type.
         return self.read(f"sys/class/tty/{port.name}/type") not in ("", "0")
 
     def processes(self) -> Iterator[tuple[str, list[str]]]:
-        """(pid, command line) of each process that may be seen."""
+        """(pid, command line) of each visible process."""
         try:
             entries = sorted((self.folder / "proc").iterdir())
         except OSError:
@@ -70,7 +70,7 @@ class Machine:
 
 
 def examine(machine: Machine | None = None) -> list[Finding]:
-    """All checks, in the order a user meets the problems."""
+    """Runs all checks, in the order in which a user meets the problems."""
     machine = machine or Machine()
     return [
         *_windows_subsystem(machine),
@@ -89,8 +89,8 @@ def _windows_subsystem(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "WSL",
             ok=False,
-            what="USB ports of Windows are not here by themselves",
-            cure="in Windows: usbipd list, usbipd bind --busid ID, usbipd attach --wsl --busid ID",
+            what="WSL does not show the USB ports of Windows by itself",
+            fix="in Windows: usbipd list, usbipd bind --busid ID, usbipd attach --wsl --busid ID",
         )
 
 
@@ -98,39 +98,39 @@ def _access(machine: Machine) -> Iterator[Finding]:
     ports = machine.ports()
     shut = [] if machine.is_root else [port for port in ports if not machine.may_open(port)]
     if not shut:
-        count = {0: "no serial port here now", 1: "the port may be opened"}
-        what = count.get(len(ports), f"{len(ports)} ports may be opened")
+        count = {0: "no serial port", 1: "you can open the port"}
+        what = count.get(len(ports), f"you can open {len(ports)} ports")
         yield Finding("access" if ports else "ports", ok=True, what=what)
     groups = {port: machine.group_of(port) for port in shut}
     joinable = set(groups.values()) - {"", "root"} - machine.groups
     for group in sorted(joinable):
         if machine.user in machine.members_of(group):
-            what = f"you are in the group {group}, which owns the ports, but this session is older"
-            cure = "log out and in again"
+            what = f"you are in the group {group}, which owns the ports, but not in this session"
+            fix = "log out and in again"
         else:
             what = f"you are not in the group {group}, which owns the ports"
-            cure = f"sudo usermod -aG {group} {machine.user}, then log out and in again"
-        yield Finding("access", ok=False, what=what, cure=cure)
+            fix = f"sudo usermod -aG {group} {machine.user}, then log out and in again"
+        yield Finding("access", ok=False, what=what, fix=fix)
     for port in shut:
         if groups[port] not in joinable:
             path = f"/dev/{port.name}"
             yield Finding(
                 port.name,
                 ok=False,
-                what="only its owner may open it, and you are not",
-                cure=f"sudo chgrp dialout {path} && sudo chmod 660 {path}, or a udev rule that "
-                'says GROUP="dialout", MODE="0660"; and be in the group dialout',
+                what="only its owner can open it",
+                fix=f"sudo chgrp dialout {path} && sudo chmod 660 {path}, or a udev rule that "
+                'sets GROUP="dialout", MODE="0660"; then join the group dialout',
             )
 
 
 def _busy(machine: Machine) -> Iterator[Finding]:
     for port in machine.ports():
         for holder in machine.holders(str(port)):
-            if holder.split(" ")[0] in LOGIN_PROMPTS:  # _getty says how to end one for good
+            if holder.split(" ")[0] in LOGIN_PROMPTS:  # _getty reports it
                 continue
             pid = re.search(r"pid (\d+)", holder)
-            cure = f"end it, e.g. kill {pid[1]}" if pid else "end it"
-            yield Finding(port.name, ok=False, what=f"open in {holder}", cure=cure)
+            fix = f"end the program, e.g. kill {pid[1]}" if pid else "end the program"
+            yield Finding(port.name, ok=False, what=f"open in {holder}", fix=fix)
 
 
 def _modem_manager(machine: Machine) -> Iterator[Finding]:
@@ -139,15 +139,15 @@ def _modem_manager(machine: Machine) -> Iterator[Finding]:
             yield Finding(
                 "ModemManager",
                 ok=False,
-                what=f"runs (pid {pid}) and sends AT commands to new ports",
-                cure="sudo systemctl disable --now ModemManager, or install the udev rule",
+                what=f"it runs (pid {pid}) and sends AT commands to new ports",
+                fix="sudo systemctl disable --now ModemManager, or install the udev rule",
             )
             return
 
 
 def _getty(machine: Machine) -> Iterator[Finding]:
     ports = {port.name for port in machine.ports()}
-    # Newer systemd hands the port over open, and does not name it.
+    # Newer systemd passes the open port, without its name on the command line.
     prompted = {
         port.name
         for port in machine.ports()
@@ -160,8 +160,8 @@ def _getty(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             port,
             ok=False,
-            what="a login prompt runs on it",
-            cure=f"sudo systemctl disable --now serial-getty@{port}.service",
+            what="a login prompt runs on the port",
+            fix=f"sudo systemctl disable --now serial-getty@{port}.service",
         )
 
 
@@ -173,21 +173,21 @@ def _latency(machine: Machine) -> Iterator[Finding]:
             yield Finding(
                 port.name,
                 ok=False,
-                what=f"the FTDI latency timer is {text} ms: each answer waits that long",
-                cure=f"echo 1 | sudo tee {path}, or install the udev rule",
+                what=f"the FTDI latency timer is {text} ms: it delays each answer by that time",
+                fix=f"echo 1 | sudo tee {path}, or install the udev rule",
             )
 
 
 def _rules(machine: Machine) -> Iterator[Finding]:
     usb = [port for port in machine.ports() if port.name.startswith(("ttyUSB", "ttyACM"))]
-    places = ("etc/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
-    if not usb or any((machine.folder / place / RULES).exists() for place in places):
+    folders = ("etc/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
+    if not usb or any((machine.folder / folder / RULES).exists() for folder in folders):
         return
     yield Finding(
         "udev",
         ok=False,
         what=f"the rule {RULES} is not installed",
-        cure=f"sudo cp tools/udev/{RULES} /etc/udev/rules.d/ && sudo udevadm control --reload "
+        fix=f"sudo cp tools/udev/{RULES} /etc/udev/rules.d/ && sudo udevadm control --reload "
         "&& sudo udevadm trigger",
     )
 
@@ -200,8 +200,8 @@ def _libraries(machine: Machine) -> Iterator[Finding]:
             yield Finding(
                 name,
                 ok=False,
-                what="runs as pure Python, many times slower",
-                cure="sudo apt-get install gcc python3-dev, then "
+                what="it runs as pure Python, many times slower",
+                fix="sudo apt-get install gcc python3-dev, then "
                 f"pip install --force-reinstall --no-binary :all: {name}",
             )
 

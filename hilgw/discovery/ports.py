@@ -1,4 +1,4 @@
-"""Which port is meant, and what stands behind it now."""
+"""Resolves configured ports to paths, and identifies the hardware behind them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ URL_SCHEMES = ("loop://", "socket://", "rfc2217://")
 
 
 def port_identity(path: str) -> object | None:
-    """What stands behind a path now: changes when it is replaced, None when it is absent."""
+    """The identity of the hardware behind a path: changes when it is replaced; None: absent."""
     if path.startswith(URL_SCHEMES):
         return path
     try:
@@ -23,7 +23,7 @@ def port_identity(path: str) -> object | None:
 
 
 def resolve_port(port: str | UsbId) -> str:
-    """The path of a configured port. PortError "absent" when no such USB device is there."""
+    """The path of a configured port. PortError ABSENT when no such USB device is connected."""
     if isinstance(port, str):
         return port
     from hilgw.transports.serial.port import list_ports
@@ -42,13 +42,13 @@ def resolve_port(port: str | UsbId) -> str:
             f"several devices match: {paths}",
             reason=PortError.UNSUPPORTED,
             where=describe_port(port),
-            fix="name the serial number too",
+            fix="add the serial number",
         )
     return found[0].path
 
 
 def describe_port(port: str | UsbId) -> str:
-    """A configured port in words."""
+    """The text of a configured port."""
     if isinstance(port, str):
         return port
     text = f"USB {port.vid:04x}:{port.pid:04x}"
@@ -56,7 +56,7 @@ def describe_port(port: str | UsbId) -> str:
 
 
 def exists(port: str | UsbId) -> object | None:
-    """As `port_identity`, for any configured port."""
+    """As `port_identity`, for a configured port."""
     try:
         return port_identity(resolve_port(port))
     except PortError:
@@ -64,7 +64,7 @@ def exists(port: str | UsbId) -> object | None:
 
 
 def by_id_name(path: str) -> str:
-    """The stable /dev/serial/by-id name of a port, or "" where it has none."""
+    """The stable /dev/serial/by-id name of a port; "" when it has none."""
     folder = Path("/dev/serial/by-id")
     real = os.path.realpath(path)
     try:
@@ -74,7 +74,7 @@ def by_id_name(path: str) -> str:
     return next((str(link) for link in links if os.path.realpath(link) == real), "")
 
 
-# What USB ids probably mean: converters are part of many products.
+# Products by USB ids. Converters are part of many products, so this is only probable.
 _KNOWN: dict[tuple[int, int], str] = {
     (0x0403, 0x6001): "FTDI FT232R converter: XBee Explorer, many boards",
     (0x0403, 0x6010): "FTDI FT2232 converter, two ports",

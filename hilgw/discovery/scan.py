@@ -1,7 +1,7 @@
-"""Finds known hardware on serial ports: the adapters' own handshakes, which only read.
+"""Finds known hardware on serial ports with the handshakes of the adapters, which only read.
 
-Each probe opens the port at one rate, runs the session until it says Ready or Failed, and closes
-the port. Sessions that can search their network are asked to.
+Each probe opens the port at one baud rate, runs the session until it is Ready or Failed, and closes
+the port. Sessions that can discover their network do so.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import Adapter, Event, NetworkSession
     from hilgw.transports.base import Handle, Scheduler, Transport
 
-PROBE_S = 12.0  # a module in its factory state is recognised after two guard times
+PROBE_S = 12.0  # two guard times: a module in its factory state answers after them
 SEARCH_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hardware that answered. problem: it answered, but needs this before it can be used."""
+    """Hardware that answered. problem: what must be fixed before it can be used."""
 
     port: str
     kind: str
@@ -47,7 +47,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One probe about to be made, for progress."""
+    """The next probe, to show progress."""
 
     port: str
     kind: str
@@ -55,7 +55,7 @@ class Try:
 
 
 class _Run:
-    """One session on one open transport, until it has said what it is."""
+    """One session on one open transport, until it has identified the hardware."""
 
     def __init__(self, session: Any, transport: Transport, scheduler: Scheduler) -> None:
         self.result: asyncio.Future[Ready | HilgwError] = _future()
@@ -134,15 +134,15 @@ async def scan_port(
     rates: tuple[int, ...] = (),
     network: bool = True,
 ) -> AsyncIterator[Try | Found]:
-    """Each try as it begins, and the hardware found, if any; nothing is tried after that.
+    """Yields each try before it starts, and the hardware found, which ends the scan.
 
-    Each adapter's likeliest rate comes before the second of any. rates: only these. PortError
-    when the port cannot be opened at all.
+    The likeliest rate of each adapter comes before the second of any. rates: only these. Raises
+    PortError when the port cannot be opened.
     """
     tries = [
-        (place, adapter, probe, rate)
+        (rank, adapter, probe, rate)
         for adapter in adapters
-        for place, (probe, rate) in enumerate(_rates_of(adapter, usb))
+        for rank, (probe, rate) in enumerate(_rates_of(adapter, usb))
         if not rates or rate in rates
     ]
     for _, adapter, probe, rate in sorted(tries, key=lambda each: each[0]):
@@ -154,7 +154,7 @@ async def scan_port(
 
 
 def _rates_of(adapter: Adapter, usb: tuple[int, int] | None) -> list[tuple[Probe, int]]:
-    """Its probes at each of their rates, likeliest first, where it can be behind such a port."""
+    """The probes of an adapter for this USB device at each of their rates, likeliest first."""
     probes: tuple[Probe, ...] = getattr(adapter, "probes", ())
     return [
         (probe, rate)

@@ -138,7 +138,7 @@ class Rig:
             identity=lambda: port_identity(str(device.link)),
             observer=self.log,
             new_framing=None if frame is None else lambda: create(frame),
-            say=self.log.said.append,
+            inform=self.log.said.append,
         )
         self._stop = asyncio.Event()
         self._heard = bytearray()

@@ -127,7 +127,7 @@ def test_the_writer_is_chosen_by_the_rule_and_anew_when_one_leaves(
         clients = {name: await rig.client() for name in "abc"}
         assert await who_writes(rig, clients) == before
         await clients.pop("a").close()
-        await until(lambda: rig.log.said[-1].endswith("finished"))
+        await until(lambda: rig.log.said[-1].endswith("finished sending"))
         assert await who_writes(rig, clients) == after
         flow = rig.report["to_serial"]
         dropped = flow["dropped"].get("not_writer_bytes", 0)
@@ -143,7 +143,7 @@ def test_the_one_connected_last_takes_over_and_gives_back(tmp_path: Path) -> Non
         clients["b"] = await rig.client()
         assert await who_writes(rig, clients) == "b"
         await clients.pop("b").close()
-        await until(lambda: rig.log.said[-1].endswith("finished"))
+        await until(lambda: rig.log.said[-1].endswith("finished sending"))
         assert await who_writes(rig, clients) == "a"
 
     run_bridge(tmp_path, scenario, writer="last")
@@ -155,7 +155,7 @@ def test_a_client_that_has_finished_sending_gets_the_answer(tmp_path: Path) -> N
         asker.send(b"question")
         asker.writer.write_eof()
         assert await rig.device_heard(8) == b"question"
-        await until(lambda: rig.log.said[-1].endswith("finished"))
+        await until(lambda: rig.log.said[-1].endswith("finished sending"))
         rig.device.write(b"answer")
         await until(lambda: asker.data == b"answer" == other.data)
         assert await who_writes(rig, {"b": other}) == "b"
@@ -185,7 +185,7 @@ def test_there_is_room_for_so_many_and_finished_ones_make_room(tmp_path: Path) -
         writer.close()
         assert rig.report["clients"]["refused"] == 1
         clients[5].writer.write_eof()
-        await until(lambda: rig.log.said[-1].endswith("finished"))
+        await until(lambda: rig.log.said[-1].endswith("finished sending"))
         last = await rig.client()
         rig.device.write(b"x")
         await until(lambda: last.data == b"x")

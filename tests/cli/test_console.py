@@ -65,7 +65,7 @@ def test_what_nobody_reads_is_kept_then_left_out_and_counted(pipe: tuple[int, Te
     assert [int(line) for line in text.splitlines()] == list(range(kept))
     assert 0 <= PIPE_BYTES + HELD_BYTES - len(text) < 200  # lines go whole
     say(out, "again")
-    assert rest_of(reader) == f"... {2000 - kept + 1} lines left out: nobody read them\nagain\n"
+    assert rest_of(reader) == f"... {2000 - kept + 1} lines dropped: not read in time\nagain\n"
     finish(out)
 
 

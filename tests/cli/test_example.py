@@ -34,7 +34,7 @@ def test_one(capsys: pytest.CaptureFixture[str], name: str) -> None:
 
 def test_an_unknown_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["example", "xbe"]) == 2
-    assert "no example is called 'xbe'; did you mean 'xbee'?" in capsys.readouterr().err
+    assert "unknown example 'xbe'; did you mean 'xbee'?" in capsys.readouterr().err
     assert main(["example", "../pyproject"]) == 2
 
 

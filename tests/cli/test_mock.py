@@ -121,12 +121,12 @@ def test_what_there_is_and_its_parameters(start: Start) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ((), 2, "no mock named"),
+        ((), 2, "no mock given"),
         (("xbe",), 2, "did you mean 'xbee'"),
         (("xbee", "--set", "channel"), 2, "NAME=VALUE"),
         (("xbee", "--set", "channel=99"), 2, "11 to 26"),
         (("xbee", "--set", "nonsense=1"), 2, "no such parameter"),
-        (("xbee", "--set", "999.channel=12"), 2, "at most"),
+        (("xbee", "--set", "999.channel=12"), 2, "more than 256 modules"),
         (("xbee", "--loss", "2"), 2, "between 0 and 1"),
         (("xbee", "--seed", "x"), 2, "--seed"),
         (("xbee", "--link", "missing/dir/a"), 4, "missing/dir/a"),
@@ -194,7 +194,7 @@ def test_a_controller_connects_and_commands(start: Start) -> None:
         (("wc2ec-robot", "--set", "frame=cobs-crc16", "--listen", "127.0.0.1:0"), 2, "use --link"),
         (("wc2ec-robot", "--listen", "27015"), 2, "no HOST:PORT"),
         (("wc2ec-robot", "--listen", "127.0.0.1:99999"), 2, "no HOST:PORT"),
-        (("wc2ec-controller", "--connect", "127.0.0.1:0"), 2, "nobody's"),
+        (("wc2ec-controller", "--connect", "127.0.0.1:0"), 2, "port 0 is not valid"),
         (("wc2ec-robot", "--listen", "192.0.2.1:0"), 4, "loopback"),
     ],
 )

@@ -117,7 +117,7 @@ def test_durations(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "s", "-1s", "1 day", "ten", "1e3", "nan"])
 def test_no_durations(text: str) -> None:
-    with pytest.raises(Exception, match="is no duration"):
+    with pytest.raises(Exception, match="is not a duration"):
         duration(text)
 
 
@@ -127,7 +127,9 @@ def test_who_missed_a_packet_is_shown_by_reason_the_nearest_first() -> None:
     terminal(out, Clock()).transmitted(packet(), ["x"], None, lambda: missed)
     assert "-> x; not b (obstacle); d (cone); a, c, e and 1 more (range)" in out.getvalue()
     terminal(out, Clock(), verbose=True).transmitted(packet(), [], "obstacle", lambda: missed)
-    assert "unheard: obstacle; not b (obstacle); d (cone); a, c, e, f (range)" in out.getvalue()
+    assert (
+        "not received: obstacle; not b (obstacle); d (cone); a, c, e, f (range)" in out.getvalue()
+    )
 
 
 def test_nobody_is_asked_who_missed_what_is_not_shown() -> None:

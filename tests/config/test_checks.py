@@ -38,7 +38,7 @@ def devices(*fields: str) -> str:
 def test_two_adapters_on_one_port(errors: Lines, first: str, second: str) -> None:
     column = adapters("", second).splitlines()[3].index("port: ") + 7
     assert errors(adapters(first, second)) == [
-        f"f:4:{column}: adapters.a1.port: is the port of adapters.a0 too; a port has one user"
+        f"f:4:{column}: adapters.a1.port: adapters.a0 has this port too; use another port"
     ]
 
 
@@ -47,7 +47,7 @@ def test_a_link_to_a_port_is_that_port(errors: Lines, tmp_path: Path) -> None:
     link.symlink_to("/dev/ttyS9")
     other.symlink_to(link)
     for first, second in ((link, "/dev/ttyS9"), (link, other)):
-        assert "is the port of adapters.a0 too" in errors(adapters(str(first), str(second)))[0]
+        assert "adapters.a0 has this port too" in errors(adapters(str(first), str(second)))[0]
 
 
 def test_ports_on_the_network_where_they_are_allowed(warnings: Lines, errors: Lines) -> None:
@@ -55,7 +55,7 @@ def test_ports_on_the_network_where_they_are_allowed(warnings: Lines, errors: Li
     ports = "socket://127.0.0.1:4001", '"rfc2217://[::1]:4001"', "socket://127.0.0.1:4002"
     assert warnings(allowed + adapters(*ports)) == []
     twice = errors(allowed + adapters("socket://127.0.0.1:4001", "socket://127.0.0.1:4001"))
-    assert "adapters.a1.port: is the port of adapters.a0 too" in twice[0]
+    assert "adapters.a1.port: adapters.a0 has this port too" in twice[0]
 
 
 def test_different_ports(warnings: Lines) -> None:
@@ -66,8 +66,8 @@ def test_different_ports(warnings: Lines) -> None:
 @pytest.mark.parametrize(
     ("port", "says"),
     [
-        ('""', "the port has no name"),
-        ('"  "', "the port has no name"),
+        ('""', "the port is empty"),
+        ('"  "', "the port is empty"),
         ('"spy:///dev/ttyS9?file=/tmp/x"', "no such kind of port; use a device path, loop://, "),
         ('"socket://lab:4001"', "is a port on the network; write network_ports: true at the top"),
         ('"rfc2217://lab:4001"', "is a port on the network; write network_ports: true at the top"),
@@ -83,8 +83,8 @@ def test_different_ports(warnings: Lines) -> None:
         ("{usb: {vid: 1, pid: 2, serial: 1234}}", 'put it in quotes: "1234"'),
         ("{usb: {vid: 65536, pid: 2}}", "adapters.a0.port.usb.vid: 65536 is out of range"),
         ("{usb: [1, 2]}", "adapters.a0.port.usb: must be a mapping, not a list"),
-        ('"a\\0b"', "adapters.a0.port: has characters in it that no path has"),
-        ('"/dev/ttyS9\\n"', "adapters.a0.port: has characters in it that no path has"),
+        ('"a\\0b"', "adapters.a0.port: has unprintable characters"),
+        ('"/dev/ttyS9\\n"', "adapters.a0.port: has unprintable characters"),
     ],
 )
 def test_odd_ports(errors: Lines, port: str, says: str) -> None:
@@ -93,9 +93,7 @@ def test_odd_ports(errors: Lines, port: str, says: str) -> None:
 
 def test_a_port_of_a_body_is_a_port_too(errors: Lines) -> None:
     text = adapters("/dev/ttyS9") + "robots: {r: {body: {kind: none, port: /dev/ttyS9}}}\n"
-    assert any(
-        "robots.r.body.port: is the port of adapters.a0 too" in line for line in errors(text)
-    )
+    assert any("robots.r.body.port: adapters.a0 has this port too" in line for line in errors(text))
 
 
 def test_a_node_may_not_be_called_as_an_adapter_of_its_air(errors: Lines) -> None:
@@ -111,7 +109,7 @@ def test_two_nodes_behind_one_link(errors: Lines) -> None:
     text = "version: 1\nairs: {lab: {nodes: {a: {mock: xbee, link: ./x}, "
     text += "b: {mock: xbee, link: x}, c: {mock: xbee, link: y}}}}\n"
     (line,) = errors(text)
-    assert line.endswith("airs.lab.nodes.b.link: is the link of 'a' too; one node per link")
+    assert line.endswith("airs.lab.nodes.b.link: 'a' has this link too; use another link")
 
 
 def test_a_wrong_channel_of_a_table_is_said_at_its_place(errors: Lines) -> None:

@@ -30,19 +30,28 @@ def test_a_body_and_a_controller_or_one_of_them(
 @pytest.mark.parametrize(
     ("second", "says"),
     [
-        (CONTROLLER, "controller.listen: is that of robots.r0.controller too"),
+        (CONTROLLER, "controller.listen: robots.r0.controller has this address too"),
         (
             'controller: {kind: wc2ec, listen: "tcp://localhost:27016"}',
-            "controller.listen: is that of robots.r0.controller too",
+            "controller.listen: robots.r0.controller has this address too",
         ),
-        (BODY, "body.connect: is that of robots.r0.body too"),
+        (BODY, "body.connect: robots.r0.body has this address too"),
         (
             'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27016"}',
-            "body.connect: is where robots.r0.controller listens",
+            "body.connect: robots.r0.controller listens here",
         ),
-        ('body: {kind: wc2ec, connect: "tcp://127.0.0.1:0"}', "body.connect: port 0"),
-        ('body: {kind: wc2ec, connect: "tcp://127.0.0.1:99999"}', "no port from 0 to 65535"),
-        ('controller: {kind: wc2ec, listen: "tcp://[::1]:65536"}', "no port from 0 to 65535"),
+        (
+            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:0"}',
+            "body.connect: no robot listens on port 0",
+        ),
+        (
+            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:99999"}',
+            "the port is out of range; allowed: 0 to 65535",
+        ),
+        (
+            'controller: {kind: wc2ec, listen: "tcp://[::1]:65536"}',
+            "the port is out of range; allowed: 0 to 65535",
+        ),
         ('controller: {kind: wc2ec, listen: "tcp://192.168.0.1:1"}', "no authentication"),
         ("body: {kind: wc2ec}", "exactly one of connect and port"),
         ("body: {kind: wc2ec, port: /dev/ttyS1, byteSize: 9}", "8, 10, 11"),
@@ -67,7 +76,7 @@ def test_one_serial_port_for_both_sides(errors: Lines) -> None:
         ("body: {kind: wc2ec, port: /dev/ttyS1}", "controller: {kind: wc2ec, port: /dev/ttyS1}")
     )
     (found,) = errors(text)
-    assert "a port has one user" in found
+    assert "use another port" in found
 
 
 def test_a_version_whose_numbers_are_unknown(errors: Lines) -> None:
@@ -103,7 +112,7 @@ def test_the_stand_in_takes_its_parameters(
 def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
     devices = "devices: {tx: {node: Emitter}}"
     (found,) = warnings(robots((devices, BODY, CONTROLLER)))
-    assert "packets need extensions: true" in found
+    assert "without extensions: true" in found
     with_packets = CONTROLLER.replace("}", ", extensions: true}")
     assert warnings(robots((devices, BODY, with_packets))) == []
     beacon = "controller: {kind: beacon, emitter: tx}"

@@ -87,16 +87,16 @@ WRONG = [  # replace this, by this: path, what is said
     ("version: 1", "version: 2", "version: 2 is not one of the choices; allowed: 1"),
     ("version: 1\n", "", "version: missing; write `version: 1`"),
     ("backend: mock", "backend: moc", "backend: 'moc' is not one of the choices; did you mean"),
-    ("backend: mock", "backend: loop", "backend: 'loop' has a new name; write loopback"),
+    ("backend: mock", "backend: loop", "backend: 'loop' was renamed; write loopback"),
     (
         "  rover:\n",
         "  rover:\n    failsafe: {}\n",
-        "robots.rover.failsafe: this key has a new name; write safety",
+        "robots.rover.failsafe: this key was renamed; write safety",
     ),
     (
         "  rover:\n",
         "  rover:\n    motion: {kind: waypoints, points: [[0, 0, 0]], loop: true}\n",
-        "robots.rover.motion.loop: this key has a new name; write closed",
+        "robots.rover.motion.loop: this key was renamed; write closed",
     ),
     (
         "webots: R2025a",
@@ -222,7 +222,7 @@ WRONG = [  # replace this, by this: path, what is said
     (
         "emitter: tx",
         "emitter: tz",
-        "robots.rover.controller.emitter: there is no device of this robot called 'tz'; did you",
+        "robots.rover.controller.emitter: unknown device 'tz'; did you",
     ),
     (
         "emitter: tx",
@@ -329,12 +329,12 @@ WRONG = [  # replace this, by this: path, what is said
     (
         "destination: broadcast",
         'sources: {"1320": rovr}',
-        "adapters.xbee0.sources.'1320': there is no robot called 'rovr'; did you mean 'rover'?",
+        "adapters.xbee0.sources.'1320': unknown robot 'rovr'; did you mean 'rover'?",
     ),
     (
         "air: lab",
         "air: lap",
-        "adapters.xbee0.air: there is no air called 'lap'; did you mean 'lab'?",
+        "adapters.xbee0.air: unknown air 'lap'; did you mean 'lab'?",
     ),
     ("loss: 0.0", "loss: 1.5", "airs.lab.loss: 1.5 is out of range; allowed: 0 to 1"),
     (
@@ -360,20 +360,24 @@ WRONG = [  # replace this, by this: path, what is said
         'airs.lab.nodes.remote.replies.ping: must be text, not the number 1; put it in quotes: "1"',
     ),
     ("{ping: pong}", "{ping: }", "airs.lab.nodes.remote.replies.ping: must be text, not nothing"),
-    ("link: ./xbee-spare", 'link: ""', "airs.lab.nodes.spare.link: the link has no name"),
+    ("link: ./xbee-spare", 'link: ""', "airs.lab.nodes.spare.link: the link is empty"),
     (
         "position: [3, 0, 0]",
         "position: [1.0e+200, 0, 0]",
         "airs.lab.nodes.remote.position: position [1e+200, 0.0, 0.0] is no place",
     ),
-    ("link: ./xbee-spare", 'link: "x\\0"', "airs.lab.nodes.spare.link: has characters in it that"),
-    ("link: ./xbee-spare", 'link: "a\\nb"', "airs.lab.nodes.spare.link: has characters in it that"),
-    ("emitter: tx", 'emitter: ""', "robots.rover.controller.emitter: there is no device of this"),
-    ("receiver: rx", 'receiver: ""', "robots.rover.controller.receiver: there is no device of"),
+    ("link: ./xbee-spare", 'link: "x\\0"', "airs.lab.nodes.spare.link: has unprintable characters"),
+    (
+        "link: ./xbee-spare",
+        'link: "a\\nb"',
+        "airs.lab.nodes.spare.link: has unprintable characters",
+    ),
+    ("emitter: tx", 'emitter: ""', "robots.rover.controller.emitter: unknown device ''"),
+    ("receiver: rx", 'receiver: ""', "robots.rover.controller.receiver: unknown device ''"),
     (
         "destination: broadcast",
         'sources: {"0013A20040A1B2C3": ""}',
-        "adapters.xbee0.sources.'0013A20040A1B2C3': there is no robot called ''",
+        "adapters.xbee0.sources.'0013A20040A1B2C3': unknown robot ''",
     ),
     (
         "destination: broadcast",
@@ -392,7 +396,7 @@ WRONG = [  # replace this, by this: path, what is said
     ("  rover:", "  no:", "robots.no: no is false in YAML 1.1, text in 1.2"),
     ("  rover:", "  a.b:", "robots.'a.b': the name 'a.b' may not contain '.'"),
     ("  rover:", '  "a\\nb":', r"robots.'a\nb': the name 'a\nb' may not contain '\n'"),
-    ("  rover:", '  "":', "robots.'': the name '' is no usable name"),
+    ("  rover:", '  "":', "robots.'': the name '' is not valid"),
     ("  rover:", "  all:", "robots.all: the name 'all' is reserved; choose another"),
     ("  rover:", "  xbee0:", "adapters.xbee0: 'xbee0' is a robot too; rename one of them"),
     ("adapters:", "adaptors:", "adaptors: unknown key; did you mean 'adapters'?"),
@@ -433,7 +437,7 @@ adapters:
         "f:5:49: robots.rover.devices.tx.baudRate: must be a whole number, not the text 'fast'; "
         "write a whole number",
         "f:11:5: adapters.xbee0.buadRate: unknown key; did you mean 'baudRate'?",
-        "f:12:10: adapters.xbee0.air: there is no air called 'lab'; write it under `airs:`",
+        "f:12:10: adapters.xbee0.air: unknown air 'lab'; write it under `airs:`",
         "f:13:3: adapters.xbee1.port: missing; "
         "write `port: /dev/serial/by-id/usb-Digi_XBee-if00-port0`",
     ]

@@ -74,24 +74,30 @@ def test_backend_goes_over_all(xbee_yaml: str) -> None:
 @pytest.mark.parametrize(
     ("override", "line"),
     [
-        ("adapters.xbee0.channel", "is no override; write KEY.KEY=VALUE"),
+        ("adapters.xbee0.channel", "is not an override; write KEY.KEY=VALUE"),
         ("robots.rover.position." + "9" * 5000 + "=5", "robots.rover.position.'9999"),
-        ("=5", "is no override; write KEY.KEY=VALUE"),
-        ("a..b=5", "is no override; write KEY.KEY=VALUE"),
+        ("=5", "is not an override; write KEY.KEY=VALUE"),
+        ("a..b=5", "is not an override; write KEY.KEY=VALUE"),
         ("adapters.xbee0.chanel=5", "adapters.xbee0.chanel: unknown key; did you mean 'channel'?"),
         (
             "adapters.xbee1.channel=5",
-            "adapters.xbee1.channel: there is no 'xbee1' in adapters; did",
+            "adapters.xbee1.channel: adapters has no entry 'xbee1'; did",
         ),
         ("adapter.xbee0.channel=5", "adapter: unknown key; did you mean 'adapters'?"),
-        ("robots.rover.devices.ty.channel=5", "robots.rover.devices.ty.channel: there is no 'ty'"),
-        ("airs.lab.nodes.remot.ni=x", "airs.lab.nodes.remot.ni: there is no 'remot'"),
+        (
+            "robots.rover.devices.ty.channel=5",
+            "robots.rover.devices.ty.channel: robots.rover.devices has no entry 'ty'",
+        ),
+        (
+            "airs.lab.nodes.remot.ni=x",
+            "airs.lab.nodes.remot.ni: airs.lab.nodes has no entry 'remot'",
+        ),
         (
             "robots.rover.position[3]=1",
             "robots.rover.position[3]: robots.rover.position has no item",
         ),
         ("robots.rover.position.x=1", "robots.rover.position.x: robots.rover.position has no item"),
-        ("backend.x=1", "backend.x: backend is no mapping; set it as a whole"),
+        ("backend.x=1", "backend.x: backend is not a mapping; set the whole value"),
         (
             "adapters.xbee0.channel=13x",
             "adapters.xbee0.channel: must be a whole number, not the text",
@@ -114,15 +120,18 @@ def test_backend_goes_over_all(xbee_yaml: str) -> None:
             "adapters.xbee0.destination: must be text, not the number",
         ),
         ("adapters.xbee0.mapping={by: [", "adapters.xbee0.mapping: '[' is not closed; close it"),
-        ("adapters.xbee0.mapping=a: b: c", "adapters.xbee0.mapping: a ':' where no key can be"),
+        (
+            "adapters.xbee0.mapping=a: b: c",
+            "adapters.xbee0.mapping: a ':' where a key is not allowed",
+        ),
         (
             "adapters.xbee0.mapping={by: hedder}",
             "adapters.xbee0.mapping.by: unknown by 'hedder'; did",
         ),
-        ("adapters.xbee0.air=\x1b[1m", "adapters.xbee0.air: has characters that do not belong"),
+        ("adapters.xbee0.air=\x1b[1m", "adapters.xbee0.air: has unprintable characters"),
         (
             "adapters.xbee0.air=lob",
-            "adapters.xbee0.air: there is no air called 'lob'; did you mean",
+            "adapters.xbee0.air: unknown air 'lob'; did you mean",
         ),
         ("adapters.new={kind: xbee}", "adapters.new.port: missing; write `port: /dev"),
         ("version=3", "version: 3 is not one of the choices"),
@@ -143,7 +152,7 @@ def test_a_wrong_back_end_names_the_option(xbee_yaml: str, errors: Lines) -> Non
 
 def test_the_old_name_of_a_back_end_leads_to_the_new_one(xbee_yaml: str, errors: Lines) -> None:
     (line,) = errors(xbee_yaml, backend="loop")
-    assert line == "--backend loop: backend: 'loop' has a new name; write loopback"
+    assert line == "--backend loop: backend: 'loop' was renamed; write loopback"
 
 
 def test_errors_of_the_file_come_first(xbee_yaml: str, errors: Lines) -> None:

@@ -127,7 +127,7 @@ def test_a_third_partys_adapter_by_its_entry_point(third_party: Path, errors: Li
     assert errors(text + "power_dbm: 10}}\n")[0].endswith(
         "adapters.a.power_dbm: is more than channel; lower it"
     )
-    assert "there is no robot called 's'" in errors(text + "power_dbm: 1, follow: s}}\n")[0]
+    assert "unknown robot 's'" in errors(text + "power_dbm: 1, follow: s}}\n")[0]
     assert "did you mean 'foo'?" in errors(text.replace("foo", "fooo") + "}}\n")[0]
 
 

@@ -80,7 +80,7 @@ def test_all_of_it_is_taken() -> None:
         (
             "motion: {kind: circle",
             "position: [0, 0, 0]\n    motion: {kind: circle",
-            "robots.rover.position: a robot that moves by itself has no position",
+            "robots.rover.position: position and motion exclude each other",
         ),
         ("[1, 2, 3]", "[1, 2, 3.0e+12]", "robots.buoy.position: position [1.0, 2.0, 3000"),
         ("[0, 0, 1, 1.57]", "[0, 0, 0, 1.57]", "robots.buoy.rotation: rotation [0.0, 0.0, 0.0, 1."),
@@ -95,21 +95,25 @@ def test_all_of_it_is_taken() -> None:
         (
             "attached_to: rover, o",
             "attached_to: rovr, o",
-            "obstacles.mast.attached_to: there is no",
+            "obstacles.mast.attached_to: unknown robot",
         ),
-        ("owner: scout", "owner: scot", "called 'scot'; did you mean 'scout'?"),
+        ("owner: scout", "owner: scot", "unknown robot 'scot'; did you mean 'scout'?"),
         ("wall:", "buoy:", "obstacles.buoy: 'buoy' is a robot too; rename one of them"),
         ("wall:", "xbee0:", "obstacles.xbee0: 'xbee0' is an adapter too; rename one of them"),
-        ("rover, position: [0, 0, 1]", "rower", "adapters.xbee0.attached_to: there is no robot"),
+        ("rover, position: [0, 0, 1]", "rower", "adapters.xbee0.attached_to: unknown robot"),
         ("step_ms: 32", "step_ms: 0", "medium.step_ms: 0 is out of range"),
         ("127.0.0.1:9763", "127.0.0.1", "medium.mocap.listen: '127.0.0.1' is not valid here"),
-        ("127.0.0.1:9763", "127.0.0.1:99999", "medium.mocap.listen: there is no port 99999"),
-        ("127.0.0.1:9763", "example.org:9", "medium.mocap.listen: 'example.org' is no address"),
+        ("127.0.0.1:9763", "127.0.0.1:99999", "medium.mocap.listen: port 99999 is out of range"),
+        (
+            "127.0.0.1:9763",
+            "example.org:9",
+            "medium.mocap.listen: 'example.org' is not an IP address",
+        ),
         (
             "127.0.0.1:9763",
             "0.0.0.0:9763",
-            "medium.mocap.listen: whoever reaches this address can place every body; listen on "
-            "127.0.0.1, or write allow_remote: true",
+            "medium.mocap.listen: any host that reaches this address can move every object; "
+            "listen on 127.0.0.1, or write allow_remote: true",
         ),
         ("listen: ", "lissen: ", "medium.mocap.lissen: unknown key; did you mean 'listen'?"),
     ],
@@ -131,7 +135,7 @@ def test_a_device_that_is_turned_about_no_axis(errors: Lines) -> None:
 
 def test_a_rotation_without_a_position_is_worth_a_word(warnings: Lines) -> None:
     (line,) = warnings(changed("position: [1, 2, 3], ", ""))
-    assert "warning: robots.buoy.rotation: means nothing without a position" in line
+    assert "warning: robots.buoy.rotation: has no effect without a position" in line
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:9763", "localhost:9763", "127.9.9.9:1"])
@@ -174,7 +178,7 @@ def test_a_file_without_this_body(tmp_path: Path) -> None:
     (tmp_path / "poses.csv").write_text(POSES)
     (line,) = refused(tmp_path / "c.yaml")
     assert "robots.rover.motion.name: " in line
-    assert line.endswith("has no body 'rovr'; did you mean 'rover'?")
+    assert line.endswith("has no object 'rovr'; did you mean 'rover'?")
 
 
 @pytest.mark.parametrize(
@@ -202,8 +206,8 @@ def test_a_file_that_holds_none(tmp_path: Path, content: bytes, said: str) -> No
     ("path", "said"),
     [
         ("none.csv", "cannot be read: No such file or directory"),
-        (".", "is no plain file"),
-        ("/dev/zero", "is no plain file"),
+        (".", "is not a regular file"),
+        ("/dev/zero", "is not a regular file"),
         ('"a\\0b"', "embedded null byte"),
     ],
 )

@@ -40,7 +40,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Path, "open", refuse)
     file = tmp_path / "secret.yaml"
-    assert refusal(file) == f"{file}: may not be read; check its permissions"
+    assert refusal(file) == f"{file}: permission denied; check its permissions"
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,21 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (b"a: 1\nb: \xff\n", "f:2:4: byte 0xff is not UTF-8 text; save it as UTF-8 text"),
         ("a: ü\nb: é".encode("latin-1"), "f:1:4: byte 0xfc is not UTF-8 text"),
         (b"a: \xf0\x9f", "f:1:4: byte 0xf0 is not UTF-8 text"),
-        (b"a: 1\0\n", "f:1:5: character U+0000 does not belong in a text file; delete it"),
-        ("a: \u2028".encode(), "f:1:4: character U+2028 does not belong"),
-        (b"\x1b[31m", "f:1:1: character U+001B does not belong"),
-        ("a: \u0081".encode(), "f:1:4: character U+0081 does not belong"),
-        ("a: \ufeff1".encode(), "f:1:4: character U+FEFF does not belong"),
-        ("a: 1".encode("utf-16"), "f:1:1: this is UTF-16 or UTF-32 text; save it as UTF-8 text"),
-        ("a: 1".encode("utf-32"), "f:1:1: this is UTF-16 or UTF-32 text; save it as UTF-8 text"),
+        (b"a: 1\0\n", "f:1:5: character U+0000 is not allowed in a text file; delete it"),
+        ("a: \u2028".encode(), "f:1:4: character U+2028 is not allowed"),
+        (b"\x1b[31m", "f:1:1: character U+001B is not allowed"),
+        ("a: \u0081".encode(), "f:1:4: character U+0081 is not allowed"),
+        ("a: \ufeff1".encode(), "f:1:4: character U+FEFF is not allowed"),
+        (
+            "a: 1".encode("utf-16"),
+            "f:1:1: the file is UTF-16 or UTF-32 text; save it as UTF-8 text",
+        ),
+        (
+            "a: 1".encode("utf-32"),
+            "f:1:1: the file is UTF-16 or UTF-32 text; save it as UTF-8 text",
+        ),
         (bytes(range(255, 127, -1)) + b"\0", "f:"),
-        (b"\x7fELF\x02\x01\x01\0", "f:1:1: character U+007F does not belong"),
+        (b"\x7fELF\x02\x01\x01\0", "f:1:1: character U+007F is not allowed"),
     ],
 )
 def test_bytes_that_are_no_text(data: bytes, line: str) -> None:

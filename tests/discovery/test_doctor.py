@@ -60,7 +60,7 @@ def healthy(tmp_path: Path) -> Path:
 
 def the_problem(found: list[Finding]) -> Finding:
     (problem,) = problems(found)
-    assert problem.cure
+    assert problem.fix
     return problem
 
 
@@ -70,19 +70,19 @@ def test_a_healthy_machine_has_no_problem(healthy: Path) -> None:
 
 def test_a_missing_group(healthy: Path) -> None:
     problem = the_problem(examine(machine(healthy, groups=frozenset({"users"}))))
-    assert "sudo usermod -aG dialout ada" in problem.cure
+    assert "sudo usermod -aG dialout ada" in problem.fix
 
 
 def test_a_group_that_this_session_does_not_know_yet(healthy: Path) -> None:
     groups, members = frozenset({"users"}), ["eva", "ada"]
     problem = the_problem(examine(machine(healthy, groups=groups, members=members)))
-    assert problem.cure == "log out and in again"
+    assert problem.fix == "log out and in again"
 
 
 def test_a_port_of_roots_alone_may_not_be_opened(healthy: Path) -> None:
     problem = the_problem(examine(machine(healthy, owner="root")))
     assert problem.subject == "ttyUSB0"
-    assert "sudo chgrp dialout /dev/ttyUSB0 && sudo chmod 660 /dev/ttyUSB0" in problem.cure
+    assert "sudo chgrp dialout /dev/ttyUSB0 && sudo chmod 660 /dev/ttyUSB0" in problem.fix
 
 
 def test_a_port_that_all_may_open_needs_no_group(healthy: Path) -> None:
@@ -93,25 +93,25 @@ def test_a_port_that_all_may_open_needs_no_group(healthy: Path) -> None:
 def test_a_busy_port_and_by_whom(healthy: Path) -> None:
     problem = the_problem(examine(machine(healthy, holders=lambda port: ["minicom (pid 77)"])))
     assert problem.what == "open in minicom (pid 77)"
-    assert "kill 77" in problem.cure
+    assert "kill 77" in problem.fix
 
 
 def test_modem_manager(healthy: Path) -> None:
     put(healthy, "proc/412/cmdline", "/usr/sbin/ModemManager\0")
-    assert "systemctl disable --now ModemManager" in the_problem(examine(machine(healthy))).cure
+    assert "systemctl disable --now ModemManager" in the_problem(examine(machine(healthy))).fix
 
 
 def test_a_login_prompt_on_a_port_but_not_on_another(healthy: Path) -> None:
     put(healthy, "proc/9/cmdline", "/sbin/agetty\0-o\0-p\0tty1\0")
     assert problems(examine(machine(healthy))) == []
     put(healthy, "proc/10/cmdline", "/sbin/agetty\x00115200\x00ttyUSB0\x00")
-    assert "serial-getty@ttyUSB0.service" in the_problem(examine(machine(healthy))).cure
+    assert "serial-getty@ttyUSB0.service" in the_problem(examine(machine(healthy))).fix
 
 
 def test_a_login_prompt_that_got_its_port_open(healthy: Path) -> None:
     put(healthy, "proc/10/cmdline", "/sbin/agetty\x00-\x00vt220\x00")
     held = machine(healthy, holders=lambda port: ["agetty (pid 10)"])
-    assert "serial-getty@ttyUSB0.service" in the_problem(examine(held)).cure
+    assert "serial-getty@ttyUSB0.service" in the_problem(examine(held)).fix
 
 
 def test_the_rule_applies_to_what_is_plugged_in_already() -> None:
@@ -125,19 +125,19 @@ def test_the_ftdi_latency_timer(healthy: Path) -> None:
     put(healthy, "sys/bus/usb-serial/devices/ttyUSB0/latency_timer", "16\n")
     problem = the_problem(examine(machine(healthy)))
     assert "16 ms" in problem.what
-    assert "echo 1 | sudo tee /sys/bus/usb-serial/devices/ttyUSB0/latency_timer" in problem.cure
+    assert "echo 1 | sudo tee /sys/bus/usb-serial/devices/ttyUSB0/latency_timer" in problem.fix
 
 
 def test_a_missing_udev_rule(healthy: Path) -> None:
     (healthy / "etc/udev/rules.d" / RULES).unlink()
     problem = the_problem(examine(machine(healthy)))
-    assert f"tools/udev/{RULES}" in problem.cure
+    assert f"tools/udev/{RULES}" in problem.fix
     assert (ROOT / "tools" / "udev" / RULES).exists()
 
 
 def test_wsl(healthy: Path) -> None:
     put(healthy, "proc/version", "Linux version 5.15-microsoft-standard-WSL2")
-    assert "usbipd" in the_problem(examine(machine(healthy))).cure
+    assert "usbipd" in the_problem(examine(machine(healthy))).fix
 
 
 def test_a_library_without_its_c_form(healthy: Path) -> None:
@@ -155,7 +155,7 @@ def test_uarts_the_kernel_only_lists_are_no_ports(tmp_path: Path) -> None:
 
 def test_this_machine_is_examined_without_an_error() -> None:
     for finding in examine():
-        assert finding.ok or finding.cure
+        assert finding.ok or finding.fix
 
 
 def test_the_rules_file_is_well_formed() -> None:

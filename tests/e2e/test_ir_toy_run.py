@@ -31,7 +31,7 @@ def test_the_terminal_describes_the_stations(tmp_path: Path) -> None:
     assert re.search(r"ir0 +up: USB IR Toy, hardware 2, firmware 22, NEC, 38 kHz", text)
     assert re.search(r'rover\.tx +ch 4 +"L" 1 B +-> ir0', text)
     assert re.search(r'ir0 +ch 4 +"K" 1 B +from 04 +-> rover\.rx', text)
-    assert re.search(r'ir0 +ch 7 +"x" 1 B +from 07 +unheard', text)
+    assert re.search(r'ir0 +ch 7 +"x" 1 B +from 07 +not received', text)
     assert "the ledger adds up" in text
 
 

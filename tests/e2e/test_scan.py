@@ -45,7 +45,7 @@ def test_a_lora_module_is_found_and_one_asleep_is_left_asleep(tmp_path: Path) ->
 def test_modules_that_cannot_be_queried_are_reported(tmp_path: Path) -> None:
     done = run("scan", "./a", "--kind", "hc12", cwd=tmp_path)
     assert done.returncode == 2
-    assert "hc12 cannot be told by asking" in done.stderr
+    assert "hc12 cannot be identified without" in done.stderr
 
 
 def test_no_module_is_5_and_no_port_is_4(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def check_terminal(text: str) -> None:
     for reason in ("obstacle", "cone", "range"):
         assert re.search(rf"; not .*\w+\.(eye|rx).* \({reason}\)", text), reason
     assert re.search(r'"hello\d \d+" 8 B +-\d+ dBm +from 0013A2', text)
-    assert re.search(r"ant1\.ir +sent \d of \d.*; heard by .*ant2\.eye \d", text)
+    assert re.search(r"ant1\.ir +sent \d of \d.*; received by .*ant2\.eye \d", text)
     assert "the ledger adds up" in text
 
 
@@ -107,7 +107,7 @@ def test_objects_are_placed_by_commands(tmp_path: Path) -> None:
         shows(gateway, "-> eye.ir")
         wait_until(lambda: gateway.text().count("eye.ir: position unknown") == 1)
         assert run("set", "eye.ir", "--channel", "7", cwd=tmp_path).returncode == 0
-        shows(gateway, "unheard: channel")
+        shows(gateway, "not received: channel")
         assert run("set", "lamp.ir", "--channel", "7", cwd=tmp_path).returncode == 0
         shows(gateway, "-> eye.ir")
         assert run("place", "lamp", "1", "1", "1", cwd=tmp_path).returncode == 0
@@ -124,7 +124,7 @@ def test_invalid_commands_are_refused(tmp_path: Path) -> None:
             ),
             (["place", "lamp", "1", "2"], 2, "give X Y Z in metres"),
             (["place", "lamp", "1", "2", "3", "--unknown"], 2, "give X Y Z in metres"),
-            (["place", "lamp", "1", "2", "nan"], 2, "'nan' is no number"),
+            (["place", "lamp", "1", "2", "nan"], 2, "'nan' is not a finite number"),
             (["place", "lamp", "1", "2", "1e300"], 3, "is no place"),
             (["place", "lamp", "1", "2", "3", "--rotation", "0", "0", "0", "1"], 2, "no axis"),
             (["set", "lamp.ir"], 2, "give --channel N or --range M"),
@@ -165,7 +165,7 @@ def test_objects_are_placed_by_motion_capture(tmp_path: Path) -> None:
         shows(gateway, "not eye.ir (range)")
         assert "no object 'ghost' here, ignored" in gateway.text()
     assert gateway.stop() == 130
-    assert re.search(r"mocap +\d+ datagrams, \d+ poses taken, 21 unknown", gateway.text())
+    assert re.search(r"mocap +\d+ datagrams, \d+ poses accepted, 21 unknown", gateway.text())
 
 
 def test_the_sender_reports_errors(tmp_path: Path) -> None:

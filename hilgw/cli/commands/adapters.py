@@ -1,4 +1,4 @@
-"""`hilgw adapters [NAME]`: the kinds of hardware, their limits, how Webots' fields map."""
+"""`hilgw adapters [NAME]`: the kinds of hardware, their limits and their field mapping."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hilgw.errors import UsageError
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "adapters",
-        description="Lists the kinds of hardware; with NAME, shows one: its limits, how Webots' "
-        "fields map to it (exact, approximate, cannot), and its settings.",
+        description="Lists the kinds of hardware. With NAME, shows its limits, the mapping of "
+        "Webots' fields (exact, approximate, cannot), and its settings.",
         epilog="example: hilgw adapters xbee",
     )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="such as xbee")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a kind, e.g. xbee")
     parser.add_argument("--json", action="store_true", help="print as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints; 0. Raises UsageError for a name that does not exist."""
+    """Prints the kinds; returns 0. Raises UsageError for an unknown name."""
     kinds = _kinds(args.name)
     if args.json:
         print(json.dumps([_as_data(adapter) for adapter in kinds], indent=2))
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _kinds(name: str | None) -> list[Any]:
-    """The adapter of this name; or all, those that do not load are said and left out."""
+    """The adapter of this name, or all; prints an error for each that does not load."""
     from hilgw import plugins
 
     if name is not None:
@@ -80,14 +80,14 @@ def _show(adapter: Any) -> None:
         (
             ("type", adapter.type),
             ("payload", f"up to {limits.payload} bytes in a packet"),
-            ("window", f"up to {limits.window} packets on their way at once"),
+            ("window", f"up to {limits.window} unacknowledged packets"),
             ("channels", limits.channels),
             ("rates", ", ".join(str(rate) for rate in limits.rates)),
         )
     )
     print("\nWebots' fields:")
     _table((mapped.field, f"{mapped.maps}: {mapped.how}") for mapped in limits.mapping)
-    print("\nsettings, beside those all adapters have (docs/config.md):")
+    print("\nsettings, besides the common ones (docs/config.md):")
     _table((row.key, row.in_words) for row in rows(adapter.Settings))
 
 

@@ -1,4 +1,4 @@
-"""`hilgw arm ROBOT`: lets motors move again after a failsafe that was latched."""
+"""`hilgw arm ROBOT`: enables motors again after a latched safety stop."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ import argparse
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "arm",
-        description="Lets the motors of a robot move again after a stop that was latched "
-        "(failsafe: {latch: true}), in the gateway that runs on this machine.",
+        description="Enables the motors of a robot again after a latched safety stop "
+        "(safety: {latch: true}), in the gateway that runs on this machine.",
         epilog="example: hilgw arm rover",
     )
-    parser.add_argument("robot", metavar="ROBOT", help="a robot with a body or an outer controller")
+    parser.add_argument(
+        "robot", metavar="ROBOT", help="a robot with a body or an external controller"
+    )
     parser.add_argument(
         "--control",
         metavar="PATH",
-        default=argparse.SUPPRESS,  # it may stand before the command, too
-        help="the gateway's control socket",
+        default=argparse.SUPPRESS,  # it may precede the command
+        help="the control socket of the gateway",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when its motors may move; raises HilgwError for an unknown name."""
-    from hilgw.cli.commands.send import tell_gateway
+    """Returns 0 when the motors are enabled. Raises HilgwError for an unknown name."""
+    from hilgw.cli.commands.send import request_gateway
 
-    tell_gateway(getattr(args, "control", None), {"do": "arm", "robot": args.robot}, args.robot)
+    request_gateway(getattr(args, "control", None), {"do": "arm", "robot": args.robot}, args.robot)
     print(f"{args.robot}: armed")
     return 0

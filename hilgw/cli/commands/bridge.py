@@ -1,4 +1,4 @@
-"""`hilgw bridge`: a plain bridge between a serial port and TCP."""
+"""`hilgw bridge`: a bridge between a serial port and TCP."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ examples:
   hilgw bridge /dev/ttyUSB0 --listen 127.0.0.1:5000
   hilgw bridge /dev/ttyACM0 --listen [::1]:0 --baud 57600 --parity E --frame cobs-crc16
 
-All clients read; a client that cannot keep up for a second is disconnected. Who can connect can
-move motors, so only loopback addresses are listened on; use ssh -L from elsewhere.
+All clients receive; a client that does not keep up for a second is disconnected. Any client can
+move motors, so only loopback addresses are allowed; from other hosts use ssh -L.
 """
 
 
@@ -37,35 +37,35 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     parser = commands.add_parser(
         "bridge",
-        description="A plain bridge between a serial port and TCP, until Ctrl-C or --duration.",
+        description="Connects a serial port to TCP clients until Ctrl-C or --duration.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
     option("port", metavar="PORT", help="the serial port, e.g. /dev/ttyUSB0 or rfc2217://HOST:PORT")
-    option("--listen", metavar="HOST:PORT", required=True, help="port 0: any free one, printed")
+    option("--listen", metavar="HOST:PORT", required=True, help="port 0: any free one, shown")
     option("--baud", metavar="N", type=int, default=BAUD_RATE, help=f"default {BAUD_RATE}")
     option("--databits", metavar="N", type=int, choices=(7, 8), default=8, help="7 or 8 (default)")
     option("--parity", metavar="P", type=str.upper, choices=PARITIES, default="N", help="N, E or O")
     option("--stopbits", metavar="N", type=int, choices=(1, 2), default=1, help="1 (default) or 2")
-    option("--rtscts", action="store_true", help="flow control by RTS and CTS")
-    option("--frame", metavar="FRAMING", help="pass whole, good frames only; e.g. cobs-crc16")
+    option("--rtscts", action="store_true", help="RTS/CTS flow control")
+    option("--frame", metavar="FRAMING", help="pass only valid frames; e.g. cobs-crc16")
     option(
         "--writer",
         choices=("first", "last", "all"),
         default="first",
-        help="which client's bytes go to the port (default: the one connected first)",
+        help="the client that may send to the port (default: the one connected first)",
     )
-    option("--pace", action="store_true", help="send to the port at the rate of its line")
-    option("--duration", metavar="T", type=duration, help="stop after e.g. 10s, 500ms, 2min")
+    option("--pace", action="store_true", help="send to the port at its line rate")
+    option("--duration", metavar="TIME", type=duration, help="stop after e.g. 10s, 500ms, 2min")
     option("--report", metavar="FILE", help="write counts as JSON; -: to stdout")
-    option("--ready-file", metavar="FILE", help="made when listening and the port is up")
-    option("-q", "--quiet", action="store_true", help="only troubles")
+    option("--ready-file", metavar="FILE", help="write this file when listening and the port is up")
+    option("-q", "--quiet", action="store_true", help="show only errors and notices")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs until the end; 0, 130 or 143. Raises HilgwError with its own exit code."""
+    """Runs the bridge; returns 0, 130 or 143. Raises HilgwError with its exit code."""
     import asyncio
 
     from hilgw.cli.output import files
@@ -100,7 +100,7 @@ def _settings(args: argparse.Namespace) -> BridgeSettings:
 
 
 def _address(text: str) -> tuple[str, int]:
-    """HOST:PORT or [HOST]:PORT. UsageError also for an address that others can reach."""
+    """HOST and PORT. UsageError also for an address that other hosts can reach."""
     import socket
 
     from hilgw.transports.tcp.stream import is_loopback
@@ -114,32 +114,32 @@ def _address(text: str) -> tuple[str, int]:
         or int(port) > 65535
         or (":" in bare and bare == host)
     ):
-        raise UsageError(f"--listen {text}: no HOST:PORT", fix="e.g. 127.0.0.1:5000 or [::1]:5000")
+        raise UsageError(f"--listen {text}: not HOST:PORT", fix="e.g. 127.0.0.1:5000 or [::1]:5000")
     try:
         found = socket.getaddrinfo(bare, int(port), type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise UsageError(f"--listen {text}: no such address", fix="e.g. 127.0.0.1:5000") from None
+        raise UsageError(f"--listen {text}: unknown address", fix="e.g. 127.0.0.1:5000") from None
     if not all(is_loopback(str(address[0])) for *_, address in found):
         raise UsageError(
-            f"--listen {text}: not a loopback address; whoever can connect can move motors",
-            fix="listen on 127.0.0.1 or [::1], and use ssh -L from elsewhere",
+            f"--listen {text}: not a loopback address; any client can move motors",
+            fix="listen on 127.0.0.1 or [::1], and from other hosts use ssh -L",
         )
     return bare, int(port)
 
 
 def _framing(name: str | None) -> str | None:
-    """Checked here, so that a wrong name is said before anything is opened."""
+    """Checks the name of the framing before anything is opened. UsageError."""
     if name is None:
         return None
     from hilgw.framing import create
 
     try:
         framing = create(name)
-    except ConfigError as error:  # here it comes from the command line
+    except ConfigError as error:  # the name comes from the command line
         raise UsageError(f"--frame: {error.what}", fix=error.fix) from None
     if framing.pause_ns:
         raise UsageError(
-            f"--frame {name}: TCP does not keep pauses", fix="use cobs-crc16, slip or another"
+            f"--frame {name}: TCP does not preserve pauses", fix="use e.g. cobs-crc16 or slip"
         )
     return name
 
@@ -195,7 +195,7 @@ def _build(
         identity=lambda: port_identity(settings.port),
         observer=terminal,
         new_framing=None if frame is None else new_framing,
-        say=(lambda text: None) if quiet else terminal.line,
+        inform=(lambda text: None) if quiet else terminal.line,
     )
 
 
@@ -244,4 +244,4 @@ def _summarise(report: dict[str, Any], out: TextIO | ConsoleWriter) -> None:
         out.write("\n".join(lines) + "\n")
         out.flush()
     except OSError:
-        pass  # the reader is gone; the report may still be wanted
+        pass  # the reader is gone; the report is still written

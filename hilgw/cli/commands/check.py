@@ -1,4 +1,4 @@
-"""`hilgw check FILE...`: every error of every file, with its place."""
+"""`hilgw check FILE...`: reports all errors of configuration files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hilgw.errors import ConfigError
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "check",
-        description="Checks configuration files without opening a port. Exit code 3 when any has "
-        "an error; warnings are only said.",
+        description="Checks configuration files without opening a port. Exit code 3 when a file "
+        "has errors; warnings do not change it.",
         epilog="example: hilgw check configs/*.yaml",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="configuration files")
@@ -23,28 +23,28 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         dest="overrides",
         metavar="KEY=VALUE",
         action="append",
-        default=argparse.SUPPRESS,  # they may stand before the command, too
-        help="check with this value instead, e.g. adapters.xbee0.channel=13",
+        default=argparse.SUPPRESS,  # they may precede the command
+        help="check with this value, e.g. adapters.xbee0.channel=13",
     )
     parser.add_argument(
         "--backend",
         metavar="NAME",
         default=argparse.SUPPRESS,
-        help="check with this back end instead",
+        help="check with this back end",
     )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """0, or 3 when a file has errors."""
+    """Returns 0, or 3 when a file has errors."""
     overrides, backend = getattr(args, "overrides", []), getattr(args, "backend", None)
     found = [_check(file, overrides, backend) for file in args.files]
     if args.json:
         print(json.dumps({"files": found}, indent=2))
     else:
         for entry in found:
-            _say(entry)
+            _print(entry)
     return 0 if all(entry["ok"] for entry in found) else ConfigError.exit_code
 
 
@@ -68,7 +68,7 @@ def _check(file: str, overrides: list[str], backend: str | None) -> dict[str, An
     }
 
 
-def _say(entry: dict[str, Any]) -> None:
+def _print(entry: dict[str, Any]) -> None:
     from hilgw.config.source.positions import ConfigErrors, Diagnostic
     from hilgw.errors import printable
 

@@ -1,4 +1,4 @@
-"""`hilgw doctor`: what on this machine stands in the way, each with its exact cure."""
+"""`hilgw doctor`: finds what blocks access to serial ports, with the fix of each problem."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import sys
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "doctor",
-        description="Looks at groups, busy ports, ModemManager, login prompts, FTDI latency, udev "
-        "rules and libraries. Changes nothing. Exit code 1 when it found something.",
+        description="Checks groups, busy ports, ModemManager, login prompts, FTDI latency, udev "
+        "rules and libraries. Changes nothing. Exit code 1 when it finds a problem.",
         epilog="example: hilgw doctor --json",
     )
-    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when all is well, 1 with findings."""
+    """Returns 0 without problems, else 1."""
     from hilgw.discovery.doctor import examine
 
     findings = examine()
@@ -34,6 +34,6 @@ def run(args: argparse.Namespace) -> int:
         for finding in findings:
             mark = style.good("ok     ") if finding.ok else style.bad("problem")
             print(f"{mark}  {finding.subject}: {finding.what}")
-            if finding.cure:
-                print(f"         cure: {finding.cure}")
+            if finding.fix:
+                print(f"         fix: {finding.fix}")
     return 0 if all(finding.ok for finding in findings) else 1

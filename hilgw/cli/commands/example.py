@@ -1,4 +1,4 @@
-"""`hilgw example [NAME]`: the shipped configurations."""
+"""`hilgw example [NAME]`: prints shipped configurations."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hilgw.errors import UsageError, quoted, suggest
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "example",
-        description="Prints a shipped configuration; without NAME, lists them. Each runs as it "
-        "is, on mocks.",
+        description="Prints a shipped configuration; without NAME, lists them. Each runs on mocks "
+        "without changes.",
         epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml",
     )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="such as xbee")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints; 0. Raises UsageError for a name that does not exist."""
+    """Prints; returns 0. Raises UsageError for an unknown name."""
     if args.name is not None:
         print(example(args.name), end="")
         return 0
@@ -47,7 +47,7 @@ def example(name: str) -> str:
     known = examples()
     text = known.get(name.removesuffix(".yaml"))
     if text is None:
-        raise UsageError(f"no example is called {quoted(name)}", fix=suggest(name, known))
+        raise UsageError(f"unknown example {quoted(name)}", fix=suggest(name, known))
     return text
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_MODULES = 256
 BOOT_S = 0.1  # for modules to boot before they are announced
-APART_M = 1.0  # modules stand in a row unless --set position says otherwise
+SPACING_M = 1.0  # of modules in a row, unless --set position moves them
 # The option with the address of a mock, by its kind of connection.
 OPTIONS = {"serial": "link", "tcp-server": "listen", "tcp-client": "connect"}
 FIRST_TCP_PORT = 27015  # WC2EC's; the next module takes the next one
@@ -49,28 +49,31 @@ class Module:
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "mock",
-        description="Runs modules of one kind that share an air, each behind a virtual port or "
-        "a TCP connection, until Ctrl-C.",
+        description="Runs mocks of one kind that share an air, each on a virtual port or a TCP "
+        "connection, until Ctrl-C.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="which mock, e.g. xbee")
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="the mock, e.g. xbee")
     parser.add_argument("--list", action="store_true", help="list the kinds, or KIND's parameters")
     parser.add_argument(
         "--link",
         action="append",
         default=[],
         metavar="PATH",
-        help="name of a virtual port to make, one module each (repeatable; default: one, named "
-        "by us)",
+        help="path of a virtual port, one for each module (repeatable; default: one, with a "
+        "path of our choice)",
     )
-    for name, text in (("listen", "where one module listens"), ("connect", "where it connects")):
+    for name, text in (
+        ("listen", "address a module listens on"),
+        ("connect", "address a module connects to"),
+    ):
         parser.add_argument(
             f"--{name}",
             action="append",
             default=[],
             metavar="HOST:PORT",
-            help=f"{text}, of the kinds that do (repeatable; default: 127.0.0.1:{FIRST_TCP_PORT})",
+            help=f"{text}, for kinds on TCP (repeatable; default: 127.0.0.1:{FIRST_TCP_PORT})",
         )
     parser.add_argument(
         "--set",
@@ -78,22 +81,22 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=[],
         dest="settings",
         metavar="[N.]NAME=VALUE",
-        help="a parameter of every module, or of module N, counted from 0 (repeatable); a module "
-        "without a --link, --listen or --connect has no port",
+        help="a parameter of all modules, or of module N, counted from 0 (repeatable); a module "
+        "without --link, --listen or --connect has no port",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all chance")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed")
     parser.add_argument("--loss", type=float, default=0.0, metavar="P", help="share of frames lost")
-    parser.add_argument("--ready-file", metavar="FILE", help="made when all ports are there")
-    parser.add_argument("--json", action="store_true", help="say it as JSON, one line")
+    parser.add_argument("--ready-file", metavar="FILE", help="write this file when all ports exist")
+    parser.add_argument("--json", action="store_true", help="print as JSON, one line")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs until a signal; 130 or 143. Raises HilgwError with its own exit code."""
+    """Runs until a signal; returns 130 or 143. Raises HilgwError with its exit code."""
     if args.list:
         return _list(args)
     if args.kind is None:
-        raise UsageError("no mock named", fix="try hilgw mock xbee, or hilgw mock --list")
+        raise UsageError("no mock given", fix="try hilgw mock xbee, or hilgw mock --list")
     import asyncio
 
     from hilgw.cli.output import files
@@ -105,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     modules = _modules(given, args.settings)
     try:
         return asyncio.run(_serve(args, modules))
-    except ConfigError as error:  # here the parameters come from the command line
+    except ConfigError as error:  # the parameters come from the command line
         raise UsageError(error.what, where=error.where, fix=error.fix) from None
 
 
@@ -116,13 +119,13 @@ def _modules(given: list[tuple[str, str]], settings: list[str]) -> list[Module]:
     for setting in settings:
         match = re.fullmatch(r"(?:(\d{1,9})\.)?([^=.]+)=(.*)", setting, re.DOTALL)
         if match is None:
-            raise UsageError(f"--set {setting}: no NAME=VALUE", fix="e.g. --set channel=12")
+            raise UsageError(f"--set {setting}: not NAME=VALUE", fix="e.g. --set channel=12")
         index, name, value = match.groups()
         if index is None:
             shared[name.strip()] = value
             continue
         if int(index) >= MOST_MODULES:
-            raise UsageError(f"--set {setting}: at most {MOST_MODULES} modules")
+            raise UsageError(f"--set {setting}: more than {MOST_MODULES} modules")
         while len(modules) <= int(index):
             modules.append(Module())
         modules[int(index)].parameters[name.strip()] = value
@@ -139,7 +142,7 @@ def _list(args: argparse.Namespace) -> int:
         for name in names(MOCKS):
             try:
                 entries[name.replace("_", "-")] = load_mock(name).summary
-            except ConfigError as error:  # another distribution's; the others are listed
+            except ConfigError as error:  # of another distribution; the others are listed
                 sys.stderr.write(f"hilgw: {error}\n")
     else:
         entries = dict(load_mock(args.kind.replace("-", "_")).parameters)
@@ -188,14 +191,14 @@ async def _plug_in(
     # All parameters are checked before the first port is made.
     mocks = [
         create_mock(
-            kind, f"{kind}{index}", host.air, module.parameters, (index * APART_M, 0.0, 0.0)
+            kind, f"{kind}{index}", host.air, module.parameters, (index * SPACING_M, 0.0, 0.0)
         )
         for index, module in enumerate(modules)
     ]
     for mock, module in zip(mocks, modules, strict=True):
         wanted = OPTIONS[getattr(mock, "network", "serial")]
         if module.option not in ("", wanted):
-            raise UsageError(f"--{module.option} does not fit {kind}", fix=f"use --{wanted}")
+            raise UsageError(f"{kind} has no --{module.option}", fix=f"use --{wanted}")
         module.option = wanted
     described = []
     for index, (mock, module) in enumerate(zip(mocks, modules, strict=True)):
@@ -226,7 +229,7 @@ async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceS
         return server
     if not address[1]:
         raise UsageError(
-            f"--connect {module.address}: port 0 is nobody's", fix="e.g. 127.0.0.1:27015"
+            f"--connect {module.address}: port 0 is not valid", fix="e.g. 127.0.0.1:27015"
         )
     client = TcpClientDevice(getattr(mock, "retry_s", 1.0))
     client.aim(*address)
@@ -240,5 +243,5 @@ def _announce(args: argparse.Namespace, described: list[dict[str, Any]]) -> None
         for entry in described:
             address = next(iter(entry.values()))
             print(f"{address or '(no port)'}  {entry['name']}: {entry['is']}")
-        print("ready; Ctrl-C ends")
+        print("ready; stop with Ctrl-C")
     sys.stdout.flush()

@@ -10,15 +10,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "ports",
         description="Lists the serial ports: path, USB ids, the stable by-id name to put into "
-        "a configuration, and who holds the port open.",
+        "a configuration, and the programs that have the port open.",
         epilog="example: hilgw ports --json",
     )
-    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Always 0: no port at all is an answer too."""
+    """Returns 0, also without any port."""
     ports = describe_ports()
     if args.json:
         import json
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(ports, indent=2))
         return 0
     if not ports:
-        print("no serial ports here; plug a device in, or try hilgw mock xbee --link ./xbee")
+        print("no serial ports; plug in a device, or try hilgw mock xbee --link ./xbee")
     for port in ports:
         usb = f"{port['vid']:04x}:{port['pid']:04x}" if port["vid"] is not None else ""
         words = [port["path"], usb, port["description"], port["serial"]]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
-        description="Runs the gateway a configuration describes, until Ctrl-C or --duration.",
+        description="Runs the gateway of a configuration until Ctrl-C or --duration.",
         epilog="example: hilgw run --config configs/xbee.yaml --duration 10s --report out.json",
     )
     add_options(parser)
@@ -29,7 +29,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `run`; SUPPRESS, because they may stand before or after the command."""
+    """The options of `run`; SUPPRESS, because they may precede or follow the command."""
     from hilgw.cli.output.text import duration
 
     def option(*names: str, **kwargs: Any) -> None:
@@ -43,25 +43,27 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="overrides",
         help="override one value, e.g. --set adapters.xbee0.channel=13 (repeatable)",
     )
-    option("--backend", metavar="B", help="real, mock or loopback: what is behind the ports")
-    option("--duration", metavar="T", type=duration, help="stop after e.g. 10s, 500ms, 2min")
+    option("--backend", metavar="NAME", help="real, mock or loopback: what is behind the ports")
+    option("--duration", metavar="TIME", type=duration, help="stop after e.g. 10s, 500ms, 2min")
     option("--report", metavar="FILE", help="write counts and latencies as JSON; -: to stdout")
-    option("--ready-file", metavar="FILE", help="made when all that is required is up")
-    option("--control", metavar="PATH", help="the socket `hilgw send` uses (default: found by it)")
-    option("-q", "--quiet", action="store_true", help="only troubles and the summary")
-    option("-v", "--verbose", action="store_true", help="deliveries too")
+    option("--ready-file", metavar="FILE", help="write this file when every required part is up")
+    option(
+        "--control", metavar="PATH", help="control socket for `hilgw send` (default: found by it)"
+    )
+    option("-q", "--quiet", action="store_true", help="show only errors, notices and the summary")
+    option("-v", "--verbose", action="store_true", help="show deliveries too")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs until the end; 0, 130 or 143. Raises HilgwError with its own exit code."""
+    """Runs the gateway; returns 0, 130 or 143. Raises HilgwError with its exit code."""
     config_path = getattr(args, "config", None)
     if config_path is None:
-        raise UsageError("no configuration named", fix="try hilgw --config configs/xbee.yaml")
+        raise UsageError("no configuration given", fix="try hilgw --config configs/xbee.yaml")
     report = getattr(args, "report", None)
     out = sys.stderr if report == "-" else sys.stdout
     if not getattr(args, "quiet", False):
         out.write(f"hilgw {__version__}  {config_path}\n")
-        out.flush()  # the first word within a blink: the imports below take longer
+        out.flush()  # at once: the imports below take longer
     from hilgw.config.load import load_config
 
     loaded = load_config(
@@ -105,7 +107,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     )
     gateway = build(config, loop, terminal)
     gc.collect()
-    gc.freeze()  # what is loaded by now stays: searching it for garbage would only delay packets
+    gc.freeze()  # objects of the start stay for good: scanning them would only delay packets
     fatal: HilgwError | None = None
     try:
         await _serve(gateway, args, terminal, stop.event)
@@ -113,7 +115,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         fatal = error
     finally:
         gateway.close()
-    # A failsafe that is latched is what matters, however the run was ended.
+    # A latched safety stop takes precedence over a signal.
     if fatal is not None and stop.code is not None and not isinstance(fatal, SafetyError):
         fatal = None
     code = fatal.exit_code if fatal else stop.code or 0

@@ -1,4 +1,4 @@
-"""`hilgw scan`: which known hardware is on which port, at which rate."""
+"""`hilgw scan`: finds known hardware on serial ports, and its baud rate."""
 
 from __future__ import annotations
 
@@ -15,21 +15,25 @@ if TYPE_CHECKING:
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "scan",
-        description="Opens each port at the rates known modules use and asks who is there. "
-        "Changes no setting; but whatever else is on the port gets a few bytes it does not "
-        "expect: name the ports when robots are among them.",
+        description="Opens each port at the baud rates of known modules and identifies the "
+        "module. Changes no setting, but another device on the port receives unexpected bytes: "
+        "name the ports when robots are connected.",
         epilog="example: hilgw scan /dev/ttyUSB0 --rate 9600",
     )
-    parser.add_argument("ports", metavar="PORT", nargs="*", help="default: all that nobody holds")
-    parser.add_argument("--kind", action="append", metavar="KIND", help="only this kind")
-    parser.add_argument("--rate", action="append", type=int, metavar="N", help="only this rate")
+    parser.add_argument(
+        "ports", metavar="PORT", nargs="*", help="default: all ports that are not open"
+    )
+    parser.add_argument("--kind", action="append", metavar="KIND", help="search for this kind only")
+    parser.add_argument(
+        "--rate", action="append", type=int, metavar="N", help="try this baud rate only"
+    )
     parser.add_argument("--no-network", action="store_true", help="do not search for more nodes")
-    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when something was found, 5 when not. A port named that cannot be opened: 4."""
+    """Returns 0. Raises PeerError when nothing is found, PortError for a named port."""
     import asyncio
 
     found = asyncio.run(_scan(args))
@@ -39,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
 
         print(json.dumps([asdict(each) for each in found], indent=2))
     if not found:
-        raise PeerError("nothing known was found", fix="check power, wiring and hilgw doctor")
+        raise PeerError(
+            "no known hardware found", fix="check power and wiring, and run hilgw doctor"
+        )
     return 0
 
 
@@ -57,7 +63,7 @@ async def _scan(args: argparse.Namespace) -> list[Found]:
             except PortError as error:
                 if args.ports:
                     raise
-                _progress(f"{error}; passed over")
+                _progress(f"{error}; skipped")
     finally:
         timer.close()
     return found
@@ -101,7 +107,7 @@ def _progress(text: str) -> None:
 
 
 def _ports(named: list[str]) -> list[tuple[str, tuple[int, int] | None]]:
-    """Paths with their USB ids; without names, all ports that nobody holds."""
+    """Paths with their USB ids; without names, all ports that are not open."""
     from hilgw.transports.serial import tty
     from hilgw.transports.serial.port import list_ports
 
@@ -124,10 +130,10 @@ def _adapters(kinds: list[str] | None) -> list[Any]:
     known = find(ADAPTERS)
     for kind in kinds or ():
         if kind not in known:
-            raise UsageError(f"unknown kind {kind!r}", fix="there is " + ", ".join(known))
+            raise UsageError(f"unknown kind {kind!r}", fix="known kinds: " + ", ".join(known))
     adapters = [loader() for name, loader in known.items() if not kinds or name in kinds]
     found = [adapter for adapter in adapters if getattr(adapter, "probes", ())]
     if not found:
-        what = f"{' and '.join(kinds or known)} cannot be told by asking without a change"
-        raise UsageError(what, fix="leave --kind out to look for those that can")
+        what = f"{' and '.join(kinds or known)} cannot be identified without changing settings"
+        raise UsageError(what, fix="omit --kind to search for all others")
     return found

@@ -10,8 +10,8 @@ import sys
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "schema",
-        description="Prints the JSON Schema of a configuration file, with every kind that is "
-        "installed. Editors complete and check with it: put the line\n"
+        description="Prints the JSON Schema of a configuration file, with every installed kind.\n"
+        "Editors complete and check files with it: put the line\n"
         "  # yaml-language-server: $schema=hilgw.schema.json\nat the top of the file.",
         epilog="example: hilgw schema > hilgw.schema.json",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -20,7 +20,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints it; 0. Kinds that do not load are said and left out."""
+    """Prints the schema; returns 0. Prints an error for each kind that does not load."""
     from hilgw.config.schema.file import broken_kinds, json_schema
 
     for error in broken_kinds():

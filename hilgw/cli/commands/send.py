@@ -10,35 +10,35 @@ from typing import Any
 from hilgw.errors import HilgwError, UsageError
 
 FIXES = {
-    "invalid": "a packet has at least one byte",
-    "channel": "allowedChannels, or the mapping of the hardware, does not have this channel",
-    "full": "it is larger than what bufferSize leaves now",
-    "overflow": "it is larger than what bufferSize leaves now",
-    "down": "the hardware is down and its queue is full",
-    "too_long": "the hardware cannot carry as much in one packet; hilgw adapters says the limits",
+    "invalid": "send at least one byte",
+    "channel": "use a channel of allowedChannels and of the mapping of the hardware",
+    "full": "wait, or increase bufferSize",
+    "overflow": "wait, or increase bufferSize",
+    "down": "the hardware is down and its queue is full; check the port",
+    "too_long": "send less; `hilgw adapters NAME` shows the limit of the hardware",
 }
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "send",
-        description="Sends one packet out of a robot's emitter (rover.tx) or through a hardware "
+        description="Sends one packet from a robot's emitter (rover.tx) or through a hardware "
         "station (xbee0) of the gateway that runs on this machine.",
         epilog='examples: hilgw send rover.tx --channel 12 "hello"\n'
         "          hilgw send xbee0 --hex '01 ff 00'",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("station", metavar="STATION", help="rover.tx, xbee0 ...")
-    parser.add_argument("text", metavar="TEXT", nargs="?", help="what to send, as UTF-8")
-    parser.add_argument("--hex", metavar="BYTES", help="what to send, as hex digits")
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="the payload, sent as UTF-8")
+    parser.add_argument("--hex", metavar="BYTES", help="the payload in hex digits")
     parser.add_argument(
         "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
     )
     parser.add_argument(
         "--control",
         metavar="PATH",
-        default=argparse.SUPPRESS,  # it may stand before the command, too
-        help="the gateway's control socket",
+        default=argparse.SUPPRESS,  # it may precede the command
+        help="the control socket of the gateway",
     )
     parser.set_defaults(run=run)
 
@@ -49,13 +49,14 @@ def _channel(text: str) -> int:
     except ValueError:
         channel = -2
     if channel < -1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no channel; write a number from -1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a channel; write -1 or more")
     return channel
 
 
 def _payload(args: argparse.Namespace) -> bytes:
     if (args.text is None) == (args.hex is None):
-        raise UsageError("send what?", fix="give TEXT or --hex BYTES, one of them")
+        what = "no payload" if args.text is None else "two payloads"
+        raise UsageError(what, fix="give either TEXT or --hex BYTES")
     if args.text is not None:
         return str(args.text).encode(errors="surrogateescape")
     try:
@@ -66,7 +67,7 @@ def _payload(args: argparse.Namespace) -> bytes:
         ) from None
 
 
-def tell_gateway(
+def request_gateway(
     control: str | None,
     request: dict[str, Any],
     where: str,
@@ -75,7 +76,7 @@ def tell_gateway(
 ) -> dict[str, Any]:
     """Sends one request to a running gateway; its answer. HilgwError when it refuses.
 
-    fixes: what to do, by the reason of a refusal.
+    fixes: the fix for each reason of a refusal.
     """
     from hilgw.client.control_socket import ask, find_gateway
 
@@ -93,9 +94,9 @@ def tell_gateway(
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when the packet was queued; 1 when it was refused, with the reason."""
+    """Returns 0 when the packet is queued. Raises HilgwError with the reason when refused."""
     data = _payload(args)
     request = {"do": "send", "station": args.station, "data": data.hex(), "channel": args.channel}
-    tell_gateway(getattr(args, "control", None), request, args.station, FIXES)
+    request_gateway(getattr(args, "control", None), request, args.station, FIXES)
     print(f"{args.station}: {len(data)} B queued")
     return 0

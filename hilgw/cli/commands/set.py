@@ -16,7 +16,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "set",
         description="Changes the channel of an Emitter or Receiver, or the range of an Emitter, "
-        "of a robot in the gateway that runs on this machine, as setChannel and setRange do. With "
+        "in the gateway that runs on this machine, as setChannel and setRange do. With "
         "--at, sends an AT command through an XBee to another module of its network.",
         epilog="examples: hilgw set rover.rx --channel 5\n"
         "          hilgw set rover.tx --channel -1 --range 2.5\n"
@@ -24,8 +24,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("device", metavar="DEVICE", help="rover.tx, rover.rx, xbee0 ...")
-    parser.add_argument("--channel", metavar="N", type=int, help="from -1, all")
-    parser.add_argument("--range", metavar="M", type=finite, help="in m; -1: as far as it goes")
+    parser.add_argument("--channel", metavar="N", type=int, help="-1: all channels")
+    parser.add_argument("--range", metavar="M", type=finite, help="in m; -1: unlimited")
     parser.add_argument(
         "--at",
         nargs="+",
@@ -36,37 +36,37 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--control",
         metavar="PATH",
-        default=argparse.SUPPRESS,  # it may stand before the command, too
-        help="the gateway's control socket",
+        default=argparse.SUPPRESS,  # it may precede the command
+        help="the control socket of the gateway",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when it was done; 1 when the device refuses, with the reason."""
-    from hilgw.cli.commands.send import tell_gateway
+    """Returns 0. Raises HilgwError with the reason when the device refuses."""
+    from hilgw.cli.commands.send import request_gateway
 
     control = getattr(args, "control", None)
     if args.at is not None:
         return _remote_at(control, args)
     if args.channel is None and args.range is None:
-        raise UsageError("set what?", fix="give --channel N or --range M")
+        raise UsageError("nothing to set", fix="give --channel N or --range M")
     request = {"do": "set", "device": args.device, "channel": args.channel, "range": args.range}
-    tell_gateway(control, request, args.device)
+    request_gateway(control, request, args.device)
     print(f"{args.device}: set")
     return 0
 
 
 def _remote_at(control: str | None, args: argparse.Namespace) -> int:
     """0 when the module did it; prints the value of a register that was read."""
-    from hilgw.cli.commands.send import tell_gateway
+    from hilgw.cli.commands.send import request_gateway
 
     if not 2 <= len(args.at) <= 3 or args.channel is not None or args.range is not None:
         raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
     address, name = args.at[0], args.at[1].upper()
     value = _value(name, args.at[2]) if len(args.at) == 3 else b""
     request = {"do": "command", "station": args.device, "address": address, "name": name}
-    answer = tell_gateway(
+    answer = request_gateway(
         control, {**request, "value": value.hex()}, args.device, timeout_s=ANSWER_S
     )
     shown = bytes.fromhex(answer["value"])

@@ -1,5 +1,5 @@
-"""Words for people that never wait for them: a terminal that is stopped (Ctrl-S, a stalled ssh) or
-a pipe that nobody reads holds up neither packets nor motors."""
+"""A writer for the console that never blocks: a stopped terminal (Ctrl-S, a stalled ssh) or a pipe
+without a reader delays neither packets nor motors."""
 
 from __future__ import annotations
 
@@ -13,43 +13,47 @@ PATIENCE_S = 0.3
 
 
 def console_writer(stream: TextIO) -> TextIO | ConsoleWriter:
-    """The way out to people: the stream itself where it never waits (a file), else an Outlet."""
+    """The stream itself when it never blocks (a file), else a ConsoleWriter on it."""
     try:
         number = stream.fileno()
         mode = os.fstat(number).st_mode
         if not (stat.S_ISFIFO(mode) or os.isatty(number)):
             return stream
         stream.flush()
-        # Opened again, for a flag of its own: whoever gave us the stream keeps one that waits.
+        # Opened again, so that the original stream of other processes keeps blocking.
         flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         return ConsoleWriter(os.open(f"/proc/self/fd/{number}", flags), stream.encoding)
-    except (OSError, ValueError, AttributeError):  # no descriptor, no /proc, another's terminal
+    except (
+        OSError,
+        ValueError,
+        AttributeError,
+    ):  # no descriptor, no /proc, the terminal of another user
         return stream
 
 
 class ConsoleWriter:
-    """What is not taken at once is kept up to HELD_BYTES; then lines are left out and counted."""
+    """Buffers up to HELD_BYTES of unwritten text; then drops whole lines and counts them."""
 
     def __init__(self, descriptor: int, encoding: str) -> None:
         self._descriptor = descriptor
         self._encoding = encoding
         self._held = bytearray()
-        self._left_out = 0
+        self._dropped = 0
 
     def isatty(self) -> bool:
         return os.isatty(self._descriptor)
 
     def write(self, text: str) -> int:
-        """Takes it all, always; see flush."""
+        """Buffers or drops the text; see flush."""
         data = text.encode(self._encoding, "backslashreplace")
-        if self._held and (self._left_out or len(self._held) + len(data) > HELD_BYTES):
-            self._left_out += text.count("\n")
+        if self._held and (self._dropped or len(self._held) + len(data) > HELD_BYTES):
+            self._dropped += text.count("\n")
         else:
-            self._held += self._apology() + data
+            self._held += self._dropped_lines() + data
         return len(text)
 
     def flush(self) -> None:
-        """As much as is taken now. OSError: nobody reads any more."""
+        """Writes as much as possible without blocking. OSError: the reader is gone."""
         try:
             while self._held:
                 del self._held[: os.write(self._descriptor, self._held)]
@@ -57,27 +61,27 @@ class ConsoleWriter:
             pass
 
     def finish(self) -> None:
-        """The rest, if somebody takes it soon. The outlet is closed."""
+        """Writes the rest, while the reader takes some every PATIENCE_S, and closes."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLOUT)
         try:
             self.flush()
             while self._held and poll.poll(PATIENCE_S * 1000):
                 self.flush()
-            self._held += self._apology()
+            self._held += self._dropped_lines()
             self.flush()
         except OSError:
             pass
         finally:
             os.close(self._descriptor)
 
-    def _apology(self) -> bytes:
-        count, self._left_out = self._left_out, 0
-        text = f"... {count} lines left out: nobody read them\n"
+    def _dropped_lines(self) -> bytes:
+        count, self._dropped = self._dropped, 0
+        text = f"... {count} lines dropped: not read in time\n"
         return text.encode(self._encoding) if count else b""
 
 
 def finish(out: TextIO | ConsoleWriter) -> None:
-    """Ends what `console_writer` began."""
+    """Closes a ConsoleWriter; leaves any other stream open."""
     if isinstance(out, ConsoleWriter):
         out.finish()

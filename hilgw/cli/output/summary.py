@@ -9,14 +9,14 @@ from hilgw.cli.output.text import in_words, listing, reason_counts
 
 
 def summary_lines(report: dict[str, Any]) -> list[str]:
-    """The report in a few lines of text."""
+    """The lines of the summary."""
     lines = [f"summary after {report['duration_s']:.1f} s"]
     for name, count in report["emitters"].items():
         unheard = reason_counts(count["unheard"])
         lines.append(
             f"  {name:<14} sent {count['departed']} of {count['offered']}"
             + (f", rejected {reason_counts(count['rejected'])}" if count["rejected"] else "")
-            + (f", unheard {unheard}" if unheard else "")
+            + (f", not received {unheard}" if unheard else "")
             + (f", queued {count['queued']}" if count["queued"] else "")
             + (f", expired {count['expired']}" if count["expired"] else "")
             + _heard_by(report, name)
@@ -24,7 +24,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     for name, count in report["stations"].items():
         latency = report["latency"].get(name, {})
         lines.append(
-            f"  {name:<14} got {count['accepted']}, delivered {count['delivered']}"
+            f"  {name:<14} received {count['accepted']}, delivered {count['delivered']}"
             + (f", refused {reason_counts(count['refused'])}" if count["refused"] else "")
             + (f", queued {count['queued']}" if count["queued"] else "")
             + (f", expired {count['expired']}" if count["expired"] else "")
@@ -34,7 +34,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     if mocap := report.get("mocap"):
         counts = {word: mocap[word] for word in ("malformed", "unknown") if mocap[word]}
         lines.append(
-            f"  {'mocap':<14} {mocap['datagrams']} datagrams, {mocap['poses']} poses taken"
+            f"  {'mocap':<14} {mocap['datagrams']} datagrams, {mocap['poses']} poses accepted"
             + (f", {reason_counts(counts)}" if counts else "")
         )
     for name, text in report["robots"].items():
@@ -48,9 +48,11 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _heard_by(report: dict[str, Any], source: str) -> str:
-    """Who heard this emitter or station, and how often."""
+    """The receivers of this emitter or station, with their counts."""
     counts = report["heard_by"].get(source, {})
-    return f"; heard by {listing([f'{name} {n}' for name, n in counts.items()])}" if counts else ""
+    return (
+        f"; received by {listing([f'{name} {n}' for name, n in counts.items()])}" if counts else ""
+    )
 
 
 def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:

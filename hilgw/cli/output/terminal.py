@@ -1,4 +1,4 @@
-"""What a run shows on the terminal: states, packets as they pass, a summary."""
+"""The terminal during a run: states, packets, control loops, and the summary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BAD = {State.FAILED, State.STALLED, State.BACKOFF}
 
 
 class RateLimit:
-    """At most `per_second` lines a second; the rest is counted and said in one line."""
+    """At most `per_second` lines a second; the others are counted."""
 
     def __init__(self, per_second: int) -> None:
         self._per_second = per_second
@@ -35,7 +35,7 @@ class RateLimit:
         self.held_back = 0
 
     def admit(self, now_s: float) -> bool:
-        # A second begins with a line, not with the clock's: two bursts are then a second apart.
+        # A second begins with a line, so that two bursts are a second apart.
         if now_s >= self._since + 1:
             self._since, self._used = now_s, 0
         self._used += 1
@@ -50,7 +50,7 @@ class RateLimit:
 
 
 class Terminal(Observer):
-    """Writes one line an event. quiet: only troubles and the summary; verbose: deliveries too."""
+    """Writes one line per event. quiet: only errors and the summary; verbose: deliveries too."""
 
     def __init__(
         self,
@@ -68,17 +68,17 @@ class Terminal(Observer):
         self._style = Style(use_colour(out))
         self._packets = RateLimit(PACKETS_PER_S)
         self._troubles = RateLimit(TROUBLES_PER_S)
-        # Of their own: refusals come in numbers, notices once; and nothing hides a stop.
+        # Separate limits: many refusals must not hide a notice, and nothing may hide a stop.
         self._notices = RateLimit(NOTICES_PER_S)
         self._stops = RateLimit(TROUBLES_PER_S)
 
     def line(self, text: str) -> None:
-        """A line as it is."""
+        """Writes a line."""
         try:
             self._out.write(text + "\n")
             self._out.flush()
         except OSError:
-            self._quiet = True  # the reader is gone; the gateway goes on
+            self._quiet = True  # the reader is gone; the gateway continues
 
     def state(self, station: str, state: State, reason: str) -> None:
         if self._quiet and state not in _BAD:
@@ -88,7 +88,7 @@ class Terminal(Observer):
             word = self._style.good(word)
         elif state in _BAD:
             word = self._style.bad(word)
-        self._say(station, f"{word}: {reason}" if reason else word)
+        self._write(station, f"{word}: {reason}" if reason else word)
 
     def transmitted(
         self,
@@ -111,34 +111,36 @@ class Terminal(Observer):
                 listeners, MANY if self._verbose else NAMES_SHOWN
             )
         else:
-            text += self._style.bad(f"  unheard: {in_words(unheard)}")
+            text += self._style.bad(f"  not received: {in_words(unheard)}")
         if reasons := _by_reason(missed(), MANY if self._verbose else MISSED_SHOWN):
             text += self._style.dim(f"; not {reasons}")
-        self._say(packet.source, text)
+        self._write(packet.source, text)
 
     def delivered(self, station: str, copy: Copy) -> None:
         if self._verbose and self._admit(self._packets, "packets"):
             data = copy.packet.data
-            self._say(station, f"delivered {escape(data)} {len(data)} B from {copy.packet.source}")
+            self._write(
+                station, f"delivered {escape(data)} {len(data)} B from {copy.packet.source}"
+            )
 
     def refused(self, station: str, reason: str, text: str) -> None:
         if not self._quiet and self._admit(self._troubles, "refusals"):
-            self._say(station, self._style.bad(f"refused ({in_words(reason)})") + f" {text}")
+            self._write(station, self._style.bad(f"refused ({in_words(reason)})") + f" {text}")
 
     def notice(self, source: str, text: str) -> None:
         if self._admit(self._notices, "notices"):
-            self._say(source, text)
+            self._write(source, text)
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
         if self._admit(self._stops, "stops"):
-            self._say(robot, self._style.bad("motors stopped") + f": {text}")
+            self._write(robot, self._style.bad("motors stopped") + f": {text}")
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         if not self._quiet:
-            self._say(robot, _status(status))
+            self._write(robot, _status(status))
 
     def summary(self, report: dict[str, Any]) -> None:
-        """The end of a run: who sent, who got, what was lost and why."""
+        """Writes the summary of a run."""
         for line in summary_lines(report):
             self.line(line)
 
@@ -148,16 +150,16 @@ class Terminal(Observer):
             return False
         held_back = limit.take_held_back()
         if held_back:
-            self._say("", self._style.dim(f"... {held_back} more {what} not shown"))
+            self._write("", self._style.dim(f"... {held_back} more {what} not shown"))
         return True
 
-    def _say(self, source: str, text: str) -> None:
+    def _write(self, source: str, text: str) -> None:
         stamp = self._style.dim(f"{self._clock() - self._start:9.3f}")
         self.line(f"{stamp}  {self._style.strong(f'{source:<12}')} {text}")
 
 
 def _by_reason(missed: Mapping[str, str], shown: int) -> str:
-    """Such as "a.rx (obstacle); b.rx, c.rx (range)": who nearly got it comes first."""
+    """Such as "a.rx (obstacle); b.rx, c.rx (range)": the nearest miss comes first."""
     reasons: dict[str, list[str]] = {}
     for name, reason in missed.items():
         reasons.setdefault(reason, []).append(name)

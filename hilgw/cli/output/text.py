@@ -1,4 +1,4 @@
-"""Text for people: escaped bytes, durations, colours only on a terminal."""
+"""Text of the command line: escaped bytes, durations, lists, colours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def escape(data: bytes, limit: int = SHOWN_BYTES) -> str:
-    """Bytes as a quoted string without a control character in it, cut at `limit` bytes."""
+    """Bytes as a quoted string without control characters, cut at `limit` bytes."""
     text = "".join(
         chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\x{byte:02x}"
         for byte in data[:limit]
@@ -31,23 +31,25 @@ def duration(text: str) -> float:
     """'10s', '500ms', '2min', '1h' or seconds -> seconds; an argparse type."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
     if match is None or match[2] not in _UNITS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 10s, 500ms, 2min or 1h")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a duration; write 10s, 500ms, 2min or 1h"
+        )
     return float(match[1]) * _UNITS[match[2]]
 
 
 def finite(text: str) -> float:
-    """A number with an end; an argparse type."""
+    """A finite number; an argparse type."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number; write e.g. 2.5")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number; write e.g. 2.5")
     return number
 
 
 def use_colour(stream: TextIO | ConsoleWriter) -> bool:
-    """Colours only on a terminal that takes them, and never against NO_COLOR."""
+    """Whether to use colours: on a terminal that has them, without NO_COLOR."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -63,7 +65,7 @@ def reason_counts(counts: Mapping[str, int]) -> str:
 
 
 def in_words(reason: str) -> str:
-    """The machine word of a reason as people read it."""
+    """A machine word, such as own_robot, as text."""
     return reason.replace("_", " ")
 
 

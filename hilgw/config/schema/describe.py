@@ -1,4 +1,4 @@
-"""Settings in words, for `hilgw adapters` and the generated documentation."""
+"""Describes settings, for `hilgw adapters` and the generated documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number", boo
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """One setting: its key (dotted below its part), what may be written, and what it means."""
+    """One setting: its key (dotted below its part), its allowed values, and its meaning."""
 
     key: str
     type: str
@@ -28,7 +28,7 @@ class Row:
 
     @property
     def in_words(self) -> str:
-        """The whole row but its key, in one line."""
+        """The row without its key, in one line."""
         about = ", ".join(
             part
             for part in (
@@ -43,7 +43,7 @@ class Row:
 
 
 def rows(part: type[Any], prefix: str = "", *, deep: bool = True) -> list[Row]:
-    """Every setting of a dataclass; deep: those of dataclasses inside it too, below their key."""
+    """All settings of a dataclass; deep: also those of nested dataclasses, below their key."""
     hints = get_type_hints(part)
     found: list[Row] = []
     for field in dataclasses.fields(part):
@@ -70,7 +70,7 @@ def _row(key: str, hint: Any, field: dataclasses.Field[Any]) -> Row:
 
 
 def _inner(key: str, hint: Any) -> Iterator[Row]:
-    """The settings of the dataclasses a value may be."""
+    """The settings of the dataclasses that a value may have."""
     members: tuple[Any, ...] = get_args(hint) if _is_union(hint) else (hint,)
     classes: list[Any] = [member for member in members if dataclasses.is_dataclass(member)]
     if len(classes) > 1:
@@ -92,7 +92,7 @@ def summary_of(part: Any) -> str:
 
 
 def type_in_words(hint: Any) -> str:
-    """A settings type as a reader of the file thinks of it."""
+    """The name of a settings type in the documentation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _WORDS:
         return _WORDS[hint]
@@ -131,7 +131,7 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _written(value: Any) -> str:
-    """Plain data as it would stand in the file, on one line; what is not set is left out."""
+    """Plain data as YAML on one line, without keys that are not set."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):

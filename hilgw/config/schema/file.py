@@ -1,4 +1,4 @@
-"""The shape of the whole file: the models of schema.py put together, kinds found on demand."""
+"""The model of the whole file; kinds are loaded on demand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RESERVED = frozenset(("all", "none"))
 
 @functools.cache
 def file_adapter() -> TypeAdapter[GatewayConfig]:
-    """What validates the data of a file and gives the configuration; its context is a Context."""
+    """Validates the data of a file and returns the configuration; its context is a Context."""
     name, device_name = _name(".:/"), _name(":/")
     types = {
         "robots": _named(name, _robot(device_name)),
@@ -56,7 +56,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def broken_kinds() -> list[ConfigError]:
-    """What is wrong with each kind that is installed and cannot be used."""
+    """The error of each installed kind that cannot be used."""
     return [
         error
         for group in (plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS)
@@ -69,7 +69,7 @@ def _itself(instance: Any) -> Any:
 
 
 class _NoOthers:
-    """In the JSON schema: names that do not fit their pattern are refused, too."""
+    """In the JSON Schema: names that do not match their pattern are errors."""
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {**handler(schema), "additionalProperties": False}
@@ -80,12 +80,12 @@ def _named(name: Any, item: Any) -> Any:
 
 
 def _name(forbidden: str) -> Any:
-    """A name people use in commands and reports: printable, without these characters."""
+    """A name for commands and reports: printable, without these characters."""
 
     def check(name: str) -> str:
         strange = [c for c in name if c in forbidden or not c.isprintable()]
         if not name or strange or name != name.strip() or len(name) > 64:
-            reason = f"may not contain {quoted(strange[0])}" if strange else "is no usable name"
+            reason = f"may not contain {quoted(strange[0])}" if strange else "is not valid"
             raise refuse(f"the name {quoted(name)} {reason}", "use letters, digits, - and _")
         if name in RESERVED:
             raise refuse(f"the name {quoted(name)} is reserved", "choose another")
@@ -111,7 +111,7 @@ def _air(name: Any) -> Any:
 
 
 def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> Any:
-    """A mapping whose `tag` says which of these dataclasses it is."""
+    """A mapping that selects one of these dataclasses by its key `tag`."""
     models = {
         name: parts_model(name, (part,), _itself, tag=(tag, name)) for name, part in parts.items()
     }
@@ -126,14 +126,14 @@ def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> Any:
 
 
 def _by_kind(group: plugins.Group) -> Any:
-    """A mapping whose `kind` says which part of the group checks it."""
+    """A mapping that selects a part of the group by its key `kind`."""
     get = functools.cache(functools.partial(_model, group))
     choose = choose_by_kind("kind", lambda: plugins.find(group), get)
     return Annotated[Any, Pick(choose, lambda: _models(group, get)[0])]
 
 
 def _models(group: plugins.Group, get: Callable[[str], Any]) -> tuple[list[Any], list[ConfigError]]:
-    """What checks each kind of the group, and what is wrong with those that cannot be used."""
+    """The models of the group, and the errors of kinds that cannot be used."""
     models, broken = [], []
     for kind in plugins.find(group):
         try:
@@ -144,12 +144,12 @@ def _models(group: plugins.Group, get: Callable[[str], Any]) -> tuple[list[Any],
 
 
 def _model(group: plugins.Group, kind: str) -> Any:
-    """What checks this kind. ConfigError: there is none, or it cannot be used."""
+    """The model of this kind. ConfigError: it is unknown, or cannot be used."""
     part = plugins.load(group, kind)
     build = _adapter if group == plugins.ADAPTERS else _part
     try:
         return build(group, kind, part)
-    except Exception as error:  # others' settings: whatever they raise is said
+    except Exception as error:  # settings of other distributions may raise anything
         what = f"the settings of kind {quoted(kind)} cannot be read: {error!r:.200}"
         raise ConfigError(what, fix="repair or remove the distribution that has it") from error
 

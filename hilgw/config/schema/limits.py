@@ -1,4 +1,4 @@
-"""The limits of numbers and texts, as `setting()` declares them, in words and as checks."""
+"""The limits that `setting()` declares for numbers and texts, as text and as checks."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ RENAMED = {"loop": "loopback"}  # values of earlier versions
 
 
 def refuse(what: str, fix: str = "") -> PydanticCustomError:
-    """An error of ours in pydantic's collection."""
+    """An error of hilgw in a pydantic ValidationError."""
     return PydanticCustomError("hilgw", "{what}", {"what": what, "fix": fix})
 
 
 def mistyped(wanted: str, text_would_do: bool) -> PydanticCustomError:
-    """The value has another type than any of those wanted."""
+    """The value has none of the wanted types."""
     context = {"wanted": wanted, "text": text_would_do}
     return PydanticCustomError("hilgw_type", "must be {wanted}", context)
 
 
 def number(value: float) -> str:
-    """A number as people write it."""
+    """A number in its usual notation."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
     return str(value)
@@ -69,11 +69,11 @@ def bounded(hint: type[int] | type[float], metadata: Metadata) -> Any:
         )
         if inside or value in also:
             return value
-        said, span = number(value), words
+        shown, span = number(value), words
         for bound in (low, above, high):
-            if bound is not None and bound != value and number(bound) == said:
-                said, span = repr(value), words.replace(said, repr(bound))
-        raise refuse(f"{said} is out of range", f"allowed: {span}")
+            if bound is not None and bound != value and number(bound) == shown:
+                shown, span = repr(value), words.replace(shown, repr(bound))
+        raise refuse(f"{shown} is out of range", f"allowed: {span}")
 
     keys = {"minimum": low, "exclusiveMinimum": above, "maximum": high}
     limits = {key: value for key, value in keys.items() if value is not None}
@@ -82,7 +82,7 @@ def bounded(hint: type[int] | type[float], metadata: Metadata) -> Any:
 
 
 def worded(metadata: Metadata) -> Any:
-    """str that fits its pattern, or is one of its choices."""
+    """str that matches its pattern, or is one of its choices."""
     if choices := metadata.get("choices"):
         return Annotated[str, AfterValidator(_one_of(choices)), _json(str, {"enum": [*choices]})]
     pattern = metadata.get("pattern")
@@ -107,7 +107,7 @@ def _one_of(choices: Iterable[Any]) -> Callable[[Any], Any]:
         if value in allowed:
             return value
         if (new := RENAMED.get(value)) in allowed:
-            raise refuse(f"{quoted(value)} has a new name", f"write {new}")
+            raise refuse(f"{quoted(value)} was renamed", f"write {new}")
         if isinstance(value, str):
             raise refuse(f"{quoted(value)} is not one of the choices", suggest(value, allowed))
         listed = ", ".join(number(choice) for choice in allowed)

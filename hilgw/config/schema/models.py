@@ -1,8 +1,8 @@
-"""Checks made from settings dataclasses: each becomes a strict pydantic model.
+"""Strict pydantic models, made from settings dataclasses.
 
-`annotation(Dataclass)` validates plain data and gives the dataclass. The type grammar is what
-settings need: bool, int, float, str, Literal, None, lists (as tuples), dicts, dataclasses, and
-unions of these that differ by their YAML type or by a field of one literal value.
+`annotation(Dataclass)` validates plain data and returns the dataclass. Settings may be bool,
+int, float, str, Literal, None, lists (as tuples), dicts, dataclasses, and unions of these that
+differ by their YAML type or by a field of one literal value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hilgw.config.schema.limits import bounded, refuse, worded
 from hilgw.config.schema.unions import Pick, choose_by_tag, choose_by_type, is_tag, wrong
 from hilgw.errors import HilgwError
 
-PREFIX = "field_"  # of the model's attributes: no setting's name can collide with pydantic's
+PREFIX = "field_"  # of the model's attributes: settings cannot collide with pydantic's names
 
 
 class _Closed(BaseModel):
@@ -44,9 +44,9 @@ def parts_model(
 ) -> Any:
     """A mapping that holds the keys of all `parts` (dataclasses) side by side.
 
-    make: gets one instance per part. tag: a key with the one value it must have. types: what
-    validates the fields named here, instead of what their own types say. rest: the field of the
-    last part that takes all keys not named. tagged: fields of one literal value are required.
+    make: gets one instance per part. tag: a key, and the only value it may have. types: replace the
+    types of these fields. rest: the field of the last part that takes all other keys. tagged:
+    fields of one literal value are required.
     """
     fields: dict[str, Any] = {}
     if tag:
@@ -67,13 +67,13 @@ def parts_model(
 
 @functools.cache
 def annotation(part: type[Any], *, tagged: bool = False) -> Any:
-    """What validates one settings dataclass. tagged: the field that tells it from the others of a
-    union must be there."""
+    """Validates one settings dataclass. tagged: the field that distinguishes it from the others of
+    a union is required."""
     return parts_model(part.__name__, (part,), lambda instance: instance, tagged=tagged)
 
 
 class _Builder:
-    """Runs a model's checks, then makes the dataclasses from what they let pass."""
+    """Validates data with a model, then makes the dataclasses from the valid data."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ def _same(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A default as it would stand in the file."""
+    """A default as plain data of a file."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
@@ -161,7 +161,7 @@ def plain(value: Any) -> Any:
 
 
 def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """A settings type as pydantic validates it, with the limits on its numbers and texts."""
+    """The pydantic type of a settings type, with the limits of its numbers and texts."""
     origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         written_as = getattr(hint, "written_as", "")
@@ -216,7 +216,7 @@ def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
 
 
 def _wrapped(hint: Any, key: str) -> Any:
-    """A dataclass that stands in the file under a key of its own: `port: {usb: {...}}`."""
+    """A dataclass that the file has under a key of its own: `port: {usb: {...}}`."""
     fields: dict[str, Any] = {PREFIX + key: (annotation(hint), Field(alias=key))}
     model = create_model(hint.__name__ + "Key", __base__=_Closed, **fields)
 

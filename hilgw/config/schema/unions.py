@@ -1,7 +1,7 @@
-"""Unions without guessing: the value itself says which of its types it means to be.
+"""Unions that select one type by the value, before validation.
 
-pydantic's own unions put the tried types into the places of errors, and report the errors of all
-of them. Here one is picked first, and only its errors are seen.
+pydantic's own unions report the errors of all types, and put the types into the locations of
+errors. Here one type is selected first, and only its errors are reported.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Chooser = Callable[[Any], Any]
 
 
 class Pick:
-    """An annotation of Any: `choose(value)` gives the type to check against, or raises.
+    """An annotation of Any: `choose(value)` returns the type to validate with, or raises.
 
-    members: all types there are, for the JSON schema; called only then when it is a function.
+    members: all types, for the JSON Schema; a function is called only for it.
     """
 
     def __init__(self, choose: Chooser, members: Iterable[Any] | Callable[[], Iterable[Any]]):
@@ -49,7 +49,7 @@ class Pick:
 
 
 def wrong(value: Any, key: str, error: Any) -> ValidationError:
-    """One error at a key below the value that is being checked."""
+    """One error at a key below the validated value."""
     details = InitErrorDetails(type=error, loc=(key,), input=value)
     return ValidationError.from_exception_data("hilgw", [details])
 
@@ -57,7 +57,7 @@ def wrong(value: Any, key: str, error: Any) -> ValidationError:
 def choose_by_kind(
     tag: str, names: Callable[[], Iterable[str]], get: Callable[[str], Any]
 ) -> Chooser:
-    """Picks by the text under the key `tag`; `get` gives its type, or raises a HilgwError."""
+    """Selects by the text under the key `tag`; `get` returns its type, or raises HilgwError."""
 
     def choose(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -80,7 +80,7 @@ def _offer(tag: str, names: Iterable[str]) -> str:
 
 
 def choose_by_tag(members: Mapping[Any, Any]) -> Chooser:
-    """Picks among dataclasses by the field in which each has one literal value."""
+    """Selects a dataclass by the field in which each has one literal value."""
     tag, by_name = tags(tuple(m for m in members if dataclasses.is_dataclass(m)))
 
     def get(name: str) -> Any:
@@ -97,12 +97,12 @@ def choose_by_tag(members: Mapping[Any, Any]) -> Chooser:
 
 
 def is_tag(hint: Any) -> bool:
-    """Whether a field has one literal value, and so tells its dataclass from others."""
+    """Whether a field has one literal value, which distinguishes its dataclass from others."""
     return get_origin(hint) is Literal and len(get_args(hint)) == 1
 
 
 def tags(classes: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
-    """The field that tells the classes apart, and the class of each of its values."""
+    """The field that distinguishes the classes, and the class of each of its values."""
     literals = [
         {name: get_args(hint)[0] for name, hint in get_type_hints(cls).items() if is_tag(hint)}
         for cls in classes
@@ -112,11 +112,11 @@ def tags(classes: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
             by_name = {fields[name]: cls for fields, cls in zip(literals, classes, strict=True)}
             if len(by_name) == len(classes):
                 return name, by_name
-    raise TypeError(f"no Literal field tells {classes} apart")
+    raise TypeError(f"no Literal field distinguishes {classes}")
 
 
 def choose_by_type(members: Mapping[Any, Any]) -> Chooser:
-    """Picks by what the value is in YAML: text, number, list, mapping ..."""
+    """Selects by the YAML type of the value: text, number, list, mapping ..."""
     table: dict[type[Any], Any] = {}
     for member, kind in members.items():
         for accepted in _accepts(member):

@@ -1,8 +1,8 @@
-"""Strict YAML: one pass over the text gives plain data, and the position of every key and value.
+"""Strict YAML: one pass over the text gives plain data and the position of every key and value.
 
-What YAML offers beyond plain data (aliases, anchors, tags, merge keys, several documents) is
-refused, as is what its versions read differently; see scalars.py. All findings of one file are
-collected; only a syntax error ends the pass.
+YAML beyond plain data (aliases, anchors, tags, merge keys, several documents) is an error, and so
+are words that YAML versions read differently; see scalars.py. The pass collects all errors; only a
+syntax error ends it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_VALUES = 50_000
 
 @dataclass(slots=True)
 class Document:
-    """One configuration as data, with positions and with what is wrong already.
+    """One configuration as plain data, with positions and the errors found so far.
 
     keys, values: path -> position of the key, and of the value. key_words, words: path -> the word
     as typed, for keys and values that are not text. bad: paths that have an error already. partial:
@@ -44,7 +44,7 @@ class Document:
     syntax: bool = False
 
     def position_of_key(self, path: Path) -> Position:
-        """Where the key stands; for a list item the item; else the nearest thing around it."""
+        """The position of the key, or of the list item; else of the nearest parent."""
         while path:
             if position := self.keys.get(path) or self.values.get(path):
                 return position
@@ -55,7 +55,7 @@ class Document:
         return self.values.get(path) or self.position_of_key(path)
 
     def report(self, position: Position, path: Path, what: str, fix: str = "") -> None:
-        """Note a problem at `path`; later checks are silent about it and what is below it."""
+        """Adds an error at `path`; later checks skip this path and everything below it."""
         self.problems.append(Diagnostic.at(position, path, what, fix))
         self.bad.add(path)
 
@@ -68,7 +68,7 @@ class _Open:
     """A mapping or list being read. path: None when what is read is not kept.
 
     key: the key whose value comes next; NO_KEY when a key comes next; SKIP: its value is not kept.
-    bracket: where its bracket stands, when it has one.
+    bracket: the position of its bracket, when it has one.
     """
 
     container: dict[Any, Any] | list[Any]
@@ -82,7 +82,7 @@ _SKIP = object()
 
 
 def compose(text: str, file: str) -> Document:
-    """Read one YAML text. Never raises for anything in `text`."""
+    """Reads one YAML text. Never raises for anything in `text`."""
     document = Document(file)
     _Composer(document, Lines(text, file)).run(text)
     return document
@@ -116,7 +116,7 @@ class _Composer:
             self.end(position, what, fix)
         except (ValueError, OverflowError):  # an escape such as "\UFFFFFFFF", an endless %YAML
             position = self.lines.position(loader.get_mark().index)
-            self.end(position, "not valid YAML here", "write another number or character")
+            self.end(position, "not valid YAML", "write another number or character")
         if self.documents == 0 and not self.document.syntax:
             self.document.report(
                 Position(self.document.file, 1, 1),
@@ -126,12 +126,12 @@ class _Composer:
             )
 
     def end(self, position: Position, what: str, fix: str = "") -> None:
-        """A finding after which the rest of the text cannot be read."""
+        """Adds an error after which the rest of the text cannot be read."""
         self.document.problems.append(Diagnostic.at(position, (), what, fix))
         self.document.syntax = True
 
     def open_bracket(self) -> tuple[Position, str, str] | None:
-        """The innermost bracket that is open, and what is said when it stays so."""
+        """The innermost open bracket, and the error when the text ends before it is closed."""
         for item in reversed(self.stack):
             if item.bracket is not None:
                 signs = "{}" if isinstance(item.container, dict) else "[]"
@@ -189,14 +189,14 @@ class _Composer:
         top.key = key
 
     def lose_key(self, position: Position, what: str, fix: str) -> None:
-        """Say what is wrong with a key that cannot be kept."""
+        """Reports the error of a key that cannot be kept."""
         path = self.stack[-1].path
         if path is not None:
             self.document.problems.append(Diagnostic.at(position, path, what, fix))
             self.document.partial.add(path)
 
     def key_of(self, event: Any, position: Position, parent: Path | None) -> str | int | None:
-        """The key this scalar is; None when it cannot be one."""
+        """The key that this scalar is; None when it is not a valid key."""
         word: str = event.value
         if not event.implicit[0]:
             return word
@@ -238,7 +238,7 @@ class _Composer:
         self.attach(path, value)
 
     def next_path(self) -> Path | None:
-        """The path of the value that comes now; closes the key it belongs to."""
+        """The path of the next value; closes its key."""
         if not self.stack:
             return ()
         top = self.stack[-1]
@@ -251,7 +251,7 @@ class _Composer:
         word: str = event.value
         if not event.implicit[0]:
             if any("\ud800" <= character <= "\udfff" for character in word):
-                self.report(position, path, "an escape that is half a character", "write it out")
+                self.report(position, path, "an escape of half a character", "write the character")
                 return BAD
             return word
         try:
@@ -276,7 +276,7 @@ class _Composer:
         return container
 
     def attach(self, path: Path, value: Any) -> None:
-        """Put a value into its container: the one opened before it."""
+        """Puts a value into its container: the one opened before it."""
         if not path:
             self.document.data = value
             return
@@ -297,7 +297,7 @@ def _below(parent: Path | None, key: str) -> Path | None:
 
 
 def _beyond(event: Any) -> tuple[str, str]:
-    """What is said about a node that uses YAML beyond plain data."""
+    """The error of a node that uses YAML beyond plain data."""
     if isinstance(event, yaml.AliasEvent):
         return f"alias {quoted(str(event.anchor))}", "write the value out"
     if event.anchor:

@@ -1,4 +1,4 @@
-"""Where things stand in a file, how a path is written, and how strangers' text is shown."""
+"""Source positions, diagnostics, and paths of keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding: where it is, which key it is about, what is wrong, what to do."""
+    """One error or warning: its position, the path of its key, what is wrong, the fix."""
 
     file: str
     line: int
@@ -54,7 +54,7 @@ class Diagnostic:
 
 
 class ConfigErrors(ConfigError):
-    """Everything that is wrong with a configuration, in the order of the file."""
+    """All errors of a configuration, in the order of the file."""
 
     SHOWN = 100
 
@@ -73,14 +73,14 @@ class ConfigErrors(ConfigError):
 
 
 def _on_one_line(text: str) -> str:
-    """A message that may have been made from strangers' text: escaped, shortened."""
+    """A message that may contain text from a file: escaped, shortened."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_LONGEST])
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def spell(path: Path) -> str:
-    """A path as people write it: robots.rover.position[2]."""
+    """The text of a path: robots.rover.position[2]."""
     text = ""
     for part in path:
         if isinstance(part, int) and not isinstance(part, bool):
@@ -92,7 +92,7 @@ def spell(path: Path) -> str:
 
 
 def descend(data: Any, path: Path) -> Any:
-    """What stands at a path of plain data, None when nothing does."""
+    """The value at a path of plain data; None when there is none."""
     for part in path:
         try:
             data = data[part]

@@ -1,7 +1,7 @@
-"""What an unquoted word of YAML means: the part all YAML versions agree on, and no more.
+"""The value of an unquoted YAML word, as far as all YAML versions agree.
 
 YAML 1.1 (PyYAML) and 1.2 (most editors) read words such as 014, 1:30, yes or 1e3 differently.
-Each such word is refused with what to write instead.
+Each such word is an error with a fix.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Surprise(Exception):
-    """The word is read differently by different YAML versions."""
+    """YAML versions read the word differently."""
 
     def __init__(self, what: str, fix: str) -> None:
         super().__init__(what)
@@ -23,7 +23,7 @@ class Surprise(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Bad:
-    """Stands in the data for a value that was refused already."""
+    """Replaces a value that has an error already."""
 
 
 BAD = _Bad()
@@ -83,7 +83,7 @@ def _finite(word: str) -> float:
 
 
 def _plain(word: str) -> str:
-    """A number as it should be written: without exponent, bare point or leading zeros."""
+    """A number as it must be written: without exponent, bare point or leading zeros."""
     number = float(word.replace("_", ""))
     if math.isinf(number):
         return "a smaller number"
@@ -99,7 +99,7 @@ def _plain(word: str) -> str:
 
 
 def _refuse(word: str) -> None:
-    """Raise Surprise when `word` looks like a number, a date or a truth value to some YAML."""
+    """Raises Surprise for a word that is a number, a date or a boolean in some YAML version."""
     quote = f'"{word}" if it is text' if len(word) <= 40 else "it in quotes if it is text"
     if _YES_NO.fullmatch(word):
         truth = "true" if word.lower() in ("yes", "on") else "false"

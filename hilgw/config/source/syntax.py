@@ -1,4 +1,4 @@
-"""PyYAML's syntax errors in plain words, with what to do."""
+"""Translates PyYAML's syntax errors, and adds a fix to each."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import yaml
 
 NO_COLON = ("a key without ':'", "write `key: value`")
 
-# (part of PyYAML's problem, part of its context, what, fix); the first that fits is taken.
+# (part of PyYAML's problem, part of its context, what, fix); the first match applies.
 _WORDS: tuple[tuple[str, str, str, str], ...] = (
     ("character '\\t'", "", "a tab where spaces are needed", "indent with spaces"),
-    ("cannot start any token", "", "no value can begin with this character", "put it in quotes"),
+    ("cannot start any token", "", "a value cannot begin with this character", "put it in quotes"),
     (
         "mapping values are not allowed",
         "",
-        "a ':' where no key can be",
+        "a ':' where a key is not allowed",
         "check the indentation, or put a text that contains ': ' in quotes",
     ),
     (
         "sequence entries are not allowed",
         "",
-        "a '-' where no list item can be",
+        "a '-' where a list item is not allowed",
         "begin the list on a line of its own",
     ),
     ("could not find expected ':'", "", *NO_COLON),
     ("expected the node content", "", "a value is missing here", "write it"),
-    ("expected alphabetic", "an alias", "no value can begin with '*'", "put it in quotes"),
-    ("expected alphabetic", "an anchor", "no value can begin with '&'", "put it in quotes"),
-    ("expected URI", "", "no value can begin with '!'", "put it in quotes"),
-    ("expected ' '", "a tag", "no value can begin with '!'", "put it in quotes"),
+    ("expected alphabetic", "an alias", "a value cannot begin with '*'", "put it in quotes"),
+    ("expected alphabetic", "an anchor", "a value cannot begin with '&'", "put it in quotes"),
+    ("expected URI", "", "a value cannot begin with '!'", "put it in quotes"),
+    ("expected ' '", "a tag", "a value cannot begin with '!'", "put it in quotes"),
     ("unexpected end of stream", "quoted scalar", "a quote is not closed", "close it"),
     ("unexpected document separator", "", "a quote is not closed before '---'", "close it"),
     (
@@ -41,15 +41,15 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
     ("escape sequence of", "", "an escape with too few hexadecimal digits", "complete it"),
     ("expected ',' or ']'", "", "this cannot follow in a list", "write ',' or ']' before it"),
     ("expected ',' or '}'", "", "this cannot follow in a mapping", "write ',' or '}' before it"),
-    ("expected <block end>", "", "the indentation does not fit", "align it with the keys above"),
+    ("expected <block end>", "", "wrong indentation", "align it with the keys above"),
     ("expected '<document start>'", "", "this cannot follow the end of the data", "delete it"),
-    ("incompatible YAML document", "", "this YAML version is not known", "delete the %YAML line"),
+    ("incompatible YAML document", "", "unknown YAML version", "delete the %YAML line"),
     ("undefined tag handle", "", "tags are not allowed", "delete it"),
 )
 
 
 def explain(error: yaml.MarkedYAMLError) -> tuple[Any, str, str]:
-    """The mark, what is wrong, and what to do."""
+    """The mark, what is wrong, and the fix."""
     problem, context = str(error.problem or ""), str(error.context or "")
     mark = error.problem_mark or error.context_mark
     for part, around, what, fix in _WORDS:

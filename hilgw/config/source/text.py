@@ -1,4 +1,4 @@
-"""From a file's bytes to text, with every way a file can be no text said plainly."""
+"""Reads a file as UTF-8 text, with an error for every way this can fail."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
 
 MAX_BYTES = 1 << 20
 
-# Control characters, a mark of byte order inside the text, and what ends a line in YAML 1.1 alone.
+# Control characters, a byte order mark inside the text, and line ends of YAML 1.1 only.
 NOT_TEXT = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 _LINE_END = re.compile("\r\n|\n|\r")
 _WIDE_BOMS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_CURE = "save it as UTF-8 text"
+_FIX = "save it as UTF-8 text"
 
 
 class Lines:
-    """Turns offsets into positions. Lines end as editors end them: LF, CR LF or CR."""
+    """Converts offsets to positions. Lines end as in editors: LF, CR LF or CR."""
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
@@ -33,7 +33,7 @@ class Lines:
         return Position(self._file, line, offset - self._starts[line - 1] + 1)
 
     def is_first(self, position: Position) -> bool:
-        """Whether nothing but spaces and the dashes of lists stands before it in its line."""
+        """Whether only spaces and dashes of lists precede it in its line."""
         start = self._starts[position.line - 1]
         return not self._text[start : start + position.column - 1].strip(" -")
 
@@ -48,20 +48,20 @@ def read_text(file: str) -> str:
     except IsADirectoryError:
         raise _whole(file, "is a directory", "name a file in it") from None
     except PermissionError:
-        raise _whole(file, "may not be read", "check its permissions") from None
+        raise _whole(file, "permission denied", "check its permissions") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or str(error)
         raise _whole(file, f"cannot be read: {reason}", "check the path") from None
     if len(data) > MAX_BYTES:
-        raise _whole(file, "is larger than 1 MiB", "this is no configuration of hilgw")
+        raise _whole(file, "is larger than 1 MiB", "a configuration is smaller")
     return decode(data, file)
 
 
 def decode(data: bytes, file: str) -> str:
     """Text from UTF-8 bytes, without a leading byte order mark. Raises ConfigErrors."""
     if data.startswith(_WIDE_BOMS):
-        what = "this is UTF-16 or UTF-32 text"
-        raise ConfigErrors([Diagnostic.at(Position(file, 1, 1), (), what, _CURE)])
+        what = "the file is UTF-16 or UTF-32 text"
+        raise ConfigErrors([Diagnostic.at(Position(file, 1, 1), (), what, _FIX)])
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
@@ -69,11 +69,11 @@ def decode(data: bytes, file: str) -> str:
         before = data[: error.start].decode()
         position = Lines(before, file).position(len(before))
         what = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-        raise ConfigErrors([Diagnostic.at(position, (), what, _CURE)]) from None
+        raise ConfigErrors([Diagnostic.at(position, (), what, _FIX)]) from None
     if strange := NOT_TEXT.search(text):
         position = Lines(text, file).position(strange.start())
-        what = f"character U+{ord(strange[0]):04X} does not belong in a text file"
-        raise ConfigErrors([Diagnostic.at(position, (), what, "delete it, or " + _CURE)])
+        what = f"character U+{ord(strange[0]):04X} is not allowed in a text file"
+        raise ConfigErrors([Diagnostic.at(position, (), what, "delete it, or " + _FIX)])
     return text
 
 
