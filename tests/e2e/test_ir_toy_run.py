@@ -91,7 +91,7 @@ def test_errors_are_reported_with_their_position(tmp_path: Path) -> None:
 def test_the_mock_lists_its_parameters(tmp_path: Path) -> None:
     done = run("mock", "ir_toy", "--list", cwd=tmp_path)
     assert done.returncode == 0
-    assert re.search(r"^play +a remote control", done.stdout, re.MULTILINE)
+    assert re.search(r"^play +keys that a remote control", done.stdout, re.MULTILINE)
     bad = run("mock", "ir_toy", "--set", "play=nec:4", cwd=tmp_path)
     assert bad.returncode == 2
-    assert "'nec:4' is no NAME:ADDRESS:COMMAND" in bad.stderr
+    assert "'nec:4' is not NAME:ADDRESS:COMMAND" in bad.stderr
