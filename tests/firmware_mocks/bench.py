@@ -56,7 +56,7 @@ class Bench:
         return two
 
     def settle(self) -> None:
-        """Let modules boot (and join); forget what they said."""
+        """Let modules boot (and join); forget their output."""
         self.run(500)
         for output in self.output.values():
             output.clear()

@@ -1,4 +1,4 @@
-"""The air: who hears whom, how loud, when, and what is lost."""
+"""The air: which radio receives which signal, how strong and when, and loss."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def transmit(
     """Sends at time 0; gives the list the result will be put in."""
     results: list[tuple[list[Radio], int]] = []
     signal = Signal(sender, sender.band, frame, -40.0, duration, answer)
-    air.transmit(signal, lambda who, now: results.append((who, now)), 0)
+    air.transmit(signal, lambda radios, now: results.append((radios, now)), 0)
     return results
 
 
@@ -121,7 +121,7 @@ def test_acknowledgements_are_lost_too() -> None:
     air.join(ear)
     results = [transmit(air, sender, number, 1) for number in range(400)]
     drain(air)
-    acknowledged = sum(bool(who) for result in results for who, _ in result)
+    acknowledged = sum(bool(radios) for result in results for radios, _ in result)
     assert 160 <= len(ear.heard) <= 240
     assert 70 <= acknowledged <= 130
 

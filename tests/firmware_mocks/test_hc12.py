@@ -22,7 +22,7 @@ class Bench:
             hc12.create(f"m{at}", self.air, {"set_by": "dtr"} | given, (float(at), 0, 0))
             for at, given in enumerate(parameters)
         ]
-        self.said: list[bytearray] = [bytearray() for _ in self.modules]
+        self.output: list[bytearray] = [bytearray() for _ in self.modules]
         for module in self.modules:
             module.advance(0)
         self.run(300)
@@ -38,13 +38,13 @@ class Bench:
             self.air.advance(self.now)
             for at, module in enumerate(self.modules):
                 module.advance(self.now)
-                self.said[at] += module.take(self.now)
+                self.output[at] += module.take(self.now)
         self.now = end
 
     def taken(self, at: int = 0) -> bytes:
-        said = bytes(self.said[at])
-        self.said[at].clear()
-        return said
+        output = bytes(self.output[at])
+        self.output[at].clear()
+        return output
 
     def set_low(self, low: bool, ms: float) -> None:
         self.modules[0].set_modem_line("dtr", low, self.now)
@@ -150,7 +150,9 @@ def test_sleep_ends_with_a_power_cycle() -> None:
         ({"rssi_at_1m_dbm": -112, "B": 1200}, {"B": 1200}, True),  # 5 kbit/s: -116 dBm
     ],
 )
-def test_who_hears_whom(one: dict[str, Any], other: dict[str, Any], hears: bool) -> None:
+def test_reception_needs_the_same_channel_mode_and_rate(
+    one: dict[str, Any], other: dict[str, Any], hears: bool
+) -> None:
     bench = Bench(one, other)
     assert bench.send(b"hello") == (b"hello" if hears else b"")
 

@@ -1,4 +1,4 @@
-"""The IR Toy's stand-in: modes, samples, transmissions, and light between toys, in mock time."""
+"""The IR Toy's mock: modes, samples, transmissions, and light between toys, in mock time."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Bench:
         return data
 
     def play(self, toy: Toy, values: list[int]) -> bytes:
-        """A transmission with all reports, block by block; what the toy said but for the room."""
+        """A transmission with all reports, block by block; its other output."""
         wire = b"".join(value.to_bytes(2, "big") for value in (*values, 0xFFFF))
         self.taken(toy)
         assert self.ask(toy, b"\x24\x25\x26\x03") == b"\x3e"
@@ -265,7 +265,7 @@ def test_a_jammer_s_last_count_is_a_mark(bench: Bench) -> None:
     bench.add(jammer="2000:500")
     bench.run(1_500)
     assert bench.taken(toy) == b"\xff\xff"
-    bench.run(900)  # it ends, which is no beginning
+    bench.run(900)  # a mark ends, which does not begin a frame
     assert bench.taken(toy) == b""
     bench.run(1_600)
     assert bench.taken(toy) == b"\xff\xff"

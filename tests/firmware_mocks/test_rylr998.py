@@ -22,7 +22,7 @@ class Bench:
             rylr998.create(f"m{at}", self.air, given, (float(at), 0, 0))
             for at, given in enumerate(parameters)
         ]
-        self.said: list[bytearray] = [bytearray() for _ in self.modules]
+        self.output: list[bytearray] = [bytearray() for _ in self.modules]
         for module in self.modules:
             module.advance(0)
         self.run(100)
@@ -41,13 +41,13 @@ class Bench:
             self.air.advance(self.now)
             for at, module in enumerate(self.modules):
                 module.advance(self.now)
-                self.said[at] += module.take(self.now)
+                self.output[at] += module.take(self.now)
         self.now = end
 
     def taken(self, at: int) -> bytes:
-        said = bytes(self.said[at])
-        self.said[at].clear()
-        return said
+        output = bytes(self.output[at])
+        self.output[at].clear()
+        return output
 
     def ask(self, command: bytes, at: int = 0, ms: float = 50) -> bytes:
         self.modules[at].receive(command + b"\r\n", self.now)
@@ -78,8 +78,8 @@ class Bench:
 )
 def test_commands(command: bytes, answer: bytes) -> None:
     bench = Bench({})
-    said = bench.ask(command, ms=600)
-    assert said == answer + b"\r\n"
+    output = bench.ask(command, ms=600)
+    assert output == answer + b"\r\n"
 
 
 def test_a_command_without_an_end_is_an_error_and_a_preamble_needs_network_18() -> None:

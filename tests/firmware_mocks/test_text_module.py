@@ -29,7 +29,7 @@ class Bench:
             text_module.create(f"m{at}", self.air, {"address": at + 1} | given, (float(at), 0, 0))
             for at, given in enumerate(parameters)
         ]
-        self.said = [bytearray() for _ in self.modules]
+        self.output = [bytearray() for _ in self.modules]
         for module in self.modules:
             module.advance(0)
 
@@ -44,7 +44,7 @@ class Bench:
             self.air.advance(self.now)
             for at, module in enumerate(self.modules):
                 module.advance(self.now)
-                self.said[at] += module.take(self.now)
+                self.output[at] += module.take(self.now)
         self.now = end
 
     def ask(self, text: bytes, ms: float = 300, at: int = 0) -> bytes:
@@ -53,9 +53,9 @@ class Bench:
         return self.taken(at)
 
     def taken(self, at: int = 0) -> bytes:
-        said = bytes(self.said[at])
-        self.said[at].clear()
-        return said
+        output = bytes(self.output[at])
+        self.output[at].clear()
+        return output
 
 
 def test_it_boots_with_its_banner_and_answers_what_it_knows() -> None:

@@ -206,7 +206,7 @@ def test_the_step_grid_does_not_drift_and_a_long_pause_is_no_volley() -> None:
     mock = robot()
     for number in range(1, 11):
         mock.advance(number * STEP + 3 * MS)
-    assert mock.steps == 10 and mock.next_deadline() == 0  # what it said waits to be taken
+    assert mock.steps == 10 and mock.next_deadline() == 0  # its output waits
     mock.take(10 * STEP + 3 * MS)
     assert mock.next_deadline() == 11 * STEP
     mock.advance(3_600_000 * MS)
@@ -219,11 +219,11 @@ def test_a_framed_robot_registers_each_second_and_has_a_watchdog() -> None:
     reader = FrameReader()
 
     def run(until: int) -> list[bytes]:
-        said = []
+        output = []
         while (due := mock.next_deadline()) is not None and due <= until:
             mock.advance(due)
-            said += reader.feed(mock.take(due))
-        return said
+            output += reader.feed(mock.take(due))
+        return output
 
     mock.advance(0)
     registered = [message for message in run(2500 * MS) if message[0] == 0]
@@ -285,8 +285,8 @@ def test_the_node_answers_repeats_and_stops_in_time() -> None:
     mock.advance(309 * MS)
     assert any(mock.wheels)
     mock.advance(310 * MS)
-    said = mock.take(310 * MS)
-    assert said.endswith(frame(set_value(3, 0.0)) + frame(set_value(4, 0.0)))
+    output = mock.take(310 * MS)
+    assert output.endswith(frame(set_value(3, 0.0)) + frame(set_value(4, 0.0)))
     assert mock.wheels == (0.0, 0.0) and mock.tripped == 1
     mock.receive(frame(SEEN[22:]), 400 * MS)
     assert any(mock.wheels)  # it goes on when it sees again
@@ -397,14 +397,14 @@ def test_a_controller_with_radios_sends_and_counts_packets(size: int) -> None:
     for start in range(0, len(stream), size):
         mock.receive(stream[start : start + size], 0)
     assert (mock.messenger.received, mock.values, mock.closing) == (2, 1, False)
-    said = b""
+    output = b""
     for _ in range(3):
         due = mock.next_deadline()
         assert due is not None
         mock.advance(due)
-        said += mock.take(due)
+        output += mock.take(due)
     head = bytes((130, 39, 5)) + struct.pack("<iI", 7, 4)
-    assert said == b"".join(head + b"no %d" % number for number in (1, 2, 3))
+    assert output == b"".join(head + b"no %d" % number for number in (1, 2, 3))
     mock.disconnect(300 * MS)
     assert mock.next_deadline() is None
 
@@ -417,7 +417,7 @@ def test_a_node_with_radios_sends_while_it_is_spoken_to() -> None:
     mock.advance(100 * MS)
     (packet,) = FrameReader().feed(mock.take(100 * MS))
     assert packet == bytes((130, 39, 5)) + struct.pack("<iI", 7, 4) + b"no 1"
-    for now in range(100, 1_000, 10):  # the watchdog says that nobody is there any more
+    for now in range(100, 1_000, 10):  # no more good frames: the watchdog trips
         mock.advance(now * MS)
         mock.take(now * MS)
     assert (mock.messenger.sent, mock.next_deadline()) == (3, None)

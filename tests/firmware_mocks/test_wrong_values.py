@@ -32,23 +32,23 @@ def module_of(kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_wrong_value_is_told_with_its_parameter(kind: str) -> None:
+def test_a_wrong_value_is_reported_with_its_parameter(kind: str) -> None:
     mock = module_of(kind)
     for name in mock.PARAMETERS:
-        said = []
+        errors = []
         for value in WRONG:
             try:
                 made = mock.create("m", Air(0), {name: value})
                 assert made.describe()
             except ValueError as error:
-                said.append(str(error))
-        for text in said:
+                errors.append(str(error))
+        for text in errors:
             assert text.startswith(f"{name}: "), (name, text)
             assert not PYTHON.search(text), (name, text)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_numbers_that_are_none_are_refused(kind: str) -> None:
+def test_text_is_rejected_where_a_number_is_needed(kind: str) -> None:
     mock = module_of(kind)
     for name in mock.PARAMETERS:
         if not name.endswith(("_ms", "_us", "_m", "_dbm", "_per_s")):
@@ -59,7 +59,7 @@ def test_numbers_that_are_none_are_refused(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_unknown_parameter_is_told_with_those_there_are(kind: str) -> None:
+def test_an_unknown_parameter_is_reported_with_the_known_ones(kind: str) -> None:
     mock = module_of(kind)
     some = next(iter(mock.PARAMETERS))
     with pytest.raises(ValueError, match=rf"^strange: .*\b{some}\b"):

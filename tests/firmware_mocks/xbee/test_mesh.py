@@ -125,10 +125,10 @@ def test_900_mhz_is_slower_at_br_0(bench: Bench) -> None:
 def test_the_duty_cycle_is_used_up_and_comes_back(bench: Bench) -> None:
     """868 MHz: some packets go, more are refused with status 04, and after an hour one goes."""
     one, two = bench.pair(hardware="900hp", duty_cycle=1e-5)  # 36 ms of each hour
-    said = [bench.tx(one, two.address, bytes(100))[3] for _ in range(10)]
-    sent = said.index(0x04)
+    statuses = [bench.tx(one, two.address, bytes(100))[3] for _ in range(10)]
+    sent = statuses.index(0x04)
     assert sent >= 2
-    assert said == [0] * sent + [0x04] * (10 - sent)
+    assert statuses == [0] * sent + [0x04] * (10 - sent)
     assert len(bench.frames(two)) == sent
     bench.run(3_600_000)
     assert bench.tx(one, two.address, bytes(100))[3] == 0

@@ -116,7 +116,7 @@ def test_clear_to_send_falls_17_bytes_before_full_and_comes_back_at_34(bench: Be
     assert not one.input.clear_to_send
     bench.run(100)
     assert one.input.clear_to_send
-    assert one.clear_to_send  # nobody listens to it unless told
+    assert one.clear_to_send  # without rtscts the client ignores CTS
 
 
 def test_a_client_that_obeys_cts_never_overruns_the_buffer(bench: Bench) -> None:

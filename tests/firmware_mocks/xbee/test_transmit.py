@@ -1,4 +1,4 @@
-"""Plain 802.15.4: who receives what, in which frame, and what the sender is told."""
+"""Plain 802.15.4: receivers, frames, and the status that the sender gets."""
 
 from __future__ import annotations
 
