@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hilgw.units import ns_to_ms
+
 _SUB_BITS = 6  # 64 buckets an octave: a percentile is off by under 1.6 %
 
 
@@ -40,7 +42,7 @@ class Latency:
         """p50, p99 and max in milliseconds, None without a sample."""
 
         def ms(value: int | None) -> float | None:
-            return None if value is None else round(value / 1e6, 4)
+            return None if value is None else round(ns_to_ms(value), 4)
 
         return {
             "count": self.count,

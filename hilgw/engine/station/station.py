@@ -128,8 +128,8 @@ class Station:
     def command(
         self, address: str, name: str, value: bytes, answer: Callable[[RemoteAnswer], None]
     ) -> None:
-        """Sends a command to another module of the network; `answer` is called once, with what
-        it answers or why it did not. HilgwError when this hardware cannot do that now."""
+        """Sends a command to another module of the network; `answer` is called once, with its
+        answer or the problem. HilgwError when this hardware cannot send commands now."""
         session = self.session
         if not isinstance(session, NetworkSession):
             raise HilgwError("has no remote commands", where=self.name)
@@ -137,12 +137,12 @@ class Station:
             raise PeerError("is not up", where=self.name)
         self._commands.append((address, name, answer))
         now = self._scheduler.now()
-        self._guarded(lambda: session.command(address, name, value, now), now)
+        self._call(lambda: session.command(address, name, value, now), now)
 
     def _answer_command(self, event: RemoteAnswer) -> None:
-        for place, (address, name, answer) in enumerate(self._commands):
+        for index, (address, name, answer) in enumerate(self._commands):
             if (address, name) == (event.asked, event.command):
-                del self._commands[place]
+                del self._commands[index]
                 answer(event)
                 return
 
