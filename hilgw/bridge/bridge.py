@@ -17,7 +17,7 @@ from hilgw.bridge.clients import (
     Clients,
     WriterRule,
 )
-from hilgw.bridge.flow import Flow, Reframer
+from hilgw.bridge.flow import Feed, Flow, NewReframer, Reframer
 from hilgw.bridge.port import BridgePort
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.supervisor import Supervisor
@@ -50,17 +50,6 @@ class BridgeSettings:
     pace: bool = False
 
 
-class _Reframers:
-    """Makes a Reframer for each stream, as each has its own unfinished frame."""
-
-    def __init__(self, new_framing: Callable[[], Framing], scheduler: Scheduler) -> None:
-        self._new_framing = new_framing
-        self._scheduler = scheduler
-
-    def __call__(self, flow: Flow, deliver: Callable[[bytes], None]) -> Reframer:
-        return Reframer(self._new_framing(), self._scheduler, flow, deliver)
-
-
 class Bridge(Observer):
     """open_port, identity: as for a Supervisor. new_framing: None for raw bytes.
 
@@ -87,7 +76,7 @@ class Bridge(Observer):
         self._tried = asyncio.Event()
         self._listening = False
         self._started_ns = scheduler.now()
-        reframers = None if new_framing is None else _Reframers(new_framing, scheduler)
+        new_reframer = _reframer_factory(new_framing, scheduler)
         self._port = BridgePort(NAME, settings.line, self.to_serial, self._pause, self._resume)
         self._clients = Clients(
             scheduler,
@@ -95,15 +84,15 @@ class Bridge(Observer):
             self.to_serial,
             self.to_tcp,
             rule=settings.writer,
-            new_reframer=reframers,
+            new_reframer=new_reframer,
             inform=inform,
             warn=lambda text: observer.notice("tcp", text),
         )
-        self._connect_port(reframers)
+        self._connect_port(new_reframer)
         self._listener = TcpListener(
             settings.host,
             settings.tcp_port,
-            lambda stream, peer: self._clients.add(stream, peer),
+            self._clients.add,
             # One more: Clients decides which connection ends for a new one.
             max_clients=MAX_CLIENTS + 1,
             max_per_address=MAX_CLIENTS + 1,
@@ -119,13 +108,13 @@ class Bridge(Observer):
             stall_s=None,  # flow control of a device may pause the port without a limit
         )
 
-    def _connect_port(self, reframers: _Reframers | None) -> None:
+    def _connect_port(self, new_reframer: NewReframer | None) -> None:
         """Passes bytes of the port to all clients, through the framing if there is one."""
         if self.settings.pace:
             self._port.pace(self._scheduler, self.settings.line)
         pass_on = self._clients.broadcast
-        if reframers is not None:
-            reframer = reframers(self.to_tcp, pass_on)
+        if new_reframer is not None:
+            reframer = new_reframer(self.to_tcp, pass_on)
             pass_on, self._port.on_lost = reframer.feed, reframer.reset
         flow = self.to_tcp
 
@@ -235,3 +224,16 @@ class Bridge(Observer):
             "to_serial": self.to_serial.as_dict(),
             "to_tcp": self.to_tcp.as_dict(),
         }
+
+
+def _reframer_factory(
+    new_framing: Callable[[], Framing] | None, scheduler: Scheduler
+) -> NewReframer | None:
+    """Makes a Reframer for each stream, as each has its own unfinished frame; None: raw bytes."""
+    if new_framing is None:
+        return None
+
+    def new_reframer(flow: Flow, deliver: Feed) -> Reframer:
+        return Reframer(new_framing(), scheduler, flow, deliver)
+
+    return new_reframer

@@ -10,6 +10,7 @@ from hilgw.bridge.flow import (
     NO_CLIENT,
     NOT_WRITER,
     Flow,
+    NewReframer,
     Reframer,
 )
 from hilgw.bridge.port import HIGH_WATER_BYTES
@@ -87,7 +88,7 @@ class Clients:
         from_port: Flow,
         *,
         rule: WriterRule,
-        new_reframer: Callable[[Flow, Callable[[bytes], None]], Reframer] | None,
+        new_reframer: NewReframer | None,
         inform: Callable[[str], None],
         warn: Callable[[str], None],
     ) -> None:

@@ -113,3 +113,6 @@ class Reframer:
             except FrameError:
                 self._flow.dropped[CANNOT_CARRY] += 1
         return fit
+
+
+NewReframer = Callable[[Flow, Feed], Reframer]
