@@ -1,4 +1,4 @@
-"""Which names of ports are allowed. pyserial knows more schemes; some of them write files."""
+"""The allowed names of ports. pyserial has more URL schemes; some of them write files."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 from hilgw.errors import PortError
 
-NETWORK = ("socket", "rfc2217")  # schemes that need leave
+NETWORK = ("socket", "rfc2217")  # schemes that need permission
 
 
 def kind_of(port: str, allow_urls: bool) -> str:
-    """device, loop, socket or rfc2217; PortError (unsupported) for all else."""
+    """device, loop, socket or rfc2217; PortError (unsupported) for any other name."""
     scheme, separator, _ = port.partition("://")
     if not separator:
         return "device"
@@ -27,7 +27,7 @@ def kind_of(port: str, allow_urls: bool) -> str:
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Nothing else may stand in the URL: pyserial would take options from there."""
+    """Host and port of a URL without anything else: pyserial would read options from it."""
     try:
         parts = urlsplit(url)
         host, number = parts.hostname, parts.port
