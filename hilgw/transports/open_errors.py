@@ -49,7 +49,7 @@ def port_error(error: BaseException, name: str) -> PortError:
 def held_by(holder: object, name: str) -> PortError:
     """The PortError for a port that another program has open: two readers would share the bytes."""
     return PortError(
-        f"in use by {holder}", reason=PortError.BUSY, where=name, fix="end that program first"
+        f"in use by {holder}", reason=PortError.BUSY, where=name, fix="close that program first"
     )
 
 
@@ -77,7 +77,7 @@ def _fix_for_denied(name: str) -> str:
 
         group = grp.getgrgid(Path(name).stat().st_gid).gr_name
     except (ImportError, OSError, KeyError):
-        return "run as a user who may open it"
+        return "run as a user with access to this port"
     if group == "root":  # no group gives access
-        return "hilgw doctor says how to let others open it"
+        return "run hilgw doctor: it reports how to get access"
     return f"join the group {group} (sudo usermod -aG {group} $USER) and log in again"

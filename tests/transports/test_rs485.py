@@ -38,7 +38,7 @@ def test_a_driver_that_cannot_is_an_error_with_a_cure(pty: str) -> None:
     with serial.Serial(pty) as port, pytest.raises(PortError) as error:
         _set_rs485(port, "half-duplex")
     assert error.value.reason == PortError.UNSUPPORTED
-    assert "leave rs485 out" in error.value.fix
+    assert "remove rs485" in error.value.fix
 
 
 def test_a_real_port_whose_driver_cannot_is_not_opened(
@@ -72,4 +72,4 @@ def test_a_pseudo_terminal_does_without_and_says_so(pty: str) -> None:
             await transport.wait_closed()
             timer.close()
 
-    assert "a pseudo terminal has no RTS; rs485 is left out" in asyncio.run(notices())
+    assert "a pseudo terminal has no RTS; rs485 is ignored" in asyncio.run(notices())

@@ -136,7 +136,7 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
 
     fd = port.fileno()
     if fd >= DESCRIPTOR_LIMIT:
-        what = f"descriptor {fd} is beyond what serial ports may use"
+        what = f"descriptor {fd} is too large for a serial port"
         raise unsupported(what, name, "close other ports and connections")
     if port.is_pty:
         tty.make_raw(fd)
@@ -164,8 +164,8 @@ def _set_rs485(port: Any, mode: str) -> None:
     try:
         port.rs485_mode = RS485Settings(rts_level_for_tx=on, rts_level_for_rx=not on)
     except (ValueError, OSError, NotImplementedError) as error:
-        fix = "leave rs485 out; many adapters switch by themselves"
-        raise unsupported("the driver does not switch RS-485", port.port, fix) from error
+        fix = "remove rs485; many adapters switch the direction themselves"
+        raise unsupported("the driver does not support RS-485", port.port, fix) from error
 
 
 def _open_loop(name: str, line: LineSettings) -> Any:

@@ -111,7 +111,7 @@ class BoundedQueue:
 def supported_by_pty(line: LineSettings, notices: list[str]) -> LineSettings:
     """`line` without the settings that a pty does not support; appends notices for the user."""
     if line.parity != "N" or line.data_bits != 8:
-        notices.append("a pseudo terminal carries neither parity nor 7 bits; it is kept at 8N")
+        notices.append("a pseudo terminal has neither parity nor 7 data bits; 8N is used")
     if line.rs485 != "none":
-        notices.append("a pseudo terminal has no RTS; rs485 is left out")
+        notices.append("a pseudo terminal has no RTS; rs485 is ignored")
     return replace(line, data_bits=8, parity="N", rs485="none")

@@ -131,12 +131,12 @@ def shorten_latency(port: str) -> list[str]:
         timer.write_text("1")
     except PermissionError:
         return [
-            f"the FTDI latency timer stands at {before} ms and may not be changed; "
+            f"the FTDI latency timer is {before} ms, without permission to change it; "
             f"as root: echo 1 > {timer}, or install the udev rule"
         ]
     except (OSError, ValueError):
         return []
-    return [f"the FTDI latency timer is set from {before} ms to 1 ms"]
+    return [f"the FTDI latency timer was changed from {before} ms to 1 ms"]
 
 
 # --- processes that have a port open ------------------------------------------------------------

@@ -18,9 +18,9 @@ def kind_of(port: str, allow_urls: bool) -> str:
         return "loop"
     if scheme not in NETWORK:
         fix = "use a device path, loop://, socket://HOST:PORT or rfc2217://HOST:PORT"
-        raise unsupported("no such kind of port", port, fix)
+        raise unsupported("unknown type of port", port, fix)
     if not allow_urls:
-        fix = "use a device path; a configuration allows it by network_ports: true"
+        fix = "use a device path, or set network_ports: true in the configuration"
         raise unsupported(f"{scheme}:// is not allowed here", port, fix)
     host_and_port(port)
     return scheme
@@ -35,7 +35,7 @@ def host_and_port(url: str) -> tuple[str, int]:
     except ValueError:
         host, number, plain = None, None, False
     if not host or number is None or not plain:
-        raise unsupported("not of the form SCHEME://HOST:PORT", url, "write no more than that")
+        raise unsupported("not of the form SCHEME://HOST:PORT", url, "write nothing else")
     return host, number
 
 

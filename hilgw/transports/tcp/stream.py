@@ -130,5 +130,5 @@ def parse_address(text: str) -> tuple[str, int]:
     host, _, port = text.removeprefix("tcp://").rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not bare or (":" in bare and bare == host) or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{text!r} is no HOST:PORT")
+        raise ValueError(f"{text!r} is not HOST:PORT")
     return bare, int(port)

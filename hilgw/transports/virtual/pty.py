@@ -46,12 +46,12 @@ class PortLink:
             else:
                 link.symlink_to(target)  # fails when the name exists
         except FileExistsError:
-            raise self._refusal("a file that is no link is in the way", PortError.BUSY) from None
+            raise self._refusal("a file with this name exists", PortError.BUSY) from None
         except PermissionError:
-            raise self._refusal("no permission to make this link", PortError.DENIED) from None
+            raise self._refusal("no permission to create this link", PortError.DENIED) from None
         except OSError as error:
             raise self._refusal(
-                f"cannot make this link: {error.strerror}", PortError.ABSENT
+                f"cannot create this link: {error.strerror}", PortError.ABSENT
             ) from error
         self._target = target
 
@@ -79,10 +79,10 @@ class PortLink:
         if not link.exists() or str(link.readlink()) == target:
             return
         if not tty.is_pseudo_terminal_path(self.path):
-            raise self._refusal("this link leads to something else", PortError.BUSY)
+            raise self._refusal("this link points to something else", PortError.BUSY)
         host = tty.host(self.path)
         if host is not None:
-            raise self._refusal(f"this name is a port of {host}", PortError.BUSY)
+            raise self._refusal(f"this port belongs to {host}", PortError.BUSY)
 
     def _refusal(self, what: str, reason: str) -> PortError:
         return PortError(what, reason=reason, where=self.path, fix="choose another name")
