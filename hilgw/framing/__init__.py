@@ -54,7 +54,7 @@ def _unknown(name: str) -> ConfigError:
     import difflib  # slow to import, and needed for errors only
 
     close = difflib.get_close_matches(name.strip().lower(), SHORT_NAMES, n=1)
-    fix = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(SHORT_NAMES)}"
+    fix = f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(SHORT_NAMES)}"
     return ConfigError(f"unknown framing '{name}'", fix=fix)
 
 

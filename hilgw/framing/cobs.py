@@ -30,13 +30,15 @@ class CobsSettings:
     """COBS framing; the defaults are those of the short name cobs-crc16."""
 
     framing: Literal["cobs"] = setting("kind of framing", "cobs", choices=("cobs",))
-    crc: str = setting("CRC behind the payload, inside the COBS, or none", "crc-ccitt-false")
+    crc: str = setting(
+        "CRC after the payload, inside the COBS encoding, or none", "crc-ccitt-false"
+    )
     crc_order: Literal["big", "little"] = setting(
         "byte order of the CRC", "big", choices=("big", "little")
     )
     max_payload: int = setting("longest packet", 4096, ge=1, le=LONGEST_PAYLOAD, unit="byte")
     leading_delimiter: bool = setting(
-        "a 0x00 before each frame as well: noise on an idle line then spoils no frame", False
+        "send a 0x00 before each frame too: noise on an idle line then corrupts no frame", False
     )
 
 

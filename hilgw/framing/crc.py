@@ -162,7 +162,7 @@ def _custom(text: str) -> Crc:
         numbers = [int(values.get(key, "0"), 0) for key in ("poly", "init", "xorout")]
     except (ValueError, KeyError):
         raise ConfigError(
-            f"cannot read the CRC '{text}'",
+            f"CRC '{text}' is not valid",
             fix="write it like poly=0x11021,init=0xFFFF,rev=false,xorOut=0x0",
         ) from None
     return polynomial(numbers[0], numbers[1], rev, numbers[2])

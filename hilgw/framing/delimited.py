@@ -84,7 +84,7 @@ class Delimited:
     def _require_size(self, payload: bytes, least: int = 0) -> None:
         if len(payload) > self.max_payload:
             raise FrameError(
-                f"{len(payload)} bytes are too many for {self.name} framing",
+                f"a packet of {len(payload)} bytes is too long for {self.name} framing",
                 fix=f"send at most {self.max_payload} bytes, or raise max_payload",
             )
         if len(payload) < least:

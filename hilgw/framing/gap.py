@@ -48,7 +48,7 @@ class Gap:
         self.max_payload = self.max_encoded = settings.max_payload
         self.pause_ns = round(settings.gap_ms * 1_000_000)
         if self.pause_ns < 1:
-            raise ConfigError(f"a gap of {settings.gap_ms} ms is no pause", fix="give gap_ms > 0")
+            raise ConfigError(f"a gap of {settings.gap_ms} ms is too short", fix="use gap_ms > 0")
         self.dropped: dict[str, int] = Counter()
         self._packet = b""
         self._too_long = False
@@ -59,12 +59,13 @@ class Gap:
         match = _DURATION.fullmatch(argument.strip() or "20ms")
         if variant or not match:
             raise ConfigError(
-                f"cannot read the framing 'gap{variant and '-' + variant}:{argument}'",
-                fix="write the pause behind a colon: gap:20ms, gap:500us, gap:0.1s",
+                f"framing 'gap{variant and '-' + variant}:{argument}' is not valid",
+                fix="write the pause after a colon: gap:20ms, gap:500us, gap:0.1s",
             )
         gap_ms = float(match[1]) * _MS[match[2]]
         if not 0 < gap_ms <= 60_000:
-            raise ConfigError(f"a gap of {argument} is out of range", fix="give up to 60s")
+            what = f"a gap of {argument} is out of range"
+            raise ConfigError(what, fix="use more than 0 and up to 60s")
         return GapSettings(gap_ms=gap_ms)
 
     def encode(self, payload: bytes) -> bytes:
@@ -73,7 +74,7 @@ class Gap:
             raise FrameError("gap framing cannot carry an empty packet")
         if len(payload) > self.max_payload:
             raise FrameError(
-                f"{len(payload)} bytes are too many for gap framing",
+                f"a packet of {len(payload)} bytes is too long for gap framing",
                 fix=f"send at most {self.max_payload} bytes, or raise max_payload",
             )
         return payload

@@ -34,7 +34,7 @@ class HdlcSettings:
     framing: Literal["hdlc"] = setting("kind of framing", "hdlc", choices=("hdlc",))
     crc: str = setting("frame check sequence: x-25 (FCS-16), crc-32 (FCS-32)", "x-25")
     control_map: int = setting(
-        "RFC 1662's ACCM: bit n set, control character n is escaped, and dropped when it comes "
+        "RFC 1662's ACCM: bit n escapes control character n, and drops it when it is received "
         "unescaped (0xA0000: XON and XOFF)",
         0,
         ge=0,

@@ -31,7 +31,7 @@ class LengthSettings:
 
     framing: Literal["length"] = setting("kind of framing", "length", choices=("length",))
     sync: str = setting(
-        "one to eight bytes in hex that begin a frame",
+        "sync bytes at the start of a frame: one to eight, in hex",
         "AA 55",
         pattern="[0-9A-Fa-f]{2}( ?[0-9A-Fa-f]{2}){0,7}",
     )
@@ -44,17 +44,17 @@ class LengthSettings:
         "payload",
         choices=("payload", "payload+crc", "frame"),
     )
-    crc: str = setting("CRC behind the payload, or none (not advised)", "crc-ccitt-false")
+    crc: str = setting("CRC after the payload, or none (not recommended)", "crc-ccitt-false")
     crc_order: Literal["big", "little"] = setting(
         "byte order of the CRC", "big", choices=("big", "little")
     )
     crc_from: Literal["length", "sync"] = setting(
-        "where the bytes under the CRC begin", "length", choices=("length", "sync")
+        "first field that the CRC covers", "length", choices=("length", "sync")
     )
     # Shorter than elsewhere: each sync in noise costs one CRC over a frame of this length.
     max_payload: int = setting("longest packet", 1024, ge=1, le=LONGEST_PAYLOAD, unit="byte")
     timeout_ms: float = setting(
-        "silence after which a half frame is given up", 100.0, gt=0, le=60_000, unit="ms"
+        "silence that ends an incomplete frame", 100.0, gt=0, le=60_000, unit="ms"
     )
 
 
@@ -94,7 +94,7 @@ class Length:
         size = len(payload)
         if size > self.max_payload:
             raise FrameError(
-                f"{size} bytes are too many for length framing",
+                f"a packet of {size} bytes is too long for length framing",
                 fix=f"send at most {self.max_payload} bytes, or change length_bytes or max_payload",
             )
         field = (size + self._counted).to_bytes(self._width, self._order)
@@ -178,7 +178,7 @@ def _sync_bytes(text: str) -> bytes:
     except ValueError:
         sync = b""
     if not 1 <= len(sync) <= 8:
-        raise ConfigError(f"sync '{text}' is not one to eight bytes in hex", fix="write it: AA 55")
+        raise ConfigError(f"sync '{text}' is not one to eight bytes in hex", fix="e.g. AA 55")
     return sync
 
 

@@ -44,8 +44,8 @@ class Lines(Delimited):
             terminator = b""
         if not 1 <= len(terminator) <= 8:
             raise ConfigError(
-                f"terminator {settings.terminator!r} does not end a line",
-                fix="give one to eight characters up to U+00FF",
+                f"terminator {settings.terminator!r} is not valid",
+                fix="use one to eight characters up to U+00FF",
             )
         super().__init__("lines", terminator, settings.max_payload, settings.max_payload)
 

@@ -33,12 +33,12 @@ class SlipSettings:
     """SLIP framing; the defaults are those of the short name slip."""
 
     framing: Literal["slip"] = setting("kind of framing", "slip", choices=("slip",))
-    crc: str = setting("CRC behind the payload, before escaping, or none", NONE)
+    crc: str = setting("CRC after the payload, before escaping, or none", NONE)
     crc_order: Literal["big", "little"] = setting(
         "byte order of the CRC", "big", choices=("big", "little")
     )
     max_payload: int = setting("longest packet", 4096, ge=1, le=LONGEST_PAYLOAD, unit="byte")
-    leading_end: bool = setting("an END before each packet as well", True)
+    leading_end: bool = setting("send an END before each packet too", True)
 
 
 DEFAULTS = SlipSettings()

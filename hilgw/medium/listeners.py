@@ -83,7 +83,7 @@ class Listeners:
     def add(self, listener: Listener) -> None:
         """Adds a listener. Raises ConfigError when the name is in use."""
         if listener.name in self._by_name:
-            raise ConfigError("two stations of this name", where=listener.name)
+            raise ConfigError("two stations have this name", where=listener.name)
         self._attached += 1
         listener.order = self._attached
         self._by_name[listener.name] = listener

@@ -222,7 +222,9 @@ class Medium:
     def _send_notices(self) -> None:
         names, self._notices = self._notices, []
         for name in names:
-            self._on_notice(f"{name}: position unknown, so in range of all, without direction")
+            self._on_notice(
+                f"{name}: position unknown, in range of all stations, without direction"
+            )
 
     # --- copies ---------------------------------------------------------------------------------
 

@@ -25,9 +25,9 @@ def decode(datagram: bytes) -> dict[str, Pose | None]:
     try:
         objects = json.loads(datagram.decode())
     except (ValueError, RecursionError) as error:
-        raise FrameError("datagram is no JSON") from error
+        raise FrameError("the datagram is not JSON") from error
     if not isinstance(objects, dict):
-        raise FrameError("datagram is no JSON object of bodies")
+        raise FrameError("the datagram is not a JSON object")
     return {name: _pose(name, numbers) for name, numbers in objects.items()}
 
 
@@ -48,9 +48,9 @@ def _pose(name: str, numbers: object) -> Pose | None:
         or len(numbers) != 7
         or not all(type(number) in (int, float) for number in numbers)
     ):
-        raise FrameError(f"body {name[:40]!r}: not seven numbers")
+        raise FrameError(f"object {name[:40]!r}: not seven numbers")
     try:
         x, y, z, qx, qy, qz, qw = map(float, numbers)
         return Pose.from_quaternion((x, y, z), (qx, qy, qz, qw))
     except (ConfigError, OverflowError) as error:
-        raise FrameError(f"body {name[:40]!r}: no pose") from error
+        raise FrameError(f"object {name[:40]!r}: not a valid pose") from error

@@ -39,16 +39,16 @@ class Circle:
     center: tuple[float, float, float] = setting("centre", unit="m", example=[0, 0, 0])
     radius: float = setting("radius", ge=0, le=LARGEST_M, unit="m", example=2)
     period_s: float = setting(
-        "time for one round; below 0: with the clock", 10.0, ge=-1e9, le=1e9, unit="s"
+        "time for one turn; negative: clockwise", 10.0, ge=-1e9, le=1e9, unit="s"
     )
-    phase_rad: float = setting("angle at the start, from the x axis", 0.0, unit="rad")
+    phase_rad: float = setting("start angle, from the x axis", 0.0, unit="rad")
 
     def __post_init__(self) -> None:
         if self.period_s == 0:
-            raise ConfigError("a circle needs time", where="period_s", fix="e.g. 10")
+            raise ConfigError("the period is 0", where="period_s", fix="e.g. 10")
         for name in ("radius", "period_s", "phase_rad"):
             if not abs(getattr(self, name)) <= LARGEST_M:
-                raise ConfigError(f"{getattr(self, name):g} makes no circle", where=name)
+                raise ConfigError(f"{getattr(self, name):g} is out of range", where=name)
         check_position(self.center, "center")
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
@@ -68,14 +68,14 @@ class Waypoints:
     """From point to point at constant speed; then back to the first, or stop at the last."""
 
     points: tuple[tuple[float, float, float], ...] = setting(
-        "places in turn, the first is the start", unit="m", example=[[0, 0, 0], [4, 0, 0]]
+        "positions in order, the first is the start", unit="m", example=[[0, 0, 0], [4, 0, 0]]
     )
     speed: float = setting("speed", 0.5, gt=0, le=1e6, unit="m/s")
-    closed: bool = setting("after the last point back to the first, again and again", True)
+    closed: bool = setting("repeat: return from the last point to the first", True)
 
     def __post_init__(self) -> None:
         if not self.points:
-            raise ConfigError("no points", where="points", fix="give at least one")
+            raise ConfigError("no points", where="points", fix="add at least one point")
         for point in self.points:
             check_position(point, "points")
 
@@ -162,7 +162,7 @@ def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
     fields = row.split(",")
     columns = [1 + sum(len(field) + 1 for field in fields[:i]) for i in range(len(fields))]
     if len(fields) != len(_TITLES):
-        raise ConfigError(f"no timed pose: {row.strip()[:60]!r}", where="1")
+        raise ConfigError(f"not a timed pose: {row.strip()[:60]!r}", where="1")
     numbers = []
     for title, field, column in zip(_TITLES, fields, columns, strict=True):
         if title != "name":
@@ -171,7 +171,7 @@ def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
             except ValueError:
                 numbers.append(math.nan)
             if not math.isfinite(numbers[-1]):
-                what = f"{title} {field.strip()[:40]!r} is no number"
+                what = f"{title} {field.strip()[:40]!r} is not a number"
                 raise ConfigError(what, where=str(column))
     time_s, x, y, z, qx, qy, qz, qw = numbers
     try:

@@ -178,21 +178,25 @@ def _within_circle(u: float, v: float, du: float, dv: float, radius: float) -> t
 class ObstacleSettings:
     """One obstacle to infra-red signals. Its owner's signals pass, coming or going."""
 
-    shape: str = setting("its form", choices=SHAPES)
-    radius: float | None = setting("sphere, cylinder, capsule", None, gt=0, unit="m")
-    height: float | None = setting("cylinder; capsule without its caps", None, gt=0, unit="m")
-    size: tuple[float, float, float] | None = setting("box: x, y, z", None, gt=0, unit="m")
+    shape: str = setting("shape", choices=SHAPES)
+    radius: float | None = setting("of a sphere, cylinder or capsule", None, gt=0, unit="m")
+    height: float | None = setting(
+        "of a cylinder, or of a capsule without its caps", None, gt=0, unit="m"
+    )
+    size: tuple[float, float, float] | None = setting("of a box: x, y, z", None, gt=0, unit="m")
     position: tuple[float, float, float] = setting("x, y, z", (0.0, 0.0, 0.0), unit="m")
     rotation: tuple[float, float, float, float] = setting(
         "axis x, y, z and angle", (0.0, 0.0, 1.0, 0.0), unit="rad"
     )
     owner: str | None = setting(
-        "robot it is part of, whose signals it never blocks; default: the one it is attached to",
+        "robot it belongs to, whose signals it never blocks; default: that of attached_to",
         None,
         refers="robot",
     )
     attached_to: str | None = setting(
-        "robot it moves with; position and rotation are on that robot", None, refers="robot"
+        "robot it moves with; position and rotation are relative to that robot",
+        None,
+        refers="robot",
     )
 
 

@@ -21,7 +21,9 @@ def check_position(position: Vector, where: str = "position") -> None:
     """Raises ConfigError for an invalid position: NaN, or a coordinate beyond LARGEST_M."""
     if not all(abs(each) <= LARGEST_M for each in position):
         raise ConfigError(
-            f"{where} {list(position)} is no place", where=where, fix="metres, below 1e9"
+            f"{where} {list(position)} is not a valid position",
+            where=where,
+            fix="use metres, below 1e9",
         )
 
 
@@ -38,7 +40,7 @@ class Pose:
     def __post_init__(self) -> None:
         x, y, z = self.position
         if not math.isfinite(x + y + z):
-            raise ConfigError(f"position {self.position} is no place", where="position")
+            raise ConfigError(f"position {self.position} is not valid", where="position")
 
     @classmethod
     def from_axis_angle(cls, position: Vector, rotation: tuple[float, float, float, float]) -> Pose:
@@ -63,7 +65,9 @@ class Pose:
         check_position(position)
         length = math.hypot(*quaternion)
         if not _SHORTEST <= length < math.inf:
-            raise ConfigError(f"quaternion {quaternion} is no rotation", where="quaternion")
+            raise ConfigError(
+                f"quaternion {quaternion} is not a valid rotation", where="quaternion"
+            )
         x, y, z, w = (component / length for component in quaternion)
         rows = (
             (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),

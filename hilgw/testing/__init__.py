@@ -1,6 +1,6 @@
-"""For tests: the conformance class every adapter passes, and fixtures for tests of your own.
+"""For tests: the conformance class that every adapter passes, and fixtures for your own tests.
 
-Nothing is imported before it is asked for: the pytest plugin is loaded in each run of pytest.
+Imports are lazy, because pytest loads the plugin in each run.
 """
 
 from __future__ import annotations

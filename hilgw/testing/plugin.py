@@ -1,12 +1,12 @@
 """The pytest plugin: fixtures for tests of firmware and of robots, without hardware.
 
 virtual_port    a serial port whose other end is the test
-firmware_mock   a module behind such a port: firmware_mock("xbee", channel=12).port
-air             the space that radio mocks share
+firmware_mock   a mock on such a port: firmware_mock("xbee", channel=12).port
+air             the air that radio mocks share
 gateway         a running gateway: gateway("my.yaml").wait_for(b"pong")
 
-What a test asked for is taken down behind it. When a test fails, the last frames of each port are
-in its report. docs/testing.md has the rest; nothing is imported until a fixture is used.
+The fixtures close everything at the end of the test. The report of a failed test has the last
+frames of each port. docs/testing.md has the details; imports wait until a fixture is used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BENCH = pytest.StashKey["Bench"]()
 
 @pytest.fixture
 def hilgw_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """What the other fixtures share: one loop in a thread of its own."""
+    """The base of the other fixtures: one event loop in its own thread."""
     from hilgw.testing.fixtures.bench import Bench
 
     bench = Bench()
@@ -40,26 +40,27 @@ def hilgw_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 
 @pytest.fixture
 def virtual_port(hilgw_bench: Bench) -> VirtualPorts:
-    """Makes serial ports for the program under test: `port = virtual_port(baudRate=9600)`, then
-    `port.path`, `port.read(4)`, `port.write(b"..")`; `virtual_port.pair()` makes two, joined."""
+    """Creates serial ports for the program under test: `port = virtual_port(baudRate=9600)`, then
+    `port.path`, `port.read(4)`, `port.write(b"..")`; `virtual_port.pair()` creates two connected
+    ports."""
     return hilgw_bench.virtual_ports
 
 
 @pytest.fixture
 def firmware_mock(hilgw_bench: Bench) -> FirmwareMocks:
-    """Makes modules behind ports: `firmware_mock("xbee", channel=12).port`."""
+    """Creates mocks on virtual ports: `firmware_mock("xbee", channel=12).port`."""
     return hilgw_bench.firmware_mocks
 
 
 @pytest.fixture
 def air(hilgw_bench: Bench) -> AirOfTest:
-    """The space radio mocks share unless told otherwise; `air(seed=3, loss=0.1)` is another."""
+    """The default air of radio mocks; `air(seed=3, loss=0.1)` creates another one."""
     return hilgw_bench.air
 
 
 @pytest.fixture
 def gateway(hilgw_bench: Bench) -> Gateways:
-    """Runs gateways: `gateway("my.yaml")`, ready when it returns."""
+    """Starts gateways: `gateway("my.yaml")`, ready when the call returns."""
     return hilgw_bench.gateways
 
 

@@ -1,4 +1,4 @@
-"""Bytes over somebody else's asyncio transport: where descriptors cannot be watched."""
+"""Bytes over a transport of asyncio or pyserial-asyncio, where descriptors cannot be watched."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hilgw.transports.stream import CLOSE_DEADLINE_S, WRITE_LIMIT_BYTES, HangUpW
 
 
 class AsyncioStream(asyncio.Protocol):
-    """The protocol behind pyserial-asyncio or asyncio TCP, as a
-    `hilgw.transports.base.Transport`. The same contract as `FdStream`.
+    """The asyncio protocol for pyserial-asyncio or TCP, as a `hilgw.transports.base.Transport`.
+    The same contract as `FdStream`.
 
-    fd: of a tty, asked for hang-ups while reading is paused; None on other systems. closes_later:
-    the descriptor is still open after connection_lost(); closed() tells when it is not. on_made:
-    called with this stream when it is connected.
+    fd: of a tty, polled for hang-ups while reading is paused; None on other systems. closes_later:
+    the descriptor is still open after connection_lost(), until closed() is called. on_made: called
+    with this stream when it is connected.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class AsyncioStream(asyncio.Protocol):
         self._transport: Any = None
         self._on_data: ReadHandler | None = None
         self._on_lost: LostHandler | None = None
-        self.unsent = 0  # bytes still waiting at its end; of a loss asyncio does not tell them
-        self._early = bytearray()  # arrived before start()
+        self.unsent = 0  # bytes pending at the end; unknown when asyncio loses the connection
+        self._early = bytearray()  # received before start()
         self._lost: PortError | None = None
-        self._ended = False  # no more than one report, and no more writes
+        self._ended = False  # one report at most, and no more writes
         self._closed = False
         self._paused = False
         self._closes_later = closes_later
@@ -89,14 +89,14 @@ class AsyncioStream(asyncio.Protocol):
     async def wait_closed(self) -> None:
         await asyncio.wait([self._gone], timeout=CLOSE_DEADLINE_S)
 
-    # --- asyncio calls these ----------------------------------------------------------------------
+    # --- called by asyncio ------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
         connection = transport.get_extra_info("socket")
         if connection is not None:
             self._hang_up = HangUpWatch(self._loop, self._hung_up, connection.fileno())
-        # pause_writing() at the first byte that waits, resume_writing() after the last.
+        # pause_writing() at the first pending byte, resume_writing() after the last.
         self._transport.set_write_buffer_limits(high=0)
         if self._on_made is not None:
             self._on_made(self)
@@ -111,7 +111,7 @@ class AsyncioStream(asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """True keeps our own direction open."""
+        """True keeps our direction open."""
         if self.on_half_close is None:
             return False
         self.on_half_close()
@@ -150,14 +150,14 @@ class AsyncioStream(asyncio.Protocol):
             self._transport.resume_reading()
 
     def extra(self, name: str) -> Any:
-        """What asyncio knows of this connection."""
+        """Extra information of the asyncio transport."""
         return self._transport.get_extra_info(name)
 
     def _hung_up(self) -> None:
         self._abort()
 
     def _abort(self) -> None:
-        """Never close(): that waits for a peer that may never read again."""
+        """Never uses close(), which waits for a peer that may never read again."""
         if not self._ended:
             self.unsent = self.pending
             self._ended = True

@@ -1,4 +1,4 @@
-"""Whatever pyserial, termios or the kernel raise, as the one error this project uses."""
+"""Errors of pyserial, termios and the kernel, converted to PortError."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _ABSENT = {
     errno.ENETUNREACH,
     errno.ETIMEDOUT,
 }
-# EAGAIN is what flock() says. Without a descriptor left the port may well be there a little later.
+# flock() fails with EAGAIN. Without a free descriptor the port may open a little later.
 _BUSY = {errno.EBUSY, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EADDRINUSE}
 _DENIED = {errno.EACCES, errno.EPERM}
 _UNSUPPORTED = {errno.ENOTTY, errno.EINVAL, errno.EISDIR, errno.EOPNOTSUPP, errno.ELOOP}
 
 
 def port_error(error: BaseException, name: str) -> PortError:
-    """The PortError for `error`, raised while `name` was being opened."""
-    if isinstance(error, socket.gaierror):  # its number is none of the kernel's
+    """The PortError for an error while opening `name`."""
+    if isinstance(error, socket.gaierror):  # its number is not an errno
         what = f"cannot find the host: {error.strerror}"
         return PortError(what, reason=PortError.ABSENT, where=name, fix="check the name")
     number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else _errno_of(error)
@@ -39,7 +39,7 @@ def port_error(error: BaseException, name: str) -> PortError:
     if number in _BUSY:
         return _busy(what, number, name)
     if number in _DENIED:
-        return PortError(what, reason=PortError.DENIED, where=name, fix=_cure_of_denial(name))
+        return PortError(what, reason=PortError.DENIED, where=name, fix=_fix_for_denied(name))
     if number in _UNSUPPORTED or isinstance(error, (ValueError, OverflowError)):
         fix = "check that this is a serial port, and its settings"
         return PortError(what, reason=PortError.UNSUPPORTED, where=name, fix=fix)
@@ -47,9 +47,9 @@ def port_error(error: BaseException, name: str) -> PortError:
 
 
 def held_by(holder: object, name: str) -> PortError:
-    """The port is another program's; sharing it would steal bytes from one of the two."""
+    """The PortError for a port that another program has open: two readers would share the bytes."""
     return PortError(
-        f"in use by {holder}", reason=PortError.BUSY, where=name, fix="end that program first"
+        f"in use by {holder}", reason=PortError.BUSY, where=name, fix="close that program first"
     )
 
 
@@ -60,24 +60,24 @@ def _busy(what: str, number: int | None, name: str) -> PortError:
 
 
 def _errno_of(error: BaseException | None) -> int | None:
-    """pyserial drops the number in some of its errors; then the cause below has it."""
+    """The errno; some errors of pyserial have none, then the one of their cause."""
     while error is not None:
         number = getattr(error, "errno", None)
         if number is None and error.args:
-            number = error.args[0]  # termios.error is no OSError
+            number = error.args[0]  # termios.error is not an OSError
         if isinstance(number, int):
             return number
         error = error.__context__
     return None
 
 
-def _cure_of_denial(name: str) -> str:
+def _fix_for_denied(name: str) -> str:
     try:
         import grp
 
         group = grp.getgrgid(Path(name).stat().st_gid).gr_name
     except (ImportError, OSError, KeyError):
-        return "run as a user who may open it"
-    if group == "root":  # no group for users
-        return "hilgw doctor says how to let others open it"
+        return "run as a user with access to this port"
+    if group == "root":  # no group gives access
+        return "run hilgw doctor: it reports how to get access"
     return f"join the group {group} (sudo usermod -aG {group} $USER) and log in again"

@@ -1,4 +1,4 @@
-"""Bytes over a non-blocking POSIX descriptor: the one data path for tty, pty and TCP."""
+"""Bytes over a non-blocking POSIX descriptor: the common data path of tty, pty and TCP."""
 
 from __future__ import annotations
 
@@ -11,23 +11,20 @@ from hilgw.errors import PortError
 from hilgw.transports.base import LostHandler, ReadHandler
 
 READ_BYTES = 65536
-# A tty gives at most a page at a time. When that much was there, more is on its way.
+# A tty returns at most one page per read. After a read of this size, more data is likely waiting.
 BULK_BYTES = 2048
 WRITE_LIMIT_BYTES = 256 * 1024
 CLOSE_DEADLINE_S = 2.0
-# A paused reader is not in the loop's selector, so a hang-up has to be asked for.
+# While reading is paused the event loop does not watch the descriptor: poll for a hang-up.
 HANG_UP_PERIOD_S = 0.02
 
 
 class FdStream:
     """One open descriptor as a `hilgw.transports.base.Transport`.
 
-    fd: non-blocking; owned by the stream from here on. limit: bytes that may wait in user space
-    when the kernel takes no more; the newest write is refused, whole, when it does not fit.
-    on_drained: called when the last waiting byte has gone to the kernel (flow control).
-    on_half_close: called when the peer has ended its direction and may still listen; without it
-    that is the end of the stream. notices: what the user should be told about this port.
-    read_bytes: the most that on_data is given at a time; other ports have their turn in between.
+    fd: non-blocking; the stream owns it from now on. limit: bytes that may wait in user space
+    while the kernel accepts no more; a write that does not fit is refused as a whole. read_bytes:
+    the most bytes per call of on_data; other ports are served in between.
     """
 
     def __init__(
@@ -49,24 +46,24 @@ class FdStream:
         self._limit = limit
         self._end = end
         self._rest = bytearray()
-        self.unsent = 0  # bytes that were still waiting when the stream ended
+        self.unsent = 0  # bytes that were pending when the stream ended
         self._on_data: ReadHandler | None = None
         self._on_lost: LostHandler | None = None
         self._lost: PortError | None = None
         self._reading = False
         self._paused = False
-        self._ended = False  # the peer will send nothing more
+        self._ended = False  # the peer has ended its direction
         self._closed = False
         self._hang_up = HangUpWatch(loop, self._hung_up, fd)
         self._released = loop.create_future()
 
     @property
     def pending(self) -> int:
-        """Bytes accepted by write() that the kernel has not taken yet."""
+        """Bytes accepted by write() that the kernel has not accepted yet."""
         return len(self._rest)
 
     def fileno(self) -> int:
-        """The descriptor, -1 when it is closed."""
+        """The descriptor, -1 when closed."""
         return self._fd
 
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
@@ -78,10 +75,10 @@ class FdStream:
             self._watch()
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`, now or when the kernel takes it.
+        """Sends all of `data`, now or when the kernel accepts it.
 
-        PortError "full": it does not fit the limit, nothing of it was taken. PortError "lost":
-        the stream has ended.
+        Raises PortError: "full" when the buffer has no room, and nothing is sent; "lost" when the
+        stream has ended.
         """
         rest = self._rest
         size = len(data)
@@ -95,7 +92,7 @@ class FdStream:
         except (BlockingIOError, InterruptedError):
             sent = 0
         except OSError as error:
-            if self._lost is not None:  # known, and not told yet: that is why
+            if self._lost is not None:  # known and not reported yet: the reason
                 raise self._lost from self._lost.__cause__
             raise self._fail(describe_loss(error), error) from error
         if sent < size:
@@ -103,7 +100,7 @@ class FdStream:
             self._loop.add_writer(self._fd, self._writable)
 
     def pause_reading(self) -> None:
-        """Take no more bytes from the kernel; a hang-up is still noticed."""
+        """Reads no more bytes from the kernel; a hang-up is still detected."""
         self._paused = True
         if self._reading:
             self._reading = False
@@ -115,16 +112,16 @@ class FdStream:
         self._watch()
 
     def close(self) -> None:
-        """End at once, throwing away what waits. on_lost is not called any more."""
+        """Ends at once and discards pending bytes; on_lost is not called any more."""
         if not self._closed:
             self._closed = True
             self._release()
 
     async def wait_closed(self) -> None:
-        """Return when the descriptor is closed, or when closing it has taken too long."""
+        """Returns when the descriptor is closed, or after CLOSE_DEADLINE_S."""
         await asyncio.wait([self._released], timeout=CLOSE_DEADLINE_S)
 
-    # --- the loop calls these ---------------------------------------------------------------------
+    # --- called by the event loop -----------------------------------------------------------------
 
     def _readable(self) -> None:
         try:
@@ -142,7 +139,7 @@ class FdStream:
             self._end_of_data()
 
     def _read_on(self, data: bytes) -> bytes:
-        """What else is there: passing it on together costs half of passing on each page."""
+        """Reads the waiting pages: one call of on_data costs half of one call per page."""
         chunks = [data]
         size = len(data)
         try:
@@ -151,7 +148,7 @@ class FdStream:
                 chunks.append(data)
                 size += len(data)
         except OSError:
-            pass  # nothing more for now; if it is worse than that, the next event says so
+            pass  # nothing more for now; the next event reports a real error
         return b"".join(chunks)
 
     def _writable(self) -> None:
@@ -192,7 +189,7 @@ class FdStream:
         self.on_half_close()
 
     def _fail(self, what: str, cause: OSError | None = None) -> PortError:
-        """The stream ended by itself. The report comes from the loop, never from inside write()."""
+        """The stream ended by itself. The event loop calls on_lost later, never write() itself."""
         error = PortError(what, reason=PortError.LOST, where=self.name)
         error.__cause__ = cause
         if self._fd >= 0:
@@ -208,7 +205,7 @@ class FdStream:
             self._on_lost(error)
 
     def _release(self) -> None:
-        """Leave the loop and give the descriptor back; the number is never used again."""
+        """Leaves the event loop and closes the descriptor; its number is not used again."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return
@@ -217,15 +214,15 @@ class FdStream:
         self._loop.remove_writer(fd)
         self._hang_up.stop()
         self.unsent = len(self._rest)
-        self._rest = bytearray()  # not cleared: whoever raised may still have a view of it
+        self._rest = bytearray()  # not cleared: a traceback may still hold a view of it
         self._close_descriptor(fd)
 
     def _close_descriptor(self, fd: int) -> None:
-        """Close `fd` without blocking, then call `_closed_now`. Ttys with a driver override it."""
+        """Closes `fd` without blocking, then calls `_closed_now`. Real ttys override it."""
         try:
             os.close(fd)
         except OSError:
-            pass  # the descriptor is gone either way
+            pass  # the descriptor is closed in any case
         self._closed_now()
 
     def _closed_now(self) -> None:
@@ -234,9 +231,9 @@ class FdStream:
 
 
 class HangUpWatch:
-    """Looks for a hang-up from time to time, while nobody reads and the loop would not tell.
+    """Polls for a hang-up while reading is paused and the event loop would not report it.
 
-    fd None, or a system without poll(): never finds one.
+    fd None, or a system without poll(): never reports one.
     """
 
     def __init__(
@@ -267,4 +264,5 @@ class HangUpWatch:
 
 
 def describe_loss(error: OSError) -> str:
+    """The text of a PortError for this error."""
     return f"the port was lost: {error.strerror or error}"

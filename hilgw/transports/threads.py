@@ -1,7 +1,7 @@
-"""Calls that may block, kept out of the loop: in daemon threads, with a deadline.
+"""Calls that may block, in daemon threads with a deadline, outside the event loop.
 
-Not the loop's executor: that one is joined at exit, and a driver that never returns would keep
-the program from ending.
+The executor of the event loop is joined at exit: a driver call that never returns would keep the
+program from ending.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ async def run_in_thread(
 ) -> T:
     """The result of `function`, or TimeoutError after `deadline_s`.
 
-    A result that nobody waits for any more (deadline, cancellation, loop closed) goes to `undo`,
-    in a thread too, so nothing that was opened stays open.
+    A late result (after the deadline, cancellation or the end of the event loop) goes to `undo`,
+    also in a thread, so that nothing stays open.
     """
     call = _Call(function, undo, asyncio.get_running_loop())
     threading.Thread(target=call.run, name="hilgw-call", daemon=True).start()
@@ -35,12 +35,12 @@ async def run_in_thread(
 
 
 def start_thread(function: Callable[[], None]) -> None:
-    """Run `function` on its own; it reports for itself."""
+    """Runs `function` in a thread; its result is ignored."""
     threading.Thread(target=function, name="hilgw-call", daemon=True).start()
 
 
 def pause(seconds: float) -> None:
-    """For a thread that has to look again later. Never in the loop."""
+    """Waits, in a thread that polls. Never call it in the event loop."""
     time.sleep(seconds)
 
 
@@ -57,12 +57,12 @@ class _Call(Generic[T]):
         self._loop = loop
         self._lock = threading.Lock()
         self._abandoned = False
-        self._result: list[T] = []  # here between the thread's end and the waiter's hands
+        self._result: list[T] = []  # from the end of the thread until the waiter takes it
 
     def run(self) -> None:
         try:
             result = self._function()
-        except Exception as error:  # noqa: BLE001 - it is raised again where the call was awaited
+        except Exception as error:  # noqa: BLE001 - raised again where the call is awaited
             self._post(functools.partial(self._refuse, error))
             return
         with self._lock:
@@ -75,21 +75,21 @@ class _Call(Generic[T]):
     def abandon(self) -> None:
         with self._lock:
             self._abandoned = True
-            left, self._result = self._result, []
-        for result in left:
+            results, self._result = self._result, []
+        for result in results:
             start_thread(functools.partial(self._undo, result))
 
     def _post(self, function: Callable[[], None]) -> bool:
         try:
             self._loop.call_soon_threadsafe(function)
-        except RuntimeError:  # the loop is closed
+        except RuntimeError:  # the event loop is closed
             return False
         return True
 
     def _accept(self) -> None:
         with self._lock:
-            left, self._result = self._result, []
-        for result in left:
+            results, self._result = self._result, []
+        for result in results:
             if self.future.done():
                 start_thread(functools.partial(self._undo, result))
             else:

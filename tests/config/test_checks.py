@@ -68,12 +68,12 @@ def test_different_ports(warnings: Lines) -> None:
     [
         ('""', "the port is empty"),
         ('"  "', "the port is empty"),
-        ('"spy:///dev/ttyS9?file=/tmp/x"', "no such kind of port; use a device path, loop://, "),
+        ('"spy:///dev/ttyS9?file=/tmp/x"', "unknown type of port; use a device path, loop://, "),
         ('"socket://lab:4001"', "is a port on the network; write network_ports: true at the top"),
         ('"rfc2217://lab:4001"', "is a port on the network; write network_ports: true at the top"),
         ('"rfc2217://lab:4001?logging=debug"', "not of the form SCHEME://HOST:PORT"),
         ('"socket://lab"', "not of the form SCHEME://HOST:PORT"),
-        ('"loop://?logging=debug"', "no such kind of port"),
+        ('"loop://?logging=debug"', "unknown type of port"),
         (
             "5",
             "must be text or a mapping with the key 'usb', not the number 5; put it in",

@@ -364,7 +364,7 @@ WRONG = [  # replace this, by this: path, what is said
     (
         "position: [3, 0, 0]",
         "position: [1.0e+200, 0, 0]",
-        "airs.lab.nodes.remote.position: position [1e+200, 0.0, 0.0] is no place",
+        "airs.lab.nodes.remote.position: position [1e+200, 0.0, 0.0] is not a valid position",
     ),
     ("link: ./xbee-spare", 'link: "x\\0"', "airs.lab.nodes.spare.link: has unprintable characters"),
     (

@@ -68,9 +68,9 @@ def test_all_of_it_is_taken() -> None:
             "robots.rover.motion.radios: unknown key; did you mean 'radius'",
         ),
         ("radius: 2", "radius: -2", "robots.rover.motion.radius: -2 is out of range"),
-        ("period_s: -8", "period_s: 0", "robots.rover.motion.period_s: a circle needs time"),
+        ("period_s: -8", "period_s: 0", "robots.rover.motion.period_s: the period is 0"),
         ("center: [0, 0, 0]", "center: [0, 0, 2.0e+9]", "robots.rover.motion.center: center [0.0,"),
-        ("[[0, 0, 0], [4, 0, 0]]", "[]", "robots.scout.motion.points: no points; give at least"),
+        ("[[0, 0, 0], [4, 0, 0]]", "[]", "robots.scout.motion.points: no points; add at least"),
         (
             "[[0, 0, 0], [4, 0, 0]]",
             "[[0, 0, 0], [4, 0]]",
@@ -184,13 +184,13 @@ def test_a_file_without_this_body(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"0,rover,0,0\n", "poses.csv:1:1: no timed pose: '0,rover,0,0'; write time_s,name,x"),
+        (b"0,rover,0,0\n", "poses.csv:1:1: not a timed pose: '0,rover,0,0'; write time_s,name,x"),
         (POSES.encode() + POSES.encode(), "poses.csv:3:1: rover: times do not ascend"),
         (b"\xff\xfe", "poses.csv: is not UTF-8 text"),
         (b"#" * (LARGEST_FILE + 1), "poses.csv: is larger than 16 MiB"),
         (
             b"0,rover,0,0,2e9,0,0,0,1\n",
-            "poses.csv:1:9: position [0.0, 0.0, 2000000000.0] is no place",
+            "poses.csv:1:9: position [0.0, 0.0, 2000000000.0] is not a valid position",
         ),
     ],
     ids=["short", "twice", "binary", "large", "far"],

@@ -30,8 +30,8 @@ def test_names_stand_for_settings() -> None:
     [
         ("cob-crc16", "did you mean 'cobs-crc16'?"),
         ("line", "did you mean 'lines'?"),
-        ("qqq", "known are cobs-crc16"),
-        ("", "known are cobs-crc16"),
+        ("qqq", "use one of cobs-crc16"),
+        ("", "use one of cobs-crc16"),
         ("cobs-crc17", "unknown CRC 'crc17'; did you mean 'crc16'?"),
         ("slip:5ms", "takes no ':5ms'"),
         ("xbee_api", "unknown framing"),

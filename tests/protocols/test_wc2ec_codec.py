@@ -471,7 +471,7 @@ def test_bytes_in_words() -> None:
     words = describe(data, Side.WEBOTS, PLAIN)
     assert words == (
         "registerSensor DistanceSensor 0 = 'd\\x1b[s'; sensorData DistanceSensor 0 = 2.5; "
-        "1 bytes of an unfinished message"
+        "1 bytes of an incomplete message"
     )
     for side, message, _ in GOLDEN:
         assert "lost" not in describe(encode(message), side, WITH_PACKETS)  # type: ignore[arg-type]

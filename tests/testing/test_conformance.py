@@ -328,19 +328,19 @@ class Defect:
 
 
 SESSIONS = [
-    Defect(RssiStaysInThePacket, "vectors_are_heard", "vectors are heard", "(ping"),
+    Defect(RssiStaysInThePacket, "vectors_are_received", "vectors are received", "(ping"),
     Defect(WrongChannelByte, "vectors_are_sent", "vectors are sent", "01 08 70"),
     Defect(ChunksAreFrames, "any_chunking_gives_the_same_events", "any chunking", "pieces:"),
     Defect(Impatient, "byte_by_byte_equals_whole", "byte by byte equals whole", "packets:"),
     Defect(NoSecondLook, "garbage_costs_no_good_frame", "garbage costs no good frame", "lost:"),
     Defect(BelievesAnything, "garbage_costs_no_good_frame", "garbage costs", "bytes:"),
-    Defect(Patient, "truncated_frame_is_given_up", "a truncated frame is given up", "lost:"),
-    Defect(CountsNothing, "truncated_frame_is_given_up", "a truncated frame", "nothing Dropped"),
+    Defect(Patient, "truncated_frame_is_dropped", "a truncated frame is dropped", "lost:"),
+    Defect(CountsNothing, "truncated_frame_is_dropped", "a truncated frame", "no Dropped event"),
     Defect(Trusting, "random_bytes_raise_nothing", "raises", "IndexError"),
-    Defect(HearsNothingAsPacket, "vectors_are_heard", "contract", "at least one byte"),
-    Defect(NotAList, "vectors_are_heard", "contract", "a list of events"),
-    Defect(LosesCount, "vectors_are_heard", "contract", "a reason in one word"),
-    Defect(Strange, "vectors_are_heard", "contract", "who it is"),
+    Defect(HearsNothingAsPacket, "vectors_are_received", "contract", "at least one byte"),
+    Defect(NotAList, "vectors_are_received", "contract", "a list of events"),
+    Defect(LosesCount, "vectors_are_received", "contract", "a reason in one word"),
+    Defect(Strange, "vectors_are_received", "contract", "an identity"),
     Defect(DescribesText, "describe_never_raises", "describe", "UnicodeDecodeError"),
     Defect(DescribesRaw, "describe_never_raises", "describe", "printable"),
     Defect(DescribesWithItsOwnDecoder, "describe_never_raises", "describe", "mid-frame"),
@@ -352,19 +352,19 @@ SESSIONS = [
     Defect(NeverGivesUp, "random_bytes_raise_nothing", "tokens", "are open after"),
     Defect(SettlesTwice, "packets_keep_their_order", "tokens", "each token once"),
     Defect(LeavesTokens, "port_lost_in_mid_frame", "tokens", "close() left"),
-    Defect(Shy, "buffer_size_mapping", "mapping of bufferSize", "heard"),
+    Defect(Shy, "buffer_size_mapping", "mapping of bufferSize", "received"),
     Defect(SendsTooEarly, "random_bytes_raise_nothing", "contract", "until the session is Ready"),
-    Defect(StuckDeadline, "truncated_frame_is_given_up", "deadlines", "busy for ever"),
+    Defect(StuckDeadline, "truncated_frame_is_dropped", "deadlines", "busy for ever"),
     Defect(AsksOnce, "reset_in_mid_frame", "reset in mid-frame", "after:"),
-    Defect(KeepsALog, "buffers_are_bounded", "buffers are bounded", "good frames"),
-    Defect(KeepsNoise, "buffers_are_bounded", "buffers are bounded", "cut"),
+    Defect(KeepsALog, "buffers_are_bounded", "buffers are bounded", "valid frames"),
+    Defect(KeepsNoise, "buffers_are_bounded", "buffers are bounded", "truncated"),
     Defect(RangeIsSent, "range_mapping", "mapping of range", "cannot"),
-    Defect(OneChannelForAll, "channel_mapping", "mapping of channel", "heard on 7"),
+    Defect(OneChannelForAll, "channel_mapping", "mapping of channel", "received on channel 7"),
     Defect(TakesForeignChannels, "channel_mapping", "mapping of channel", "CannotSend"),
     Defect(BelievesAnything, "round_trip_on_a_virtual_port_with_faults", "round trip on a", ""),
     Defect(SlowToBegin, "round_trip_on_a_pipe", "round trip on a pipe", "not Ready within"),
     Defect(SlowToBegin, "round_trip_on_a_virtual_port", "round trip on a virtual port", "Ready"),
-    Defect(Unfinished, "vectors_are_heard", "filled in", "turn the bytes into events"),
+    Defect(Unfinished, "vectors_are_received", "filled in", "turn the bytes into events"),
 ]
 
 
@@ -386,8 +386,8 @@ def test_a_defect_of_the_session_is_found(defect: Defect) -> None:
     found = verdict_on(OnBroken(), defect.test)
     assert found.rule.startswith(defect.rule), found
     assert defect.word in str(found)
-    assert "came:" in str(found)
-    assert "wanted:" in str(found)
+    assert "got:" in str(found)
+    assert "expected:" in str(found)
 
 
 # --- defects of the rest --------------------------------------------------------------------------
@@ -436,7 +436,7 @@ ADAPTERS: list[tuple[type[BeepAdapter], str, str, str]] = [
     (Boastful, "adapter_describes_itself", "the adapter describes itself", "no full stop"),
     (MutableSettings, "adapter_describes_itself", "the adapter describes itself", "frozen"),
     (FindsFault, "adapter_describes_itself", "the adapter describes itself", "never right"),
-    (UnorderedRates, "adapter_describes_itself", "the adapter describes itself", "in order"),
+    (UnorderedRates, "adapter_describes_itself", "the adapter describes itself", "ascending"),
     (Undocumented, "mapping_is_documented", "mapping of range", 'Mapped("range"'),
     (Vague, "mapping_is_documented", "mapping of aperture", "maybe"),
     (OneRate, "baud_rate_mapping", "mapping of baudRate", "the mock runs at 38400"),
@@ -462,7 +462,7 @@ def test_a_mock_that_does_not_exist_is_said() -> None:
 
     found = verdict_on(OnNothing(), "payload_sizes")
     assert found.rule == "mock"
-    assert "beep" in found.came
+    assert "beep" in found.got
 
 
 def test_a_mock_that_never_answers_is_said() -> None:
@@ -470,9 +470,9 @@ def test_a_mock_that_never_answers_is_said() -> None:
         ready_s = 3.0
         mock = {"boot_ms": 3_600_000}
 
-    found = verdict_on(OnSilence(), "vectors_are_heard")
+    found = verdict_on(OnSilence(), "vectors_are_received")
     assert found.rule == "handshake"
-    assert "Write" in found.came or "Failed" in found.came
+    assert "Write" in found.got or "Failed" in found.got
 
 
 def test_a_test_that_no_packet_fits_is_said() -> None:
@@ -503,10 +503,10 @@ def test_vectors_must_be_named(side: str) -> None:
     class OnHalf(OnBeep):
         vectors = tuple(v for v in VECTORS if getattr(v, side) is None)
 
-    test = {"hears": "vectors_are_heard", "sends": "vectors_are_sent"}[side]
+    test = {"hears": "vectors_are_received", "sends": "vectors_are_sent"}[side]
     found = verdict_on(OnHalf(), test)
     assert found.rule == "vectors"
-    assert side in found.wanted
+    assert side in found.expected
 
 
 def test_every_rule_has_its_defect() -> None:

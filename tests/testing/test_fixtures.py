@@ -82,7 +82,7 @@ def test_what_does_not_come_is_said_with_what_came(
     port = virtual_port()
     opened(port.path).write(b"AT")
     assert port.read(1) == b"A"
-    with pytest.raises(PeerError, match=r"b'\\r' did not come within 0.2 s; came b'T'"):
+    with pytest.raises(PeerError, match=r"b'\\r' not received within 0.2 s; received b'T'"):
         port.read_until(b"\r", timeout_s=0.2)
 
 
@@ -107,7 +107,7 @@ def test_a_stalled_port_takes_nothing(virtual_port: VirtualPorts, opened: Opened
     program = opened(port.path)
     port.stall()
     program.write(b"later")
-    with pytest.raises(PeerError, match="came b''"):
+    with pytest.raises(PeerError, match="received b''"):
         port.read(1, timeout_s=0.2)
     port.unstall()
     assert port.read(5) == b"later"
@@ -295,7 +295,7 @@ def test_the_mock_behind_an_adapter_can_be_troubled(gateway: Gateways) -> None:
     running.wait_for(re.compile(b"^pong"))
     with pytest.raises(UsageError, match=r"mocks: .*xbee0"):
         running.mock("xbee9")
-    with pytest.raises(UsageError, match="cannot be spoilt"):
+    with pytest.raises(UsageError, match="cannot have noise or loss"):
         module.spoil(noise=1)
 
 

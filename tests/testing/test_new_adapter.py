@@ -168,17 +168,17 @@ def test_from_four_files_to_an_adapter(checkout: Path) -> None:
     assert " passed" not in fresh
     assert "error" not in fresh.splitlines()[-1]
     for said in (
-        f"wanted: {ADAPTER}, encode(): the frame around one packet",
-        "came:   no vector of TestBuzz hears anything",
-        "wanted: Vector(data=b'...', sends=bytes.fromhex('...'))",
-        'wanted: Mapped("channel", "exact" | "approximate" | "cannot", "how")',
-        "wanted: a few words, no full stop",
+        f"expected: {ADAPTER}, encode(): the frame around one packet",
+        "got:      no vector of TestBuzz has hears or wire",
+        "expected: Vector(data=b'...', sends=bytes.fromhex('...'))",
+        'expected: Mapped("channel", "exact" | "approximate" | "cannot", "how")',
+        "expected: a few words, no full stop",
     ):
         assert said in fresh, said
 
     fill_in_adapter(checkout)
-    without_mock = run_tests(checkout, "-k", "sizes or heard or sent or bounded")
-    assert f"wanted: {MOCK}, obey(): for each frame of the client" in without_mock
+    without_mock = run_tests(checkout, "-k", "sizes or received or sent or bounded")
+    assert f"expected: {MOCK}, obey(): for each frame of the client" in without_mock
     assert "3 passed" in without_mock
 
     fill_in_mock(checkout, "transmit(buffer[start + 2 : end], now)")
@@ -202,7 +202,7 @@ def test_a_wire_has_a_mock_that_echoes(checkout: Path) -> None:
     assert lint(checkout) == ""
     fill_in_adapter(checkout)
     fill_in_mock(checkout, "uart.write(buffer[start : end + 2], now)")
-    filled = run_tests(checkout, "-k", "sizes or heard or pipe or reset")
+    filled = run_tests(checkout, "-k", "sizes or received or pipe or reset")
     assert "4 passed" in filled, filled[-3000:]
 
 

@@ -126,7 +126,7 @@ def test_a_failure_shows_the_last_frames_of_each_port(tmp_path: Path) -> None:
     lines = section(failures, "last frames of gateway, spare, xbee-spare")
     assert any("-> 7e 00 04 08 01 41 50 65  | AT AP? [id 1]" in line for line in lines)
     assert any("<- 7e 00 06 88 01 41 50 00 01 e4  | AT AP = 01: OK" in line for line in lines)
-    lines = section(failures, "what gateway said last")
+    lines = section(failures, "last messages of gateway")
     assert any("xbee0: up: XBee 3" in line for line in lines)
     assert "b'never'" in failures
     (line,) = section(setup, "last frames of uart_node0, mock uart_node")

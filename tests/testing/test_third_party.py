@@ -68,7 +68,7 @@ airs:
       spare: {mock: beep, link: ./spare, baudRate: 38400}
 """
 
-SOME = "heard or sent or sizes or mapping or pipe or by_hand"  # test_conformance.py has them all
+SOME = "received or sent or sizes or mapping or pipe or by_hand"  # test_conformance.py has them all
 
 OWN_TEST = '''
 """The test that comes with it."""

@@ -14,7 +14,7 @@ from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import tty
-from hilgw.transports.serial.port import _switch_by_rts, open_serial
+from hilgw.transports.serial.port import _set_rs485, open_serial
 from tests.transports.rig import descriptors, run, until
 
 
@@ -29,16 +29,16 @@ def pty() -> Iterator[str]:
 @pytest.mark.parametrize(("mode", "on"), [("half-duplex", True), ("half-duplex-inverted", False)])
 def test_rts_is_on_while_it_sends_or_off(mode: str, on: bool) -> None:
     port = SimpleNamespace(port="/dev/ttyS9", rs485_mode=None)
-    _switch_by_rts(port, mode)
+    _set_rs485(port, mode)
     asked = port.rs485_mode
     assert (asked.rts_level_for_tx, asked.rts_level_for_rx, asked.loopback) == (on, not on, False)
 
 
 def test_a_driver_that_cannot_is_an_error_with_a_cure(pty: str) -> None:
     with serial.Serial(pty) as port, pytest.raises(PortError) as error:
-        _switch_by_rts(port, "half-duplex")
+        _set_rs485(port, "half-duplex")
     assert error.value.reason == PortError.UNSUPPORTED
-    assert "leave rs485 out" in error.value.fix
+    assert "remove rs485" in error.value.fix
 
 
 def test_a_real_port_whose_driver_cannot_is_not_opened(
@@ -72,4 +72,4 @@ def test_a_pseudo_terminal_does_without_and_says_so(pty: str) -> None:
             await transport.wait_closed()
             timer.close()
 
-    assert "a pseudo terminal has no RTS; rs485 is left out" in asyncio.run(notices())
+    assert "a pseudo terminal has no RTS; rs485 is ignored" in asyncio.run(notices())

@@ -777,7 +777,7 @@ def test_what_the_kernel_says_to_an_open(number: int, reason: str, path: DataPat
     ("group", "cure"),
     [
         ("dialout", "join the group dialout (sudo usermod -aG dialout $USER) and log in again"),
-        ("root", "hilgw doctor says how to let others open it"),
+        ("root", "run hilgw doctor: it reports how to get access"),
     ],
 )
 def test_the_cure_of_a_denied_port_names_its_group(
@@ -904,7 +904,7 @@ def test_a_latency_timer_one_may_not_set_is_said(
             ftdi(tmp_path, monkeypatch, pty)
             monkeypatch.setattr(Path, "write_text", refuse)
             transport: Any = await open_on(pty.path, "posix")
-            assert any("may not be changed" in notice for notice in transport.notices)
+            assert any("without permission to change it" in notice for notice in transport.notices)
             transport.close()
             await transport.wait_closed()
 

@@ -22,4 +22,4 @@ def codec(name: str) -> Codec:
         return CODECS[name]
     except KeyError:
         known = ", ".join(CODECS)
-        raise ConfigError(f"unknown infra-red code '{name}'", fix=f"known are {known}") from None
+        raise ConfigError(f"unknown infra-red code '{name}'", fix=f"use one of {known}") from None

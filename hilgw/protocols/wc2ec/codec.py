@@ -87,7 +87,7 @@ def encode(message: Sent) -> bytes:
     try:
         return _encode(message)
     except (struct.error, OverflowError) as error:
-        raise FrameError(f"{message!r:.120} does not fit the wire: {error}") from None
+        raise FrameError(f"{message!r:.120} cannot be encoded: {error}") from None
 
 
 def encode_value(number: int, index: int, value: float) -> bytes:
@@ -139,13 +139,13 @@ def _encode_extension(message: SendPacket | PacketData | SetEmitter | SetReceive
 
 def _encode_name(name: bytes) -> bytes:
     if len(name) > LONGEST_NAME or b"\0" in name:
-        raise FrameError(f"name {name[:40]!r} is over {LONGEST_NAME} bytes or has a NUL")
+        raise FrameError(f"name {name[:40]!r} is over {LONGEST_NAME} bytes or contains a NUL")
     return bytes((len(name),)) + name
 
 
 def _size(data: bytes) -> int:
     if len(data) > LONGEST_PACKET:
-        raise FrameError(f"packet of {len(data)} bytes; the longest has {LONGEST_PACKET}")
+        raise FrameError(f"packet of {len(data)} bytes is longer than {LONGEST_PACKET} bytes")
     return len(data)
 
 
@@ -271,7 +271,7 @@ class Decoder:
             return _INCOMPLETE
         count = int.from_bytes(buffer[at + size - 4 : at + size], "little")
         if count > LONGEST_PACKET:
-            what = f"packet of {count} bytes; the longest has {LONGEST_PACKET}"
+            what = f"packet of {count} bytes is longer than {LONGEST_PACKET} bytes"
             raise _StreamLost(PeerError(what))
         return size + count
 
@@ -297,20 +297,20 @@ class Decoder:
         """The message of `size` bytes at `at`, or Rejected; or raises _StreamLost."""
         command, number, index = buffer[at], buffer[at + 1], buffer[at + 2]
         if (command >= Side.EXTERNAL) != (self._side == Side.EXTERNAL):
-            text = f"command {command} belongs to the other side"
+            text = f"command {command} is not valid in this direction"
             return Rejected(command, number, index, WRONG_HALF, text)
         body = at + HEADER_BYTES
         if command == Command.REGISTER_SENSOR:
             return self._read_name(number, index, bytes(buffer[body + 1 : at + size]))
         kind = self._kind(number, index)
         if kind is None:
-            text = f"no device {index} was registered"
+            text = f"device {index} is not registered"
             return Rejected(command, number, index, UNKNOWN_DEVICE, text)
         if command in _NO_BODY:
             return _NO_BODY[command](number, index)
         layout = self._agree(command, number, index, kind)
         if layout is None:
-            text = f"device {index} ({kind}) takes no command {command}"
+            text = f"device {index} ({kind}) does not accept command {command}"
             return Rejected(command, number, index, NOT_SETTABLE, text)
         values = layout.body.unpack_from(buffer, body)
         refusal = self._check(layout, kind, values)
@@ -321,7 +321,7 @@ class Decoder:
 
     def _read_name(self, number: int, index: int, name: bytes) -> Message:
         if b"\0" in name:
-            text = f"the name of device {index} has a NUL: {name[:40]!r}"
+            text = f"the name of device {index} contains a NUL: {name[:40]!r}"
             return Rejected(Command.REGISTER_SENSOR, number, index, BAD_NAME, text)
         if self.kinds is not None:
             self.kinds[index] = self._layouts.numbers.kind(number)
@@ -339,8 +339,8 @@ class Decoder:
         if meant is None or meant is by_type:
             return meant
         if meant.counted or by_type.counted or meant.body.size != by_type.body.size:
-            what = f"command {command} of type {number} is as long as no {kind}, but device {index}"
-            raise _StreamLost(PeerError(f"{what} is one"))
+            what = f"the length of command {command} of type {number} does not match device {index}"
+            raise _StreamLost(PeerError(f"{what} ({kind})"))
         return meant
 
     def _check(self, layout: Layout, kind: str, values: tuple[float, ...]) -> Refusal | None:
@@ -352,7 +352,7 @@ class Decoder:
             quantities = (known,) if self.kinds is not None and known else (_POSITION,)
         elif layout.counted:
             if not values[-1]:
-                return Refusal(EMPTY_PACKET, "a packet has at least one byte")
+                return Refusal(EMPTY_PACKET, "the packet is empty")
             quantities = _OF_PACKET[: len(values) - 1]
         else:
             quantities = KINDS[kind].settings

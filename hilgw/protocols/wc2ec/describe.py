@@ -29,16 +29,16 @@ def describe(data: bytes, side: Side, layouts: Layouts) -> str:
     decoder = Decoder(side, layouts)
     parts = [in_words(message, layouts.numbers) for message in decoder.feed(data)]
     if decoder.pending:
-        parts.append(f"{decoder.pending} bytes of an unfinished message")
+        parts.append(f"{decoder.pending} bytes of an incomplete message")
     return "; ".join(parts)
 
 
 def in_words(message: Message, numbers: Numbers) -> str:
     """One message as text."""
     if isinstance(message, Failure):
-        return f"lost: {message.text}"
+        return f"stream lost: {message.text}"
     if isinstance(message, Rejected):
-        return f"refused ({message.reason}): {message.text}"
+        return f"rejected ({message.reason}): {message.text}"
     return f"{_verb(message)} {numbers.kind(message.type)} {message.index}{_values(message)}"
 
 

@@ -131,7 +131,9 @@ class Layouts:
     def unknown(self, command: int, number: int) -> PeerError:
         """The error for a body of unknown length, with the probable cause."""
         kind = self.numbers.kind(number)
-        what = f"command {command} of type {number} ({kind}) has no known length"
+        what = f"command {command} of type {number} ({kind}) has an unknown length"
         if (command, kind) in EXTENSION:
-            return PeerError(what, fix="set extensions: true if the peer speaks them too")
-        return PeerError(what, fix=f"check that webots: {self.numbers.version} is the peer's")
+            return PeerError(what, fix="set extensions: true if the peer supports them")
+        return PeerError(
+            what, fix=f"check that webots: {self.numbers.version} is the version of the peer"
+        )

@@ -1,12 +1,12 @@
-"""The rules every adapter keeps: a test inherits them, and names what they are tried on.
+"""The rules that every adapter keeps: a test inherits them and declares adapter and vectors.
 
     class TestFoo(AdapterConformance):
         adapter = ADAPTER
         settings = {"power_dbm": 10}
         vectors = (Vector(data=b"ping", wire=bytes.fromhex("7e 04 70 69 6e 67 b2")),)
 
-Each rule says, when it is broken, which one it is, what came, what was wanted and on which bytes.
-`hilgw.testing.conformance.subject.Subject` has all that may be named.
+A broken rule reports its name, the actual and the expected result, and the bytes.
+`hilgw.testing.conformance.subject.Subject` has all attributes of a test.
 """
 
 from __future__ import annotations
@@ -17,4 +17,4 @@ from hilgw.testing.conformance.trouble_rules import TroubleRules
 
 
 class AdapterConformance(MappingRules, TroubleRules, LiveRules):
-    """All rules. A subclass with a name that begins with Test is found by pytest."""
+    """All rules. pytest collects a subclass whose name begins with Test."""

@@ -1,4 +1,4 @@
-"""How a broken rule is said: which one, what came, what was wanted, on which bytes."""
+"""Reports of broken rules: the rule, the actual and the expected result, the bytes."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ LONGEST = 400  # characters of one value in a message
 
 
 class BrokenRule(AssertionError):
-    """An adapter does not keep a rule. `rule` names it as the documentation does."""
+    """An adapter breaks a rule. rule: its name."""
 
-    def __init__(self, rule: str, came: str, wanted: str, more: Iterable[str] = ()) -> None:
-        lines = [f"rule {rule}", f"  came:   {came}", f"  wanted: {wanted}"]
+    def __init__(self, rule: str, got: str, expected: str, more: Iterable[str] = ()) -> None:
+        lines = [f"rule {rule}", f"  got:      {got}", f"  expected: {expected}"]
         super().__init__("\n".join([*lines, *(f"  {line}" for line in more)]))
         self.rule = rule
-        self.came = came
-        self.wanted = wanted
+        self.got = got
+        self.expected = expected
 
 
-def broken(rule: str, came: str, wanted: str, *more: str) -> NoReturn:
-    """Fails the test. more: lines that help to find the place."""
+def broken(rule: str, got: str, expected: str, *more: str) -> NoReturn:
+    """Fails the test. more: lines that help to locate the fault."""
     __tracebackhide__ = True
-    raise BrokenRule(rule, came, wanted, more)
+    raise BrokenRule(rule, got, expected, more)
 
 
-def require(holds: object, rule: str, came: Any, wanted: str, *more: str) -> None:
+def require(holds: object, rule: str, got: Any, expected: str, *more: str) -> None:
     """Fails the test unless the rule holds."""
     __tracebackhide__ = True
     if not holds:
-        broken(rule, came if isinstance(came, str) else shown(came), wanted, *more)
+        broken(rule, got if isinstance(got, str) else shown(got), expected, *more)
 
 
 def shown(value: Any) -> str:
-    """A value in one line that is not too long; bytes in hex."""
+    """A value in one line of limited length; bytes in hex."""
     if isinstance(value, bytes | bytearray):
         text = f"{len(value)} B {bytes(value[:64]).hex(' ')}{' ...' if len(value) > 64 else ''}"
     elif isinstance(value, list | tuple):
@@ -47,17 +47,17 @@ def shown(value: Any) -> str:
 
 
 def bytes_line(data: bytes) -> str:
-    """The line of a message that gives the bytes themselves, to be copied."""
+    """The line of a report with the bytes, for copying."""
     text = bytes(data[:LONGEST]).hex(" ") or "(none)"
-    return f"bytes:  {text}{f' ... {len(data)} B' if len(data) > LONGEST else ''}"
+    return f"bytes:    {text}{f' ... {len(data)} B' if len(data) > LONGEST else ''}"
 
 
 def location_of(error: BaseException) -> str:
-    """Where it was raised."""
+    """The line of a report with the source line of an exception."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None:
-        return "at:     unknown"
+        return "at:       unknown"
     code = trace.tb_frame.f_code
-    return f"at:     {code.co_filename}:{trace.tb_lineno} in {code.co_name}"
+    return f"at:       {code.co_filename}:{trace.tb_lineno} in {code.co_name}"

@@ -1,4 +1,4 @@
-"""Rules for bytes in and out: vectors, chunks, noise, cut frames, anything at all, words."""
+"""Rules for bytes in both directions: vectors, chunks, noise, truncated frames, random bytes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hilgw.testing.conformance.exploring import (
     dropped,
     essence,
     explore,
-    heard,
     is_noise,
     noise,
+    received,
     silence,
     unmatched,
 )
@@ -27,31 +27,31 @@ from hilgw.testing.conformance.simulation import Simulation, new_session
 from hilgw.testing.conformance.subject import Subject, Vector
 from hilgw.testing.conformance.watched_session import WatchedSession
 
-GIVEN_UP_S = 10.0  # so much silence ends any half frame
-SETTLED_S = 120.0  # and any frame that waits for its answer
+GIVEN_UP_S = 10.0  # this silence ends any incomplete frame
+SETTLED_S = 120.0  # and any frame that waits for its acknowledgement
 STATES = ("new", "opened", "ready", "closed")
 
 
 class CodecRules(Subject):
-    """Each method is one rule; its name is the rule's."""
+    """Each method is one rule; its name is the name of the rule."""
 
     # --- vectors ----------------------------------------------------------------------------------
 
-    def test_vectors_are_heard(self) -> None:
+    def test_vectors_are_received(self) -> None:
         """The bytes of each vector become its packet, and nothing else."""
-        for wire, vector in self._heard():
+        for wire, vector in self._incoming():
             session, now = self._ready_session()
             events = session.receive(wire, now)
             events += silence(session, now, self.pause_s or GIVEN_UP_S)[0]
-            came = [each for each in events if isinstance(each, Received | Dropped)]
-            more = (bytes_line(wire), f"words:  {session.describe(wire)}")
-            wanted = self._as_heard(vector)
-            good = len(came) == 1 and isinstance(came[0], Received) and self._same(came[0], vector)
-            require(good, "vectors are heard", came, shown(wanted), *more)
+            got = [each for each in events if isinstance(each, Received | Dropped)]
+            more = (bytes_line(wire), f"describe: {session.describe(wire)}")
+            expected = self._as_received(vector)
+            good = len(got) == 1 and isinstance(got[0], Received) and self._same(got[0], vector)
+            require(good, "vectors are received", got, shown(expected), *more)
 
     def test_vectors_are_sent(self) -> None:
         """The packet of each vector becomes its bytes."""
-        for wire, vector in self._sent():
+        for wire, vector in self._outgoing():
             session, now = self._ready_session()
             answer = session.send(self._packet(vector), now)
             require(
@@ -59,29 +59,29 @@ class CodecRules(Subject):
                 "vectors are sent",
                 answer.data if isinstance(answer, Transmission) else answer,
                 shown(wire),
-                f"packet: {shown(vector.data)} on channel {self._channel(vector)}",
+                f"packet:   {shown(vector.data)} on channel {self._channel(vector)}",
             )
 
-    def _as_heard(self, vector: Vector) -> Received:
+    def _as_received(self, vector: Vector) -> Received:
         return Received(vector.data, self._channel(vector), vector.rssi_dbm, vector.address)
 
-    def _same(self, came: Received, vector: Vector) -> bool:
+    def _same(self, got: Received, vector: Vector) -> bool:
         return (
-            (came.data, came.channel) == (vector.data, self._channel(vector))
-            and vector.rssi_dbm in (None, came.rssi_dbm)
-            and vector.address in (None, came.address)
+            (got.data, got.channel) == (vector.data, self._channel(vector))
+            and vector.rssi_dbm in (None, got.rssi_dbm)
+            and vector.address in (None, got.address)
         )
 
     # --- chunks -----------------------------------------------------------------------------------
 
     def test_any_chunking_gives_the_same_events(self) -> None:
         """However a stream is cut into pieces, the same comes out of it."""
-        frames = [wire for wire, _ in self._heard()]
+        frames = [wire for wire, _ in self._incoming()]
         streams = frames if self.pause_s else [b"".join(frames * 2)[:2000], *frames]
 
         def check(example: tuple[bytes, list[int]]) -> None:
-            stream, places = example
-            self._compare("any chunking gives the same events", stream, cuts(stream, places), 0)
+            stream, positions = example
+            self._compare("any chunking gives the same events", stream, cuts(stream, positions), 0)
 
         def make(chance: Random) -> tuple[bytes, list[int]]:
             stream = chance.choice(streams)
@@ -90,43 +90,43 @@ class CodecRules(Subject):
         explore(make, check, self.examples)
 
     def test_byte_by_byte_equals_whole(self) -> None:
-        """A frame that comes in at the pace of the line equals one that comes at once."""
+        """A frame received byte by byte, at the rate of the line, equals one received at once."""
         line = line_of(self._common())[0]
         byte_ns = line.byteSize * SECOND_NS // line.baudRate
-        for wire, _ in self._heard():
+        for wire, _ in self._incoming():
             self._compare("byte by byte equals whole", wire, cuts(wire, range(len(wire))), byte_ns)
 
     def _compare(self, rule: str, stream: bytes, pieces: list[bytes], byte_ns: int) -> None:
         whole, now = self._ready_session()
-        wanted = whole.receive(stream, now) + silence(whole, now, GIVEN_UP_S)[0]
+        expected = whole.receive(stream, now) + silence(whole, now, GIVEN_UP_S)[0]
         session, now = self._ready_session()
-        came: list[Event] = []
+        got: list[Event] = []
         for piece in pieces:
             waited, now = silence(session, now, len(piece) * byte_ns / SECOND_NS)
-            came += waited + session.receive(piece, now)
-        came += silence(session, now, GIVEN_UP_S)[0]
-        if essence(came) != essence(wanted):
+            got += waited + session.receive(piece, now)
+        got += silence(session, now, GIVEN_UP_S)[0]
+        if essence(got) != essence(expected):
             sizes = [len(piece) for piece in pieces]
             broken(
                 rule,
-                *difference(essence(came), essence(wanted)),
+                *difference(essence(got), essence(expected)),
                 bytes_line(stream),
-                f"pieces: {shown(sizes)}",
+                f"pieces:   {shown(sizes)}",
             )
 
-    # --- noise and cut frames ---------------------------------------------------------------------
+    # --- noise and truncated frames ---------------------------------------------------------------
 
     def test_garbage_costs_no_good_frame(self) -> None:
-        """Noise before, between and after frames: all good frames come, and nothing else.
+        """With noise before, between and after frames, exactly the valid frames are received.
 
-        `noise_costs` good frames right behind it may be lost, where frames have no start.
+        `noise_costs` valid frames right after the noise may be lost, where frames have no start.
         """
-        vectors = self._heard()
+        vectors = self._incoming()
 
         def check(pieces: tuple[bytes, ...]) -> None:
             session, now = self._ready_session()
             events: list[Event] = []
-            stream, wanted, frames = b"", [], cycle(vectors)
+            stream, expected, frames = b"", [], cycle(vectors)
             for index, piece in enumerate([*pieces, b""]):
                 wires = [next(frames) for _ in range(self.noise_costs + 2)]
                 for part in [piece, *(wire for wire, _ in wires)]:
@@ -134,13 +134,13 @@ class CodecRules(Subject):
                     events += session.receive(part, now) if part else []
                     waited, now = silence(session, now, self.pause_s)
                     events += waited
-                spoilt = range(self.noise_costs if index < len(pieces) else 0)
-                wanted += [(each.data, at in spoilt) for at, (_, each) in enumerate(wires)]
-                if index == len(pieces) - 1:  # the last frames come after a silence
+                affected = range(self.noise_costs if index < len(pieces) else 0)
+                expected += [(each.data, at in affected) for at, (_, each) in enumerate(wires)]
+                if index == len(pieces) - 1:  # the last frames follow a silence
                     waited, now = silence(session, now, GIVEN_UP_S)
                     events += waited
             events += silence(session, now, GIVEN_UP_S)[0]
-            self._require_frames("garbage costs no good frame", events, wanted, stream)
+            self._require_frames("garbage costs no good frame", events, expected, stream)
 
         wires = [wire for wire, _ in vectors]
 
@@ -152,15 +152,15 @@ class CodecRules(Subject):
 
         explore(make, check, 2 * self.examples, valid)
 
-    def test_truncated_frame_is_given_up(self) -> None:
-        """A frame that stays cut is given up, counted, and costs no good frame after a silence."""
-        vectors = self._heard()
+    def test_truncated_frame_is_dropped(self) -> None:
+        """A truncated frame is dropped, counted, and costs no valid frame after a silence."""
+        vectors = self._incoming()
         after = [vector for _, vector in zip(range(3), cycle(vectors), strict=False)]
         for wire, cut in vectors:
-            places = range(1, len(wire)) if len(wire) < 100 else range(1, len(wire), 37)
-            for place in places:
+            positions = range(1, len(wire)) if len(wire) < 100 else range(1, len(wire), 37)
+            for position in positions:
                 session, now = self._ready_session()
-                events = session.receive(wire[:place], now)
+                events = session.receive(wire[:position], now)
                 waited, now = silence(session, now, GIVEN_UP_S)
                 events += waited
                 for frame, _ in after:
@@ -168,40 +168,44 @@ class CodecRules(Subject):
                     waited, now = silence(session, now, self.pause_s)
                     events += waited
                 events += silence(session, now, GIVEN_UP_S)[0] + session.close()
-                # A mark in front of the next frame may be all that the cut one lacked.
-                wanted = [(cut.data, True)]
-                wanted += [(each.data, at < self.noise_costs) for at, (_, each) in enumerate(after)]
-                stream = wire[:place] + b"".join(frame for frame, _ in after)
-                rule = "a truncated frame is given up"
-                self._require_frames(rule, events, wanted, stream, f"cut:    after {place} B")
-                counted = dropped(events) or len(heard(events)) > len(after)
-                if self.check_bits >= 8 and place > len(wire) // 2:
-                    require(counted, rule, "nothing Dropped", "the cut frame counted")
+                # The start mark of the next frame may complete the truncated frame.
+                expected = [(cut.data, True)]
+                expected += [
+                    (each.data, at < self.noise_costs) for at, (_, each) in enumerate(after)
+                ]
+                stream = wire[:position] + b"".join(frame for frame, _ in after)
+                rule = "a truncated frame is dropped"
+                self._require_frames(
+                    rule, events, expected, stream, f"cut:      after {position} B"
+                )
+                counted = dropped(events) or len(received(events)) > len(after)
+                if self.check_bits >= 8 and position > len(wire) // 2:
+                    require(counted, rule, "no Dropped event", "the truncated frame counted")
 
     def _require_frames(
         self,
         rule: str,
         events: list[Event],
-        wanted: list[tuple[bytes, bool]],
+        expected: list[tuple[bytes, bool]],
         stream: bytes,
         *more: str,
     ) -> None:
-        came = [event.data for event in heard(events)]
-        wrong = unmatched(came, wanted, extras=self.check_bits < 16)
+        got = [event.data for event in received(events)]
+        wrong = unmatched(got, expected, extras=self.check_bits < 16)
         if wrong:
-            sure = [data for data, optional in wanted if not optional]
-            lost = Counter(sure) - Counter(came)
+            sure = [data for data, optional in expected if not optional]
+            lost = Counter(sure) - Counter(got)
             text = (
                 f"{wrong}; lost: {shown(list(lost.elements()))}; dropped: {dict(dropped(events))}"
             )
-            broken(rule, text, f"{len(sure)} good packets, in order", *more, bytes_line(stream))
+            broken(rule, text, f"{len(sure)} valid packets, in order", *more, bytes_line(stream))
 
-    # --- anything at all --------------------------------------------------------------------------
+    # --- random bytes -----------------------------------------------------------------------------
 
     def test_random_bytes_raise_nothing(self) -> None:
-        """Whatever comes in, in whatever state: events by the contract, and every frame sent comes
-        to its end."""
-        frames = [wire for wire, _ in self._heard()]
+        """For any input in any state: events that keep the contract, and an end for every frame
+        sent."""
+        frames = [wire for wire, _ in self._incoming()]
 
         def check(example: tuple[str, list[tuple[bytes, int, int]]]) -> None:
             state, steps = example
@@ -217,7 +221,7 @@ class CodecRules(Subject):
                 not session.tokens,
                 "tokens",
                 f"frames {sorted(session.tokens)} are open after {SETTLED_S:g} s",
-                "each Delivered or Refused in the end",
+                "each of them Delivered or Refused",
             )
             session.close()
 
@@ -234,15 +238,15 @@ class CodecRules(Subject):
         explore(make, check, 3 * self.examples)
 
     def test_describe_never_raises(self) -> None:
-        """A line of words for any bytes; it changes nothing."""
-        frames = [wire for wire, _ in self._heard()]
+        """describe() returns a line of text for any bytes, without side effects."""
+        frames = [wire for wire, _ in self._incoming()]
         session = self._ready_session()[0]
 
         def check(data: bytes) -> None:
             session.describe(data)
 
         explore(lambda chance: anything(chance, frames), check, 5 * self.examples)
-        for wire, vector in self._heard():
+        for wire, vector in self._incoming():
             other, now = self._ready_session()
             half = len(wire) // 2
             events = other.receive(wire[:half], now)
@@ -250,11 +254,11 @@ class CodecRules(Subject):
                 other.describe(data)
             events += other.receive(wire[half:], now)
             events += silence(other, now, GIVEN_UP_S)[0]
-            came = [event.data for event in heard(events)]
-            if vector.data not in came:
+            got = [event.data for event in received(events)]
+            if vector.data not in got:
                 broken(
                     "describe",
-                    f"describe() in mid-frame changed what is heard: {shown(came)}",
+                    f"after describe() in mid-frame: received {shown(got)}",
                     shown([vector.data]),
                     bytes_line(wire),
                 )
@@ -262,12 +266,12 @@ class CodecRules(Subject):
     # --- sessions ---------------------------------------------------------------------------------
 
     def _ready_session(self) -> tuple[WatchedSession, int]:
-        """A session that has shaken hands with its mock; the mock is gone."""
-        world = Simulation.ready(self)
+        """A session after the handshake with its mock, without the mock."""
+        simulation = Simulation.ready(self)
         window = self.adapter.limits.window
-        session = WatchedSession(world.near.session.inner, window)
+        session = WatchedSession(simulation.near.session.inner, window)
         session.ready = True
-        return session, world.clock.time
+        return session, simulation.clock.time
 
     def _session_in(self, state: str) -> tuple[WatchedSession, int]:
         if state == "ready":

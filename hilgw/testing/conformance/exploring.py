@@ -1,4 +1,4 @@
-"""What the rules are tried with: streams, cuts and noise, drawn by chance and yet repeatable."""
+"""Inputs for the rules: random streams, cuts and noise, the same in each run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 SECOND_NS = 1_000_000_000
 MOST_DEADLINES = 10_000
-MOST_TRIES = 400  # of simpler values, once one has failed
+MOST_TRIES = 400  # of simpler values, after a failure
 
 
 def explore(
@@ -28,8 +28,8 @@ def explore(
     examples: int,
     valid: Callable[[T], bool] = lambda value: True,
 ) -> None:
-    """`check` on values that `make` draws, the same ones in each run. It fails with the simplest
-    value that breaks the rule; valid: what a value must be to count."""
+    """Calls `check` with values from `make`, the same ones in each run. Fails with the simplest
+    value that breaks the rule. valid: whether to use a value."""
     for number in range(examples):
         value = make(random.Random(number))
         if not valid(value):
@@ -46,7 +46,7 @@ def explore(
 def _simplest(
     value: T, check: Callable[[T], None], valid: Callable[[T], bool], found: BrokenRule
 ) -> BrokenRule:
-    """What the simplest value says that breaks the same rule, as far as a few tries find it."""
+    """The BrokenRule of the simplest value that breaks the same rule, within MOST_TRIES."""
     tries = 0
     candidates = simpler(value)
     while tries < MOST_TRIES and (candidate := next(candidates, None)) is not None:
@@ -62,7 +62,7 @@ def _simplest(
 
 
 def simpler(value: Any) -> Iterator[Any]:
-    """Values like this one with something left out, the boldest first."""
+    """Simpler variants of this value, the simplest first."""
     if isinstance(value, tuple):
         for at, item in enumerate(value):
             yield from ((*value[:at], less, *value[at + 1 :]) for less in simpler(item))
@@ -84,17 +84,17 @@ def _shorter(items: list[Any]) -> Iterator[list[Any]]:
         size //= 2
 
 
-# --- what is drawn --------------------------------------------------------------------------------
+# --- random values --------------------------------------------------------------------------------
 
 
-def cuts(data: bytes, places: Sequence[int]) -> list[bytes]:
-    """The same bytes in pieces, cut at these places."""
-    edges = [0, *sorted({place % (len(data) + 1) for place in places}), len(data)]
+def cuts(data: bytes, positions: Sequence[int]) -> list[bytes]:
+    """The bytes in pieces, cut at these positions."""
+    edges = [0, *sorted({position % (len(data) + 1) for position in positions}), len(data)]
     return [data[a:b] for a, b in pairwise(edges) if a < b]
 
 
 def noise(chance: random.Random, frames: Sequence[bytes], check_bits: int) -> bytes:
-    """Chance, what frames begin and end with, pieces of frames, frames with one byte changed."""
+    """Random bytes, ends and pieces of frames, and frames with one byte changed."""
     parts = []
     for _ in range(chance.randrange(6)):
         frame = chance.choice(frames)
@@ -120,15 +120,15 @@ def changed(chance: random.Random, frame: bytes) -> bytes:
 
 
 def is_noise(data: bytes, frames: Sequence[bytes], check_bits: int) -> bool:
-    """Whether there is no frame in it, nor one that a neighbour's mark would complete; where the
-    check is weak, not even the beginning of one, which would swallow a good frame now and then."""
+    """Whether it contains no frame, not even one that a start mark next to it would complete; with
+    a weak checksum, not even the start of a frame, which could absorb a valid frame."""
     if check_bits < 16 and any(frame[:3] in data for frame in frames if len(frame) > 3):
         return False
     return not any((frame[1:-1] or frame) in data for frame in frames)
 
 
 def anything(chance: random.Random, frames: Sequence[bytes]) -> bytes:
-    """Random bytes, noise, or a good frame with one byte changed."""
+    """Random bytes, noise, or a valid frame with one byte changed."""
     kinds = (
         chance.randbytes(chance.randrange(81)),
         noise(chance, frames, 16),
@@ -141,7 +141,7 @@ def anything(chance: random.Random, frames: Sequence[bytes]) -> bytes:
 
 
 def silence(session: WatchedSession, now: int, seconds: float) -> tuple[list[Event], int]:
-    """Nothing comes for so long: every deadline at its time."""
+    """Silence for this time: expires every deadline when due."""
     end = now + round(seconds * SECOND_NS)
     events: list[Event] = []
     for _ in range(MOST_DEADLINES):
@@ -154,17 +154,18 @@ def silence(session: WatchedSession, now: int, seconds: float) -> tuple[list[Eve
         False,
         DEADLINES,
         f"{MOST_DEADLINES} deadlines in {seconds:g} s of silence",
-        "deadlines for what waits, no polling",
+        "deadlines for pending work only, no polling",
     )
     return events, end
 
 
-def heard(events: Sequence[Event]) -> list[Received]:
+def received(events: Sequence[Event]) -> list[Received]:
+    """The received packets."""
     return [event for event in events if isinstance(event, Received)]
 
 
 def dropped(events: Sequence[Event]) -> Counter[str]:
-    """What was dropped, by reason."""
+    """The number of drops, by reason."""
     counts: Counter[str] = Counter()
     for event in events:
         if isinstance(event, Dropped):
@@ -173,46 +174,46 @@ def dropped(events: Sequence[Event]) -> Counter[str]:
 
 
 def essence(events: Sequence[Event]) -> dict[str, Any]:
-    """What must not depend on how the bytes were cut: packets, losses, answers, states."""
-    # As text: two errors that say the same are two objects.
+    """The part of the events that must not depend on the chunking."""
+    # As text: two errors with the same text are different objects.
     others = [repr(e) for e in events if not isinstance(e, Received | Dropped | Notice | Write)]
     return {
-        "packets": heard(events),
+        "packets": received(events),
         "dropped": dict(sorted(dropped(events).items())),
         "written": b"".join(e.data for e in events if isinstance(e, Write)),
         "other events": others,
     }
 
 
-def difference(came: dict[str, Any], wanted: dict[str, Any]) -> tuple[str, str]:
-    """The first part in which two essences differ, in words."""
-    for name, value in wanted.items():
-        if came[name] != value:
-            return f"{name}: {shown(came[name])}", f"{name}: {shown(value)}"
-    return shown(came), shown(wanted)
+def difference(got: dict[str, Any], expected: dict[str, Any]) -> tuple[str, str]:
+    """The first difference of two essences, as text."""
+    for name, value in expected.items():
+        if got[name] != value:
+            return f"{name}: {shown(got[name])}", f"{name}: {shown(value)}"
+    return shown(got), shown(expected)
 
 
-def unmatched(came: Sequence[bytes], wanted: Sequence[tuple[bytes, bool]], extras: bool) -> str:
-    """Whether these packets came, in order; those marked may be missing. extras: others may come
-    too. Empty, or what is wrong."""
+def unmatched(got: Sequence[bytes], expected: Sequence[tuple[bytes, bool]], extras: bool) -> str:
+    """Compares received packets with the expected ones, in order; (data, True) is optional.
+    extras: other packets are allowed. Returns "", or the difference as text."""
 
     @cache
-    def fits(at: int, place: int) -> bool:
-        if at == len(wanted):
-            return extras or place == len(came)
-        data, optional = wanted[at]
-        if optional and fits(at + 1, place):
+    def fits(at: int, index: int) -> bool:
+        if at == len(expected):
+            return extras or index == len(got)
+        data, optional = expected[at]
+        if optional and fits(at + 1, index):
             return True
-        if place == len(came):
+        if index == len(got):
             return False
-        if came[place] == data and fits(at + 1, place + 1):
+        if got[index] == data and fits(at + 1, index + 1):
             return True
-        return extras and fits(at, place + 1)
+        return extras and fits(at, index + 1)
 
     if fits(0, 0):
         return ""
-    known = {data for data, _ in wanted}
-    strange = [data for data in came if data not in known]
-    if strange and not extras:
-        return f"noise became a packet: {shown(strange[0])}"
-    return f"{len(came)} packets"
+    known = {data for data, _ in expected}
+    unknown = [data for data in got if data not in known]
+    if unknown and not extras:
+        return f"noise became a packet: {shown(unknown[0])}"
+    return f"{len(got)} packets"

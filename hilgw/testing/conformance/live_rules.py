@@ -1,4 +1,4 @@
-"""Rules tried for real: supervised stations, their mocks behind a pipe or a pty, real time."""
+"""Rules in real time: supervised stations, with their mocks on a pipe or a pty."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ SEED = 1
 
 
 class LiveRules(PayloadRules):
-    """The same packets, through everything that stands between a robot and its hardware."""
+    """The same packets, through all layers between a robot and its hardware."""
 
     def test_round_trip_on_a_pipe(self) -> None:
-        """In memory, at the pace of the line."""
+        """In memory, at the rate of the line."""
         self._live("pipe", self._round_trip)
 
     def test_round_trip_on_a_virtual_port(self) -> None:
@@ -52,104 +52,104 @@ class LiveRules(PayloadRules):
         self._live("virtual port", self._round_trip)
 
     def test_round_trip_on_a_virtual_port_with_faults(self) -> None:
-        """With noise, lost bytes and a pulled cable: no packet that was not sent, and all well
-        afterwards."""
+        """With noise, lost bytes and an unplugged device: no packet that was not sent, and normal
+        operation afterwards."""
         self._live("virtual port with faults", self._through_faults)
 
     def _live(self, ports: str, scenario: Callable[[LiveSetup, str], Awaitable[None]]) -> None:
         rule = f"round trip on a {ports}"
 
         async def play() -> None:
-            world = LiveSetup(self, ports, pair=not self._echoes(), seed=SEED)
+            setup = LiveSetup(self, ports, pair=not self._echoes(), seed=SEED)
             try:
-                await world.await_ready(rule)
-                await scenario(world, rule)
+                await setup.await_ready(rule)
+                await scenario(setup, rule)
             finally:
-                await world.close()
-            for side in world.sides:
-                short = side.count.violations()
+                await setup.close()
+            for each in setup.stations:
+                short = each.count.violations()
                 require(not short, rule, f"ledger: {short}", "each packet counted")
 
         guarded(lambda: asyncio.run(play()))
 
-    async def _round_trip(self, world: LiveSetup, rule: str) -> None:
-        ways = [(world.near, world.far)]
-        if world.near is not world.far:
-            ways.append((world.far, world.near))
+    async def _round_trip(self, setup: LiveSetup, rule: str) -> None:
+        directions = [(setup.near, setup.far)]
+        if setup.near is not setup.far:
+            directions.append((setup.far, setup.near))
         packets = list(self._numbered(PACKETS))
-        for sender, hearer in ways:
+        for sender, receiver in directions:
             for data in packets:
-                seen = len(hearer.heard)
+                seen = len(receiver.received)
                 sender.send(data)
-                heard = lambda n=seen, h=hearer: len(h.heard) > n  # noqa: E731
-                if not await world.until(heard, self.live_s):
+                arrived = lambda n=seen, h=receiver: len(h.received) > n  # noqa: E731
+                if not await setup.until(arrived, self.live_s):
                     break
-            await world.until(lambda s=sender: s.station.queued == 0, self.live_s)  # type: ignore[misc]
-            came = [packet.data for packet in hearer.heard[-len(packets) :]]
+            await setup.until(lambda s=sender: s.station.queued == 0, self.live_s)  # type: ignore[misc]
+            got = [packet.data for packet in receiver.received[-len(packets) :]]
             more = f"refused: {shown(sender.refusals)}"
-            require(came == packets, rule, f"heard {shown(came)}", shown(packets), more)
-            hearer.heard.clear()
+            require(got == packets, rule, f"received {shown(got)}", shown(packets), more)
+            receiver.received.clear()
 
-    async def _through_faults(self, world: LiveSetup, rule: str) -> None:
-        near, far = world.near, world.far
+    async def _through_faults(self, setup: LiveSetup, rule: str) -> None:
+        near, far = setup.near, setup.far
         packets = list(self._numbered(3 * PACKETS))
         early, late = packets[: 2 * PACKETS], packets[2 * PACKETS :]
-        world.faults.noise, world.faults.loss = NOISE, LOSS
+        setup.faults.noise, setup.faults.loss = NOISE, LOSS
         for data in early:
             near.send(data)
             if far is not near:
                 far.send(data)
-        at_rest = lambda: near.station.queued == far.station.queued == 0  # noqa: E731
-        await world.until(at_rest, min(NOISY_S, self.live_s))
-        world.faults.noise = world.faults.loss = 0.0
+        idle = lambda: near.station.queued == far.station.queued == 0  # noqa: E731
+        await setup.until(idle, min(NOISY_S, self.live_s))
+        setup.faults.noise = setup.faults.loss = 0.0
 
         ups = near.supervisor.ups
-        world.host.unplug(near.mock)
-        await world.until(lambda: not near.station.ready, self.live_s)
-        world.host.plug(near.mock)
-        await world.until(lambda: near.supervisor.ups > ups and near.station.ready, self.live_s)
-        words = f"{near.supervisor.state}: {near.supervisor.reason}"
-        require(near.station.ready, rule, f"the station is {words}", "up again after replugging")
-        await world.until(lambda: near.station.queued == 0, self.live_s)
+        setup.host.unplug(near.mock)
+        await setup.until(lambda: not near.station.ready, self.live_s)
+        setup.host.plug(near.mock)
+        await setup.until(lambda: near.supervisor.ups > ups and near.station.ready, self.live_s)
+        status = f"{near.supervisor.state}: {near.supervisor.reason}"
+        require(near.station.ready, rule, f"the station is {status}", "up again after plugging in")
+        await setup.until(lambda: near.station.queued == 0, self.live_s)
         for data in late:
             near.send(data)
-            came = await world.until(
-                lambda d=data: any(each.data == d for each in far.heard),  # type: ignore[misc]
+            got = await setup.until(
+                lambda d=data: any(each.data == d for each in far.received),  # type: ignore[misc]
                 self.live_s / PACKETS,
             )
-            if came:
+            if got:
                 break
         else:
-            require(False, rule, "no packet arrives once all is well", "packets pass again")
-        strange = [each.data for each in near.heard + far.heard if each.data not in packets]
+            require(False, rule, "no packet arrives after the faults", "packets arrive again")
+        unknown = [each.data for each in near.received + far.received if each.data not in packets]
         if self.check_bits >= 16:
-            require(not strange, rule, f"heard {shown(strange)}", "only packets that were sent")
+            require(not unknown, rule, f"received {shown(unknown)}", "only packets that were sent")
 
 
 class LiveStation(Observer):
-    """One supervised station and its mock. `changed` is set whenever something happened."""
+    """One supervised station and its mock. Sets `changed` of the setup at each event."""
 
-    def __init__(self, world: LiveSetup, *, far: bool) -> None:
-        subject, timer = world.subject, world.timer
+    def __init__(self, setup: LiveSetup, *, far: bool) -> None:
+        subject, timer = setup.subject, setup.timer
         self.name = "far" if far else "near"
-        self.heard: list[Packet] = []
+        self.received: list[Packet] = []
         self.refusals: list[tuple[str, str]] = []
-        self._changed = world.changed
+        self._changed = setup.changed
         self._timer = timer
         self.common = common = subject._common()
         line = line_of(common)[0]
         self.session = new_session(subject, common, far=far)
         self.station, self.count = new_station(
-            subject, self.name, self.session, common, timer, self, self._hear
+            subject, self.name, self.session, common, timer, self, self._take
         )
         self.mock = subject.make_mock(
-            subject._mock_spec(common, far), self.name, world.host.air, FAR if far else NEAR
+            subject._mock_spec(common, far), self.name, setup.host.air, FAR if far else NEAR
         )
-        open_port, identity, port = world.new_port(line)
-        device = FaultyDevice(port, seed=world.seed)
+        open_port, identity, port = setup.new_port(line)
+        device = FaultyDevice(port, seed=setup.seed)
         if not far:
-            world.faults = device
-        world.host.add(self.mock, device)
+            setup.faults = device
+        setup.host.add(self.mock, device)
         self.supervisor = Supervisor(
             self.station,
             open_port,
@@ -162,15 +162,15 @@ class LiveStation(Observer):
         self.task.add_done_callback(lambda task: self._changed.set())
 
     def send(self, data: bytes) -> None:
-        """A packet for the hardware, as the medium hands it over."""
+        """A packet for the hardware, as delivered by the medium."""
         now = self._timer.now()
         packet = Packet(data, self.common.channel, self.station.type, SOURCE, sent_ns=now)
         self.count.accept()
         self.count.arrive()
         self.station.deliver(Copy(packet, now))
 
-    def _hear(self, packet: Packet) -> None:
-        self.heard.append(packet)
+    def _take(self, packet: Packet) -> None:
+        self.received.append(packet)
         self._changed.set()
 
     def refused(self, station: str, reason: str, text: str) -> None:
@@ -185,7 +185,7 @@ class LiveStation(Observer):
 
 
 class LiveSetup:
-    """One or two of them. `near` is under test, with `faults` in its port; `far` hears it."""
+    """One or two stations. near: under test, with `faults` in its port. far: receives from it."""
 
     faults: FaultyDevice
 
@@ -201,12 +201,12 @@ class LiveSetup:
         self._ports = ports
         self.near = LiveStation(self, far=False)
         self.far = LiveStation(self, far=True) if pair else self.near
-        self.sides = [self.near, self.far] if pair else [self.near]
+        self.stations = [self.near, self.far] if pair else [self.near]
 
     def new_port(
         self, line: LineSettings
     ) -> tuple[Callable[[], Awaitable[Transport]], Callable[[], object | None], DeviceSide]:
-        """How to open it, what stands behind it, and the hardware's end."""
+        """A function that opens the port, one that returns its identity, and the hardware's end."""
         if self._ports == "pipe":
             pipe = Pipe(self.timer, line)
             return (
@@ -225,7 +225,7 @@ class LiveSetup:
         return open_port, lambda: port_identity(port.path), port
 
     async def until(self, holds: Callable[[], object], seconds: float) -> bool:
-        """Waits until the condition holds, no longer than that; raises what the rules say."""
+        """Waits until the condition is true, within the time; raises broken rules and faults."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         while not holds():
@@ -239,32 +239,35 @@ class LiveSetup:
         return True
 
     def _failed(self, error: BaseException | None) -> None:
-        """A callback raised: most often the mock's."""
+        """A callback raised an exception, usually one of the mock."""
         self.fault = self.fault or error
         self.changed.set()
 
     def _raise_verdicts(self) -> None:
         if self.fault is not None:
             raise self.fault
-        for side in self.sides:
-            if side.session.verdict is not None:
-                raise side.session.verdict
-            if side.task.done() and not side.task.cancelled():
-                error = side.task.exception()
-                broken("handshake", f"the {side.name} station gave up: {error}", "Ready")
+        for each in self.stations:
+            if each.session.verdict is not None:
+                raise each.session.verdict
+            if each.task.done() and not each.task.cancelled():
+                error = each.task.exception()
+                broken("handshake", f"the {each.name} station ended: {error}", "Ready")
 
     async def await_ready(self, rule: str) -> None:
+        """Waits until all stations are up."""
         limit = self.subject.live_s
-        if not await self.until(lambda: all(s.station.ready for s in self.sides), limit):
-            states = [f"{s.name}: {s.supervisor.state} {s.supervisor.reason}" for s in self.sides]
+        if not await self.until(lambda: all(s.station.ready for s in self.stations), limit):
+            states = [
+                f"{s.name}: {s.supervisor.state} {s.supervisor.reason}" for s in self.stations
+            ]
             broken(rule, f"not Ready within {limit:g} s; {'; '.join(states)}", "Ready")
 
     async def close(self) -> None:
-        tasks = [side.task for side in self.sides]
+        tasks = [each.task for each in self.stations]
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks, timeout=STOP_S)
-        for side in self.sides:
-            side.station.close()
+        for each in self.stations:
+            each.station.close()
         self.host.close()
         self.timer.close()

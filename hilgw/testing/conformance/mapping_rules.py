@@ -1,4 +1,4 @@
-"""Rules for what an adapter says of itself, and how Webots' fields map: as it is documented."""
+"""Rules for the description of an adapter, and for the mapping of Webots' fields it documents."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from hilgw.testing.conformance.subject import Vector
 TYPES = ("radio", "serial", "infra-red")
 MAPS = ("exact", "approximate", "cannot")
 FIELDS = ("channel", "range", "baudRate", "byteSize", "bufferSize")  # each of them is documented
-TOLERANCE = 0.045  # two UARTs this far apart still understand each other
+TOLERANCE = 0.045  # two UARTs with this difference still communicate
 LINES = (("none", 1), ("even", 1), ("odd", 1), ("none", 2))
 RULE = "mapping of {}"
 
 
 class MappingRules(CodecRules, PayloadRules):
-    """What stands in `limits.mapping` is so."""
+    """The adapter behaves as documented in `limits.mapping`."""
 
     def test_adapter_describes_itself(self) -> None:
-        """Kind, type, summary, limits and settings have what the generated pages are made of."""
+        """Kind, type, summary, limits and settings are complete, for the generated pages."""
         adapter, rule = self.adapter, "the adapter describes itself"
         limits = adapter.limits
         kind = adapter.kind
@@ -39,11 +39,11 @@ class MappingRules(CodecRules, PayloadRules):
             limits.payload >= 1 and limits.window >= 1 and limits.channels.strip(),
             rule,
             limits,
-            "limits: payload and window from 1, channels in words",
+            "limits: payload and window at least 1, channels as text",
         )
         rates = all(type(rate) is int and rate > 0 for rate in limits.rates)
         rates = rates and list(limits.rates) == sorted(set(limits.rates)) and limits.rates != ()
-        require(rates, rule, f"limits.rates {limits.rates}", "UART rates in bit/s, in order")
+        require(rates, rule, f"limits.rates {limits.rates}", "UART rates in bit/s, ascending")
         self._check_settings(rule)
 
     def _check_settings(self, rule: str) -> None:
@@ -56,11 +56,11 @@ class MappingRules(CodecRules, PayloadRules):
         )
         for field in dataclasses.fields(settings):
             documented = bool(str(field.metadata.get("doc", "")).strip())
-            wanted = 'NAME: type = setting("what it is", ...)'
-            require(documented, rule, f"Settings.{field.name} without words", wanted)
+            expected = 'NAME: type = setting("what it is", ...)'
+            require(documented, rule, f"Settings.{field.name} has no doc", expected)
         problems = list(self.adapter.check(self._settings(), self._common()))
-        wanted = "no problem: these settings are those of the test"
-        require(not problems, rule, f"check() finds {shown(problems)}", wanted)
+        expected = "no problem with the settings of the test"
+        require(not problems, rule, f"check() finds {shown(problems)}", expected)
 
     def test_mapping_is_documented(self) -> None:
         """Channel, range, baudRate, byteSize and bufferSize: exact, approximate or cannot, and
@@ -70,44 +70,44 @@ class MappingRules(CodecRules, PayloadRules):
         for mapped in self.adapter.limits.mapping:
             rule = RULE.format(mapped.field)
             require(mapped.maps in MAPS, rule, f"maps {mapped.maps!r}", f"one of {MAPS}")
-            require(mapped.how.strip(), rule, "no words", "how: what becomes of it")
+            require(mapped.how.strip(), rule, "no text", "how: the effect of the field")
 
     def _mapped(self, field: str) -> Mapped:
         mapping = self.adapter.limits.mapping
         found = [each for each in mapping if field in map(str.strip, each.field.split(","))]
         listed = ", ".join(each.field for each in mapping) or "nothing"
-        wanted = f'Mapped("{field}", "exact" | "approximate" | "cannot", "how")'
-        require(found, RULE.format(field), f"limits.mapping has {listed}", wanted)
+        expected = f'Mapped("{field}", "exact" | "approximate" | "cannot", "how")'
+        require(found, RULE.format(field), f"limits.mapping has {listed}", expected)
         return found[0]
 
     # --- each field -------------------------------------------------------------------------------
 
     def test_channel_mapping(self) -> None:
-        """A packet arrives on the channel it was sent on; one the session does not listen to is
-        refused; -1 goes to all, unless documented otherwise."""
+        """A packet arrives on its channel; a channel outside session.channels is refused; -1 goes
+        to all channels, unless documented otherwise."""
         if self._mapped("channel").maps == "cannot":
             return
         rule = RULE.format("channel")
-        world = self._pair()
+        simulation = self._pair()
         data = next(self._numbered(1))
-        channels = world.near.session.channels
+        channels = simulation.near.session.channels
         tried = {self._common().channel, *self.channels}
         tried |= {self._channel(vector) for vector in self.vectors} - {BROADCAST}
         for channel in sorted(tried):
-            came = self._arrives(world, data, rule, channel)
-            wanted = f"a packet sent on channel {channel} heard on it"
-            require(came.channel == channel, rule, f"heard on {came.channel}", wanted)
+            got = self._arrives(simulation, data, rule, channel)
+            expected = f"received on channel {channel}"
+            require(got.channel == channel, rule, f"received on channel {got.channel}", expected)
         if channels is not None:
             foreign = next(number for number in range(1, 10_000) if number not in channels)
-            self._is_refused(world, data, rule, foreign)
+            self._is_refused(simulation, data, rule, foreign)
         documented = [m.maps for m in self.adapter.limits.mapping if m.field == "channel -1"]
         if "cannot" in documented:
-            self._is_refused(world, data, RULE.format("channel -1"), BROADCAST)
+            self._is_refused(simulation, data, RULE.format("channel -1"), BROADCAST)
         else:
-            self._arrives(world, data, RULE.format("channel -1"), BROADCAST)
+            self._arrives(simulation, data, RULE.format("channel -1"), BROADCAST)
 
     def test_range_mapping(self) -> None:
-        """Where a range cannot be kept, a packet's bytes do not depend on it."""
+        """If range is documented as cannot, the bytes of a packet do not depend on it."""
         if self._mapped("range").maps != "cannot":
             return
         data = next(self._numbered(1))
@@ -120,69 +120,70 @@ class MappingRules(CodecRules, PayloadRules):
         require(
             sent[0] == sent[1],
             RULE.format("range"),
-            f"without limit {shown(sent[0])}, with 0.5 m {shown(sent[1])}",
-            "the same bytes: it is documented as cannot",
+            f"without range {shown(sent[0])}, with 0.5 m {shown(sent[1])}",
+            "the same bytes: range is documented as cannot",
         )
 
     def test_baud_rate_mapping(self) -> None:
-        """The mock runs at each of limits.rates that check() takes with these settings."""
+        """The mock runs at each of limits.rates that check() accepts with these settings."""
         if self._mapped("baudRate").maps != "exact":
             return
         rule = RULE.format("baudRate")
-        taken = 0
+        accepted = 0
         for rate in self.adapter.limits.rates:
             common = self._common(baudRate=rate)
             if list(self.adapter.check(self._settings(), common)):
                 continue
-            taken += 1
-            came = self._mock_of(common).baud_rate
-            near = abs(came - rate) <= TOLERANCE * rate
-            require(near, rule, f"the mock runs at {came} bit/s", f"{rate} bit/s, as configured")
-        require(taken, rule, "check() refuses every one of limits.rates", "some of them taken")
+            accepted += 1
+            got = self._mock_of(common).baud_rate
+            near = abs(got - rate) <= TOLERANCE * rate
+            require(near, rule, f"the mock runs at {got} bit/s", f"{rate} bit/s, as configured")
+        require(accepted, rule, "check() refuses all of limits.rates", "at least one accepted")
 
     def test_byte_size_mapping(self) -> None:
-        """Parity and stop bits: refused by check(), or the mock's bytes are as long as the
-        line's."""
+        """Parity and stop bits: refused by check(), or used by the mock."""
         if self._mapped("byteSize").maps != "exact":
             return
         rule = RULE.format("byteSize")
         for parity, stop_bits in LINES:
             common = self._common(parity=parity, stop_bits=stop_bits, byteSize=None)
             if list(self.adapter.check(self._settings(), common)):
-                require((parity, stop_bits) != LINES[0], rule, "8N1 is refused", "taken")
+                require((parity, stop_bits) != LINES[0], rule, "8N1 is refused", "accepted")
                 continue
-            came, wanted = self._mock_of(common).bits_per_byte, line_of(common)[0].byteSize
+            got, expected = self._mock_of(common).bits_per_byte, line_of(common)[0].byteSize
             require(
-                came == wanted,
+                got == expected,
                 rule,
-                f"parity {parity}, {stop_bits} stop: the mock's bytes have {came} bits",
-                f"{wanted} bits, or a problem from check(): the hardware has no such line",
+                f"parity {parity}, {stop_bits} stop bits: {got} bits per byte in the mock",
+                f"{expected} bits, or a problem from check() if the hardware cannot do this",
             )
 
     def test_buffer_size_mapping(self) -> None:
-        """bufferSize bytes wait while the port is away, no more; then all of them go out."""
+        """bufferSize bytes are queued while the port is lost; then all of them are sent."""
         packets = list(self._numbered(6))
         size = len(packets[0])
         rule = RULE.format("bufferSize")
-        world = Simulation.ready(self, pair=not self._echoes(), bufferSize=5 * size + size // 2)
-        near, far = world.near, world.far
+        simulation = Simulation.ready(
+            self, pair=not self._echoes(), bufferSize=5 * size + size // 2
+        )
+        near, far = simulation.near, simulation.far
         near.close()
-        seen = len(far.heard)
+        seen = len(far.received)
         for data in packets:
             near.send(data)
         fit = near.station.queued
-        wanted = f"5 of {size} B, in {near.common.bufferSize} B"
-        require(fit == 5, rule, f"{fit} packets wait", wanted)
+        expected = f"5 packets of {size} B in {near.common.bufferSize} B"
+        require(fit == 5, rule, f"{fit} packets queued", expected)
         near.open()
-        world.run_until(
-            lambda: near.station.queued == 0 and len(far.heard) - seen >= 5,
+        simulation.run_until(
+            lambda: near.station.queued == 0 and len(far.received) - seen >= 5,
             self.ready_s + 5 * self.arrival_s,
         )
-        came = [packet.data for packet in far.heard[seen:]]
-        require(came == packets[:5], rule, f"heard {shown(came)}", shown(packets[:5]))
+        got = [packet.data for packet in far.received[seen:]]
+        require(got == packets[:5], rule, f"received {shown(got)}", shown(packets[:5]))
 
     def _mock_of(self, common: Any) -> Any:
-        """The mock for these settings, as the adapter names it."""
+        """The mock for these settings, from adapter.mock()."""
 
         def make() -> Any:
             spec = self.adapter.mock(self._settings(), common)

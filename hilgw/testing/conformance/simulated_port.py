@@ -1,4 +1,4 @@
-"""A serial line in simulated time: the hardware's end and, opened, the client's."""
+"""A serial line in simulated time: the hardware's end and, while open, the client's end."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
 
 class SimulatedPort:
-    """A `hilgw.transports.base.DeviceSide` at the pace of its line; open() gives the other end.
+    """A `hilgw.transports.base.DeviceSide` at the rate of its line; open() returns the other end.
 
-    cut: given what the hardware writes, what of it gets through. written: by the client, ever.
+    cut: maps the bytes from the hardware to the bytes that get through. written: all bytes from
+    the client.
     """
 
     def __init__(self, scheduler: Scheduler, line: LineSettings) -> None:
@@ -61,7 +62,7 @@ class SimulatedPort:
         self.unplug()
 
     def clear(self) -> None:
-        """What is on the line is gone."""
+        """Drops the bytes on the line."""
         self._to_client.clear()
         self._to_device.clear()
 

@@ -1,4 +1,4 @@
-"""Stations, their mocks and the lines between, in simulated time: seconds take milliseconds."""
+"""Stations and their mocks, connected by lines, in simulated time: seconds take milliseconds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
 SECOND_NS = 1_000_000_000
 REOPEN_NS = SECOND_NS // 5
-EVENTS_AT_ONCE = 20_000  # more of them at one instant, and time stands still
+EVENTS_AT_ONCE = 20_000  # more deadlines at one instant than this: time does not advance
 SOURCE = "test.emitter"
 NEAR, FAR = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Clock:
-    """A scheduler whose time moves only from one deadline to the next."""
+    """A scheduler whose time advances from one deadline to the next."""
 
     def __init__(self) -> None:
         self.time = SECOND_NS
@@ -52,7 +52,7 @@ class Clock:
         return alarm
 
     def step(self, end: int) -> bool:
-        """Runs the next deadline if it is not after `end`; whether there was one."""
+        """Runs the next deadline if it is not after `end`; returns whether there was one."""
         while self._heap and self._heap[0][2].callback is None:
             heapq.heappop(self._heap)
         if not self._heap or self._heap[0][0] > end:
@@ -64,7 +64,7 @@ class Clock:
             self._at_once < EVENTS_AT_ONCE,
             DEADLINES,
             f"{EVENTS_AT_ONCE} deadlines at one instant",
-            "deadlines that lie in the future",
+            "deadlines in the future",
         )
         self.time = max(self.time, when)
         callback, alarm.callback = alarm.callback, None
@@ -84,10 +84,10 @@ class _Alarm:
 
 
 class SimulatedStation(Observer):
-    """One station with its mock behind a line. It is its own supervisor: it opens its port again.
+    """One station and its mock on a line. It is its own supervisor: it reopens its port.
 
-    heard: packets from the hardware. refusals: (reason, text) of packets that will not arrive, and
-    of what came in and was no packet.
+    received: packets from the hardware. refusals: (reason, text) of refused packets, and of input
+    that is not a valid packet.
     """
 
     def __init__(
@@ -95,14 +95,14 @@ class SimulatedStation(Observer):
     ) -> None:
         self.name = "far" if far else "near"
         self.common = common
-        self.heard: list[Packet] = []
+        self.received: list[Packet] = []
         self.refusals: list[tuple[str, str]] = []
         self.opened = 0
         self._clock = clock
         self._opening = False
         self.session = new_session(subject, common, far=far)
         self.station, self.count = new_station(
-            subject, self.name, self.session, common, clock, self, self.heard.append
+            subject, self.name, self.session, common, clock, self, self.received.append
         )
         self.station.on_failed = self._failed
         self.mock = subject.make_mock(
@@ -112,7 +112,7 @@ class SimulatedStation(Observer):
         host.add(self.mock, self.port)
 
     def send(self, data: bytes, channel: int | None = None, range: float = -1.0) -> None:
-        """A packet for the hardware, as the medium hands it over."""
+        """A packet for the hardware, as delivered by the medium."""
         now = self._clock.now()
         channel = self.common.channel if channel is None else channel
         packet = Packet(data, channel, self.station.type, SOURCE, range=range, sent_ns=now)
@@ -121,7 +121,7 @@ class SimulatedStation(Observer):
         self.station.deliver(Copy(packet, now))
 
     def open(self) -> None:
-        """Opens the port; when it is open, closes it first. Looks for it again when it is away."""
+        """Opens the port, after closing it if it is open. Retries while it is unplugged."""
         self._opening = False
         self.close()
         if not self.port.plugged:
@@ -137,22 +137,22 @@ class SimulatedStation(Observer):
         if self.opened:
             self.station.detach()
 
-    # --- what the station tells -------------------------------------------------------------------
+    # --- called by the station --------------------------------------------------------------------
 
     def refused(self, station: str, reason: str, text: str) -> None:
         self.refusals.append((reason, text))
 
     def _failed(self, error: HilgwError) -> None:
-        # The station takes whatever is raised here for the adapter's own fault and tells it here
-        # again: the first verdict is the one that stands.
+        # The station takes an exception from here as a fault of the adapter and reports it here
+        # again: the first verdict counts.
         try:
             if self.session.verdict is not None:
                 raise self.session.verdict
             if isinstance(error, AdapterError):
                 broken("raises", str(error), "no exception from the adapter")
             if isinstance(error, MismatchError):
-                wanted = "Ready: the mock is what these settings describe"
-                broken("handshake", f"Failed: {error}", wanted)
+                expected = "Ready: the mock matches these settings"
+                broken("handshake", f"Failed: {error}", expected)
         except BrokenRule as rule:
             self.session.verdict = rule
             raise
@@ -162,96 +162,97 @@ class SimulatedStation(Observer):
 
 
 class Simulation:
-    """One or two stations of a subject. `near` is the one under test, `far` its partner: the other
-    station, or `near` itself where the mock sends back what it gets. fields: of StationSettings."""
+    """One or two stations of a subject. near: the station under test. far: the other station, or
+    `near` itself where the mock echoes all packets. fields: of StationSettings."""
 
     def __init__(self, subject: Subject, *, pair: bool = False, **fields: Any) -> None:
         self.clock = Clock()
         self.subject = subject
         self.host = MockHost(self.clock, new_air(seed=1))
-        self.sides: list[SimulatedStation] = []
+        self.stations: list[SimulatedStation] = []
         common = subject._common(**fields)
         self.near = self._add(common, far=False)
         self.far = self._add(common, far=True) if pair else self.near
 
     def _add(self, common: StationSettings, *, far: bool) -> SimulatedStation:
         def add() -> SimulatedStation:
-            side = SimulatedStation(self.subject, self.clock, self.host, common, far=far)
-            self.sides.append(side)
-            side.open()
-            return side
+            station = SimulatedStation(self.subject, self.clock, self.host, common, far=far)
+            self.stations.append(station)
+            station.open()
+            return station
 
         return guarded(add)
 
     @classmethod
     def ready(cls, subject: Subject, *, pair: bool = False, **fields: Any) -> Simulation:
-        """With all of its stations up."""
-        world = cls(subject, pair=pair, **fields)
-        world.await_ready()
-        return world
+        """A simulation whose stations are all up."""
+        simulation = cls(subject, pair=pair, **fields)
+        simulation.await_ready()
+        return simulation
 
     def await_ready(self) -> None:
+        """Runs until all stations are up."""
         limit = self.subject.ready_s
-        self.run_until(lambda: all(each.station.ready for each in self.sides), limit)
-        for side in self.sides:
+        self.run_until(lambda: all(each.station.ready for each in self.stations), limit)
+        for each in self.stations:
             require(
-                side.station.ready,
+                each.station.ready,
                 "handshake",
-                f"the {side.name} station is not Ready within {limit:g} s; its last events: "
-                f"{shown(side.session.events[-4:])}",
-                "Ready, with the mock behind the port",
+                f"the {each.name} station is not Ready within {limit:g} s; its last events: "
+                f"{shown(each.session.events[-4:])}",
+                "Ready, with the mock on the port",
             )
 
     def run(self, seconds: float) -> None:
-        """Lets the time pass."""
+        """Advances the time."""
         self.run_until(lambda: False, seconds)
 
     def run_until(self, holds: Callable[[], object], seconds: float) -> bool:
-        """Lets the time pass until the condition holds; whether it does."""
+        """Advances the time until the condition is true; returns whether it is."""
         end = self.clock.time + round(seconds * SECOND_NS)
         while not holds():
             if not guarded(lambda: self.clock.step(end)):
                 return bool(holds())
-            for side in self.sides:
-                if side.session.verdict is not None:
-                    raise side.session.verdict
+            for each in self.stations:
+                if each.session.verdict is not None:
+                    raise each.session.verdict
         return True
 
     def pass_on(
         self, data: bytes, channel: int | None = None, *, back: bool = False
     ) -> list[Packet]:
-        """A packet from `near` to `far` (or back); what was heard there until all came to rest."""
-        sender, hearer = (self.far, self.near) if back else (self.near, self.far)
-        heard, refused = len(hearer.heard), len(sender.refusals)
+        """Sends a packet from `near` to `far` (or back); returns the packets received there."""
+        sender, receiver = (self.far, self.near) if back else (self.near, self.far)
+        before, refused = len(receiver.received), len(sender.refusals)
         guarded(lambda: sender.send(data, channel))
         self.run_until(
             lambda: (
                 len(sender.refusals) > refused
-                or (sender.station.queued == 0 and len(hearer.heard) > heard)
+                or (sender.station.queued == 0 and len(receiver.received) > before)
             ),
             self.subject.arrival_s,
         )
         self.run_until(lambda: sender.station.queued == 0, self.subject.arrival_s)
-        return hearer.heard[heard:]
+        return receiver.received[before:]
 
 
 def guarded(call: Callable[[], T]) -> T:
-    """What a part that is not filled in, or a mock that does not fit, says of itself."""
+    """Calls it; converts the errors of an unfinished part and of an unsuitable mock."""
     try:
         return call()
     except NotImplementedError as error:
-        rule, came, wanted = UNFINISHED, "a part only says what is missing", str(error)
-        place = location_of(error)
+        rule, got, expected = UNFINISHED, "this part is not implemented yet", str(error)
+        location = location_of(error)
     except ConfigError as error:
-        rule, came = "mock", str(error)
-        wanted, place = "the mock that adapter.mock() names, and takes its parameters", ""
-    raise BrokenRule(rule, came, wanted, filter(None, [place]))
+        rule, got = "mock", str(error)
+        expected, location = "a mock with the name and the parameters from adapter.mock()", ""
+    raise BrokenRule(rule, got, expected, filter(None, [location]))
 
 
 def new_session(
     subject: Subject, common: StationSettings | None = None, *, far: bool = False
 ) -> WatchedSession:
-    """A session that was not opened yet, under watch."""
+    """A new session, wrapped in a WatchedSession."""
     common = subject._common() if common is None else common
     adapter = subject.adapter
     session = guarded(lambda: adapter.session(subject._settings(far), common))
@@ -267,7 +268,7 @@ def new_station(
     observer: Observer,
     transmit: Callable[[Packet], None],
 ) -> tuple[Station, StationCount]:
-    """A station around the session, in an air of its own, and its counts."""
+    """A station with this session, in its own air, and its counts."""
     ledger = Ledger()
     station = Station(
         name,

@@ -1,4 +1,4 @@
-"""What an adapter's test names: the adapter, its settings, its mock, vectors, and its limits."""
+"""The declarations of an adapter's test: adapter, settings, mock, vectors and limits."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SERIAL = "serial"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vector:
-    """One packet and its bytes on the line, as the data sheet or a capture has them.
+    """One packet and its bytes on the line, from the data sheet or a capture.
 
-    sends: what goes to the hardware for this packet, when it is the first one after the handshake.
-    hears: what the hardware says when this packet comes in. wire: both at once. channel None: the
-    station's own. rssi_dbm, address: of what is heard; not set: not looked at.
+    sends: the bytes to the hardware for this packet, when it is the first one after the handshake.
+    hears: the bytes from the hardware when this packet is received. wire: both. channel None: the
+    channel of the station. rssi_dbm, address: of the received packet; None: not checked.
     """
 
     data: bytes
@@ -45,10 +45,10 @@ class Vector:
 
 
 class Subject:
-    """What the rules are tried on; a test sets these, most of them have a default that fits.
+    """The declarations of a test, with defaults.
 
     adapter: the ADAPTER of a kind. settings: its Settings, or keywords for them. common: keywords
-    of StationSettings. mock: parameters put over those the adapter gives its mock.
+    of StationSettings. mock: parameters that override those from the adapter.
     """
 
     adapter: ClassVar[Adapter]
@@ -57,45 +57,45 @@ class Subject:
     mock: ClassVar[Mapping[str, Any]] = {}
     vectors: ClassVar[Sequence[Vector]] = ()
 
-    # The settings of the second station, which hears the first one; `far` like `settings`, None:
-    # the same. A wire has no second station: its mock must send back what it gets.
+    # The settings of the second station, which receives from the first; `far` like `settings`,
+    # None: the same. A serial line has no second station: its mock must echo all packets.
     far: ClassVar[Any] = None
     far_mock: ClassVar[Mapping[str, Any]] = {}
-    echoes: ClassVar[bool | None] = None  # None: a serial line does
+    echoes: ClassVar[bool | None] = None  # None: true for a serial line
 
-    # The longest packet with these settings (None: limits.payload), the lengths there are (None:
-    # 1 to the longest), the byte values a packet may have. See also `fits`.
+    # The longest packet with these settings (None: limits.payload), the possible lengths (None:
+    # 1 to the longest), the possible byte values. See also `fits`.
     largest: ClassVar[int | None] = None
     sizes: ClassVar[Collection[int] | None] = None
     values: ClassVar[Collection[int]] = ALL_VALUES
 
-    # Bits of check each frame has; below 8, noise may look like a packet. How many good frames
-    # noise may spoil that ends right before them. Silence a frame needs behind it.
+    # Checksum bits of a frame; below 8, noise may look like a packet. How many valid frames noise
+    # may destroy that ends right before them. Silence that a frame needs after it.
     check_bits: ClassVar[int] = 16
     noise_costs: ClassVar[int] = 0
     pause_s: ClassVar[float] = 0.0
 
-    # Packets at once that the hardware passes on without losing one.
+    # Packets at once that the hardware transmits without losing one.
     burst: ClassVar[int] = 8
 
-    # How long things may take, in simulated and in real seconds.
+    # Time limits, in simulated and in real seconds.
     ready_s: ClassVar[float] = 60.0
     arrival_s: ClassVar[float] = 60.0
     live_s: ClassVar[float] = 20.0
-    channels: ClassVar[Sequence[int]] = ()  # tried beside those of the vectors
+    channels: ClassVar[Sequence[int]] = ()  # checked in addition to those of the vectors
     examples: ClassVar[int] = 40
 
     def fits(self, data: bytes) -> bool:
-        """Whether the hardware can carry this packet; what does not fit must be refused."""
+        """Whether the hardware can carry this packet; the adapter must refuse any other."""
         sizes = self.sizes
         fits = 1 <= len(data) <= self._largest() if sizes is None else len(data) in sizes
         return fits and all(value in self.values for value in data)
 
     def make_mock(self, spec: MockSpec, name: str, air: Any, position: Any) -> Mock:
-        """The hardware's stand-in; found by its name."""
+        """The mock of the hardware; found by its name."""
         return create_mock(spec.name, name, air, spec.parameters, position)
 
-    # --- made from these --------------------------------------------------------------------------
+    # --- derived values ---------------------------------------------------------------------------
 
     def _largest(self) -> int:
         if self.sizes is not None:
@@ -105,7 +105,7 @@ class Subject:
             largest >= 1,
             "the adapter describes itself",
             f"the longest packet has {largest} bytes",
-            "limits.payload, or largest of the test: 1 at least",
+            "limits.payload, or largest of the test: at least 1",
         )
         return largest
 
@@ -124,24 +124,24 @@ class Subject:
     def _echoes(self) -> bool:
         return self.adapter.type == SERIAL if self.echoes is None else self.echoes
 
-    def _heard(self) -> list[tuple[bytes, Vector]]:
-        """The vectors that come in, with their bytes."""
+    def _incoming(self) -> list[tuple[bytes, Vector]]:
+        """The vectors with bytes from the hardware."""
         return self._with_bytes([(each.inward, each) for each in self.vectors], "hears")
 
-    def _sent(self) -> list[tuple[bytes, Vector]]:
-        """The vectors that go out, with their bytes."""
+    def _outgoing(self) -> list[tuple[bytes, Vector]]:
+        """The vectors with bytes to the hardware."""
         return self._with_bytes([(each.outward, each) for each in self.vectors], "sends")
 
     def _with_bytes(
-        self, pairs: list[tuple[bytes | None, Vector]], side: str
+        self, pairs: list[tuple[bytes | None, Vector]], field: str
     ) -> list[tuple[bytes, Vector]]:
         found = [(wire, vector) for wire, vector in pairs if wire is not None]
         require(
             found,
             "vectors",
-            f"no vector of {type(self).__name__} {side} anything",
-            f"Vector(data=b'...', {side}=bytes.fromhex('...')) with the bytes of a packet as the "
-            "data sheet, or a capture of the real thing, has them",
+            f"no vector of {type(self).__name__} has {field} or wire",
+            f"Vector(data=b'...', {field}=bytes.fromhex('...')) with the bytes of a packet from "
+            "the data sheet, or from a capture of the real hardware",
         )
         return found
 
@@ -149,7 +149,7 @@ class Subject:
         return self._common().channel if vector.channel is None else vector.channel
 
     def _payload(self, size: int, first: int = 0) -> bytes:
-        """A packet of this length, of allowed values, told apart by `first`."""
+        """A packet of this length with allowed values; distinct for each `first`."""
         values = sorted(self.values)
         data = bytearray(values[(first + at) % len(values)] for at in range(size))
         if size > 1:
@@ -157,13 +157,13 @@ class Subject:
         return bytes(data)
 
     def _usual_size(self) -> int:
-        """A length that fits, and is long enough to be told apart."""
+        """A length that fits, and is long enough for distinct packets."""
         if self.sizes is None:
             return min(PIECE, self._largest())
         return min((size for size in self.sizes if size >= 2), default=self._largest())
 
     def _numbered(self, count: int) -> Iterator[bytes]:
-        """So many different packets that fit."""
+        """`count` distinct packets that fit."""
         size, found, first = self._usual_size(), 0, 0
         while found < count and first < 256 * 256:
             data = self._payload(size, first)
@@ -171,5 +171,5 @@ class Subject:
             if self.fits(data):
                 found += 1
                 yield data
-        wanted = "sizes and values of the test, or its fits(), that some packet keeps"
-        require(found or not count, "packets that fit", f"no packet of {size} B fits", wanted)
+        expected = "sizes, values or fits() of the test that allow at least one packet"
+        require(found or not count, "packets that fit", f"no packet of {size} B fits", expected)

@@ -1,4 +1,4 @@
-"""A session under watch: all its answers are judged by the contract of `hilgw.adapters.base`."""
+"""A wrapper that checks all results of a session against the contract of `hilgw.adapters.base`."""
 
 from __future__ import annotations
 
@@ -46,12 +46,11 @@ T = TypeVar("T")
 
 
 class WatchedSession:
-    """Passes everything on, and fails the test at the first answer that breaks the contract.
+    """Forwards all calls, and fails the test at the first result that breaks the contract.
 
-    tokens: of the frames whose end was not told yet; a station sends while there are less than
-    `window` of them. events: all there were, up to 10,000 of them.
-    verdict: the first rule that was broken, for whoever stands behind somebody that goes on.
-    answer: the last one to send().
+    tokens: of the frames that are neither Delivered nor Refused; a station sends while there are
+    fewer than `window` of them. events: the first 10,000 events. verdict: the first broken rule,
+    for a caller behind code that catches it. answer: the last result of send().
     """
 
     def __init__(self, session: AdapterSession, window: int) -> None:
@@ -76,45 +75,45 @@ class WatchedSession:
 
     @property
     def inner(self) -> AdapterSession:
-        """The session itself."""
+        """The wrapped session."""
         return self._session
 
     # --- the session's own methods ----------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        return self._kept(lambda: self._judged("open", lambda: self._session.open(now)))
+        return self._recorded(lambda: self._checked("open", lambda: self._session.open(now)))
 
     def close(self) -> list[Event]:
-        return self._kept(self._close)
+        return self._recorded(self._close)
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        return self._kept(
-            lambda: self._judged("receive", lambda: self._session.receive(data, now), data)
+        return self._recorded(
+            lambda: self._checked("receive", lambda: self._session.receive(data, now), data)
         )
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        return self._kept(lambda: self._send(packet, now))
+        return self._recorded(lambda: self._send(packet, now))
 
     def next_deadline(self) -> int | None:
-        return self._kept(self._next_deadline)
+        return self._recorded(self._next_deadline)
 
     def expire(self, now: int) -> list[Event]:
-        return self._kept(lambda: self._expire(now))
+        return self._recorded(lambda: self._expire(now))
 
     def describe(self, frame: bytes) -> str:
-        return self._kept(lambda: self._describe(frame))
+        return self._recorded(lambda: self._describe(frame))
 
-    def _kept(self, call: Callable[[], T]) -> T:
+    def _recorded(self, call: Callable[[], T]) -> T:
         try:
             return call()
         except BrokenRule as rule:
             self.verdict = self.verdict or rule
             raise
 
-    # --- what each of them must answer ------------------------------------------------------------
+    # --- the contract of each method --------------------------------------------------------------
 
     def _close(self) -> list[Event]:
-        events = self._judged("close", self._session.close)
+        events = self._checked("close", self._session.close)
         self.ready = False
         for token in self.tokens:
             broken(TOKENS, f"close() left the frame with token {token} open", "Refused(.., 'down')")
@@ -130,11 +129,11 @@ class WatchedSession:
             return None
         if isinstance(answer, CannotSend):
             good = _is_word(answer.reason) and _is_text(answer.text)
-            require(good, CONTRACT, answer, "a reason in one word and a text for people", more)
+            require(good, CONTRACT, answer, "a reason in one word and a text", more)
             return answer
         if not isinstance(answer, Transmission):
-            wanted = "Transmission, CannotSend, or NOT_YET (None)"
-            broken(CONTRACT, f"send() gave {shown(answer)}", wanted, more)
+            expected = "Transmission, CannotSend, or NOT_YET (None)"
+            broken(CONTRACT, f"send() returned {shown(answer)}", expected, more)
         require(self.ready, CONTRACT, "a Transmission", "NOT_YET until the session is Ready", more)
         good = isinstance(answer.data, bytes) and len(answer.data) > 0
         require(good, CONTRACT, answer, "a Transmission of at least one byte", more)
@@ -153,13 +152,13 @@ class WatchedSession:
         return due
 
     def _expire(self, now: int) -> list[Event]:
-        events = self._judged("expire", lambda: self._session.expire(now))
+        events = self._checked("expire", lambda: self._session.expire(now))
         due = self._next_deadline()
         require(
             due is None or due > now,
             DEADLINES,
             f"next_deadline() is {due} after expire({now})",
-            "None, or a time to come: a deadline that stays keeps the gateway busy for ever",
+            "None, or a time in the future: a past deadline keeps the gateway busy for ever",
         )
         return events
 
@@ -180,20 +179,20 @@ class WatchedSession:
             return call()
         except NotImplementedError as error:
             missing = str(error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the adapter's fault
+        except Exception as error:  # noqa: BLE001 - any exception is a fault of the adapter
             broken(
                 "describe" if name == "describe" else RAISES,
                 f"{name}() raised {type(error).__name__}: {error}",
-                "no exception: what cannot be read is Dropped(reason, text), what ends the session "
-                "is Failed(error)",
+                "no exception: Dropped(reason, text) for invalid input, Failed(error) for the end "
+                "of the session",
                 *more,
                 location_of(error),
             )
-        raise BrokenRule(UNFINISHED, f"{name}() only says what is missing", missing)
+        raise BrokenRule(UNFINISHED, f"{name}() is not implemented yet", missing)
 
-    # --- the judge --------------------------------------------------------------------------------
+    # --- the contract of events -------------------------------------------------------------------
 
-    def _judged(
+    def _checked(
         self, name: str, call: Callable[[], list[Event]], data: bytes | None = None
     ) -> list[Event]:
         events: list[Event] = self._called(name, call, data)
@@ -201,19 +200,19 @@ class WatchedSession:
         require(
             isinstance(events, list),
             CONTRACT,
-            f"{name}() gave {shown(events)}",
+            f"{name}() returned {shown(events)}",
             "a list of events",
             *more,
         )
         for event in events:
-            self._judge(event, name, more)
+            self._check_event(event, name, more)
         if len(self.events) < KEPT:
             self.events += events
         return events
 
-    def _judge(self, event: Event, name: str, more: list[str]) -> None:
-        def need(holds: object, wanted: str) -> None:
-            require(holds, CONTRACT, f"{name}() gave {shown(event)}", wanted, *more)
+    def _check_event(self, event: Event, name: str, more: list[str]) -> None:
+        def need(holds: object, expected: str) -> None:
+            require(holds, CONTRACT, f"{name}() returned {shown(event)}", expected, *more)
 
         match event:
             case Received(data, channel, rssi_dbm, address):
@@ -227,7 +226,7 @@ class WatchedSession:
                 need(address is None or _is_text(address), "address: text, or None")
             case Dropped(reason, text, count):
                 good = _is_word(reason) and _is_text(text) and type(count) is int and count > 0
-                need(good, "a reason in one word, a text, a count from 1")
+                need(good, "a reason in one word, a text, a count of at least 1")
             case Write(data):
                 need(isinstance(data, bytes) and data, "a Write of at least one byte")
             case SetLine(line, on):
@@ -236,13 +235,16 @@ class WatchedSession:
                 need(_is_word(getattr(event, "reason", "delivered")), "a reason in one word")
                 self._settle(event, token, name, more)
             case Ready(identity, addresses):
-                need(_is_text(identity) and isinstance(addresses, tuple), "who it is, in words")
+                need(
+                    _is_text(identity) and isinstance(addresses, tuple),
+                    "an identity as text, and a tuple of addresses",
+                )
                 self.ready = True
             case NotReady(reason):
-                need(_is_text(reason), "a reason in words")
+                need(_is_text(reason), "a reason as text")
                 self.ready = False
-                came = f"NotReady with the tokens {sorted(self.tokens)} open"
-                require(not self.tokens, TOKENS, came, "each of them Refused before it")
+                got = f"NotReady with the tokens {sorted(self.tokens)} open"
+                require(not self.tokens, TOKENS, got, "each of them Refused before it")
             case Failed(error):
                 need(isinstance(error, MismatchError | PeerError), "MismatchError or PeerError")
                 self.ready = False
@@ -255,8 +257,8 @@ class WatchedSession:
         require(
             token in self.tokens,
             TOKENS,
-            f"{name}() gave {shown(event)}",
-            f"each token once; those open now: {sorted(self.tokens) or 'none'}",
+            f"{name}() returned {shown(event)}",
+            f"each token once; open tokens: {sorted(self.tokens) or 'none'}",
             *more,
         )
         self.tokens.discard(token)

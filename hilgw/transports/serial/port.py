@@ -1,8 +1,8 @@
-"""The doorway to the serial library: opening, configuring, and which ports there are.
+"""The interface to pyserial: opening, configuring and listing serial ports.
 
-No other file imports serial or serial_asyncio. pyserial opens and configures every port, in a
-thread, because both can block. The bytes then move over the descriptor; by pyserial-asyncio where
-descriptors cannot be watched, or when asked; by threads where there is no descriptor.
+The only module that imports serial and serial_asyncio. pyserial opens and configures every port,
+in a thread, because both can block. The bytes then move over the descriptor; over pyserial-asyncio
+where descriptors cannot be watched, or on request; through threads where there is no descriptor.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from hilgw.transports.serial.urls import host_and_port, kind_of, unsupported
 
 OPEN_DEADLINE_S = 10.0
 READ_LIMIT_BYTES = 65536
-READ_TIMEOUT_S = 0.05  # how soon a reading thread sees that it is no longer wanted
-# select(), which pyserial uses, cannot watch descriptors from here on; a gateway with so many
-# ports open has a leak.
+READ_TIMEOUT_S = 0.05  # how soon a reading thread notices that it must end
+# select(), which pyserial uses, cannot watch descriptors from this number on; a gateway with so
+# many open ports has a leak.
 DESCRIPTOR_LIMIT = 1024
 DataPath = Literal["auto", "posix", "asyncio"]
 
@@ -48,12 +48,11 @@ async def open_serial(
     path: DataPath = "auto",
     allow_urls: bool = False,
 ) -> Transport:
-    """Open `port` with these line settings, ready to start().
+    """Opens `port` with these line settings, ready to start().
 
     port: a device path or COMn; loop:// ; with allow_urls also socket://HOST:PORT and
-    rfc2217://HOST:PORT. path: how the bytes move. Raises PortError, whose reason says whether the
-    port is absent, busy, denied, lost or unsupported. What the user should know about the port
-    that was opened stands in `notices` of the transport.
+    rfc2217://HOST:PORT. path: how the bytes move. Raises PortError with the reason absent, busy,
+    denied, lost or unsupported. `notices` of the transport has the remarks for the user.
     """
     kind = kind_of(port, allow_urls)
     if kind == "socket":
@@ -74,18 +73,18 @@ async def open_serial(
         raise
 
 
-# --- pyserial opens -----------------------------------------------------------------------------
+# --- opening with pyserial ----------------------------------------------------------------------
 
 
 class _Device(KeepsModemLines, NonBlocking, serial.Serial):  # type: ignore[misc]
-    """A real port or a pty, and what was found out about it."""
+    """A real port or a pty, with the notices from opening it."""
 
     notices: list[str]
 
 
 def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
-    """Settings pyserial applies when it opens."""
-    port.asked = line
+    """Sets the line settings; pyserial applies them when it opens the port."""
+    port.requested = line
     port.apply_settings(
         {
             "baudrate": line.baudRate,
@@ -93,7 +92,7 @@ def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
             "parity": line.parity,
             "stopbits": line.stop_bits,
             "rtscts": line.rtscts,
-            "xonxoff": False,  # it would take two values out of binary data
+            "xonxoff": False,  # it would remove two values from binary data
         }
     )
     for attribute, value in more.items():
@@ -106,7 +105,7 @@ def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
 
 
 def _open_device(name: str, line: LineSettings) -> _Device:
-    """Runs in a thread; what pyserial and the kernel raise comes out as it is."""
+    """Runs in a thread; errors of pyserial and the kernel are not converted."""
     port = _Device()
     port.notices = []
     if os.name != "posix":
@@ -116,8 +115,8 @@ def _open_device(name: str, line: LineSettings) -> _Device:
     from hilgw.transports.serial import tty
 
     port.is_pty = tty.is_pseudo_terminal_path(name)
-    carried = supported_by_pty(line, port.notices) if port.is_pty else line
-    _configure(port, name, carried, timeout=0, exclusive=True)
+    supported = supported_by_pty(line, port.notices) if port.is_pty else line
+    _configure(port, name, supported, timeout=0, exclusive=True)
     try:
         port.open()
         _prepare(port, name, line)
@@ -132,12 +131,12 @@ def _open_device(name: str, line: LineSettings) -> _Device:
 
 
 def _prepare(port: _Device, name: str, line: LineSettings) -> None:
-    """What pyserial leaves to be done on an open tty."""
+    """Prepares an open tty: exclusive access, raw mode, RS-485, low latency."""
     from hilgw.transports.serial import tty
 
     fd = port.fileno()
     if fd >= DESCRIPTOR_LIMIT:
-        what = f"descriptor {fd} is beyond what serial ports may use"
+        what = f"descriptor {fd} is too large for a serial port"
         raise unsupported(what, name, "close other ports and connections")
     if port.is_pty:
         tty.make_raw(fd)
@@ -147,26 +146,26 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
     if others:
         raise held_by(others[0], name)
     if line.rs485 != "none":
-        _switch_by_rts(port, line.rs485)
+        _set_rs485(port, line.rs485)
     tty.make_raw(fd)
     port.notices += tty.shorten_latency(name)
     try:
         port.set_low_latency_mode(True)
         port.notices.append("the driver's low-latency mode is set")
     except (OSError, ValueError, NotImplementedError, AttributeError):
-        pass  # a driver without it has nothing to be told
+        pass  # a driver without this mode
 
 
-def _switch_by_rts(port: Any, mode: str) -> None:
-    """Let the driver turn the RS-485 transceiver round. PortError where it cannot."""
+def _set_rs485(port: Any, mode: str) -> None:
+    """Makes the driver switch the RS-485 direction with RTS. PortError where it cannot."""
     from serial.rs485 import RS485Settings
 
     on = mode == "half-duplex"
     try:
         port.rs485_mode = RS485Settings(rts_level_for_tx=on, rts_level_for_rx=not on)
     except (ValueError, OSError, NotImplementedError) as error:
-        fix = "leave rs485 out; many adapters switch by themselves"
-        raise unsupported("the driver does not switch RS-485", port.port, fix) from error
+        fix = "remove rs485; many adapters switch the direction themselves"
+        raise unsupported("the driver does not support RS-485", port.port, fix) from error
 
 
 def _open_loop(name: str, line: LineSettings) -> Any:
@@ -212,7 +211,7 @@ async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
         raise port_error(error, name) from error
 
 
-# --- how the bytes move -------------------------------------------------------------------------
+# --- moving the bytes ---------------------------------------------------------------------------
 
 
 def _over_descriptor(device: _Device, name: str) -> Transport:
@@ -228,8 +227,8 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
     from hilgw.transports.serial.stream import close_without_waiting
 
     class Aborting(serial_asyncio.SerialTransport):  # type: ignore[misc]
-        """Every end is an abort, and there is one only: the library's own close() waits for a
-        stalled peer, and it takes some ends of a port for faults of the program."""
+        """Ends with abort() in all cases, once: the library's close() waits for a stalled peer,
+        and the library reports some ends of a port as faults of the program."""
 
         def _abort(self, exc: Exception | None) -> None:
             if not self._closing:
@@ -258,7 +257,7 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
     return stream
 
 
-# --- which ports there are ----------------------------------------------------------------------
+# --- listing ports ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +272,7 @@ class PortInfo:
 
 
 def list_ports() -> list[PortInfo]:
-    """The serial ports of this machine, those without hardware behind them left out."""
+    """The serial ports of this machine that have hardware."""
     from serial.tools import list_ports as library
 
     found = sorted(library.comports(), key=lambda info: natural_key(info.device))

@@ -1,4 +1,4 @@
-"""What pyserial's port classes have to be kept from: mixins that stand before them."""
+"""Corrections to the behaviour of pyserial's port classes: mixins that precede them."""
 
 from __future__ import annotations
 
@@ -14,48 +14,50 @@ ROOM_PERIOD_S = 0.005
 
 
 class KeepsModemLines:
-    """pyserial sets DTR and RTS at each open, which reboots many boards. Here they keep what they
-    have unless a state was asked for."""
+    """pyserial sets DTR and RTS at each open, which resets many boards. With this mixin they stay
+    unchanged unless the settings request a state."""
 
-    asked = LineSettings()
+    requested = LineSettings()
 
     def _update_dtr_state(self) -> None:
-        if self.asked.dtr is not None:
+        if self.requested.dtr is not None:
             super()._update_dtr_state()  # type: ignore[misc]
 
     def _update_rts_state(self) -> None:
-        if self.asked.rts is not None:
+        if self.requested.rts is not None:
             super()._update_rts_state()  # type: ignore[misc]
 
     def switch(self, line: str, on: bool) -> None:
-        """Switch "dtr" or "rts" of the open port. OSError."""
+        """Switches "dtr" or "rts" of the open port. Raises OSError."""
         if line == "dtr":
-            self.asked = replace(self.asked, dtr=on)
+            self.requested = replace(self.requested, dtr=on)
         else:
-            self.asked = replace(self.asked, rts=on)
+            self.requested = replace(self.requested, rts=on)
         setattr(self, line, on)
 
 
 class NonBlocking:
-    """For pyserial-asyncio, which calls these in the loop: no draining, no spinning, no blocking
-    close, and no configuring of a port that is configured."""
+    """For pyserial-asyncio, which calls these methods in the event loop: no draining, no busy
+    waiting, no blocking close, and no second configuration of the port."""
 
     fd: int
     is_open: bool
     is_pty = False
     settled = False  # opened and configured
-    close_instead: Callable[[Callable[[], None]], None] | None = None  # given the real close()
+    close_instead: Callable[[Callable[[], None]], None] | None = (
+        None  # called with the real close()
+    )
 
     def _reconfigure_port(self, force_update: bool = False) -> None:
-        """Setting a time-out, which is not the kernel's business here, comes this way too."""
+        """pyserial also calls this for a new timeout, which needs no configuration here."""
         if not self.settled:
             super()._reconfigure_port(force_update)  # type: ignore[misc]
 
     def flush(self) -> None:
-        """pyserial would wait until a peer that may be stalled has taken everything."""
+        """Does nothing: pyserial would wait until the peer, which may be stalled, has read all."""
 
     def write(self, data: Any, /) -> int | None:
-        """One try; pyserial tries again and again while the kernel takes nothing."""
+        """Writes once; pyserial would retry while the kernel accepts nothing."""
         if os.name == "posix":
             return os.write(self.fd, data)
         written: int | None = super().write(data)  # type: ignore[misc]
@@ -71,8 +73,8 @@ class NonBlocking:
 
 
 class BoundedWrite:
-    """pyserial's loop:// waits in write() for a reader, even after close(). One place is left free:
-    close() puts a mark into the queue, and may do so while a write is under way."""
+    """pyserial's loop:// blocks in write() until the reader reads, even after close(). One place in
+    its queue stays free for the end mark of close(), which may come during a write."""
 
     buffer_size: int
     in_waiting: int
@@ -89,8 +91,8 @@ class BoundedWrite:
 
 
 class BoundedQueue:
-    """pyserial's rfc2217:// reads the network into a queue without an end. With an end, it leaves
-    in the network what nobody takes."""
+    """pyserial's rfc2217:// reads the network into an unbounded queue. With a bound, unread bytes
+    stay in the network."""
 
     _read_buffer: Any
 
@@ -102,14 +104,14 @@ class BoundedQueue:
 
     def close(self) -> None:
         if self._read_buffer is not None:
-            self.bound(1 << 62)  # frees the thread that fills it, which is waited for
+            self.bound(1 << 62)  # unblocks the thread that fills it, which close() joins
         super().close()  # type: ignore[misc]
 
 
 def supported_by_pty(line: LineSettings, notices: list[str]) -> LineSettings:
-    """`line` without what raises on a pty, or is silently left out; the user is told."""
+    """`line` without the settings that a pty does not support; appends notices for the user."""
     if line.parity != "N" or line.data_bits != 8:
-        notices.append("a pseudo terminal carries neither parity nor 7 bits; it is kept at 8N")
+        notices.append("a pseudo terminal has neither parity nor 7 data bits; 8N is used")
     if line.rs485 != "none":
-        notices.append("a pseudo terminal has no RTS; rs485 is left out")
+        notices.append("a pseudo terminal has no RTS; rs485 is ignored")
     return replace(line, data_bits=8, parity="N", rs485="none")

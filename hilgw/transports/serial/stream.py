@@ -1,4 +1,4 @@
-"""A serial port opened by pyserial, with its bytes moving over the descriptor."""
+"""A serial port opened by pyserial, whose bytes move over the descriptor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hilgw.transports.stream import FdStream
 
 
 class OpenPort(Protocol):
-    """What is used of pyserial's object here."""
+    """The methods of pyserial's port that are used here."""
 
     def fileno(self) -> int: ...
 
@@ -22,18 +22,18 @@ class OpenPort(Protocol):
 
 
 class SerialStream(FdStream):
-    """A tty. Closing a real one can block in the driver, so it happens in a thread."""
+    """A tty. Closing a real one may block in the driver, so a thread does it."""
 
     def __init__(self, port: OpenPort, name: str, notices: list[str], *, is_pty: bool) -> None:
         super().__init__(asyncio.get_running_loop(), port.fileno(), name)
         self.notices = notices
         self.modem_lines: Callable[[str, bool], None] | None = None
-        """Where modem lines go instead: a pty has none."""
+        """Switches the modem lines of a pty, which has none of its own."""
         self._port = port
         self._is_pty = is_pty
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """See `hilgw.transports.base.ModemLines`. An ioctl that does not wait."""
+        """See `hilgw.transports.base.ModemLines`. An ioctl that does not block."""
         if self.modem_lines is not None:
             self.modem_lines(name, on)
             return
@@ -57,10 +57,10 @@ def close_without_waiting(
     done: Callable[[], None],
     close: Callable[[], None],
 ) -> None:
-    """Call `close`, which closes the tty `fd`, and then `done` in the loop.
+    """Calls `close`, which closes the tty `fd`, and then `done` in the event loop.
 
-    A driver waits for its last bytes to leave, by default up to 30 s, so a real port is closed in
-    a thread, and what it still holds is thrown away first. A pty has nothing to wait for.
+    A driver waits until its last bytes are sent, by default up to 30 s. So a real port is closed
+    in a thread, after its pending bytes are discarded. A pty closes at once.
     """
 
     def close_port() -> None:
@@ -71,14 +71,14 @@ def close_without_waiting(
                 tty.discard(fd)
             close()
         except OSError:
-            pass  # the device is gone, and the descriptor with it
+            pass  # the device is gone, and its descriptor too
 
     def close_in_thread() -> None:
         close_port()
         try:
             loop.call_soon_threadsafe(done)
         except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
+            pass  # the event loop is closed: nothing waits any more
 
     if is_pty:
         close_port()

@@ -17,7 +17,7 @@ WRITE_CHUNK_BYTES = 4096
 
 
 class BlockingPort(Protocol):
-    """What is used of pyserial's object here. read() returns after a short time-out."""
+    """The methods of pyserial's port that are used here. read() returns after a short timeout."""
 
     @property
     def in_waiting(self) -> int: ...
@@ -30,8 +30,8 @@ class BlockingPort(Protocol):
 
 
 class ThreadedStream:
-    """A blocking port as a `hilgw.transports.base.Transport`. Bounded both ways: the reader waits
-    for the loop to take what it has read, the writer's queue refuses what does not fit."""
+    """A blocking port as a `hilgw.transports.base.Transport`. Bounded in both directions: the
+    reader waits until the event loop takes its bytes, and a write that does not fit is refused."""
 
     def __init__(self, port: BlockingPort, name: str, *, limit: int = WRITE_LIMIT_BYTES) -> None:
         self.name = name
@@ -43,16 +43,16 @@ class ThreadedStream:
         self._limit = limit
         self._on_data: ReadHandler | None = None
         self._on_lost: LostHandler | None = None
-        self._lock = threading.Condition()  # guards the fields below; both threads wait on it
+        self._lock = threading.Condition()  # protects the fields below; both threads wait on it
         self._out = bytearray()
-        self.unsent = 0  # bytes that were still waiting when the stream ended
+        self.unsent = 0  # bytes that were pending when the stream ended
         self._in = bytearray()
         self._reading = False
         self._stopping = False
         self._lost: PortError | None = None
         self._closed = False
         self._gone = self._loop.create_future()
-        self._threads = 3  # reader, writer, and in the end the one that closes
+        self._threads = 3  # reader, writer, and at the end the thread that closes
         threads.start_thread(self._read)
         threads.start_thread(self._write)
 
@@ -91,7 +91,7 @@ class ThreadedStream:
     async def wait_closed(self) -> None:
         await asyncio.wait([self._gone], timeout=CLOSE_DEADLINE_S)
 
-    # --- in the loop ------------------------------------------------------------------------------
+    # --- in the event loop ------------------------------------------------------------------------
 
     def _hand_over(self) -> None:
         if not self._reading or self._closed or self._on_data is None:
@@ -127,7 +127,7 @@ class ThreadedStream:
             self._out.clear()
             self._in.clear()
             self._lock.notify_all()
-        threads.start_thread(self._close_port)  # this frees a thread that is stuck in the port
+        threads.start_thread(self._close_port)  # this unblocks a thread that is blocked in the port
 
     def _thread_ended(self) -> None:
         self._threads -= 1
@@ -143,7 +143,7 @@ class ThreadedStream:
                 if data:
                     data += self._port.read(min(self._port.in_waiting, READ_BYTES))
                     self._take_in(data)
-        except Exception as error:  # noqa: BLE001 - the library raises many kinds here
+        except Exception as error:  # noqa: BLE001 - pyserial raises many types here
             self._post(functools.partial(self._fail, f"the port was lost: {error}"))
         finally:
             self._post(self._thread_ended)
@@ -170,7 +170,7 @@ class ThreadedStream:
                     drained = not self._out
                 if drained:
                     self._post(self._drained)
-        except Exception as error:  # noqa: BLE001 - the library raises many kinds here
+        except Exception as error:  # noqa: BLE001 - pyserial raises many types here
             self._post(functools.partial(self._fail, f"the port was lost: {error}"))
         finally:
             self._post(self._thread_ended)
@@ -178,8 +178,8 @@ class ThreadedStream:
     def _close_port(self) -> None:
         try:
             self._port.close()
-        except Exception:  # noqa: BLE001 - the library raises many kinds here
-            pass  # it is as closed as it can be
+        except Exception:  # noqa: BLE001 - pyserial raises many types here
+            pass  # nothing more can be done
         finally:
             self._post(self._thread_ended)
 
@@ -187,4 +187,4 @@ class ThreadedStream:
         try:
             self._loop.call_soon_threadsafe(function)
         except RuntimeError:
-            pass  # the loop is closed: nobody listens any more
+            pass  # the event loop is closed: nothing waits any more

@@ -1,4 +1,7 @@
-"""What a POSIX tty needs beside reading and writing. No serial library; Linux where it says so."""
+"""POSIX ttys: modes, speeds, queues, latency, and the processes that have one open.
+
+Without pyserial; functions for Linux only are marked.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,15 @@ _COOKED_INPUT = (
     | termios.IXOFF
 )
 _COOKED_LOCAL = termios.ECHO | termios.ECHONL | termios.ICANON | termios.ISIG | termios.IEXTEN
-_TCGETS2 = 0x802C542A  # struct termios2, 44 bytes, the two speeds in front of its end
+_TCGETS2 = 0x802C542A  # struct termios2, 44 bytes, the two speeds at its end
 _PTY_MAJORS = range(136, 144)  # Linux: pseudo terminal slaves
 
 
 def make_raw(fd: int) -> None:
-    """All 256 values pass unchanged and unechoed; closing leaves DTR and RTS as they are.
+    """Sets raw mode: all 256 values pass unchanged, without echo; closing keeps DTR and RTS.
 
-    Speed, parity and stop bits stay. A read with nothing there says EAGAIN (VMIN 1), so an empty
-    read means a hang-up and nothing else. Raises termios.error or OSError.
+    Speed, parity and stop bits are unchanged. A read without data fails with EAGAIN (VMIN 1), so
+    an empty read always means a hang-up. Raises termios.error or OSError.
     """
     attributes = termios.tcgetattr(fd)
     attributes[_IFLAG] &= ~_COOKED_INPUT
@@ -46,7 +49,7 @@ def make_raw(fd: int) -> None:
 
 
 def is_pseudo_terminal_path(path: str) -> bool:
-    """Before opening. A path that is not there counts as none."""
+    """Whether this path is a pty; False for a path that does not exist."""
     try:
         number = Path(path).stat().st_rdev
     except (OSError, ValueError):
@@ -57,15 +60,14 @@ def is_pseudo_terminal_path(path: str) -> bool:
 
 
 def lock(fd: int) -> None:
-    """From now on the kernel refuses every other open, root's excepted. Lasts until the last
-    descriptor of this tty is closed, so it is for real ports and not for ptys."""
+    """Makes the kernel refuse every other open, except by root, until the last descriptor of this
+    tty is closed. For real ports, not for ptys."""
     fcntl.ioctl(fd, termios.TIOCEXCL)
 
 
 def baud_rate(fd: int) -> int | None:
-    """The output speed set on this tty (on a pty's master: by its client), odd rates included.
-
-    None where it cannot be told, and for B0.
+    """The output speed of this tty (on the master of a pty: set by its client), non-standard rates
+    included. None when unknown, and for B0.
     """
     try:
         block = fcntl.ioctl(fd, _TCGETS2, bytes(44))
@@ -80,15 +82,15 @@ def baud_rate(fd: int) -> int | None:
 
 
 def discard(fd: int) -> None:
-    """Throw away what the kernel holds for this tty, so that closing it has nothing to wait for."""
+    """Discards the bytes in the kernel buffers of this tty, so that closing it does not wait."""
     try:
         termios.tcflush(fd, termios.TCIOFLUSH)
     except (termios.error, OSError):
-        pass  # the device is gone, and its buffers with it
+        pass  # the device is gone, and its buffers too
 
 
 def waiting(fd: int) -> int:
-    """Bytes the kernel has not sent yet; 0 where that cannot be told."""
+    """Bytes the kernel has not sent yet; 0 when unknown."""
     try:
         return int(struct.unpack("=i", fcntl.ioctl(fd, termios.TIOCOUTQ, bytes(4)))[0])
     except OSError:
@@ -96,7 +98,7 @@ def waiting(fd: int) -> int:
 
 
 def unread(fd: int) -> int:
-    """Bytes the kernel has for us, of a tty or a socket; 0 where that cannot be told."""
+    """Received bytes in the kernel, of a tty or a socket; 0 when unknown."""
     try:
         return int(struct.unpack("=i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0])
     except OSError:
@@ -117,8 +119,10 @@ SYSFS_TTY = Path("/sys/class/tty")
 
 
 def shorten_latency(port: str) -> list[str]:
-    """An FTDI chip collects received bytes for some milliseconds: ask for one. What was done, or
-    what the user may do, in words; nothing for other ports. Linux."""
+    """Sets the latency timer of an FTDI chip, which collects received bytes, to 1 ms (Linux).
+
+    Returns notices: the change, or the fix when it is not permitted; none for other ports.
+    """
     timer = SYSFS_TTY / os.path.basename(os.path.realpath(port)) / "device" / "latency_timer"  # noqa: PTH119
     try:
         before = int(timer.read_text())
@@ -127,15 +131,15 @@ def shorten_latency(port: str) -> list[str]:
         timer.write_text("1")
     except PermissionError:
         return [
-            f"the FTDI latency timer stands at {before} ms and may not be changed; "
+            f"the FTDI latency timer is {before} ms, without permission to change it; "
             f"as root: echo 1 > {timer}, or install the udev rule"
         ]
     except (OSError, ValueError):
         return []
-    return [f"the FTDI latency timer is set from {before} ms to 1 ms"]
+    return [f"the FTDI latency timer was changed from {before} ms to 1 ms"]
 
 
-# --- who else has it ----------------------------------------------------------------------------
+# --- processes that have a port open ------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,23 +154,23 @@ class Holder:
 
 
 def holders(port: str) -> list[Holder]:
-    """Processes that have this device open, as far as this user may see them (Linux).
+    """Processes that have this device open, as far as this user can see them (Linux).
 
-    Who hosts a pty and keeps its far end open, as a mock does, is not one of them.
+    Without the host of a pty that keeps the far end open, such as a mock.
     """
     return [holder for holder, opened, hosts in _users(port) if opened > hosts]
 
 
 def host(port: str) -> Holder | None:
-    """The process that plays a port on this pty: it has its master, and its far end open too.
+    """The process that provides a port on this pty: it has both the master and the far end open.
 
-    A terminal's program has the master only, the programs in it the far end only.
+    A terminal emulator has only the master open, the programs in it only the far end.
     """
     return next((holder for holder, opened, hosts in _users(port) if opened and hosts), None)
 
 
 def _users(port: str) -> Iterator[tuple[Holder, int, bool]]:
-    """Who has this device open, how many times, and whether it is the host of that pty."""
+    """The processes with this device open, how many times, and whether they host that pty."""
     try:
         device = Path(port).stat().st_rdev
     except OSError:
@@ -187,7 +191,7 @@ def _processes() -> list[Path]:
 def _count(process: Path, device: int) -> tuple[int, bool]:
     """How many descriptors a process has on a device, and whether it hosts that pty.
 
-    Links that lead to no device are not followed: a stat on a dead network mount would hang.
+    Only links into /dev are followed: a stat on a dead network mount would block.
     """
     opened, hosts = 0, False
     try:
@@ -201,12 +205,12 @@ def _count(process: Path, device: int) -> tuple[int, bool]:
             except OSError:
                 continue
     except OSError:
-        pass  # it ended, or is another user's
+        pass  # it ended, or belongs to another user
     return opened, hosts and os.major(device) in _PTY_MAJORS
 
 
 def _index(process: Path, fd: str) -> int | None:
-    """Which pty a descriptor of /dev/ptmx is the master of."""
+    """The number of the pty whose master is this descriptor of /dev/ptmx."""
     for line in (process / "fdinfo" / fd).read_text().splitlines():
         name, _, value = line.partition(":")
         if name == "tty-index":

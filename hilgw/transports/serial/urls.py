@@ -1,4 +1,4 @@
-"""Which names of ports are allowed. pyserial knows more schemes; some of them write files."""
+"""The allowed names of ports. pyserial has more URL schemes; some of them write files."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 from hilgw.errors import PortError
 
-NETWORK = ("socket", "rfc2217")  # schemes that need leave
+NETWORK = ("socket", "rfc2217")  # schemes that need permission
 
 
 def kind_of(port: str, allow_urls: bool) -> str:
-    """device, loop, socket or rfc2217; PortError (unsupported) for all else."""
+    """device, loop, socket or rfc2217; PortError (unsupported) for any other name."""
     scheme, separator, _ = port.partition("://")
     if not separator:
         return "device"
@@ -18,16 +18,16 @@ def kind_of(port: str, allow_urls: bool) -> str:
         return "loop"
     if scheme not in NETWORK:
         fix = "use a device path, loop://, socket://HOST:PORT or rfc2217://HOST:PORT"
-        raise unsupported("no such kind of port", port, fix)
+        raise unsupported("unknown type of port", port, fix)
     if not allow_urls:
-        fix = "use a device path; a configuration allows it by network_ports: true"
+        fix = "use a device path, or set network_ports: true in the configuration"
         raise unsupported(f"{scheme}:// is not allowed here", port, fix)
     host_and_port(port)
     return scheme
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Nothing else may stand in the URL: pyserial would take options from there."""
+    """Host and port of a URL without anything else: pyserial would read options from it."""
     try:
         parts = urlsplit(url)
         host, number = parts.hostname, parts.port
@@ -35,7 +35,7 @@ def host_and_port(url: str) -> tuple[str, int]:
     except ValueError:
         host, number, plain = None, None, False
     if not host or number is None or not plain:
-        raise unsupported("not of the form SCHEME://HOST:PORT", url, "write no more than that")
+        raise unsupported("not of the form SCHEME://HOST:PORT", url, "write nothing else")
     return host, number
 
 

@@ -1,4 +1,4 @@
-"""The hardware's end of a TCP connection: where a mock sits that is a network peer, not a port."""
+"""The hardware's end of a TCP connection, for a mock that is a network peer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DeviceHandler = Callable[[bytes, int | None], None]
 
 
 class TcpDevice:
-    """A `hilgw.transports.base.DeviceSide` that has one connection at a time.
+    """A `hilgw.transports.base.DeviceSide` with one connection at a time.
 
-    on_open and on_close tell of connections; nothing is paced. unplug() ends the connection and
-    makes no other until plug(). What is written without a connection is gone.
+    on_open and on_close are called for each connection; nothing is paced. unplug() ends the
+    connection and prevents a new one until plug(). Bytes written without a connection are lost.
     """
 
     def __init__(self, path: str) -> None:
@@ -32,18 +32,18 @@ class TcpDevice:
         self._on_data = on_data
 
     def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
-        """TCP has no rate."""
+        """Does nothing: TCP has no baud rate."""
 
     def write(self, data: bytes) -> None:
         if self._stream is None:
             return
         try:
             self._stream.write(data)
-        except PortError:  # the peer does not read, or is gone
+        except PortError:  # the peer does not read, or has gone
             asyncio.get_running_loop().call_soon(self._lost, self._stream)
 
     def hang_up(self) -> None:
-        """Close the connection; the peer reads its end."""
+        """Closes the connection; the peer reads the end of the stream."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
@@ -60,8 +60,8 @@ class TcpDevice:
     def close(self) -> None:
         self.unplug()
 
-    def _take(self, stream: Transport) -> None:
-        """A connection was made."""
+    def _connected(self, stream: Transport) -> None:
+        """A connection was established."""
         self._stream = stream
         if self.on_open is not None:
             self.on_open()
@@ -78,9 +78,9 @@ class TcpDevice:
 
 
 class TcpServerDevice(TcpDevice):
-    """Listens, and serves one client; whoever else connects is closed at once.
+    """Listens and serves one client; any other connection is closed at once.
 
-    `listen` raises PortError; afterwards `path` is the address with the port that was given.
+    `listen` raises PortError; afterwards `path` is the address with the actual port.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -101,13 +101,13 @@ class TcpServerDevice(TcpDevice):
 
     def _accept(self, stream: Transport, peer: str) -> None:
         if self.plugged and self._stream is None:
-            self._take(stream)
+            self._connected(stream)
         else:
             stream.close()
 
 
 class TcpClientDevice(TcpDevice):
-    """Connects, and tries again every `retry_s` until it gets through, and after each loss."""
+    """Connects, and retries every `retry_s` until it is connected, and after each loss."""
 
     def __init__(self, retry_s: float) -> None:
         super().__init__("not connected")
@@ -115,7 +115,7 @@ class TcpClientDevice(TcpDevice):
         self._task: asyncio.Task[None] | None = None
 
     def aim(self, host: str, port: int) -> None:
-        """Where to connect; begins at once."""
+        """Starts connecting to this address."""
         self.path = format_address(host, port)
         self._task = asyncio.get_running_loop().create_task(self._keep_connected(host, port))
 
@@ -130,7 +130,7 @@ class TcpClientDevice(TcpDevice):
                 try:
                     stream = await connect_tcp(host, port)
                 except PortError:
-                    pass  # nobody listens yet
+                    pass  # no server yet
                 else:
-                    self._take(stream) if self.plugged else stream.close()
+                    self._connected(stream) if self.plugged else stream.close()
             await asyncio.sleep(self._retry_s)

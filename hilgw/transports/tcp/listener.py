@@ -1,4 +1,4 @@
-"""The listening end of TCP. Bounded: so many clients in all, so many from one address."""
+"""The listening end of TCP, with a limit of clients in total and per address."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from hilgw.transports.tcp.stream import PEER_CLOSED, TcpStream, format_address, 
 MAX_CLIENTS = 64
 MAX_PER_ADDRESS = 8
 BACKLOG = 64
-# Without a descriptor left accept() fails at once, again and again: then wait a little.
+# Without a free descriptor accept() fails at once, repeatedly: pause after a failure.
 ACCEPT_PAUSE_S = 0.1
 
 ClientHandler = Callable[[Transport, str], None]
 
 
 class TcpListener:
-    """Accepts on every address of `host`; each client is given to on_client(stream, peer).
+    """Accepts on every address of `host` and calls on_client(stream, peer) for each client.
 
-    loopback_only: any other address is refused, because who can connect can move motors.
-    Connections over the limits are closed at once and counted in `refused`. Port 0: any free
-    one, the same for all addresses; `port` tells it after start(). send_buffer_bytes: how much
-    the kernel holds for a client that does not read; None: up to megabytes, by its own rules.
+    loopback_only: refuses any other address, because a client can move motors. Connections over
+    the limits are closed at once and counted in `refused`. Port 0: any free port, the same for all
+    addresses; `port` is its number after start(). send_buffer_bytes: size of the kernel's buffer
+    for a client that does not read; None: the kernel's default, up to megabytes.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class TcpListener:
         return format_address(self.host, self.port)
 
     async def start(self) -> None:
-        """Begin to listen. Raises PortError: busy, denied, absent (no such address)."""
+        """Starts listening. Raises PortError: busy, denied, absent (no such address)."""
         try:
             found = await self._loop.getaddrinfo(
                 self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -89,7 +89,7 @@ class TcpListener:
             raise port_error(error, self.where) from error
 
     def close(self) -> None:
-        """Stop listening. Connections that were accepted stay."""
+        """Stops listening. Accepted connections stay open."""
         for server in self._servers:
             server.close()
         for listening in self._sockets:
@@ -106,13 +106,13 @@ class TcpListener:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        if self._send_buffer_bytes is not None:  # what is accepted inherits it
+        if self._send_buffer_bytes is not None:  # accepted sockets inherit it
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
         listening.bind((address, self.port))
         self.port = listening.getsockname()[1]
         listening.listen(BACKLOG)
         if tcp.OVER_ASYNCIO:
-            self._servers.append(await self._loop.create_server(self._expect, sock=listening))
+            self._servers.append(await self._loop.create_server(self._new_stream, sock=listening))
         else:
             self._loop.add_reader(listening, self._accept, listening)
 
@@ -130,7 +130,7 @@ class TcpListener:
         try:
             connection.setblocking(False)
             tune(connection)
-        except OSError:  # gone again already
+        except OSError:  # closed by the peer already
             connection.close()
             return
         host, number = str(address[0]), int(address[1])
@@ -141,22 +141,22 @@ class TcpListener:
         if listening in self._sockets:
             self._loop.add_reader(listening, self._accept, listening)
 
-    # --- with asyncio, which accepts by itself ----------------------------------------------------
+    # --- with asyncio, which accepts itself -------------------------------------------------------
 
-    def _expect(self) -> AsyncioStream:
+    def _new_stream(self) -> AsyncioStream:
         return AsyncioStream("", limit=self._limit, end=PEER_CLOSED, on_made=self._made)
 
     def _made(self, stream: AsyncioStream) -> None:
         try:
             tune(stream.extra("socket"))
-        except OSError:  # gone again already
+        except OSError:  # closed by the peer already
             stream.close()
             return
         host, number = stream.extra("peername")[:2]
         stream.name = format_address(host, number)
         self._admit(stream, host)
 
-    # --- either way -------------------------------------------------------------------------------
+    # --- in both cases ----------------------------------------------------------------------------
 
     def _admit(self, stream: TcpStream | AsyncioStream, host: str) -> None:
         full = self._clients.total() >= self._max_clients
@@ -170,4 +170,5 @@ class TcpListener:
 
 
 def accept(listening: socket.socket) -> tuple[socket.socket, Any]:
+    """The next connection and its address; a function, so that tests can make it fail."""
     return listening.accept()

@@ -1,8 +1,8 @@
 """TCP, IPv4 and IPv6, client and server: the same byte streams as serial ports.
 
-A peer that vanishes without a word is noticed within about two seconds, idle or not: keepalive
-sees it while nothing is sent, TCP_USER_TIMEOUT while something waits for its acknowledgement;
-each alone misses the other case.
+A peer that disappears without closing is detected within about two seconds: by keepalive while
+nothing is sent, by TCP_USER_TIMEOUT while data waits for its acknowledgement. Neither covers the
+other case.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PEER_CLOSED = "the peer closed the connection"
 
 
 def tune(connection: socket.socket) -> None:
-    """No Nagle delay, and a dead peer is noticed. Options a system lacks are left out."""
+    """Disables the Nagle delay and enables the detection of dead peers, where supported."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
         ("TCP_KEEPIDLE", KEEPALIVE_IDLE_S),
-        ("TCP_KEEPALIVE", KEEPALIVE_IDLE_S),  # macOS's name for it
+        ("TCP_KEEPALIVE", KEEPALIVE_IDLE_S),  # its name on macOS
         ("TCP_KEEPINTVL", KEEPALIVE_INTERVAL_S),
         ("TCP_KEEPCNT", KEEPALIVE_PROBES),
         ("TCP_USER_TIMEOUT", USER_TIMEOUT_MS),
@@ -46,7 +46,7 @@ def tune(connection: socket.socket) -> None:
 
 
 class TcpStream(FdStream):
-    """A connected socket; owned by the stream from here on."""
+    """A connected socket; the stream owns it from now on."""
 
     def __init__(
         self, connection: socket.socket, name: str, *, limit: int = WRITE_LIMIT_BYTES
@@ -84,20 +84,20 @@ async def connect_tcp(
     deadline_s: float = CONNECT_DEADLINE_S,
     limit: int = WRITE_LIMIT_BYTES,
 ) -> Transport:
-    """Connect to the first address of `host` that answers. Raises PortError."""
+    """Connects to the first address of `host` that answers. Raises PortError."""
     name = f"socket://{format_address(host, port)}"
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(deadline_s):
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            connection = await _first_that_answers(found)
+            connection = await _connect_to_first(found)
     except (OSError, UnicodeError, OverflowError) as error:  # TimeoutError is an OSError
         raise port_error(error, name) from error
     return await wrap(connection, name, limit=limit)
 
 
-async def _first_that_answers(found: list[Any]) -> socket.socket:
-    """found: as getaddrinfo() gives it."""
+async def _connect_to_first(found: list[Any]) -> socket.socket:
+    """found: the result of getaddrinfo()."""
     loop = asyncio.get_running_loop()
     last: OSError = OSError("the name has no address")
     for family, kind, protocol, _, address in found:
@@ -117,6 +117,7 @@ async def _first_that_answers(found: list[Any]) -> socket.socket:
 
 
 def format_address(host: str, port: int) -> str:
+    """HOST:PORT, with brackets around an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
@@ -125,9 +126,9 @@ def is_loopback(address: str) -> bool:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of [tcp://]HOST:PORT; an IPv6 address stands in brackets. ValueError."""
+    """Host and port of [tcp://]HOST:PORT, an IPv6 address in brackets. Raises ValueError."""
     host, _, port = text.removeprefix("tcp://").rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not bare or (":" in bare and bare == host) or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{text!r} is no HOST:PORT")
+        raise ValueError(f"{text!r} is not HOST:PORT")
     return bare, int(port)

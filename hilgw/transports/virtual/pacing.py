@@ -1,4 +1,4 @@
-"""A UART line takes its time: when the bytes put on it have arrived. Exact, integer nanoseconds."""
+"""The timing of a UART line: when each byte has arrived. Exact, in integer nanoseconds."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable
 
 from hilgw.transports.base import Handle, Scheduler
 
-SLICE_NS = 5_000_000  # bytes that arrive within this time are handed over together
-# How far a late timer may be caught up. More would let a blocked loop pour out, in one go, bytes
-# that reached the line only after the block.
+SLICE_NS = 5_000_000  # bytes that arrive within this time are delivered together
+# How much of a timer's delay is caught up. With more, a blocked event loop would deliver at once
+# bytes that were put on the line only after the block.
 CATCH_UP_NS = 20_000_000
 SECOND_NS = 1_000_000_000
 
 
 class PacedLine:
-    """One direction of a UART line: bytes in, the same bytes out when their last bit is over.
+    """One direction of a UART line: bytes in, the same bytes out after their last bit.
 
-    deliver gets slices of what was put, in order, each at or after the end of its last byte and
-    never faster than the line; over any busy period the rate is exact. on_empty, when set, is
-    called after a delivery that leaves nothing behind: what it puts follows without a gap.
-    baud_rate None: no pacing, bytes are handed over at the scheduler's next turn. slice_bytes:
-    longest slice, None: 5 ms worth. catch_up_ns: how far a late timer is caught up.
+    deliver gets the bytes in slices, in order, each at or after the end of its last byte and never
+    faster than the line; over any busy period the rate is exact. on_empty, when set, is called
+    after a delivery that empties the queue: bytes it puts follow without a gap. baud_rate None: no
+    pacing, bytes are delivered at the scheduler's next turn. slice_bytes: longest slice, None: 5 ms
+    of bytes. catch_up_ns: how much of a timer's delay is caught up.
     """
 
     def __init__(
@@ -42,21 +42,21 @@ class PacedLine:
         self._slice_bytes = slice_bytes
         self._catch_up_ns = catch_up_ns
         self._queue = bytearray()
-        self._slice = 0  # bytes at the head of the queue that are on the wire now
-        self._origin = 0  # start of the busy period, and the bits on the wire since
+        self._slice = 0  # bytes at the head of the queue that are on the wire
+        self._origin = 0  # start of the busy period, and its bits so far
         self._bits = 0
-        self._end = 0  # when the last of these bits is over
+        self._end = 0  # when the last of these bits ends
         self._alarm: Handle | None = None
         self._delivering = False
         self._held = False
 
     def __len__(self) -> int:
-        """Bytes put and not delivered yet."""
+        """Bytes that are not delivered yet."""
         return len(self._queue)
 
     @property
     def slice_bytes(self) -> int:
-        """How many bytes are handed over together at most."""
+        """The most bytes that are delivered together."""
         if self._slice_bytes is not None:
             return self._slice_bytes
         if self._baud_rate is None:
@@ -64,7 +64,7 @@ class PacedLine:
         return max(1, SLICE_NS * self._baud_rate // (self._bits_per_byte * SECOND_NS))
 
     def set_line(self, baud_rate: int | None, bits_per_byte: int) -> None:
-        """Takes effect with the next slice; the one on the wire ends at its old rate."""
+        """Changes the rate with the next slice; the slice on the wire keeps its rate."""
         if (baud_rate, bits_per_byte) != (self._baud_rate, self._bits_per_byte):
             self._baud_rate = baud_rate
             self._bits_per_byte = bits_per_byte
@@ -75,7 +75,7 @@ class PacedLine:
         self._start_if_idle()
 
     def clear(self) -> int:
-        """Forget what was not delivered; how many bytes that were."""
+        """Discards the bytes that are not delivered yet; returns their number."""
         lost = len(self._queue)
         self._queue.clear()
         self._slice = 0
@@ -85,7 +85,7 @@ class PacedLine:
         return lost
 
     def hold(self) -> None:
-        """Hand nothing over and put nothing more on the wire (flow control)."""
+        """Stops deliveries and puts nothing more on the wire (flow control)."""
         self._held = True
 
     def release(self) -> None:
@@ -98,12 +98,12 @@ class PacedLine:
     def _start_if_idle(self) -> None:
         if self._queue and self._alarm is None and not self._held and not self._delivering:
             now = self._scheduler.now()
-            if now >= self._end:  # not the reckoning's fraction of a nanosecond before it
+            if now >= self._end:  # not a rounding error of less than 1 ns before it
                 self._origin, self._bits, self._end = now, 0, now
             self._send_slice(self._end)
 
     def _send_slice(self, start: int) -> None:
-        """Put the next slice on the wire at `start`, the end of the last one or later."""
+        """Puts the next slice on the wire at `start`, at or after the end of the last one."""
         if start != self._end:
             self._origin, self._bits = start, 0
         self._slice = min(len(self._queue), self.slice_bytes)

@@ -1,4 +1,4 @@
-"""A serial line without a port: host and device in one process, at the line's own pace."""
+"""A serial line in memory: host and device in one process, at the rate of the line."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ DEVICE_LIMIT_BYTES = 65536
 class PipeDevice:
     """The hardware's end of a `Pipe`, a `hilgw.transports.base.DeviceSide`.
 
-    Bytes for the client wait in a queue of `limit` bytes at most; of a write that does not fit
-    the newest bytes are dropped and counted in `overrun`, as a UART does. Bytes that arrive while
-    no client is there are gone, as on a wire.
+    Bytes for the client wait in a queue of at most `limit` bytes; the newest bytes of a write that
+    does not fit are dropped and counted in `overrun`, as in a UART. Bytes that arrive without a
+    client are lost, as on a wire.
     """
 
     def __init__(self, scheduler: Scheduler, line: LineSettings, path: str, limit: int) -> None:
@@ -58,7 +58,7 @@ class PipeDevice:
         self._to_client.put(data[:room])
 
     def stall(self) -> None:
-        """Stop listening: the client's bytes wait at its end."""
+        """Stops reading: the bytes of the client wait at its end."""
         self._stalled = True
         if self._client is not None:
             self._client._to_device.hold()
@@ -108,7 +108,7 @@ class PipeTransport:
         self._limit = limit
         self._on_data: ReadHandler | None = None
         self._on_lost: LostHandler | None = None
-        self._held = bytearray()  # arrived before start() or while paused
+        self._held = bytearray()  # received before start() or while paused
         self._paused = False
         self._closed = False
         self._lost = False
@@ -181,7 +181,7 @@ class PipeTransport:
             self.on_drained()
 
     def _lose(self) -> None:
-        """The device was unplugged: what is on the wire is gone."""
+        """The device was unplugged: the bytes on the wire are lost."""
         self._lost = True
         self.unsent = self._to_device.clear()
         self._held.clear()
@@ -195,7 +195,7 @@ class PipeTransport:
 
 
 class Pipe:
-    """A pair that can be opened again after it was unplugged or closed, as a port can."""
+    """A device and its client; the client's end can be opened again after a loss, like a port."""
 
     def __init__(
         self,
@@ -217,11 +217,11 @@ class Pipe:
 
     @property
     def overrun(self) -> int:
-        """Bytes of the device that were dropped because the client did not take them."""
+        """Bytes of the device that were dropped because the client did not read them."""
         return self._device.overrun
 
     async def open(self, line: LineSettings | None = None) -> Transport:
-        """The client's end. PortError "absent" while unplugged, "busy" while another has it."""
+        """The client's end. Raises PortError: "absent" while unplugged, "busy" while it is open."""
         device = self._device
         if not device.plugged:
             raise PortError("no such port", reason=PortError.ABSENT, where=device.path)

@@ -1,4 +1,4 @@
-"""A serial port that is not there: a pty under a name of its own, at the pace of a real line."""
+"""A virtual serial port: a pty with a fixed name, at the rate of a real line."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from hilgw.transports.virtual.pacing import PacedLine
 
 DeviceHandler = Callable[[bytes, int | None], None]
 DEVICE_LIMIT_BYTES = 65536
-# A client that has taken nothing for so long has lost what came in the meantime, as on hardware:
-# it must not find it when it comes back.
+# A client that has read nothing for so long loses the bytes in between, as on hardware: it must
+# not read old bytes when it returns.
 STALE_S = 0.5
 
 
 class PortLink:
-    """Owns one symlink. Never takes the place of anything but a stale one.
+    """The symlink of a virtual port; it replaces only a stale symlink.
 
-    path: what clients open. Without a wish the link lives in a fresh directory, removed by close().
+    path: the name that clients open. Without `path` the link is in a new directory, which close()
+    removes.
     """
 
-    def __init__(self, wish: str | None) -> None:
-        self._directory = None if wish else Path(tempfile.mkdtemp(prefix="hilgw-"))
-        self._link = Path(wish) if wish else Path(str(self._directory)) / "port"
+    def __init__(self, path: str | None) -> None:
+        self._directory = None if path else Path(tempfile.mkdtemp(prefix="hilgw-"))
+        self._link = Path(path) if path else Path(str(self._directory)) / "port"
         self._target = ""
         self.path = str(self._link)
 
     def point_to(self, target: str) -> None:
-        """Make or move the link, atomically. Raises PortError."""
+        """Creates or changes the link, atomically. Raises PortError."""
         link = self._link
         try:
             if link.is_symlink():
@@ -43,24 +44,24 @@ class PortLink:
                 fresh.symlink_to(target)
                 fresh.replace(link)
             else:
-                link.symlink_to(target)  # fails when anything is there
+                link.symlink_to(target)  # fails when the name exists
         except FileExistsError:
-            raise self._refusal("a file that is no link is in the way", PortError.BUSY) from None
+            raise self._refusal("a file with this name exists", PortError.BUSY) from None
         except PermissionError:
-            raise self._refusal("no permission to make this link", PortError.DENIED) from None
+            raise self._refusal("no permission to create this link", PortError.DENIED) from None
         except OSError as error:
             raise self._refusal(
-                f"cannot make this link: {error.strerror}", PortError.ABSENT
+                f"cannot create this link: {error.strerror}", PortError.ABSENT
             ) from error
         self._target = target
 
     def remove(self) -> None:
-        """Take the link away, if it is still ours."""
+        """Removes the link, if it still has our target."""
         try:
             if self._target and str(self._link.readlink()) == self._target:
                 self._link.unlink()
         except OSError:
-            pass  # it is gone, or somebody else's by now
+            pass  # it is gone, or belongs to another program now
         self._target = ""
 
     def close(self) -> None:
@@ -69,19 +70,19 @@ class PortLink:
             try:
                 self._directory.rmdir()
             except OSError:
-                pass  # somebody put a file there
+                pass  # another program has put a file there
 
     def _check_replaceable(self, target: str) -> None:
-        """A dead link may go, and one to a pty that nobody hosts as a port: its number is used
-        again by something else. A link to a device, or to another's port, may not."""
+        """Raises PortError for a link to a device, or to a port of another program. A dangling
+        link is replaceable, and so is one to a pty without a host: its number was reused."""
         link = self._link
         if not link.exists() or str(link.readlink()) == target:
             return
         if not tty.is_pseudo_terminal_path(self.path):
-            raise self._refusal("this link leads to something else", PortError.BUSY)
+            raise self._refusal("this link points to something else", PortError.BUSY)
         host = tty.host(self.path)
         if host is not None:
-            raise self._refusal(f"this name is a port of {host}", PortError.BUSY)
+            raise self._refusal(f"this port belongs to {host}", PortError.BUSY)
 
     def _refusal(self, what: str, reason: str) -> PortError:
         return PortError(what, reason=reason, where=self.path, fix="choose another name")
@@ -90,14 +91,14 @@ class PortLink:
 class VirtualPort:
     """The hardware's end of a pty, a `hilgw.transports.base.DeviceSide`.
 
-    link: the name clients open, a symlink to the pty of the moment; without it a name in a fresh
-    directory. The client's bytes reach `on_data` when their time on the wire is over, at the
-    slower of the two ends' rates, together with the rate the client has set. While the line is
-    busy the client's bytes stay with the client, so a stalled device stalls it. The device's bytes
-    wait in a queue of `limit` bytes; of a write that does not fit the newest are dropped and
-    counted in `overrun`, and so is what the client leaves lying.
+    link: the name that clients open, a symlink to the current pty; without it a name in a new
+    directory. The bytes of the client reach `on_data` after their time on the wire, at the slower
+    rate of the two ends, together with the rate set by the client. While the line is busy the
+    bytes of the client stay in its buffer, so a stalled device stalls the client. The bytes of the
+    device wait in a queue of `limit` bytes; the newest bytes of a write that does not fit are
+    dropped and counted in `overrun`, and so are bytes that the client does not read.
 
-    Raises PortError when the link cannot be made.
+    Raises PortError when the link cannot be created.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class VirtualPort:
         self._stalled = False
         self._reading = False
         self._host_baud: int | None = None
-        self._blocked = bytearray()  # arrived, but the client's buffer in the kernel is full
+        self._blocked = bytearray()  # off the line, but the client's buffer in the kernel is full
         self._stale: asyncio.TimerHandle | None = None
         self._master = self._slave = -1
         self._link = PortLink(link)
@@ -143,15 +144,15 @@ class VirtualPort:
         self._watch()
 
     def set_line(self, baud_rate: int, bits_per_byte: int) -> None:
-        """The device's own rate; it is the device that changes it."""
+        """Changes the rate of the device."""
         self._baud_rate = baud_rate
         self._bits_per_byte = bits_per_byte
         self._to_client.set_line(baud_rate, bits_per_byte)
-        self._set_client_pace()
+        self._set_client_rate()
 
     @property
     def pending(self) -> int:
-        """The device's bytes that the client has not been given yet."""
+        """Bytes of the device that are not written to the client yet."""
         return len(self._to_client) + len(self._blocked)
 
     def write(self, data: bytes) -> None:
@@ -161,12 +162,12 @@ class VirtualPort:
         self._to_client.put(data[:room])
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """The client's "dtr" or "rts": a pty carries none, so whoever opened it tells it here."""
+        """The client's "dtr" or "rts". A pty has no modem lines, so the client calls this."""
         if self.on_modem_line is not None and self.plugged:
             self.on_modem_line(name, on)
 
     def stall(self) -> None:
-        """Stop listening, as firmware that hangs: the client's bytes pile up at its end."""
+        """Stops reading, like firmware that hangs: the bytes of the client wait at its end."""
         self._stalled = True
         self._from_client.hold()
         self._unwatch()
@@ -177,7 +178,7 @@ class VirtualPort:
         self._watch()
 
     def unplug(self) -> None:
-        """The name is gone, and whoever has the port open reads its end."""
+        """Removes the name; a program that has the port open reads a hang-up."""
         if not self.plugged:
             return
         self.plugged = False
@@ -187,12 +188,12 @@ class VirtualPort:
         self._from_client.clear()
         self._to_client.clear()
         master, self._master = self._master, -1
-        # This hangs the client up. The slave stays open for now, so that its number is not used
-        # again at once: what comes back is another port, as it is with hardware.
+        # This hangs up the client. The slave stays open for now, so that its number is not reused
+        # at once: the port that returns is another one, as with hardware.
         os.close(master)
 
     def plug(self) -> None:
-        """The name is there again, with a new pty behind it."""
+        """Creates the name again, with a new pty."""
         if self.plugged or self._closed:
             return
         master, slave = os.openpty()
@@ -224,7 +225,7 @@ class VirtualPort:
     # --- from the client --------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        """Wait for the client's next byte, when the line is free and somebody listens."""
+        """Waits for the next byte of the client, when the line is free and the device reads."""
         free = self._on_data is not None and not self._stalled and not len(self._from_client)
         if free and self.plugged and not self._reading:
             self._reading = True
@@ -240,21 +241,21 @@ class VirtualPort:
         self._take()
 
     def _take(self) -> None:
-        """One slice from the client onto the wire. More of it would hide that the line is busy."""
+        """Reads one slice from the client. Reading more would hide that the line is busy."""
         if not self.plugged or self._stalled:
             return
         try:
             data = os.read(self._master, self._from_client.slice_bytes)
-        except OSError:  # nothing there, or no client yet
+        except OSError:  # no data, or no client yet
             data = b""
         if data:
             self._host_baud = tty.baud_rate(self._master)
-            self._set_client_pace()
+            self._set_client_rate()
             self._from_client.put(data)
         else:
             self._watch()
 
-    def _set_client_pace(self) -> None:
+    def _set_client_rate(self) -> None:
         slower = min(self._baud_rate, self._host_baud or self._baud_rate)
         self._from_client.set_line(slower, self._bits_per_byte)
 
@@ -275,7 +276,7 @@ class VirtualPort:
     def _send(self, data: bytes | bytearray) -> int:
         try:
             return os.write(self._master, data)
-        except OSError:  # full, or no client; a hang-up is our own doing
+        except OSError:  # full, or no client; only we hang up
             return 0
 
     def _writable(self) -> None:
@@ -285,7 +286,7 @@ class VirtualPort:
             self._to_client.release()
 
     def _give_up(self) -> None:
-        """The client does not read. What has arrived is lost; the line goes on."""
+        """The client does not read: drops the received bytes, and the line continues."""
         self._stale = None
         self.overrun += len(self._blocked) + self._to_client.clear()
         self._unblock()

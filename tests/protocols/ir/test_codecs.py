@@ -127,7 +127,7 @@ def test_sizes_carriers_periods(name: str) -> None:
 
 
 def test_an_unknown_code_is_said_with_those_there_are() -> None:
-    with pytest.raises(ConfigError, match="known are nec, nec2, nec_ext"):
+    with pytest.raises(ConfigError, match="use one of nec, nec2, nec_ext"):
         codec("nex")
 
 
