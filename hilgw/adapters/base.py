@@ -1,9 +1,8 @@
-"""What an adapter is: settings, a sans-I/O session, limits.
+"""The adapter interface: settings, events of a session, limits, and the protocols themselves.
 
 An adapter turns packets into hardware bytes and hardware bytes into events. It never opens a
-port, never reads a clock, never retries: the station around it owns the queue, the window of
-outstanding frames and the ledger, the supervisor above owns reconnection. `now` is integer
-nanoseconds of a monotonic clock.
+port, never reads a clock, never reconnects. The station owns the transmit queue and the ledger,
+the supervisor owns reconnection. `now` is integer nanoseconds of a monotonic clock.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class UsbId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StationSettings:
-    """What the station around every adapter needs, whatever its kind."""
+    """Settings of every adapter, whatever its kind."""
 
     port: str | UsbId = setting(
         "device path (a by-id link is best), or the USB ids",
@@ -41,47 +40,55 @@ class StationSettings:
     )
     baudRate: int = setting("UART rate", 9600, ge=50, le=4_000_000, unit="bit/s")
     byteSize: int | None = setting(
-        "cost of one byte on the wire, start + data + parity + stop; "
-        "not set: from the line settings",
+        "bits on the wire per byte: start + data + parity + stop; "
+        "not set: from parity and stop_bits",
         None,
         ge=8,
         le=12,
         unit="bit",
     )
-    bufferSize: int = setting("send queue; -1: 16 MiB", 4096, ge=0, also=(-1,), unit="byte")
+    bufferSize: int = setting("transmit queue; -1: 16 MiB", 4096, ge=0, also=(-1,), unit="byte")
     parity: str = setting("parity of the UART line", "none", choices=("none", "even", "odd"))
     stop_bits: int = setting("stop bits of the UART line", 1, choices=(1, 2))
     rtscts: bool = setting("hardware flow control by RTS and CTS", False)
     rs485: str = setting(
-        "the driver switches an RS-485 transceiver by RTS: on (half-duplex) or off "
+        "RS-485: the driver switches the transceiver by RTS, which is on (half-duplex) or off "
         "(half-duplex-inverted) while it sends",
         "none",
         choices=RS485_MODES,
     )
-    dtr: bool | None = setting("DTR on opening; not set: left alone", None)
-    rts: bool | None = setting("RTS on opening; not set: left alone", None)
-    channel: int = setting("Webots channel the hardware stands for", 0, ge=0)
-    air: str = setting("the space its signals share; default: one per kind", "", refers="air")
-    relay: bool = setting("pass packets that came from another air", False)
+    dtr: bool | None = setting("DTR on opening; not set: unchanged", None)
+    rts: bool | None = setting("RTS on opening; not set: unchanged", None)
+    channel: int = setting("Webots channel of the hardware", 0, ge=0)
+    air: str = setting(
+        "air (space) that its signals share with other stations; default: one air per kind",
+        "",
+        refers="air",
+    )
+    relay: bool = setting("send packets that came from another air, too", False)
     position: tuple[float, float, float] | None = setting("x, y, z", None, unit="m")
     rotation: tuple[float, float, float, float] | None = setting(
         "Webots rotation: axis x, y, z and angle", None, unit="rad"
     )
     attached_to: str | None = setting(
-        "robot it moves with; position and rotation are on that robot", None, refers="robot"
+        "robot it moves with; position and rotation are relative to that robot",
+        None,
+        refers="robot",
     )
     rssi_at_1m_dbm: float = setting("RSSI measured at 1 m", -40.0, unit="dBm")
     sources: dict[str, str] = setting(
-        "source address -> robot here that is behind it", default_factory=dict, refers="robot"
+        "source address -> robot of this configuration that sends from it",
+        default_factory=dict,
+        refers="robot",
     )
 
 
 def line_of(common: StationSettings) -> tuple[LineSettings, str]:
-    """The UART line these settings ask for, and a notice for the user ("" if none).
+    """The UART line of these settings, and a notice for the user ("" if none).
 
-    byteSize is the cost of one byte on the wire: 10 = 8N1, 11 = 8E1, 8O1 or 8N2, 12 = 8E2 or 8O2.
-    8, Webots' default, pasted from a world file, means 8N1. ConfigError when it contradicts
-    parity and stop bits, or when RTS is asked for two things.
+    byteSize is the number of bits on the wire per byte: 10 = 8N1, 11 = 8E1, 8O1 or 8N2,
+    12 = 8E2 or 8O2. 8, Webots' default, pasted from a world file, means 8N1. ConfigError when
+    byteSize contradicts parity and stop bits, or when RTS has two uses.
     """
     line = LineSettings(
         baudRate=common.baudRate,
@@ -95,23 +102,23 @@ def line_of(common: StationSettings) -> tuple[LineSettings, str]:
     if common.rs485 != "none" and (common.rtscts or common.rts is not None):
         other = "rtscts" if common.rtscts else "rts"
         raise ConfigError(
-            f"RTS cannot serve both rs485 and {other}",
+            f"RTS cannot be used for both rs485 and {other}",
             where="rs485",
-            fix=f"leave one of them out: rs485 or {other}",
+            fix=f"remove one of them: rs485 or {other}",
         )
     if common.byteSize is None or common.byteSize == line.byteSize:
         return line, ""
     if common.byteSize == 8 and line.byteSize == 10:
-        return line, "byteSize 8 taken as 8N1: the wire takes 10 bits per byte"
+        return line, "byteSize 8 means 8N1: 10 bits on the wire per byte"
     raise ConfigError(
-        f"byteSize {common.byteSize} contradicts the line: 8 data bits, parity {common.parity}, "
-        f"{common.stop_bits} stop make {line.byteSize}",
+        f"byteSize {common.byteSize} contradicts the line: 8 data bits, parity {common.parity} "
+        f"and {common.stop_bits} stop bits make {line.byteSize}",
         where="byteSize",
-        fix=f"write {line.byteSize}, leave it out, or change parity and stop_bits",
+        fix=f"write {line.byteSize}, remove it, or change parity and stop_bits",
     )
 
 
-# --- events an adapter reports, in the order they happened -------------------------------------
+# --- events of a session, in the order they happened ----------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +138,10 @@ class SetLine:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The hardware is found, checked and set: packets may pass. `identity` is said to the user.
+    """The hardware is found, checked and configured: packets may pass.
 
-    addresses: the module's own source addresses, to recognise our own echo.
+    identity: the hardware, for the user. addresses: the module's own source addresses, by which
+    the gateway recognises its own packets.
     """
 
     identity: str
@@ -142,9 +150,9 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class NotReady:
-    """The session broke (module reset): no packets until the next Ready. The port stays open.
+    """The session was interrupted (module reset): no packets until the next Ready.
 
-    Frames outstanding at that moment are reported as Refused before it.
+    The port stays open. Frames outstanding at that moment are reported as Refused first.
     """
 
     reason: str
@@ -152,15 +160,15 @@ class NotReady:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The session cannot go on: MismatchError (stay down, exit 6 at start) or PeerError (retry)."""
+    """The session has failed: MismatchError (stay down, exit 6 at start) or PeerError (retry)."""
 
     error: HilgwError
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One packet came in from the hardware. rssi_uncertain: its RSSI was asked for afterwards,
-    so it is of the last hop, and possibly of another packet."""
+    """One packet came in from the hardware. rssi_uncertain: the RSSI was read afterwards, so it
+    is that of the last hop and may be another packet's."""
 
     data: bytes
     channel: int
@@ -171,10 +179,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Something came in from the hardware that cannot become a packet: counted by this reason.
-
-    count: how many of them, all of one reason.
-    """
+    """Received data that is not a packet, counted by this reason. count: how many."""
 
     reason: str
     text: str
@@ -183,7 +188,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The frame with this token reached its end: acknowledged, or sent where nothing is."""
+    """The frame with this token was acknowledged, or sent where there is no acknowledgement."""
 
     token: int
 
@@ -198,19 +203,19 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line for the user. `once` lines are said a single time per station."""
+    """A line for the user. once: the station shows the same line a single time."""
 
     text: str
     once: bool = True
 
 
-# --- events of a search of the module's network ----
+# --- events of a network search and of remote commands --------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Another module of the network. network: its short address, role: its part; "" where there
-    is none. rssi_dbm: how loud it was heard, None where that is not said."""
+    """Another module of the network. network: its short address, role: its role there; "" where
+    there is none. rssi_dbm: its RSSI, None where the answer has none."""
 
     address: str
     network: str = ""
@@ -221,15 +226,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class SearchEnded:
-    """All nodes that answered in time were named. problem: why not; "" when all is well."""
+    """The search is over; each node that answered in time was reported. problem: why it failed,
+    "" for success."""
 
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteAnswer:
-    """The answer of another module to a command. address: of that module; command: the AT command;
-    asked: the address the command was sent to. problem: "" when the command was carried out."""
+    """Another module's answer to a command. address: of that module; command: the AT command;
+    asked: the address the command was sent to. problem: why it failed, "" for success."""
 
     address: str
     command: str
@@ -259,11 +265,11 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Transmission:
-    """Bytes for the wire. token: named again by Delivered or Refused; None when the hardware
-    gives no answer (the station then counts delivery by its own line's reckoning).
+    """Bytes for the wire. token: repeated by Delivered or Refused; None when the hardware does
+    not acknowledge (the station then counts the packet as delivered when the line has sent it).
 
-    air_time_ns: how long it takes in the air, where that is long: so late may another module of
-    ours hear it, and know it for our own."""
+    air_time_ns: time on the air, where it is long. Another module of this gateway may receive the
+    packet that late and still recognises it as our own."""
 
     data: bytes
     token: int | None = None
@@ -272,13 +278,13 @@ class Transmission:
 
 @dataclass(frozen=True, slots=True)
 class CannotSend:
-    """This packet can never go out, for this reason (a word for the ledger) and in words."""
+    """This packet can never be sent. reason: a word for the ledger; text: for the user."""
 
     reason: str
     text: str
 
 
-NOT_YET = None  # the adapter cannot take a packet now; ask again after its next event or deadline
+NOT_YET = None  # the adapter cannot take a packet now; try again after its next event or deadline
 
 # --- limits and mapping -------------------------------------------------------------------------
 
@@ -294,7 +300,7 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the hardware can carry. payload: bytes; window: frames outstanding at once."""
+    """Limits of the hardware. payload: bytes of one packet; window: frames outstanding at once."""
 
     payload: int
     window: int
@@ -306,8 +312,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """How `hilgw scan` looks for this hardware: settings with which a handshake only reads, and
-    the rates worth trying, likeliest first. usb: (vid, pid) pairs it can be behind; (): any."""
+    """How `hilgw scan` finds this hardware: settings with which the handshake only reads, and the
+    rates to try, most likely first. usb: (vid, pid) pairs of its USB port; (): any."""
 
     settings: Any
     rates: tuple[int, ...]
@@ -315,21 +321,24 @@ class Probe:
 
 
 class AdapterSession(Protocol):
-    """One adapter's protocol. `channels`: the medium channels it listens to, None = all."""
+    """The protocol of one piece of hardware, sans-I/O.
+
+    channels: the medium channels whose packets it sends, None: all.
+    """
 
     channels: frozenset[int] | None
 
     def open(self, now: int) -> list[Event]:
-        """The port is up: begin the handshake."""
+        """The port is open: begin the handshake."""
 
     def close(self) -> list[Event]:
-        """The port is gone: forget all, report outstanding frames as Refused 'down'."""
+        """The port is closed: reset, report outstanding frames as Refused 'down'."""
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         """Bytes from the hardware, in any chunks."""
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
-        """A packet to go out; NOT_YET when the session cannot take one now."""
+        """One packet to send; NOT_YET when the session cannot take one now."""
 
     def next_deadline(self) -> int | None:
         """When `expire` wants to be called, or None."""
@@ -338,7 +347,7 @@ class AdapterSession(Protocol):
         """The deadline has come (calls before it are harmless)."""
 
     def describe(self, frame: bytes) -> str:
-        """A frame in words, for people; never raises."""
+        """A frame as text for the user; never raises."""
 
 
 @runtime_checkable
@@ -346,23 +355,23 @@ class NetworkSession(AdapterSession, Protocol):
     """A session that can also search the network of its module and configure other modules."""
 
     def discover(self, now: int) -> list[Event]:
-        """Starts a search: a Node for each module that answers, then SearchEnded. No events when
+        """Start a search: a Node for each module that answers, then SearchEnded. No events when
         the session is not ready or a search is in progress."""
 
     def command(self, address: str, name: str, value: bytes, now: int) -> list[Event]:
-        """Sends an AT command to the module at `address` (16 or 4 hexadecimal digits); an empty
+        """Send an AT command to the module at `address` (16 or 4 hexadecimal digits); an empty
         value reads. A RemoteAnswer follows. No events when the session is not ready."""
 
 
-Problem = tuple[str, str, str]  # path below the adapter, what is wrong, what to do
+Problem = tuple[str, str, str]  # path below the adapter, message, fix
 SettingsClass = type[Any]
 
 
 class Adapter(Protocol):
-    """What `hilgw.adapters.NAME` exports as `ADAPTER`.
+    """`hilgw.adapters.NAME` exports one as `ADAPTER`.
 
-    Hardware that can be found without being changed has `probes: ClassVar[tuple[Probe, ...]]`
-    too.
+    Hardware that can be found without changing its settings also has
+    `probes: ClassVar[tuple[Probe, ...]]`.
     """
 
     kind: ClassVar[str]
@@ -372,10 +381,10 @@ class Adapter(Protocol):
     limits: ClassVar[Limits]
 
     def check(self, settings: Any, common: Any) -> list[Problem]:
-        """What the limits of single settings cannot say."""
+        """Problems between fields; the limits of single fields are checked elsewhere."""
 
     def session(self, settings: Any, common: Any) -> AdapterSession:
-        """A session for these settings; `common` is the StationSettings all adapters share."""
+        """A session for these settings; common: the StationSettings of this adapter."""
 
     def mock(self, settings: Any, common: Any) -> MockSpec:
         """The mock for `backend: mock`."""

@@ -1,8 +1,8 @@
-"""IrDA SIR transceivers on a UART: infra-red frames, half duplex, at arm's length.
+"""IrDA SIR transceivers on a UART: infra-red frames, half duplex, up to about 1 m.
 
-Frame: address (7 bits and C/R), control 03 (unnumbered information), the packet. A command frame
-to everybody carries address 127. Source: IrDA, Serial Infrared Link Access Protocol 1.1,
-sections 10.1 and 10.2.
+Frame: address (7 bits and C/R), control 03 (unnumbered information), the packet. A broadcast
+frame has address 127. Source: IrDA, Serial Infrared Link Access Protocol 1.1, sections 10.1 and
+10.2.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ RATES = (2400, 9600, 19200, 38400, 57600, 115200)
 LAST_ADDRESS = 126
 LARGEST = 2048  # IrLAP's largest data size
 BROADCAST_ADDRESS = 127
-COMMAND = 0x01  # C/R: from the station that asks
+COMMAND = 0x01  # C/R: a command, not a response
 UNNUMBERED = 0x03
 HEADER = 2
 
 LIMITS = Limits(
     payload=LARGEST,
     window=1,
-    channels="0 to 126, the connection address of each frame; -1 is address 127, to all",
+    channels="0 to 126, the connection address of each frame; -1 is address 127, broadcast",
     rates=RATES,
     mapping=(
         INFRA_RED,
-        Mapped("channel", "exact", "the 7-bit address of the frame; this station hears `channel`"),
-        Mapped("channel -1", "exact", "address 127: every station takes it"),
-        Mapped("allowedChannels", "approximate", "kept by the simulated device alone"),
+        Mapped("channel", "exact", "the 7-bit address of the frame; `channel` is received"),
+        Mapped("channel -1", "exact", "address 127: every station receives it"),
+        Mapped("allowedChannels", "approximate", "only the simulated device obeys it"),
         Mapped(
             "range, maxRange", "cannot", "the diodes reach about 1 m; the medium filters by pose"
         ),
-        Mapped("aperture", "cannot", "the diodes' cone is 30 degrees; the medium filters by pose"),
+        Mapped("aperture", "cannot", "the diodes' beam is 30 degrees; the medium filters by pose"),
         Mapped("baudRate", "exact", "rate of the UART and of the light pulses"),
         Mapped("byteSize", "exact", "10: SIR is 8N1"),
-        Mapped("bufferSize", "exact", "the gateway's queue; one packet is one frame"),
+        Mapped("bufferSize", "exact", "the gateway's transmit queue; one packet is one frame"),
         STRENGTH_FROM_POSES,
         DIRECTION_FROM_POSES,
     ),
@@ -67,10 +67,10 @@ LIMITS = Limits(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IrdaSettings:
-    """What a SIR transceiver needs beside what every station has."""
+    """Settings of a SIR transceiver, besides those of every adapter."""
 
     turnaround_ms: float = setting(
-        "pause after the other side's last byte before this one sends (IrLAP: at most 10)",
+        "pause between the last byte received and the first byte sent (IrLAP: at most 10)",
         10.0,
         ge=0,
         le=500,
@@ -78,7 +78,7 @@ class IrdaSettings:
     )
     extra_bofs: int = setting("XBOF bytes before each frame", 10, ge=0, le=48)
     max_payload: int = setting("longest packet", LARGEST, ge=1, le=LARGEST, unit="byte")
-    echo: bool = setting("the transceiver hears its own light, as most do", True)
+    echo: bool = setting("the transceiver receives its own light, as most do", True)
 
 
 class IrdaRoute(OneChannelRoute):
@@ -93,7 +93,7 @@ class IrdaRoute(OneChannelRoute):
 
     def inward(self, payload: bytes, *sources: str) -> Inward:
         if len(payload) <= HEADER or payload[1] != UNNUMBERED:
-            return Dropped("no_packet", "a frame of another kind than unnumbered information")
+            return Dropped("no_packet", "a frame that is not unnumbered information")
         address = payload[0] >> 1
         if address not in (self.channel, BROADCAST_ADDRESS):
             return Dropped("other_address", f"a frame for address {address}")
@@ -102,7 +102,7 @@ class IrdaRoute(OneChannelRoute):
 
 
 class IrdaSession(FramedLineSession):
-    """One transceiver. It never sends while it hears, nor for the turnaround after."""
+    """One transceiver. It does not send while it receives, nor for the turnaround time after."""
 
     def __init__(self, settings: IrdaSettings, common: StationSettings) -> None:
         sir = SirSettings(extra_bofs=settings.extra_bofs, max_payload=settings.max_payload + HEADER)
@@ -110,7 +110,7 @@ class IrdaSession(FramedLineSession):
         super().__init__(lambda: Sir(sir), "sir", route, common, local_echo=settings.echo)
         self._address = common.channel
         self._turnaround_ns = round(settings.turnaround_ms * 1e6)
-        self._own_until = 0  # own light may still come back until then
+        self._own_until = 0  # end of the time in which the transceiver's own light comes back
 
     @property
     def identity(self) -> str:
@@ -141,27 +141,28 @@ class IrdaAdapter:
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: IrdaSettings, common: StationSettings) -> list[Problem]:
-        """What SIR allows of the line and of channels."""
+        """Problems of the line and the channel, by the limits of SIR."""
         problems: list[Problem] = []
         if common.baudRate not in RATES:
             rates = ", ".join(map(str, RATES))
-            problems.append(("baudRate", f"{common.baudRate} is no SIR rate", f"use {rates}"))
+            what = f"{common.baudRate} is not a valid SIR rate"
+            problems.append(("baudRate", what, f"use {rates}"))
         if common.channel > LAST_ADDRESS:
-            what = f"{common.channel} is no SIR address"
+            what = f"{common.channel} is not a valid SIR address"
             problems.append(("channel", what, f"use 0 to {LAST_ADDRESS}"))
         try:
             line = line_of(common)[0]
         except ConfigError:
-            return problems  # said elsewhere
+            return problems  # reported elsewhere
         if line.byteSize != 10:
-            problems.append(("parity", "SIR is 8N1", "leave parity and stop_bits out"))
+            problems.append(("parity", "SIR is always 8N1", "remove parity and stop_bits"))
         return problems
 
     def session(self, settings: IrdaSettings, common: StationSettings) -> IrdaSession:
         return IrdaSession(settings, common)
 
     def mock(self, settings: IrdaSettings, common: StationSettings) -> MockSpec:
-        """A transceiver at this rate, which hears itself as `echo` says."""
+        """A transceiver at this rate, with the same `echo`."""
         parameters: dict[str, Any] = {"baudRate": common.baudRate, "echo": settings.echo}
         return MockSpec("irda_sir", parameters)
 

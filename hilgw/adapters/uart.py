@@ -1,4 +1,4 @@
-"""A serial line to a microcontroller or an instrument: no radio, no module, a framing alone."""
+"""A serial line to a microcontroller or an instrument: no radio and no module, only a framing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hilgw.framing import create
 from hilgw.framing.base import LONGEST_PAYLOAD
 from hilgw.settings import setting
 
-# What Linux names; drivers take other rates too.
+# The standard rates of Linux; drivers accept others too.
 RATES = (
     *(50, 75, 110, 150, 200, 300, 600, 1200, 1800, 2400, 4800, 9600, 19200, 38400, 57600),
     *(115200, 230400, 460800, 500000, 576000, 921600, 1000000, 1152000, 1500000, 2000000),
@@ -35,31 +35,31 @@ RATES = (
 
 LIMITS = Limits(
     payload=LONGEST_PAYLOAD,
-    window=1024,  # frames have no answer to wait for; the line itself is what limits
-    channels="mapping channel: `channel` alone; header: 0 to 254, in the first byte of each packet",
+    window=1024,  # frames are not acknowledged; the line itself is the limit
+    channels="mapping channel: `channel` only; header: 0 to 254, in the first byte of each packet",
     rates=RATES,
     mapping=(
         Mapped("type", "exact", "serial"),
         Mapped(
             "channel",
             "exact",
-            "mapping channel: one line is one channel; header: one byte before the payload",
+            "mapping channel: the line is one channel; header: one byte before the payload",
         ),
-        Mapped("channel -1", "exact", "goes out as it is (header: 255)"),
+        Mapped("channel -1", "exact", "sent like any packet (header: 255)"),
         Mapped(
             "allowedChannels",
             "approximate",
-            "the simulated device keeps to it; the line has no channels to refuse",
+            "the simulated device obeys it; the line has no channels to reject",
         ),
-        Mapped("range, maxRange", "cannot", "a wire has none; the medium filters by pose"),
+        Mapped("range, maxRange", "cannot", "a wire has no range; the medium filters by pose"),
         Mapped("aperture", "cannot", "a wire has no direction"),
-        Mapped("baudRate", "exact", "rate of the line, from 50 to 4000000; odd rates too"),
+        Mapped("baudRate", "exact", "rate of the line, 50 to 4000000, non-standard rates too"),
         BYTE_SIZE,
         Mapped(
             "bufferSize",
             "exact",
-            "the gateway's queue; one packet is one frame, up to the framing's max_payload "
-            "(4096 unless set)",
+            "the gateway's transmit queue; one packet is one frame, up to the framing's "
+            "max_payload (default 4096)",
         ),
         STRENGTH_FROM_POSES,
         DIRECTION_FROM_POSES,
@@ -70,23 +70,22 @@ LIMITS = Limits(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UartSettings:
-    """What a UART needs beside what every station has."""
+    """Settings of a UART, besides those of every adapter."""
 
     framing: str | FramingSettings = setting(
-        "where packets begin and end on the line: a short name, or a mapping with the settings "
-        "of one kind (docs/framing.md)",
+        "how packets are separated on the line: a short name, or a mapping with the settings "
+        "of one framing (docs/framing.md)",
         "cobs-crc16",
         example="cobs-crc16",
     )
     mapping: OneChannel | ByHeader = setting("how a Webots channel maps to the line", OneChannel())
     local_echo: bool = setting(
-        "the line hears itself (RS-485 with its receiver on, one wire): what comes back of a "
+        "the line receives its own bytes (RS-485 with its receiver on, one wire): the echo of a "
         "packet just sent is dropped",
         False,
     )
     mock: dict[str, Any] = setting(
-        "parameters of the microcontroller that stands in with backend mock "
-        "(`hilgw mock uart_node --list`)",
+        "parameters of the mock microcontroller (`hilgw mock uart_node --list`)",
         default_factory=dict,
     )
 
@@ -104,7 +103,7 @@ class UartAdapter:
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: UartSettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, what to do."""
+        """Problems between fields: path below the adapter, message, fix."""
         return check_framing(settings.framing, common)
 
     def session(self, settings: UartSettings, common: StationSettings) -> FramedLineSession:
@@ -117,7 +116,7 @@ class UartAdapter:
         )
 
     def mock(self, settings: UartSettings, common: StationSettings) -> MockSpec:
-        """A microcontroller with this line and framing, but for what `mock` says otherwise."""
+        """A microcontroller with this line and framing; the setting `mock` overrides."""
         parameters: dict[str, Any] = {
             "baudRate": common.baudRate,
             "byteSize": line_of(common)[0].byteSize,

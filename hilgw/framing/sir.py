@@ -2,7 +2,7 @@
 
 Wire: XBOF (FF) several times, BOF (C0), escaped(payload, FCS low byte first), EOF (C1). The
 escape is 7D with the next byte xor 20, for C0, C1 and 7D. The FCS is CRC-16/X-25 over the
-unescaped bytes. IrLAP 1.0 used C0 as XBOF too, and a C0 inside a frame begins it anew: a frame
+unescaped bytes. IrLAP 1.0 used C0 as XBOF too, and a C0 inside a frame restarts it: a frame
 begins after the last C0 before its C1.
 """
 
@@ -64,7 +64,7 @@ class Sir(Delimited):
             self.dropped[GARBAGE] += len(frame) - 1  # the last one is counted by the caller
             return GARBAGE
         if head.strip(XBOF + BOF):
-            self.dropped[ABORTED] += 1  # a frame was begun, and begun anew
+            self.dropped[ABORTED] += 1  # a frame was started and restarted
         if body.endswith(ESCAPE):
             return ABORTED
         if ESCAPE in body:
@@ -82,7 +82,7 @@ class Sir(Delimited):
 
 
 def _unescape(body: bytes) -> bytes | None:
-    """The bytes without escapes; None where an escape is escaped, which nobody sends."""
+    """The bytes without escapes; None where an escape is escaped, which no sender does."""
     first, *parts = body.split(ESCAPE)
     if not all(parts):
         return None

@@ -87,7 +87,7 @@ def test_ready_at_once_and_nothing_is_sent() -> None:
 def test_gap_says_what_it_cannot() -> None:
     ready, notice = session("gap:20ms").open(0)
     assert isinstance(ready, Ready)
-    assert notice == Notice("packets less than 20 ms apart arrive as one")
+    assert notice == Notice("packets less than 20 ms apart are received as one")
 
 
 def test_before_and_after_the_port_nothing_passes() -> None:
@@ -124,7 +124,7 @@ def test_rts_serves_one_master() -> None:
     assert line_of(common(rs485="half-duplex"))[0].rs485 == "half-duplex"
     assert line_of(common())[0].rs485 == "none"
     for other in ({"rtscts": True}, {"rts": False}):
-        with pytest.raises(ConfigError, match="RTS cannot serve both"):
+        with pytest.raises(ConfigError, match="RTS cannot be used for both"):
             line_of(common(rs485="half-duplex", **other))
 
 
@@ -189,7 +189,7 @@ def test_garbage_is_counted_in_bytes() -> None:
     assert heard(events) == [b"ok"]
     assert dropped(events) == {"garbage_bytes": 37}
     assert made.receive(b"!" + frames("length", b"ok"), 0)[1] == Dropped(
-        "garbage_bytes", "a byte outside any frame"
+        "garbage_bytes", "a byte outside a frame"
     )
 
 
@@ -418,6 +418,6 @@ def test_describe_in_words() -> None:
     made = opened()
     wire = frames("cobs-crc16", b"hi")
     assert made.describe(wire) == "cobs-crc16: packet of 2 B: b'hi'"
-    assert made.describe(wire[:3]) == "cobs-crc16: 1 x cut short"
+    assert made.describe(wire[:3]) == "cobs-crc16: 1 x incomplete"
     assert made.describe(b"\0") == "cobs-crc16: 1 B, no packet"
     assert "wrong CRC" in made.describe(bytes([wire[0], wire[1] ^ 1, *wire[2:]]))

@@ -115,8 +115,8 @@ def test_two_nodes_behind_one_link(errors: Lines) -> None:
 def test_a_wrong_channel_of_a_table_is_said_at_its_place(errors: Lines) -> None:
     table = '{7: "1234", -1: "1234", -2: "xyz"}'
     (first, second) = errors(adapters(f"loop://, mapping: {{by: destination, table: {table}}}"))
-    assert first.startswith("f:3:98: adapters.a0.mapping.table[-1]: -1 is no channel")
-    assert second.startswith("f:3:110: adapters.a0.mapping.table[-2]: -2 is no channel")
+    assert first.startswith("f:3:98: adapters.a0.mapping.table[-1]: -1 is not a valid channel")
+    assert second.startswith("f:3:110: adapters.a0.mapping.table[-2]: -2 is not a valid channel")
 
 
 def test_what_a_mock_takes_is_listed_once(errors: Lines) -> None:

@@ -260,7 +260,7 @@ WRONG = [  # replace this, by this: path, what is said
         "byteSize: 13",
         "adapters.xbee0.byteSize: 13 is out of range; allowed: 8 to 12",
     ),
-    ("channel: 12   ", "channel: 27   ", "adapters.xbee0.channel: 27 is no XBee channel"),
+    ("channel: 12   ", "channel: 27   ", "adapters.xbee0.channel: 27 is not a valid XBee channel"),
     (
         "{by: module_channel}",
         "{by: module}",
@@ -304,7 +304,7 @@ WRONG = [  # replace this, by this: path, what is said
     (
         "{by: module_channel}",
         '{by: destination, table: {12: "xyz"}}',
-        "adapters.xbee0.mapping.table[12]: 'xyz' is no XBee address",
+        "adapters.xbee0.mapping.table[12]: 'xyz' is not a valid XBee address",
     ),
     (
         "pan_id: 0x3332\n",

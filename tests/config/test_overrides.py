@@ -102,7 +102,7 @@ def test_backend_goes_over_all(xbee_yaml: str) -> None:
             "adapters.xbee0.channel=13x",
             "adapters.xbee0.channel: must be a whole number, not the text",
         ),
-        ("adapters.xbee0.channel=30", "adapters.xbee0.channel: 30 is no XBee channel"),
+        ("adapters.xbee0.channel=30", "adapters.xbee0.channel: 30 is not a valid XBee channel"),
         (
             "adapters.xbee0.channel=013",
             "adapters.xbee0.channel: a number with leading zeros is octal",

@@ -41,4 +41,6 @@ def test_a_misspelt_key_is_looked_at_where_it_stands(errors: Lines) -> None:
     first, second = errors(text)
     line = text.splitlines()[2]
     assert first.startswith(f"f:3:{line.index('chanel') + 1}: adapters.c.chanel: unknown key")
-    assert second.startswith(f"f:3:{line.index('99') + 1}: adapters.c.channel: 99 is no XBee")
+    assert second.startswith(
+        f"f:3:{line.index('99') + 1}: adapters.c.channel: 99 is not a valid XBee"
+    )

@@ -83,9 +83,9 @@ def test_errors_are_reported_with_their_position(tmp_path: Path) -> None:
     )
     done = run("check", "bad.yaml", cwd=tmp_path)
     assert done.returncode == 3
-    assert "9600 is slower than the light" in done.stderr
+    assert "9600 is slower than the infra-red code" in done.stderr
     assert "bad.yaml:7:" in done.stderr
-    assert "32 is no address of RC5; use 0 to 31" in done.stderr
+    assert "32 is not a valid address of RC5; use 0 to 31" in done.stderr
 
 
 def test_the_mock_lists_its_parameters(tmp_path: Path) -> None:

@@ -44,5 +44,5 @@ def test_the_set_line_is_switched_and_the_module_set(tmp_path: Path) -> None:
 def test_without_the_set_line_it_reports_the_unchecked_settings(tmp_path: Path) -> None:
     by_hand = ["--config", config("hc12"), "--set", "adapters.hc12.set_line=manual"]
     with Gateway(tmp_path, by_hand) as gateway:
-        assert "nothing can be verified without command mode" in gateway.text()
+        assert "settings cannot be verified without command mode" in gateway.text()
         wait_until(lambda: '"pong' in gateway.text(), what="an answer")

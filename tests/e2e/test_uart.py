@@ -147,7 +147,7 @@ def test_it_answers_garbage_at_the_wrong_rate(tmp_path: Path) -> None:
     wrong = mocked("replies: {ping: pong}, baudRate: 57600")
     fast = ["--set", "robots.rover.controller.period_ms=10"]
     with Gateway(tmp_path, [*wrong, *fast, "--report", "out.json"]) as gateway:
-        wait_until(lambda: "nothing but bad frames" in gateway.text(), 20, what="the hint")
+        wait_until(lambda: "all received frames are bad" in gateway.text(), 20, what="the hint")
         report = finish(gateway)
     assert report["stations"]["rover.rx"]["delivered"] == 0
     assert sum(report["stations"]["uart0"]["dropped"].values()) >= 4

@@ -1,4 +1,4 @@
-"""Fields that map alike for several kinds of hardware."""
+"""How Webots fields map, where it is the same for several kinds of hardware."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ DIRECTION_FROM_POSES = Mapped("direction", "cannot", "only from poses, when both
 NOISE = Mapped(
     "signalStrengthNoise, directionNoise", "exact", "added where the simulated device receives"
 )
-ALL_AROUND = Mapped("aperture", "cannot", "a radio is heard all around")
+ALL_AROUND = Mapped("aperture", "cannot", "a radio sends and receives in all directions")
 BYTE_SIZE = Mapped(
     "byteSize",
     "exact",
-    "bits on the wire per byte: 10 is 8N1, 11 is 8E1, 8O1 or 8N2, 12 is 8E2 or 8O2; "
-    "8 is taken as 8N1",
+    "bits on the wire per byte: 10 is 8N1, 11 is 8E1, 8O1 or 8N2, 12 is 8E2 or 8O2; 8 means 8N1",
 )
 ALLOWED_CHANNELS = Mapped(
-    "allowedChannels", "approximate", "kept by the simulated device; the radio knows none"
+    "allowedChannels", "approximate", "the simulated device obeys it; the radio has no such list"
 )

@@ -1,7 +1,7 @@
-"""A framed line: packets on a stream of bytes that a framing cuts, its settings and its sessions.
+"""A framed line: packets on a byte stream, separated by a framing. Its settings and its sessions.
 
-`FramedLine` is what every such stream needs; `FramedLineSession` is the session of a bare line,
-which has no module to shake hands with.
+`FramedLine` is the stream itself; `FramedLineSession` is the session of a line that needs no
+handshake.
 """
 
 from __future__ import annotations
@@ -43,34 +43,34 @@ FramingSettings = (
 )
 
 SECOND_NS = 1_000_000_000
-SHORTEST_GAP = 1.5  # byte times; bytes that follow each other closely come one byte time apart
-# So many bad frames and not one good frame: the two ends do not fit. It is said again, more and
-# more seldom, since a line among many is easily missed.
-STRANGE_FRAMES, STRANGE_AGAIN = 4, 8
-STRANGE_BYTES = 32  # of noise count as one frame
+SHORTEST_GAP = 1.5  # byte times; bytes sent without a pause are one byte time apart
+# After this many bad frames without a good one, the two ends probably do not match. The hint is
+# repeated each time their number has grown by this factor, since one line is easily overlooked.
+HINT_FRAMES, HINT_FACTOR = 4, 8
+HINT_BYTES = 32  # of noise count as one bad frame
 ECHOES = 64  # packets whose echo may still come
 ECHO_NS = SECOND_NS  # and how long after their end on the line
 
 _WORDS = {
     framings.BAD_CRC: "wrong CRC",
-    framings.BAD_CODE: "no COBS encoding",
+    framings.BAD_CODE: "not a COBS encoding",
     framings.BAD_ESCAPE: "wrong escape",
     framings.TOO_LONG: "longer than max_payload",
     framings.TOO_SHORT: "too short",
-    framings.TRUNCATED: "cut short",
-    framings.ABORTED: "given up by its sender",
+    framings.TRUNCATED: "incomplete",
+    framings.ABORTED: "aborted by its sender",
 }
 _EMPTY = Dropped("empty", "a frame without data")
-_ECHO = Dropped("own_echo", "the line's echo of a packet just sent")
+_ECHO = Dropped("own_echo", "the local echo of a packet just sent")
 
 
 def byte_ns(common: StationSettings) -> float:
-    """How long one byte takes on this line."""
+    """Duration of one byte on this line."""
     return line_of(common)[0].byteSize * SECOND_NS / common.baudRate
 
 
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
-    """What is wrong with the framing, and with its gap at this line's rate."""
+    """Problems of the framing, and of its gap at this line's rate."""
     try:
         made = create(framing)
     except ConfigError as error:
@@ -78,7 +78,7 @@ def check_framing(framing: str | FramingSettings, common: StationSettings) -> li
     try:
         least = SHORTEST_GAP * byte_ns(common)
     except ConfigError:
-        return []  # the line itself is wrong, which is said elsewhere
+        return []  # the line settings are wrong: reported elsewhere
     if 0 < made.pause_ns < least:
         what = (
             f"a gap of {made.pause_ns / 1e6:g} ms ends a packet between two of its bytes: "
@@ -89,18 +89,18 @@ def check_framing(framing: str | FramingSettings, common: StationSettings) -> li
 
 
 def framing_problem(framing: str | FramingSettings, error: ConfigError) -> Problem:
-    """The problem of a framing that cannot be made."""
+    """The problem of a framing that cannot be created."""
     is_crc = not isinstance(framing, str) and "CRC" in error.what
     return ("framing.crc" if is_crc else "framing", error.what, error.fix)
 
 
 def name_of(framing: str | FramingSettings) -> str:
-    """What people call it."""
+    """The framing's name for the user."""
     return framing.strip().lower() if isinstance(framing, str) else framing.framing
 
 
 def in_full(framing: str | FramingSettings) -> dict[str, Any]:
-    """Every setting of the framing, a CRC by its polynomial: nothing left to know by name."""
+    """All settings of the framing by value, with the CRC as its polynomial instead of its name."""
     settings = parse(framing) if isinstance(framing, str) else framing
     values = asdict(settings)
     if values.get("crc", crc.NONE) != crc.NONE:
@@ -112,19 +112,19 @@ def in_full(framing: str | FramingSettings) -> dict[str, Any]:
     return values
 
 
-# --- a stream of packets --------------------------------------------------------------------------
+# --- the stream -----------------------------------------------------------------------------------
 
 
 def line_route(mapping: object, channel: int) -> Route:
-    """The route of a line that knows no addresses: by header, else for one channel."""
+    """The route of a line without addresses: by header, else for one channel."""
     return HeaderRoute("") if isinstance(mapping, ByHeader) else OneChannelRoute(channel)
 
 
 class FramedLine:
     """Packets to frames and back, between `start` and `close`.
 
-    Frames carry no token: nothing on the line says what became of them. refuse: what else the
-    hardware cannot send, by payload and frame.
+    Frames have no token: the line does not acknowledge. refuse: further limits of the hardware;
+    its arguments are payload and frame.
     """
 
     def __init__(
@@ -144,10 +144,10 @@ class FramedLine:
         self.channels = route.channels
         self._started = False
         self._drop_counts = DropCounts()
-        self._quiet = NotBefore()  # the framing's pause behind the last frame
+        self._quiet = NotBefore()  # the framing's pause after the last frame
 
     def start(self) -> list[Event]:
-        """The stream begins; notices for the user."""
+        """Start the stream; returns notices for the user."""
         self._started = True
         return []
 
@@ -188,7 +188,7 @@ class FramedLine:
         return Received(taken[1], taken[0]) if taken[1] else _EMPTY
 
     def _drops(self) -> list[Event]:
-        """What the framing dropped since the last report, one event for each reason."""
+        """The framing's drops since the last report, one event per reason."""
         return [
             Dropped(reason, _dropped_text(reason, count), count)
             for reason, count in self._drop_counts.new(self._framing.dropped)
@@ -218,15 +218,15 @@ class FramedLine:
         return Transmission(frame)
 
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
-        """This frame goes out now."""
+        """This frame is being sent now; a hook for subclasses."""
 
     def _duration_ns(self, frame: bytes) -> int:
         return -(-len(frame) * self._line.byteSize * SECOND_NS // self._line.baudRate)
 
-    # --- for people ------------------------------------------------------------------------------
+    # --- as text ---------------------------------------------------------------------------------
 
     def unframe(self, data: bytes) -> tuple[list[bytes], dict[str, int]]:
-        """The payloads in these bytes alone, and what is dropped of them, by reason."""
+        """The payloads in these bytes alone, and the drops by reason."""
         framing = self._new_framing()
         payloads = framing.feed(data)
         deadline = framing.next_deadline()
@@ -236,7 +236,7 @@ class FramedLine:
         return payloads, framing.dropped
 
     def describe(self, frame: bytes) -> str:
-        """Bytes of the stream, in words; never raises."""
+        """Bytes of the stream as text; never raises."""
         payloads, dropped = self.unframe(frame)
         parts = [payload_text(payload) for payload in payloads]
         parts += [
@@ -252,12 +252,12 @@ def payload_text(payload: bytes) -> str:
 
 def _dropped_text(reason: str, count: int) -> str:
     if reason == framings.GARBAGE:
-        return f"{count} bytes outside any frame" if count > 1 else "a byte outside any frame"
+        return f"{count} bytes outside a frame" if count > 1 else "a byte outside a frame"
     return f"{'a frame' if count == 1 else f'{count} frames'}: {_WORDS.get(reason, reason)}"
 
 
 class FramedLineSession(FramedLine):
-    """The session of `hilgw.adapters.base` for a bare line with a framing."""
+    """The AdapterSession of a bare line with a framing."""
 
     def __init__(
         self,
@@ -270,7 +270,7 @@ class FramedLineSession(FramedLine):
         refuse: Callable[[bytes, bytes], CannotSend | None] = lambda payload, frame: None,
     ) -> None:
         super().__init__(new_framing, name, route, line_of(common)[0], refuse)
-        self._hint_at: int | None = STRANGE_FRAMES  # bad frames; None once a good one came
+        self._hint_at: int | None = HINT_FRAMES  # bad frames; None once a good one came
         self._echoes = _Echoes() if local_echo else None
 
     def open(self, now: int) -> list[Event]:
@@ -278,11 +278,11 @@ class FramedLineSession(FramedLine):
 
     def start(self) -> list[Event]:
         super().start()
-        self._hint_at = STRANGE_FRAMES + self._bad_frames()
+        self._hint_at = HINT_FRAMES + self._bad_frames()
         pause_ns = self._framing.pause_ns
         if not pause_ns:
             return []
-        return [Notice(f"packets less than {pause_ns / 1e6:g} ms apart arrive as one")]
+        return [Notice(f"packets less than {pause_ns / 1e6:g} ms apart are received as one")]
 
     @property
     def identity(self) -> str:
@@ -308,22 +308,25 @@ class FramedLineSession(FramedLine):
     def _drops(self) -> list[Event]:
         events = super()._drops()
         if events and self._hint_at is not None and self._bad_frames() >= self._hint_at:
-            self._hint_at = self._bad_frames() * STRANGE_AGAIN
+            self._hint_at = self._bad_frames() * HINT_FACTOR
             events.insert(0, self._hint())
         return events
 
     def _hint(self) -> Notice:
-        text = f"nothing but bad frames: are {self.identity} the device's rate, line and framing?"
+        text = (
+            f"all received frames are bad: does the device use {self.identity}? "
+            "check its rate, line settings and framing"
+        )
         return Notice(text, once=False)
 
     def _bad_frames(self) -> int:
         reported = self._drop_counts.reported
         garbage = reported.get(framings.GARBAGE, 0)
-        return sum(reported.values()) - garbage + garbage // STRANGE_BYTES
+        return sum(reported.values()) - garbage + garbage // HINT_BYTES
 
 
 class _Echoes:
-    """Packets sent whose echo may still come back on the line, in their order."""
+    """Packets just sent, in order, whose local echo has not been received yet."""
 
     def __init__(self) -> None:
         self._expected: deque[tuple[bytes, int]] = deque(maxlen=ECHOES)
@@ -332,7 +335,7 @@ class _Echoes:
         self._expected.append((payload, until))
 
     def take(self, payload: bytes, now: int) -> bool:
-        """Whether this is an echo. Those expected before it are lost, and forgotten."""
+        """Whether this payload is an echo. Echoes expected before it are lost: forget them."""
         expected = self._expected
         while expected and expected[0][1] < now:
             expected.popleft()

@@ -1,8 +1,8 @@
-"""How Webots channels map to a line or to a module that knows addresses, or knows no channels.
+"""The channel map: how Webots channels map to a line, or to the addresses of a module.
 
-The settings of a mapping (`by: ...`) and the route each of them makes. `outward` turns a packet
-into a destination and the bytes for the hardware; `inward` turns bytes and the addresses of their
-sender into a channel and the packet's bytes. Addresses are the module's own text.
+The settings of a mapping (`by: ...`) and the route of each. `outward` turns a packet into a
+destination and the bytes for the hardware; `inward` turns received bytes and the addresses of
+their sender into a channel and the packet's bytes. Addresses are text, as the module writes them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hilgw.settings import setting
 LAST_HEADER = 254
 HEADER_OF_BROADCAST = 255
 
-_EMPTY = CannotSend("empty", "a packet has at least one byte")
-_NO_DATA = Dropped("no_header", "a frame without data behind the channel byte")
+_EMPTY = CannotSend("empty", "a packet must have at least one byte")
+_NO_DATA = Dropped("no_header", "a frame without data after the channel byte")
 
 Outward = tuple[str, bytes] | CannotSend
 Inward = tuple[int, bytes] | Dropped
@@ -27,16 +27,16 @@ Inward = tuple[int, bytes] | Dropped
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneChannel:
-    """The hardware stands for one Webots channel, `channel`; the packets are bare."""
+    """All packets are of one Webots channel, `channel`; nothing is added to them."""
 
     by: Literal["channel"] = "channel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByDestination:
-    """Each Webots channel is one module's address. What is heard from an address of the table
-    comes in on its channel (the first one named), from any other on `channel`. `channel` itself,
-    when not in the table, goes to `destination`."""
+    """Each Webots channel is one module's address. A packet from an address of the table comes in
+    on its channel (the first one listed), a packet from any other address on `channel`. Packets
+    on `channel`, when it is not in the table, go to `destination`."""
 
     by: Literal["destination"] = "destination"
     table: dict[int, str] = setting(
@@ -52,7 +52,7 @@ class ByHeader:
 
 
 class Route(Protocol):
-    """channels: the medium channels it takes packets of, None: all."""
+    """channels: the medium channels whose packets are sent, None: all."""
 
     channels: frozenset[int] | None
 
@@ -122,7 +122,7 @@ class TableRoute:
 
 
 class HeaderRoute:
-    """The first byte is the channel, 255 is -1; all go to one destination."""
+    """The first byte is the channel, 255 is -1; all packets go to one destination."""
 
     channels: frozenset[int] | None = None
 
@@ -134,7 +134,7 @@ class HeaderRoute:
         if channel == BROADCAST:
             channel = HEADER_OF_BROADCAST
         elif not 0 <= channel <= LAST_HEADER:
-            return CannotSend("channel", f"channel {channel} does not fit the header byte")
+            return CannotSend("channel", f"channel {channel} does not fit into the header byte")
         if not packet.data:
             return _EMPTY
         return self._destination, bytes((channel,)) + packet.data
@@ -147,15 +147,16 @@ class HeaderRoute:
 
 
 def check_mapping(mapping: object, channel: int) -> list[Problem]:
-    """What every module says of its table, and of its own channel in a header byte."""
+    """Problems of the table, or of `channel` in a header byte."""
     problems: list[Problem] = []
     if isinstance(mapping, ByDestination):
         if not mapping.table:
-            problems.append(("mapping.table", "no destination", 'name at least one: {7: "50"}'))
+            problems.append(("mapping.table", "has no destination", 'add one, such as {7: "50"}'))
         for key in mapping.table:
             if key < 0:
-                problems.append((f"mapping.table.{key}", f"{key} is no channel", "use 0 or more"))
+                what = f"{key} is not a valid channel"
+                problems.append((f"mapping.table.{key}", what, "use 0 or more"))
     elif isinstance(mapping, ByHeader) and channel > LAST_HEADER:
-        what = f"{channel} does not fit the header byte"
+        what = f"{channel} does not fit into the header byte"
         problems.append(("channel", what, "use 0 to 254"))
     return problems

@@ -1,4 +1,4 @@
-"""Small parts that sessions of several adapters share: counting, waiting, asking in lines."""
+"""Small parts shared by sessions: send pauses, drop counts, restart limits, dialogues in lines."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 class NotBefore:
-    """The time before which no packet may be sent, and whether a packet waits for it."""
+    """The earliest time of the next packet, and whether a packet waits for it."""
 
     def __init__(self) -> None:
         self.time_ns = 0
         self._waiting = False
 
     def blocks(self, now: int) -> bool:
-        """Whether a packet has to wait now; then `deadline` is set."""
+        """Whether a packet must wait now; `deadline` is set if so."""
         self._waiting = now < self.time_ns
         return self._waiting
 
@@ -38,7 +38,7 @@ class NotBefore:
 
 
 class DropCounts:
-    """Turns counters that only grow into the differences since the last report.
+    """Reports how much counters have grown since the last report.
 
     reported: the totals of that report.
     """
@@ -47,7 +47,7 @@ class DropCounts:
         self.reported: dict[str, int] = {}
 
     def new(self, totals: Mapping[str, int]) -> list[tuple[str, int]]:
-        """(reason, how many more) for each reason that grew."""
+        """(reason, increase) for each counter that has grown."""
         if totals == self.reported:
             return []
         grown = [(reason, total - self.reported.get(reason, 0)) for reason, total in totals.items()]
@@ -56,14 +56,14 @@ class DropCounts:
 
 
 class RestartLimit:
-    """Counts restarts of a module that never becomes ready in between."""
+    """Counts restarts of a module that does not become ready in between."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._count = 0
 
     def exceeded(self) -> bool:
-        """Counts one more restart; whether there were too many."""
+        """Counts one more restart; true when there were too many."""
         self._count += 1
         return self._count > self._limit
 
@@ -72,7 +72,7 @@ class RestartLimit:
 
 
 class LineDialogue(Dialogue[Event, re.Match[bytes], T]):
-    """A dialogue with a module that speaks in lines of text."""
+    """A dialogue with a module whose commands and answers are lines of text."""
 
     def __init__(self, script: LineScript[Event, T]) -> None:
         super().__init__(script, _write, Failed)

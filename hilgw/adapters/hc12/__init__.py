@@ -1,4 +1,4 @@
-"""HC-12 modules, 433 MHz: a stream of bytes through the air, set by AT commands."""
+"""HC-12 radio modules, 433 MHz: a transparent byte stream, configured by AT commands."""
 
 from __future__ import annotations
 
@@ -25,47 +25,47 @@ from hilgw.adapters.hc12.settings import (
 
 LIMITS = Limits(
     payload=max(LONGEST.values()),
-    window=1024,  # frames have no answer to wait for; the line itself is what limits
-    channels="module_channel: 1 to 127, the module's own (above 100 not guaranteed); header: 0 to "
-    "254",
+    window=1024,  # frames are not acknowledged; the line itself is the limit
+    channels="module_channel: 1 to 127, the module's own channel (above 100 not guaranteed); "
+    "header: 0 to 254",
     rates=RATES,
     mapping=(
         RADIO,
         Mapped(
             "channel",
             "exact",
-            "mapping module_channel: AT+C, 433.4 MHz + 0.4 MHz a channel, neighbours 5 apart; "
-            "header: one byte before the payload, all channels on one AT+C",
+            "mapping module_channel: AT+C, 433.4 MHz + 0.4 MHz per channel (keep neighbours 5 "
+            "channels apart); header: one byte before the payload, all channels on one AT+C",
         ),
         Mapped(
             "channel -1",
             "approximate",
-            "goes out to all modules on this AT+C (header: channel byte 255); a module cannot "
-            "listen to several",
+            "sent to all modules on this AT+C (header: channel byte 255); a module cannot "
+            "receive several AT+C channels",
         ),
         ALLOWED_CHANNELS,
         Mapped(
             "range, maxRange",
             "approximate",
-            "for all packets alike, by range_m or power_dbm (AT+P1 to P8, -1 to 20 dBm: 6 dB are "
-            "half the way); the medium filters by pose",
+            "the same for all packets, by range_m or power_dbm (AT+P1 to P8, -1 to 20 dBm; 6 dB "
+            "less halves the range); the medium filters by pose",
         ),
         ALL_AROUND,
         Mapped(
             "baudRate",
             "exact",
-            "rate of the UART (AT+B), which in FU3 decides the air's: 1200 and 2400 baud 5 kbit/s, "
+            "rate of the UART (AT+B). In FU3 it sets the air rate: 1200 and 2400 baud 5 kbit/s, "
             "4800 and 9600 15, 19200 and 38400 58, 57600 and 115200 236; both ends need the same "
-            "of these; FU2 up to 4800, FU4 1200 alone",
+            "air rate. FU2 up to 4800, FU4 only 1200",
         ),
         Mapped("byteSize", "exact", "bits on the UART per byte: 10 is 8N1, 11 8E1, 8O1 or 8N2"),
         Mapped(
             "bufferSize",
             "exact",
-            "the gateway's queue; one packet is one frame, up to 256 bytes (FU2 64; FU4 50, one "
-            "every 2 s)",
+            "the gateway's transmit queue; one packet is one frame, up to 256 bytes (FU2 64; FU4 "
+            "50, one every 2 s)",
         ),
-        Mapped("signalStrength", "cannot", "the module tells no RSSI: 1/distance^2 from poses"),
+        Mapped("signalStrength", "cannot", "the module has no RSSI: 1/distance^2 from poses"),
         DIRECTION_FROM_POSES,
         NOISE,
     ),
@@ -84,14 +84,14 @@ class Hc12Adapter:
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: Hc12Settings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, what to do."""
+        """Problems between fields: path below the adapter, message, fix."""
         return _hc12_settings.check(settings, common)
 
     def session(self, settings: Hc12Settings, common: StationSettings) -> Hc12Session:
         return Hc12Session(settings, common)
 
     def mock(self, settings: Hc12Settings, common: StationSettings) -> MockSpec:
-        """A module at this rate and in this mode; set by hand where hilgw cannot set it."""
+        """A module at this rate and in this mode, preset where hilgw cannot configure it."""
         parameters: dict[str, Any] = {
             "B": common.baudRate,
             "byteSize": line_of(common)[0].byteSize,

@@ -1,8 +1,8 @@
-"""What is said to an HC-12 in command mode, and how it gets there.
+"""The handshake with an HC-12: enter command mode, check and set the module, leave it.
 
-Source: HC-12 user manuals V2.3 and V2.4. Commands have no end of line, replies end in CR LF. SET
-low for 40 ms begins command mode; 80 ms after SET is high the settings work, and for 200 ms it
-must not go low again. Both spellings of the replies are taken.
+Source: HC-12 user manuals V2.3 and V2.4. Commands have no line end, replies end in CR LF. SET low
+for 40 ms enters command mode. Settings take effect 80 ms after SET is high, and SET must not go
+low again for 200 ms. Both spellings of the replies are accepted.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ AFTER_LOW_S = 0.06
 AFTER_HIGH_S = 0.12
 ANSWER_S = 0.5
 TRIES = 3
-HELD_S = 1.0  # between questions whether SET was let go of
-MOST_QUESTIONS = 600
+HELD_S = 1.0  # between checks whether SET was released
+MOST_CHECKS = 600
 
 _OK = re.compile(rb"OK\Z")
 _VERSION = re.compile(rb"(?:OK\+)?(HC-12[ _]?[vV][0-9.A-Za-z]{1,16})\Z")
@@ -42,7 +42,7 @@ _READS = {
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module as command mode shows it; known: it was."""
+    """A module as read in command mode; known: false when it could not be read."""
 
     version: str = "HC-12"
     known: bool = False
@@ -51,7 +51,7 @@ class Module:
     @property
     def identity(self) -> str:
         if self.values is None:
-            return f"{self.version}, its settings not verified"
+            return f"{self.version}, settings not verified"
         v = self.values
         frequency = 433.4 + 0.4 * (v["C"] - 1)
         return (
@@ -61,7 +61,7 @@ class Module:
 
 
 def wanted_of(settings: Hc12Settings, common: StationSettings) -> dict[str, int]:
-    """What the settings ask of the module, by the letters of its commands."""
+    """The values the settings require of the module, by the letters of its commands."""
     wanted = {"B": common.baudRate}
     if settings.mode is not None:
         wanted["FU"] = int(settings.mode[-1])
@@ -80,7 +80,7 @@ def command_for(name: str, value: int) -> str:
 
 
 def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Module]:
-    """Into command mode, check, set, verify, and out again."""
+    """Enter command mode, check, set, verify, leave."""
     low = settings.set_low == "on"
     if settings.set_line == "manual":
         yield Notice(_unverified(settings, common))
@@ -95,8 +95,8 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
     if found is None:
         raise PeerError(
             "the module does not answer AT in command mode",
-            fix=f"check its power, TX and RX, that {settings.set_line.upper()} pulls SET low when "
-            f"it is {settings.set_low} (set_low), and that its rate is {common.baudRate} "
+            fix=f"check power, TX and RX, that {settings.set_line.upper()} pulls SET low when it "
+            f"is {settings.set_low} (set_low), and that the module's rate is {common.baudRate} "
             "(command_rate)",
         )
     version = yield from _version()
@@ -110,8 +110,8 @@ def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
     listed = [command_for(name, value) for name, value in wanted_of(settings, common).items()]
     listed += [] if settings.mode else [f"AT+{mode_of(settings)}"]
     return (
-        "nothing can be verified without command mode (set_line is manual); the module must be "
-        f"set to {', '.join(listed)}"
+        "settings cannot be verified without command mode (set_line is manual); set the module "
+        f"to {', '.join(listed)}"
     )
 
 
@@ -126,7 +126,8 @@ def _read(name: str) -> LineScript[Event, int]:
     found = yield AskLine(text, answer, timeout_s=ANSWER_S, tries=TRIES)
     if found is None:
         raise PeerError(
-            f"the module does not answer {text.decode()}", fix="check the wiring; is it an HC-12?"
+            f"the module does not answer {text.decode()}",
+            fix="check the wiring, and that it is an HC-12",
         )
     return int(found[1])
 
@@ -139,7 +140,7 @@ def _read_all() -> LineScript[Event, dict[str, int]]:
 
 
 def _adjust(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, dict[str, int]]:
-    """Set what the settings ask and the module has otherwise; what it has then."""
+    """Set the values that differ from the settings; returns the module's values after that."""
     wanted = wanted_of(settings, common)
     values = yield from _read_all()
     changed = [
@@ -158,7 +159,7 @@ def _adjust(settings: Hc12Settings, common: StationSettings) -> LineScript[Event
     _require_values(wanted, values)
     if settings.range_m is not None:
         reach = reach_m(values["P"], f"FU{values['FU']}", common)
-        yield Notice(f"{values['P']:+} dBm reach about {reach:.0f} m in free space")
+        yield Notice(f"{values['P']:+} dBm: range about {reach:.0f} m in free space")
     return values
 
 
@@ -166,24 +167,24 @@ def _require_values(wanted: dict[str, int], values: dict[str, int]) -> None:
     for name, value in wanted.items():
         if values[name] != value:
             raise MismatchError(
-                f"the module has {name} = {values[name]}, the settings ask for {value}",
-                fix=f"set it with {command_for(name, value)}, or correct the settings",
+                f"the module has {name} = {values[name]}, the configuration requires {value}",
+                fix=f"set it with {command_for(name, value)}, or correct the configuration",
             )
 
 
 def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[Event, Module]:
-    """SET is held low by hand: read, compare, and wait until it is let go of."""
+    """SET is held low by hand: read, compare, and wait until it is released."""
     found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S, tries=TRIES)
     if found is None:
-        yield Notice("no command mode (is SET low?): " + _unverified(settings, common))
+        yield Notice("no answer in command mode (is SET low?): " + _unverified(settings, common))
         return Module()
     version = yield from _version()
     values = yield from _read_all()
     _require_values(wanted_of(settings, common), values)
-    yield Notice("the module's settings are right: let go of SET now")
-    for _ in range(MOST_QUESTIONS):
+    yield Notice("the module's settings are correct: release SET now")
+    for _ in range(MOST_CHECKS):
         yield Pause(HELD_S)
         found = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S)
         if found is None:
             return Module(version, True, values)
-    raise PeerError("the module stays in command mode", fix="let go of SET")
+    raise PeerError("the module stays in command mode", fix="release SET")

@@ -1,4 +1,4 @@
-"""A session with one HC-12: command mode first, then a stream of framed packets, sans-I/O."""
+"""The session of an HC-12: the handshake in command mode, then a framed line, sans-I/O."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ LONGEST_REPLY = 64
 
 
 class Hc12Session:
-    """The session of `hilgw.adapters.base` for an HC-12.
-
-    Frames carry no token: the module says nothing of what became of them.
-    """
+    """The AdapterSession of an HC-12. Frames have no token: the module does not acknowledge."""
 
     def __init__(self, settings: Hc12Settings, common: StationSettings) -> None:
         self._settings = settings
@@ -52,7 +49,7 @@ class Hc12Session:
         self._dialogue: LineDialogue[Module] | None = None
         self._line = b""
         self._ready = False
-        self._quiet = NotBefore()  # the mode's pause behind the last packet
+        self._quiet = NotBefore()  # the mode's pause after the last packet
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
@@ -102,7 +99,7 @@ class Hc12Session:
             return NOT_YET
         longest = LONGEST[self._mode]
         if len(packet.data) > longest:
-            text = f"{len(packet.data)} bytes, in {self._mode} {longest} go at once"
+            text = f"{len(packet.data)} bytes, the limit in {self._mode} is {longest}"
             return CannotSend("too_long", text)
         if self._quiet.blocks(now):
             return NOT_YET
@@ -115,7 +112,7 @@ class Hc12Session:
     def _refuse(self, payload: bytes, frame: bytes) -> CannotSend | None:
         if self._mode != "FU4" or len(frame) <= FU4_FRAME:
             return None
-        text = f"{len(frame)} bytes with its framing, in FU4 {FU4_FRAME} go at once"
+        text = f"{len(frame)} bytes with its framing, the limit in FU4 is {FU4_FRAME}"
         return CannotSend("too_long", text)
 
     # --- time ------------------------------------------------------------------------------------
@@ -133,7 +130,7 @@ class Hc12Session:
         return self._stream.expire(now)
 
     def describe(self, frame: bytes) -> str:
-        """Commands as they are, frames in words; never raises."""
+        """Commands as they are, frames as text; never raises."""
         if frame.startswith((b"AT", b"OK")) and frame.strip().isascii():
             return f"command mode: {frame[:96]!r}"
         return self._stream.describe(frame)

@@ -1,4 +1,4 @@
-"""USB IR Toy: infra-red remote control codes, sent and received."""
+"""USB IR Toy: sends and receives infra-red remote control codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hilgw.adapters.ir_toy.settings import IrToySettings
 LIMITS = Limits(
     payload=2 * LONGEST_RAW,
     window=1,
-    channels="mapping channel: `channel` alone; address: the addresses of the code (NEC 0 to 255, "
+    channels="mapping channel: `channel` only; address: the addresses of the code (NEC 0 to 255, "
     "extended NEC and Onkyo 0 to 65535, RC5 and SIRC 0 to 31, RC6 and SIRC-15 0 to 255, SIRC-20 0 "
     "to 8191, RC6A 0 to 4194303), or those of the table",
     rates=(57600, 115200, 230400, 460800, 921600),
@@ -28,39 +28,41 @@ LIMITS = Limits(
         Mapped(
             "channel",
             "approximate",
-            "mapping channel: one toy is one channel, and a packet is address and command; "
-            "address: the channel is the address (or stands in a table for an address and a "
-            "carrier), and a packet is the command. Light has no channels: a receiver hears all "
-            "carriers and goes by the address",
+            "mapping channel: one IR Toy is one channel, and a packet is address and command; "
+            "address: the channel is the address (or a table gives its address and carrier), and "
+            "a packet is the command. Light has no channels: the receiver receives all carriers "
+            "and filters by address",
         ),
         Mapped(
             "channel -1",
             "approximate",
             "mapping channel: sent as on `channel`; address: to every address of the table, or to "
-            "the address `channel`. Heard on all channels the mapping has",
+            "the address `channel`. Received on all channels of the mapping",
         ),
         Mapped(
             "baudRate",
             "approximate",
-            "follows the code and cannot be set: NEC 148 bit/s of address and command (296 with "
-            "their inverses), RC5 105, RC6 150, SIRC-12 89 (three sends). With a framing "
-            "NEC 74 bit/s, RC5 35, RC6 75, SIRC 30. An Emitter that is faster waits in bufferSize",
+            "set by the code: NEC 148 bit/s of address and command (296 with their inverses), RC5 "
+            "105, RC6 150, SIRC-12 89 (three frames). With a framing NEC 74 bit/s, RC5 35, RC6 75, "
+            "SIRC 30. Packets of a faster Emitter wait in bufferSize",
         ),
-        Mapped("byteSize", "cannot", "a code has its own bits; pacing counts what is set"),
+        Mapped("byteSize", "cannot", "a code has its own bits; byteSize only paces the line"),
         Mapped(
             "bufferSize",
             "exact",
-            "the gateway's queue. A packet is NEC, RC5, RC6, SIRC-12, SIRC-15: 2 bytes; extended "
-            "NEC, SIRC-20: 3; Onkyo, RC6A: 4; raw: 2 for each duration, up to 512; with a "
-            "framing: up to 256",
+            "the gateway's transmit queue. A packet has 2 bytes with NEC, RC5, RC6, SIRC-12 and "
+            "SIRC-15, 3 with extended NEC and SIRC-20, 4 with Onkyo and RC6A, 2 per duration with "
+            "raw (up to 512), and up to 256 with a framing",
         ),
         Mapped(
             "range, maxRange", "cannot", "the LED has one brightness; the medium filters by pose"
         ),
         Mapped(
-            "aperture", "cannot", "that of the LED and the receiver; the medium filters by pose"
+            "aperture",
+            "cannot",
+            "fixed by the LED and the IR receiver; the medium filters by pose",
         ),
-        Mapped("allowedChannels", "approximate", "the simulated device keeps to it; light cannot"),
+        Mapped("allowedChannels", "approximate", "only the simulated device obeys it"),
         STRENGTH_FROM_POSES,
         DIRECTION_FROM_POSES,
         NOISE,
@@ -83,15 +85,16 @@ class IrToyAdapter:
     probes: ClassVar[tuple[Probe, ...]] = (Probe(IrToySettings(), (115200,), ((0x04D8, 0xFD08),)),)
 
     def check(self, settings: IrToySettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, what to do."""
+        """Problems between fields: path below the adapter, message, fix."""
         return _ir_toy_settings.check(settings, common)
 
     def session(self, settings: IrToySettings, common: StationSettings) -> IrToySession:
         return IrToySession(settings, common)
 
     def mock(self, settings: IrToySettings, common: StationSettings) -> MockSpec:
-        """A toy that has all of a burst before it shines, but for what `mock` says: it shares the
-        gateway's time, so a busy machine would starve it as no real one is starved."""
+        """A toy that buffers a whole burst before it transmits, unless `mock` overrides it: it
+        shares the gateway's CPU time, so on a busy machine it would report underruns that the
+        hardware does not have."""
         parameters: dict[str, Any] = {"ahead": AHEAD, **settings.mock}
         return MockSpec("ir_toy", parameters)
 

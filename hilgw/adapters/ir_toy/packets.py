@@ -1,4 +1,4 @@
-"""Packets to codes and back: what a packet is depends on mapping, framing and code."""
+"""Packets to codes and back: the contents of a packet depend on mapping, framing and code."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from hilgw.protocols.ir.receiver import MARK_LIMIT_US
 LONGEST_FRAMED = 256  # bytes; NEC takes half a minute for them
 LONGEST_RAW = 256  # durations
 LONGEST_US = 0xFFFF
-SHORTEST_US = 50  # two periods of the carrier; less is no light
+SHORTEST_US = 50  # two periods of the carrier; shorter marks have no light
 
 MOST_STREAMS = 16
-SILENT_BYTES = 6  # byte times without a code: nothing more will come
+SILENT_BYTES = 6  # byte times without a code after which a stream has ended
 MS = 1_000_000
 
 _EMPTY = Dropped("empty", "a frame without data")
@@ -39,7 +39,7 @@ _EMPTY = Dropped("empty", "a frame without data")
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What is played in one go: a code, or bare durations."""
+    """One transmission: a code, or bare durations."""
 
     carrier_hz: int
     code: Code | None
@@ -50,7 +50,7 @@ Outward = list[Burst] | CannotSend
 
 
 class Packets(Protocol):
-    """`channels`: what the medium sends here, None: all. `pause_ns`: silence behind a packet."""
+    """channels: those whose packets are sent, None: all. pause_ns: silence after a packet."""
 
     channels: frozenset[int] | None
     pause_ns: int
@@ -78,7 +78,7 @@ def packets_for(settings: IrToySettings, common: StationSettings) -> Packets:
 
 
 class Untimed:
-    """What needs no clock."""
+    """Base of packets that need no clock."""
 
     pause_ns = 0
 
@@ -93,7 +93,7 @@ class Untimed:
 
 
 class Addresses:
-    """Which address is which channel's."""
+    """The addresses of channels, and the channels of addresses."""
 
     def __init__(self, settings: IrToySettings, common: StationSettings, traits: Traits) -> None:
         self._carrier_hz = carrier_of(settings)
@@ -107,8 +107,8 @@ class Addresses:
         self.channels = frozenset(self._table) if self._table else None
 
     def targets(self, channel: int) -> list[tuple[int, int]]:
-        """(address, carrier) of a channel; all of the table for a broadcast; none: no such
-        channel here."""
+        """(address, carrier) of a channel; all of the table for a broadcast; empty: the mapping
+        has no such channel."""
         if not self._table:
             address = self._own if channel == BROADCAST else channel
             return [(address, self._carrier_hz)] if 0 <= address <= self._last else []
@@ -123,7 +123,7 @@ class Addresses:
 
 
 def source_of(address: int, traits: Traits) -> str:
-    """An address as `sources` names it."""
+    """An address as written in `sources`."""
     return f"{address:0{2 * _octets(traits.address_bits)}X}"
 
 
@@ -209,10 +209,10 @@ class FramedPackets:
         if not targets:
             return _no_channel(packet)
         if not packet.data:
-            return CannotSend("empty", "a packet has at least one byte")
+            return CannotSend("empty", "a packet must have at least one byte")
         if len(packet.data) > LONGEST_FRAMED:
-            text = f"{len(packet.data)} bytes in infra-red would take minutes: at most "
-            return CannotSend("too_long", text + str(LONGEST_FRAMED))
+            text = f"{len(packet.data)} bytes would take minutes, the limit is {LONGEST_FRAMED}"
+            return CannotSend("too_long", text)
         frame = self._streams.encode(packet.data)
         if isinstance(frame, CannotSend):
             return frame
@@ -253,7 +253,7 @@ class _Stream:
         self._drop_counts = DropCounts()
 
     def drops(self) -> list[Event]:
-        """What was dropped since the last report, one event for each reason."""
+        """Drops since the last report, one event per reason."""
         totals = {**self.framing.dropped, "lost_code": self.octets.lost}
         return [
             Dropped(reason, f"over codes: {reason.replace('_', ' ')}", count)
@@ -262,10 +262,10 @@ class _Stream:
 
 
 class Streams:
-    """For each address its bytes, and the framing that makes packets of them.
+    """A byte stream per address, and the framing that separates its packets.
 
-    A stream that falls silent in the middle of a packet is given up, and of too many streams at
-    once the one silent for longest. heard: makes the event of a packet from an address.
+    A stream that falls silent within a packet is closed; when there are too many streams, so is
+    the one that has been silent longest. received: makes the event of a packet from an address.
     """
 
     def __init__(
@@ -278,7 +278,7 @@ class Streams:
         silent_ns = round(SILENT_BYTES * byte_ms(settings, traits) * MS)
         self._silent_ns = max(silent_ns, 2 * self.pause_ns)
         self._received = received
-        self._streams: dict[int, _Stream] = {}  # the one silent for longest comes first
+        self._streams: dict[int, _Stream] = {}  # the one silent longest comes first
 
     def encode(self, payload: bytes) -> bytes | CannotSend:
         """The bytes of one packet."""
@@ -289,7 +289,7 @@ class Streams:
             return CannotSend(reason, str(error))
 
     def feed(self, code: Code, now: int) -> list[Event]:
-        """A code of an address: the packets it completes, and what was dropped."""
+        """A code of an address: the packets it completes, and the drops."""
         events: list[Event] = []
         address = code.address
         stream = self._streams.pop(address, None)
@@ -347,15 +347,18 @@ class RawPackets(Untimed):
         if packet.channel not in (self._channel, BROADCAST):
             return _no_channel(packet)
         if len(data) > 2 * LONGEST_RAW:
-            text = f"{len(data)} bytes of timings: at most {2 * LONGEST_RAW}"
+            text = f"{len(data)} bytes of timings, the limit is {2 * LONGEST_RAW}"
             return CannotSend("too_long", text)
         if len(data) % 4 != 2:
-            text = "timings are 16 bits each, mark first, a mark last"
+            text = "timings are 16 bits each, and the first and the last is a mark"
             return CannotSend("unframable", text)
         pairs = zip(data[::2], data[1::2], strict=True)
         durations = tuple(high << 8 | low for high, low in pairs)
         if min(durations) < SHORTEST_US or max(durations[::2]) >= MARK_LIMIT_US:
-            text = f"a mark has {SHORTEST_US} to {MARK_LIMIT_US - 1} us, a space {SHORTEST_US} up"
+            text = (
+                f"a mark must have {SHORTEST_US} to {MARK_LIMIT_US - 1} us, a space "
+                f"{SHORTEST_US} us or more"
+            )
             return CannotSend("unframable", text)
         return [Burst(self._carrier_hz, None, durations)]
 
@@ -363,7 +366,7 @@ class RawPackets(Untimed):
         return []
 
     def received(self, durations: tuple[int, ...]) -> Event:
-        """What was heard, as a packet."""
+        """Received durations as a packet."""
         data = b"".join(min(us, LONGEST_US).to_bytes(2, "big") for us in durations)
         return Received(data, self._channel)
 
@@ -375,10 +378,10 @@ def _bursts(targets: list[tuple[int, int]], command: bytes, traits: Traits) -> O
         ("command", value, traits.command_bits),
     ):
         if number >> bits:
-            text = f"{word} {number} does not fit the {bits} bits of {traits.title}"
+            text = f"{word} {number} does not fit into the {bits} bits of {traits.title}"
             return CannotSend("unframable", text)
     return [Burst(carrier_hz, Code(address, value)) for address, carrier_hz in targets]
 
 
 def _unknown_address(code: Code) -> Event:
-    return Dropped("address", f"a code of address {code.address}, which is no channel here")
+    return Dropped("address", f"a code of address {code.address}, which has no channel here")

@@ -1,4 +1,4 @@
-"""What a toy hears: bytes of samples to key presses, or to bare frames."""
+"""The IR receiver: bytes of samples to key presses, or to bare frames."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from hilgw.protocols.ir import Codec
 from hilgw.protocols.ir.receiver import KeyDecoder, KeyEvent, ReceivedFrame, Splitter
 
 MS = 1_000_000
-# The toy hands over 32 counts at a time, or fewer after 5 ms of dark: within a frame it may say
-# nothing for 36 ms (16 of NEC's longest bits), and the host may be late to read it. A frame whose
-# end needs no silence is waited for longer.
+# The toy sends 32 counts at a time, or fewer after 5 ms without light: within a frame it may be
+# silent for 36 ms (16 of NEC's longest bits), and the host may read late. The wait is longer for
+# frames whose end needs no silence.
 BUSY_NS = 80 * MS
 QUIET_NS, LONG_QUIET_NS = 120 * MS, 400 * MS
 HALF_NS = 100 * MS  # the two bytes of a count come together
-# In its default mode the toy says two bytes and four zeros for each RC5 key. No light lasts 0 us.
+# In its default mode the toy sends two bytes and four zeros for each RC5 key. No mark has 0 us.
 IRMAN_COUNTS = 3
 LONGEST_CODE, LONGEST_RAW = 128, 256  # durations
 
 _BAD_SAMPLE = Dropped("bad_sample", "half a count: a byte was lost")
-_OVERLONG = Dropped("overlong", "light without a pause, longer than any code")
-_OVERFLOW = Dropped("overflow", "the toy lost samples")
-_CUT = Dropped("interrupted", "a code that our own transmission cut short")
+_OVERLONG = Dropped("overlong", "light without a pause that is longer than any code")
+_OVERFLOW = Dropped("overflow", "the IR Toy lost samples")
+_CUT = Dropped("interrupted", "a code interrupted by our own transmission")
 
 Reception = KeyEvent | tuple[int, ...] | Dropped
 
 
 class IrReceiver:
-    """codec None: bare frames, ended by gap_us of dark."""
+    """Decodes samples. codec None: bare frames, which end after gap_us without light."""
 
     def __init__(self, codec: Codec | None, gap_us: int) -> None:
         if codec is None:
@@ -44,10 +44,10 @@ class IrReceiver:
         self._last_ns = 0
         self._ends = self._overlong = 0
         self._recent: list[int] = []  # the first few counts since the last silence
-        self.wrong_mode = False  # what came was no sample: the toy is in another mode
+        self.wrong_mode = False  # the bytes were not samples: the toy is in another mode
 
     def busy_until(self) -> int | None:
-        """A frame is under way; when it may be taken for over, if nothing more comes."""
+        """The end of the frame being received if no more samples come; None: no such frame."""
         return self._last_ns + BUSY_NS if self._splitter.pending else None
 
     def feed(self, data: bytes, now: int) -> list[Reception]:
@@ -100,7 +100,7 @@ class IrReceiver:
         return receptions
 
     def interrupt(self) -> list[Reception]:
-        """The toy leaves sample mode: what it was hearing is lost."""
+        """The toy leaves sample mode: the frame being received is lost."""
         self._counts.reset()
         self._recent.clear()
         self._ends, self.wrong_mode = 0, False

@@ -1,11 +1,11 @@
-"""The conversation with a USB IR Toy: reset, version, sample mode, and playing a burst.
+"""The protocol of a USB IR Toy: reset, version, sample mode, and transmitting a burst.
 
-Sources: the sampling mode and firmware pages of its makers; the firmware itself.
+Sources: the manufacturer's pages on sample mode and firmware; the firmware itself.
 
-24h asks for a byte count in sample mode and starts the bootloader in the default mode. So it is
-sent only right behind a confirmed S01: every burst begins by leaving sample mode and entering it
-again. That also clears a toy that is in the middle of a reception, which may hang otherwise, and
-ends the 0.1 s of deafness that follow a burst.
+24h requests a byte count in sample mode, but starts the bootloader in the default mode. So it is
+sent only directly after a confirmed S01: each burst begins by leaving sample mode and entering it
+again. That also resets a toy in the middle of a reception, which may hang otherwise, and ends the
+0.1 s after a burst in which the toy does not receive.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from hilgw.adapters.base import Event, Failed, Write
 from hilgw.errors import HilgwError, MismatchError, PeerError
 
 MS = 1_000_000
-# FFFF ends a transmission that somebody left behind, even between the bytes of a count; five zeros
-# leave every mode.
+# FFFF ends an unfinished transmission, even between the bytes of a count; five zeros leave every
+# mode.
 RESET = b"\xff\xff\xff" + bytes(5)
 LEAVE, ENTER, VERSION = b"\x00", b"s", b"v"
 REPORTS_AND_START = b"\x24\x25\x26\x03"  # count, completion, handshake; transmit
 LEAST_FIRMWARE = 20  # the first with these reports
-BLOCK = 62  # bytes the toy takes at once
+BLOCK = 62  # bytes the toy accepts at once
 COUNTED, GOOD, UNDERRUN = ord("t"), ord("C"), ord("F")
 
 QUIET_NS, NEVER_QUIET_NS = 20 * MS, 500 * MS
-APART_NS = 5 * MS  # what comes with a zero in one USB packet is lost
+APART_NS = 5 * MS  # the toy loses bytes that follow a zero in the same USB packet
 ANSWER_NS = 500 * MS
-ENTER_NS, ENTERS = 150 * MS, 4  # s is asked for again: in sample mode it means nothing
-TRANSMIT_NS = 1_000 * MS  # beyond the time the light itself takes
+ENTER_NS, ENTERS = 150 * MS, 4  # s can be repeated: in sample mode it has no effect
+TRANSMIT_NS = 1_000 * MS  # in addition to the duration of the burst
 TRIES = 3
 LONGEST_TEXT = 64
 
-_FIX_PORT = "is it an IR Toy? reconnect it; close other programs that use it"
+_FIX_PORT = "check that it is an IR Toy, reconnect it, and close other programs that use it"
 
 
 class Phase(Enum):
@@ -51,33 +51,33 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Sample mode is confirmed. first: since the last reset."""
+    """Sample mode is confirmed. first: the first time since the last reset."""
 
     first: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SampleBytes:
-    """Bytes of samples."""
+    """Received samples."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class BurstStarted:
-    """The toy begins to shine."""
+    """The toy begins to transmit."""
 
 
 @dataclass(frozen=True, slots=True)
 class BurstEnded:
-    """A burst is over. reason: empty when all of it was seen, else a word for the ledger."""
+    """A burst is over. reason: empty when all of it was sent, else a word for the ledger."""
 
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """The toy does not follow any more; a reset is under way."""
+    """The toy left the protocol for this reason; a reset is in progress."""
 
     reason: str
 
@@ -86,7 +86,7 @@ Report = Event | Sampling | SampleBytes | BurstStarted | BurstEnded | Restarted
 
 
 class SampleMode:
-    """One toy. Every method that may say something returns it in order."""
+    """The state machine of one toy. Methods return events and reports in order."""
 
     def __init__(self) -> None:
         self.phase = Phase.CLOSED
@@ -95,7 +95,7 @@ class SampleMode:
         self._text = bytearray()
         self._tries = self._enters = 0
         self._give_up_at = 0
-        self._burst: bytes | None = None  # to be played once sample mode is confirmed
+        self._burst: bytes | None = None  # to transmit once sample mode is confirmed
         self._carrier = b""
         self._sent = self._air_ns = 0
         self._result = bytearray()
@@ -110,7 +110,7 @@ class SampleMode:
         self._burst = None
 
     def transmit(self, burst: bytes, carrier_hz: int, air_ns: int, now: int) -> bytes:
-        """Play a burst, which lasts air_ns; the bytes to send now. Only while LISTENING."""
+        """Transmit a burst that lasts air_ns; returns the bytes to send now. Only in LISTENING."""
         self._burst, self._air_ns = burst, air_ns
         self._carrier = bytes((6, period_of(carrier_hz), 0))
         self._enter(Phase.LEAVING, now + APART_NS)
@@ -137,7 +137,7 @@ class SampleMode:
         return reports
 
     def _read_text(self, data: bytes, now: int) -> tuple[list[Report], bytes]:
-        """Look for the answer among whatever else comes."""
+        """Search the answer in the text received so far."""
         self._text += data
         text = bytes(self._text)
         answer = rb"V(\d)(\d\d)" if self.phase is Phase.ASKING else rb"S(\d\d)"
@@ -150,13 +150,13 @@ class SampleMode:
             return self._entered(found[1], now), rest
         self.hardware, self.firmware = int(found[1]), int(found[2])
         if self.firmware < LEAST_FIRMWARE:
-            what = f"the IR Toy has firmware {self.firmware}, which reports nothing it transmits"
+            what = f"the IR Toy has firmware {self.firmware}, which has no transmit reports"
             return self._fail(MismatchError(what, fix="update it to firmware 20 or newer")), b""
         return self._ask_to_enter(ENTERS, now), b""
 
     def _entered(self, protocol: bytes, now: int) -> list[Report]:
         if protocol != b"01":
-            what = f"the IR Toy speaks sample protocol S{protocol.decode()}, not S01"
+            what = f"the IR Toy uses sample protocol S{protocol.decode()}, not S01"
             return self._fail(MismatchError(what))
         first, self._first, self._tries = self._first, False, 0
         if self._burst is None:
@@ -168,14 +168,14 @@ class SampleMode:
         return [Write(self._carrier + REPORTS_AND_START)]
 
     def _read_report(self, byte: int, now: int) -> list[Report]:
-        """One byte while playing: room for a block, or a byte of the result."""
+        """One byte while transmitting: room for a block, or a byte of the result."""
         assert self._burst is not None
         self.deadline = now + self._air_ns + TRANSMIT_NS
         if self._result or byte == COUNTED:
             self._result.append(byte)
             return self._finish(now) if len(self._result) == 4 else []
         if not 2 <= byte <= 64:
-            return self._restart("an answer that is none while it transmits", now)
+            return self.restart("sent an unexpected answer while transmitting", now)
         reports: list[Report] = [BurstStarted()] if self.phase is Phase.STARTING else []
         self._enter(Phase.TRANSMITTING, self.deadline)
         block = self._burst[self._sent :][: min(byte, BLOCK) & ~1]
@@ -191,7 +191,7 @@ class SampleMode:
         self._burst = None
         if verdict not in (GOOD, UNDERRUN) or not whole:
             reason = "underrun" if verdict == UNDERRUN else "protocol"
-            return [BurstEnded(reason), *self._restart("it ended a transmission early", now)]
+            return [BurstEnded(reason), *self.restart("ended a transmission early", now)]
         good = "" if count == size else "count"
         reason = "underrun" if verdict == UNDERRUN else good
         self._enter(Phase.LEAVING, now + APART_NS)
@@ -212,7 +212,7 @@ class SampleMode:
                 return self._ask_to_enter(self._enters, now)
             case Phase.ASKING | Phase.ENTERING if self._first:
                 return self._try_again(now)
-        return self._restart("it stopped answering", now)
+        return self.restart("stopped answering", now)
 
     def _ask_to_enter(self, times: int, now: int) -> list[Report]:
         self._enters = times - 1
@@ -222,13 +222,10 @@ class SampleMode:
     def _try_again(self, now: int) -> list[Report]:
         if self._tries < TRIES:
             return self._reset(now)
-        return self._fail(PeerError("no IR Toy answers", fix=_FIX_PORT))
+        return self._fail(PeerError("the IR Toy does not answer", fix=_FIX_PORT))
 
     def restart(self, reason: str, now: int) -> list[Report]:
-        """What it sends makes no sense: begin anew."""
-        return self._restart(reason, now)
-
-    def _restart(self, reason: str, now: int) -> list[Report]:
+        """The toy left the protocol for this reason: reset it."""
         reports: list[Report] = [Restarted(reason)]
         if self._burst is not None:
             self._burst = None

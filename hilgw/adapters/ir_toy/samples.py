@@ -12,8 +12,8 @@ from hilgw.protocols.ir.receiver import ReceivedFrame, Splitter
 TICK_NUMERATOR, TICK_DENOMINATOR = 64, 3
 END = 0xFFFF  # closes a burst, both ways
 END_BYTES = b"\xff\xff"
-SLIP = -1  # in place of a count: a byte was lost before
-SILENCE_US = 1_398_000  # what the toy waits before it says END: 65535 counts
+SLIP = -1  # in place of a count: a byte was lost before it
+SILENCE_US = 1_398_000  # silence after which the toy sends END: 65535 counts
 LAST_COUNT = END - 1
 
 
@@ -29,17 +29,17 @@ def to_count(us: int) -> int:
 
 
 def encode_burst(durations: Iterable[int]) -> bytes:
-    """What the toy is to play: mark first, a mark last (after a space the toy would shine for
-    109 ms in place of the closing END)."""
+    """A burst to transmit: mark first, a mark last (after a space the toy would transmit a mark
+    of 109 ms instead of the closing END)."""
     return b"".join(to_count(us).to_bytes(2, "big") for us in durations) + END_BYTES
 
 
 class SampleDecoder:
-    """Counts out of a stream of bytes.
+    """Decodes a stream of bytes into counts.
 
-    Where a byte was lost the counts are out of step, until an END shows between two of them: no
-    count but END begins with FFh, for that would be a space of 1.39 s. SLIP stands before it.
-    `half` is true between the two bytes of a count.
+    After a lost byte the counts are out of step until an END shows between two of them: no count
+    but END begins with FFh, which would be a space of 1.39 s. SLIP is reported before that END.
+    half: true between the two bytes of a count.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class SampleDecoder:
                 self._high, self._last_low = byte, 0
             else:
                 counts.append(self._high << 8 | byte)
-                # The low byte of a proper END is none that could begin another.
+                # The low byte of a proper END cannot begin another one.
                 self._last_low = 0 if counts[-1] == END else byte
                 self._high = None
         return counts
@@ -72,11 +72,11 @@ class SampleDecoder:
         return lost
 
 
-# --- in words -----------------------------------------------------------------------------------
+# --- as text ------------------------------------------------------------------------------------
 
 MOST = 8  # durations shown
 
-_WORDS = {
+_TEXTS = {
     b"\x00": "leave sample mode",
     b"\xff\xff\xff\x00\x00\x00\x00\x00": "reset",
     b"v": "version?",
@@ -87,9 +87,9 @@ _WORDS = {
 
 
 def describe(data: bytes, codec: Codec | None) -> str:
-    """A command, an answer, or samples. Never raises."""
-    if data in _WORDS:
-        return f"IR Toy: {_WORDS[data]}"
+    """A command, an answer, or samples, as text; never raises."""
+    if data in _TEXTS:
+        return f"IR Toy: {_TEXTS[data]}"
     if match := re.fullmatch(rb"V(\d)(\d\d)", data):
         return f"IR Toy: hardware {int(match[1])}, firmware {int(match[2])}"
     if match := re.fullmatch(rb"\x06(.).\x24\x25\x26\x03", data, re.DOTALL):

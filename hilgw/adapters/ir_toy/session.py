@@ -1,4 +1,4 @@
-"""A session with one USB IR Toy: packets to light and back, sans-I/O."""
+"""The session of a USB IR Toy: packets to infra-red bursts and back, sans-I/O."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ from hilgw.protocols.ir.base import SHORT_FRAME, TOGGLE, WHOLE_FRAME
 from hilgw.protocols.ir.nec import REPEAT_FRAME
 from hilgw.protocols.ir.receiver import Held, Pressed
 
-LONGEST_WAIT_NS = 500 * MS  # for a code under way to end; then it is talked over
-LEAD_NS = APART_NS  # from our decision to the light, at least
+LONGEST_WAIT_NS = 500 * MS  # for the end of a code being received; then we transmit over it
+LEAD_NS = APART_NS  # least time from the command to the light
 US = 1_000
 
-_STRANGE = Dropped("strange", "light that is no code of this kind")
-_REPEAT = Dropped("repeat", "a key that is held")
+_STRANGE = Dropped("strange", "light that is not a code of this kind")
+_REPEAT = Dropped("repeat", "a repeated code of a held key")
 
 
 class IrToySession:
-    """The session of `hilgw.adapters.base` for one USB IR Toy.
+    """The AdapterSession of a USB IR Toy.
 
-    A packet is one burst, or with a framing many: it is delivered when the last was seen.
+    A packet is one burst, or many with a framing: it is delivered when the last one was sent.
     """
 
     def __init__(self, settings: IrToySettings, common: StationSettings) -> None:
@@ -64,14 +64,14 @@ class IrToySession:
         self._toy = SampleMode()
         self._every = settings.held_keys == "every"
         self._token = 0
-        self._bursts: deque[Burst] = deque()  # of the packet under way
-        self._last: Code | None = None  # played last
+        self._bursts: deque[Burst] = deque()  # of the packet being sent
+        self._last: Code | None = None  # transmitted last
         self._toggle = 0
-        self._period_us = 0  # of the burst under way
+        self._period_us = 0  # of the burst being sent
         self._free_at = 0  # when the next burst may begin
-        self._distinct_at = 0  # when the same code is seen as another press
-        self._wait_until: int | None = None  # a packet waits for this
-        self._patience_at: int | None = None  # and for a code under way no longer than this
+        self._distinct_at = 0  # when the same code counts as another key press
+        self._wait_until: int | None = None  # a packet waits for this time
+        self._patience_at: int | None = None  # end of the wait for a code being received
 
     # --- open and close --------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class IrToySession:
         return events
 
     def _refuse_packet(self, reason: str) -> list[Event]:
-        """The packet under way is lost."""
+        """The packet being sent is lost."""
         if not self._bursts:
             return []
         self._bursts.clear()
@@ -114,7 +114,7 @@ class IrToySession:
                     events += self._burst_ended(reason, now)
                 case Restarted(reason):
                     events += self._packet_events(self._receiver.interrupt(), now)
-                    events += [*self._refuse_packet("reset"), NotReady(f"the IR Toy: {reason}")]
+                    events += [*self._refuse_packet("reset"), NotReady(f"the IR Toy {reason}")]
                 case _:
                     events.append(each)
         return events
@@ -175,7 +175,7 @@ class IrToySession:
         return traits.period_us * (self._sends + 1) + again_us
 
     def _not_before(self, burst: Burst, now: int) -> int:
-        """When this burst may begin: after the last one, and not over somebody else's code."""
+        """When this burst may begin: after the last one, and not during a code being received."""
         due = self._after_last(burst)
         busy_until = self._receiver.busy_until()
         if busy_until is None or busy_until <= now:
@@ -224,7 +224,7 @@ class IrToySession:
         return durations
 
     def _begin_period(self, now: int) -> None:
-        """The light begins now: reckon when the next may."""
+        """The light begins now: calculate when the next burst may begin."""
         burst = self._bursts[0]
         self._free_at = self._distinct_at = now + self._period_us * US
         self._last = burst.code
@@ -246,7 +246,7 @@ class IrToySession:
         return [Delivered(self._token)]
 
     def _next_burst(self, now: int) -> list[Event]:
-        """The next burst of the packet under way, when its time has come."""
+        """The next burst of the packet being sent, when it is due."""
         due = self._due()
         if due is None or now < due:
             return []
@@ -274,7 +274,7 @@ class IrToySession:
             self._wait_until = None
         events = self._packet_events(self._receiver.expire(now), now)
         if self._receiver.wrong_mode:
-            events += self._take(self._toy.restart("it left sample mode", now), now)
+            events += self._take(self._toy.restart("left sample mode", now), now)
         events += self._packets.expire(now)
         events += self._take(self._toy.expire(now), now)
         return events + self._next_burst(now)

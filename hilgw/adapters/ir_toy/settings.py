@@ -24,7 +24,7 @@ LOWEST_HZ, HIGHEST_HZ = 15_000, 500_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneChannel:
-    """The toy stands for one Webots channel, `channel`. A packet is a whole code: its address,
+    """All packets are of one Webots channel, `channel`. A packet is a whole code: its address,
     then its command. With `framing` a packet is bytes, and `channel` is the address."""
 
     by: Literal["channel"] = "channel"
@@ -32,11 +32,11 @@ class OneChannel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What one Webots channel is in infra-red."""
+    """Address and carrier of one Webots channel."""
 
     address: int = setting("address of the codes", ge=0, example=4)
     carrier_hz: int | None = setting(
-        "carrier they are sent on; not set: that of the adapter",
+        "carrier of the codes; not set: that of the adapter",
         None,
         ge=LOWEST_HZ,
         le=HIGHEST_HZ,
@@ -46,8 +46,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByAddress:
-    """Each Webots channel is an address, so a packet is the command alone (with `framing`:
-    bytes). Codes of other addresses are not for us."""
+    """Each Webots channel is an address, and a packet is only the command (with `framing`:
+    bytes). Codes of other addresses are dropped."""
 
     by: Literal["address"] = "address"
     table: dict[int, Target] = setting(
@@ -58,17 +58,15 @@ class ByAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IrToySettings:
-    """What an IR Toy needs beside what every station has."""
+    """Settings of an IR Toy, besides those of every adapter."""
 
-    code: str = setting(
-        "which code carries the packets; raw: bare timings", "nec", choices=(*CODECS, RAW)
-    )
+    code: str = setting("code of the packets; raw: bare timings", "nec", choices=(*CODECS, RAW))
     mapping: OneChannel | ByAddress = setting(
         "how a Webots channel maps to infra-red", OneChannel()
     )
     framing: str | FramingSettings = setting(
-        "none: a packet is one code; else packets are bytes in the commands of codes that follow "
-        "one another, and this says where they begin and end (docs/framing.md)",
+        "none: a packet is one code; else packets are bytes in the commands of successive codes, "
+        "separated by this framing (docs/framing.md)",
         NO_FRAMING,
         example="cobs-crc16",
     )
@@ -80,23 +78,23 @@ class IrToySettings:
         unit="Hz",
     )
     sends: int | None = setting(
-        "frames sent for each code, as a held key does; not set: what remote controls of this "
-        "code send at least (SIRC 3, others 1)",
+        "frames sent for each code, as by a held key; not set: the least that remote controls "
+        "of this code send (SIRC 3, others 1)",
         None,
         ge=1,
         le=10,
     )
     held_keys: str = setting(
-        "a key held on a remote control is one packet (the rest is counted), or a packet for "
-        "every frame",
+        "a held key of a remote control is one packet (repeats are counted), or one packet per "
+        "frame",
         "once",
         choices=("once", "every"),
     )
     raw_gap_ms: float = setting(
-        "dark for so long ends a packet of code raw", 8.0, ge=1, le=1000, unit="ms"
+        "time without light that ends a packet of code raw", 8.0, ge=1, le=1000, unit="ms"
     )
     mock: dict[str, Any] = setting(
-        "parameters of the toy that stands in with backend mock (`hilgw mock ir_toy --list`)",
+        "parameters of the mock IR Toy (`hilgw mock ir_toy --list`)",
         default_factory=dict,
     )
 
@@ -116,7 +114,7 @@ def carrier_of(settings: IrToySettings) -> int:
 
 
 def byte_ms(settings: IrToySettings, traits: Traits) -> float:
-    """How long one byte takes in this code; the same byte again, where that takes longer."""
+    """Duration of one byte in this code, or of a repeated byte where that takes longer."""
     codes = codes_per_byte(traits.command_bits)
     code_us = (settings.sends or traits.sends) * traits.period_us
     if codes == 1 and traits.held == WHOLE_FRAME:
@@ -125,8 +123,8 @@ def byte_ms(settings: IrToySettings, traits: Traits) -> float:
 
 
 def framing_settings(settings: IrToySettings, traits: Traits) -> Any:
-    """The framing's settings; a length framing named by its short name is given time enough.
-    ConfigError when there is no such framing."""
+    """The framing's settings; a length framing given by its short name gets a timeout that suits
+    the code. ConfigError when there is no such framing."""
     spec = settings.framing
     if not isinstance(spec, str):
         return spec
@@ -137,14 +135,14 @@ def framing_settings(settings: IrToySettings, traits: Traits) -> Any:
 
 
 def check(settings: IrToySettings, common: StationSettings) -> list[Problem]:
-    """What is wrong between fields, each with its place and its cure."""
+    """Problems between fields: path below the adapter, message, fix."""
     problems: list[Problem] = []
     if common.baudRate < SLOWEST_BAUD:
         what = (
-            f"{common.baudRate} is slower than the light: an IR Toy is on USB, where any rate "
-            "does, but the gateway reckons with this one"
+            f"{common.baudRate} is slower than the infra-red code: an IR Toy on USB accepts any "
+            "rate, but the gateway paces its packets by this one"
         )
-        problems.append(("baudRate", what, "write 115200"))
+        problems.append(("baudRate", what, "use 115200"))
     traits = traits_of(settings)
     if traits is None:
         return problems + _check_raw(settings)
@@ -161,10 +159,10 @@ def _check_raw(settings: IrToySettings) -> list[Problem]:
     problems: list[Problem] = []
     if is_framed(settings):
         what = "raw timings carry no bytes"
-        problems.append(("framing", what, "write none, or another code"))
+        problems.append(("framing", what, "use none, or another code"))
     if isinstance(settings.mapping, ByAddress):
         what = "raw timings have no address"
-        problems.append(("mapping", what, "write {by: channel}, or another code"))
+        problems.append(("mapping", what, "use {by: channel}, or another code"))
     return problems
 
 
@@ -178,11 +176,11 @@ def _check_framing(settings: IrToySettings, traits: Traits) -> list[Problem]:
     if 0 < framing.pause_ns < least * 1e6:
         what = f"a gap of {framing.pause_ns / 1e6:g} ms ends a packet between two of its bytes"
     elif isinstance(found, LengthSettings) and found.timeout_ms < least:
-        what = f"after {found.timeout_ms:g} ms a packet is given up between two of its bytes"
+        what = f"the timeout of {found.timeout_ms:g} ms ends a packet between two of its bytes"
     else:
         return []
     what += f": a byte takes {byte:g} ms in {traits.title}"
-    return [("framing", what, f"give {least:g} ms or more")]
+    return [("framing", what, f"use {least:g} ms or more")]
 
 
 def _check_table(mapping: ByAddress, traits: Traits) -> list[Problem]:
@@ -191,11 +189,11 @@ def _check_table(mapping: ByAddress, traits: Traits) -> list[Problem]:
     for channel, target in mapping.table.items():
         path = f"mapping.table.{channel}"
         if channel < 0:
-            problems.append((path, f"{channel} is no channel", "use 0 or more"))
+            problems.append((path, f"{channel} is not a valid channel", "use 0 or more"))
         problems += _fits(f"{path}.address", target.address, traits)
         if target.address in seen:
             what = f"channel {seen[target.address]} has address {target.address} too"
-            problems.append((f"{path}.address", what, "an address is one channel's"))
+            problems.append((f"{path}.address", what, "use an address only once"))
         seen.setdefault(target.address, channel)
     return problems
 
@@ -204,5 +202,5 @@ def _fits(path: str, address: int, traits: Traits) -> list[Problem]:
     last = (1 << traits.address_bits) - 1
     if 0 <= address <= last:
         return []
-    what = f"{address} is no address of {traits.title}"
+    what = f"{address} is not a valid address of {traits.title}"
     return [(path, what, f"use 0 to {last}")]

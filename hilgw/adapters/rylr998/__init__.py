@@ -1,4 +1,4 @@
-"""REYAX RYLR998 and RYLR498: LoRa modules that send packets to addresses by AT commands."""
+"""REYAX RYLR998 and RYLR498 LoRa modules: AT commands send packets to addresses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hilgw.adapters.rylr998.settings import LONGEST, RATES, RylrSettings
 LIMITS = Limits(
     payload=LONGEST,
     window=1,
-    channels="network: 3 to 15 and 18, the module's own NETWORKID; destination: those of the "
+    channels="network: 3 to 15 and 18, the module's own NETWORKID; destination: channels of the "
     "table and `channel`; header: 0 to 254",
     rates=RATES,
     mapping=(
@@ -35,28 +35,28 @@ LIMITS = Limits(
             "channel -1",
             "approximate",
             "sent to address 0, all modules of this network (with header: channel byte 255 to "
-            "`destination`); a module cannot listen to several networks",
+            "`destination`); a module cannot receive several networks",
         ),
         ALLOWED_CHANNELS,
         Mapped(
             "range, maxRange",
             "cannot",
-            "power_dbm and modulation decide how far it reaches, for all packets alike; the medium "
-            "filters by pose",
+            "power_dbm and modulation set the range, the same for all packets; the medium filters "
+            "by pose",
         ),
         ALL_AROUND,
         Mapped(
             "baudRate",
             "exact",
-            "rate of the UART (IPR), never changed; the air is slower, a packet of 240 bytes "
-            "takes 1.4 s with the factory's modulation: the next waits for the module's +OK",
+            "rate of the UART (IPR), never changed; the air is slower: a packet of 240 bytes takes "
+            "1.4 s with the factory's modulation, and the next one waits for the module's +OK",
         ),
         Mapped("byteSize", "exact", "bits on the UART per byte: 10, the module's line is 8N1"),
         Mapped(
             "bufferSize",
             "exact",
-            "the gateway's queue; one packet is one AT+SEND of up to 240 bytes (header: 239; "
-            "encoding hex: half of it)",
+            "the gateway's transmit queue; one packet is one AT+SEND of up to 240 bytes (header: "
+            "239; encoding hex: half)",
         ),
         Mapped("signalStrength", "approximate", "from the RSSI of +RCV; its SNR is not passed on"),
         DIRECTION_FROM_POSES,
@@ -80,14 +80,14 @@ class RylrAdapter:
     )
 
     def check(self, settings: RylrSettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, what to do."""
+        """Problems between fields: path below the adapter, message, fix."""
         return _rylr_settings.check(settings, common)
 
     def session(self, settings: RylrSettings, common: StationSettings) -> RylrSession:
         return RylrSession(settings, common)
 
     def mock(self, settings: RylrSettings, common: StationSettings) -> MockSpec:
-        """A module at this rate that is the one named; what the handshake sets is left to it."""
+        """A module at this rate with this id; the handshake sets the rest."""
         parameters: dict[str, Any] = {"IPR": common.baudRate}
         if settings.module:
             parameters["UID"] = settings.module

@@ -1,7 +1,7 @@
-"""What a RYLR998 says, cut into lines and packets.
+"""Decodes the bytes of a RYLR998 into lines and packets.
 
-A packet is `+RCV=address,length,data,rssi,snr` CR LF. The data may hold any byte, commas, CR LF
-and text that looks like an answer: they are taken by their length alone, and what follows them
+A packet is `+RCV=address,length,data,rssi,snr` CR LF. The data may contain any byte, commas, CR LF
+and text that looks like an answer. So their length alone delimits them, and the text after them
 decides whether it was a packet.
 """
 
@@ -31,13 +31,13 @@ class ReceivedMessage(NamedTuple):
 
 
 class Garbage(NamedTuple):
-    """So many bytes that are part of nothing."""
+    """This many bytes are part of no line and no packet."""
 
     size: int
 
 
 class CutShort(NamedTuple):
-    """The start of a packet whose rest is not one."""
+    """The start of a packet that is not completed."""
 
     head: bytes
 
@@ -46,7 +46,8 @@ Item = ReceivedMessage | Garbage | CutShort | bytes  # bytes: one line, without 
 
 
 class Decoder:
-    """Bytes in any chunks; what they are, in order. Holds 400 bytes at most between two calls."""
+    """Bytes in any chunks in; lines and packets out, in order. Holds at most 400 bytes between two
+    calls."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -63,7 +64,7 @@ class Decoder:
         return self._parse(over=False)
 
     def flush(self) -> list[Item]:
-        """Nothing more comes: what is held is all there is."""
+        """No more bytes will come: decode the rest."""
         items = self._parse(over=True)
         if self._held:
             items.append(Garbage(len(self._held)))
@@ -100,7 +101,7 @@ class Decoder:
 
 
 def _packet(held: bytes, at: int) -> tuple[Item, int] | None:
-    """The packet that begins here and where it ends; None while its rest may still come."""
+    """The packet that begins here, and its end; None while its rest may still come."""
     cut = CutShort(held[at : at + len(HEAD)]), at + len(HEAD)
     head = _HEAD.match(held, at)
     if head is None:

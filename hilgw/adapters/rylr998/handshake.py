@@ -1,7 +1,7 @@
-"""What is said to a RYLR998 to find it, check it against the settings and set what they ask.
+"""The handshake with a RYLR998: find it, check it against the settings, set what differs.
 
-Source: REYAX RYLR998/RYLR498 "LoRa AT command guide". Nothing but reads is asked before the
-module is known to be the one the settings name.
+Source: REYAX RYLR998/RYLR498 "LoRa AT command guide". The handshake only reads until it knows
+that this is the module of the settings.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ERRORS: dict[int, tuple[str, str]] = {
     1: ("no_line_end", "the command does not end in CR LF"),
     2: ("no_command", "the command does not begin with AT"),
     3: ("no_equals", "the command has no ="),
-    4: ("unknown_command", "the command is not known"),
-    5: ("length", "the data are not as long as was said"),
+    4: ("unknown_command", "the command is unknown"),
+    5: ("length", "the data do not have the announced length"),
     10: ("tx_over_time", "the transmission took too long"),
     11: ("rx_over_time", "the reception took too long"),
     12: ("crc", "CRC error"),
@@ -51,8 +51,8 @@ def error_text(code: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module as the handshake leaves it. parameter: spreading factor, bandwidth code, coding
-    rate, preamble."""
+    """A module after the handshake. parameter: spreading factor, bandwidth code, coding rate,
+    preamble."""
 
     version: str
     uid: str
@@ -71,7 +71,7 @@ class Module:
         )
 
     def air_ns(self, size: int) -> int:
-        """How long a packet of `size` bytes is on the air: the LoRa formula (Semtech AN1200.13),
+        """Time on air of a packet of `size` bytes: the LoRa formula (Semtech AN1200.13) with
         explicit header and CRC; the module adds 8 bytes of its own."""
         sf, bandwidth, coding, preamble = self.parameter
         symbol_s = 2.0**sf / (125_000 * 2.0 ** (bandwidth - 7))
@@ -88,8 +88,8 @@ def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Eve
     uid = yield from _read("UID", rb"[0-9A-Fa-f]{8,32}")
     if settings.module and uid.upper() != settings.module.upper():
         raise MismatchError(
-            f"this is module {uid}, the settings name {settings.module}",
-            fix="plug in the other one, or correct `module`",
+            f"this is module {uid}, the configuration names {settings.module}",
+            fix="connect the other module, or correct `module`",
         )
     values: dict[str, str] = {"MODE": "0"}
     wanted = {
@@ -109,7 +109,8 @@ def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Eve
             changed.append(f"{name} = {values[name]}")
         if name == "MODE" and values[name] != "0":
             raise MismatchError(
-                f"the module sleeps, MODE = {values[name]}", fix="wake: true, or send it AT+MODE=0"
+                f"the module sleeps, MODE = {values[name]}",
+                fix="set wake: true, or send it AT+MODE=0",
             )
     if changed:
         yield Notice("module set to " + ", ".join(changed))
@@ -124,25 +125,26 @@ def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Eve
 
 
 def _find(common: StationSettings) -> LineScript[Event, None]:
-    # The first AT may end a command that somebody began, and be refused with it.
+    # The first AT may complete an unfinished command, and fail with it.
     found = yield AskLine(b"AT\r\n", OK, timeout_s=FIND_TIMEOUT_S, tries=FIND_TRIES)
     if found is None:
         raise PeerError(
             "the module does not answer AT",
-            fix=f"check its power, that TX and RX are not swapped, and that its IPR is "
+            fix=f"check power, that TX and RX are not swapped, and that its IPR is "
             f"{common.baudRate}",
         )
 
 
 def _read(name: str, value: bytes) -> LineScript[Event, str]:
-    """The value of a setting, in the module's own text."""
+    """The value of a register, as the module writes it."""
     answer = re.compile(rb"\+" + name.encode() + rb"=(" + value + rb")\Z")
     found = yield AskLine(f"AT+{name}?\r\n".encode(), answer, ERROR, tries=ANSWER_TRIES)
     if found is None:
         raise PeerError(f"the module stopped answering at AT+{name}?", fix="check the wiring")
     if found.re is ERROR:
         text = error_text(int(found[1]))
-        raise PeerError(f"the module answers AT+{name}? with: {text}", fix="is it a RYLR998?")
+        what = f"the module answers AT+{name}? with: {text}"
+        raise PeerError(what, fix="check that it is a RYLR998")
     return found[1].decode("ascii", "replace")
 
 
@@ -155,18 +157,18 @@ def _change(name: str, value: str) -> LineScript[Event, str]:
         raise PeerError(f"the module does not answer AT+{name}={value}", fix="check the wiring")
     if found.re is ERROR:
         text_ = error_text(int(found[1]))
-        cure = "use a value its data sheet allows"
-        raise MismatchError(f"the module refuses {name} = {value}: {text_}", fix=cure)
+        fix = "use a value that its data sheet allows"
+        raise MismatchError(f"the module rejects {name} = {value}: {text_}", fix=fix)
     held = yield from _read(name, rb"[0-9,M]{1,32}")
     if held.removesuffix(",M") != value:
-        raise MismatchError(f"the module keeps {name} = {held}, asked for {value}")
+        raise MismatchError(f"the module keeps {name} = {held}, it did not accept {value}")
     return held
 
 
 def _number(name: str, values: dict[str, str]) -> int:
     held = values[name].removesuffix(",M")
     if not held.isdecimal():
-        raise PeerError(f"the module says {name} = {held}", fix="is it a RYLR998?")
+        raise PeerError(f"the module answers {name} = {held}", fix="check that it is a RYLR998")
     return int(held)
 
 
@@ -176,4 +178,4 @@ def _parameter(held: str) -> tuple[int, int, int, int]:
         sf, bandwidth, coding, preamble = map(int, fields)
         if 5 <= sf <= 12 and 7 <= bandwidth <= 9 and 1 <= coding <= 4 and preamble <= 64:
             return sf, bandwidth, coding, preamble
-    raise PeerError(f"the module says PARAMETER = {held}", fix="is it a RYLR998?")
+    raise PeerError(f"the module answers PARAMETER = {held}", fix="check that it is a RYLR998")

@@ -1,4 +1,4 @@
-"""A session with one RYLR998: packets to AT+SEND, +RCV to packets, sans-I/O."""
+"""The session of a RYLR998: packets to AT+SEND, +RCV to packets, sans-I/O."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import SECOND_NS
 
-GAP_NS = 300_000_000  # bytes of one line or packet follow each other closer, even at 300 baud
+GAP_NS = 300_000_000  # longer than any pause between bytes of a line or packet, even at 300 baud
 MOST_RESTARTS = 6
 RESTARTS = (b"+RESET", b"+READY", b"+FACTORY")
 
 _ANSWER = re.compile(rb"\+(?:OK|ERR=[0-9]{1,3}|[A-Z]{3,9}=[ -~]{0,64})")
 _EARLY = Dropped("not_ready", "received while the module was being set up")
 _EMPTY = Dropped("empty", "a received packet without data")
-_CUT = Dropped("bad_frame", "the start of a packet whose rest is not one")
+_CUT = Dropped("bad_frame", "the start of a packet that is not completed")
 _NO_HEX = Dropped("no_hex", "a received packet that is not in hex digits")
 
 
 class RylrSession:
-    """The session of `hilgw.adapters.base` for a RYLR998.
+    """The AdapterSession of a RYLR998.
 
-    One command at a time: the module answers +OK when the packet is through the air, and the next
-    one goes not before its computed air time is over.
+    One command at a time: the module answers +OK when it has transmitted the packet. The next
+    packet waits until the calculated time on air is over, too.
     """
 
     def __init__(self, settings: RylrSettings, common: StationSettings) -> None:
@@ -63,11 +63,11 @@ class RylrSession:
         self._gap_deadline: int | None = None
         self._dialogue: LineDialogue[Module] | None = None
         self._module: Module | None = None
-        self._open = self._was_ready = False  # was_ready: since it was opened
+        self._open = self._was_ready = False  # was_ready: at least once since `open`
         self._restarts = RestartLimit(MOST_RESTARTS)
         self._token = 0
         self._outstanding: tuple[int, int] | None = None  # token, deadline of its answer
-        self._air = NotBefore()  # the last packet is through the air
+        self._air = NotBefore()  # the end of the last packet on the air
 
     # --- open and close --------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class RylrSession:
         return [Refused(lost[0], reason)] if lost else []
 
     def _restart(self, reason: str, lost_by: str, now: int) -> list[Event]:
-        """The module restarted, or is not in step with us."""
+        """The module restarted, or its answers are out of step: start again."""
         events = self._refuse_outstanding(lost_by)
         if self._module is not None:
             events.append(NotReady(reason))
@@ -176,11 +176,11 @@ class RylrSession:
         if error is None:
             return _unasked(line)
         code, token = int(error[1]), self._settled()
-        said = Notice(f"the module says: {error_text(code)} (+ERR={code})")
-        return [said] if token is None else [said, Refused(token, error_reason(code))]
+        notice = Notice(f"the module reports: {error_text(code)} (+ERR={code})")
+        return [notice] if token is None else [notice, Refused(token, error_reason(code))]
 
     def _settled(self) -> int | None:
-        """The frame that was waiting for its answer."""
+        """Token of the frame that waited for its answer."""
         settled, self._outstanding = self._outstanding, None
         return settled[0] if settled else None
 
@@ -197,7 +197,7 @@ class RylrSession:
         if self._hex:
             payload = payload.hex().upper().encode()
         if len(payload) > LONGEST:
-            return CannotSend("too_long", f"{len(payload)} bytes, the module takes {LONGEST}")
+            return CannotSend("too_long", f"{len(payload)} bytes, the module's limit is {LONGEST}")
         if self._outstanding is not None:
             return NOT_YET
         if self._air.blocks(now):
@@ -226,28 +226,28 @@ class RylrSession:
             events += self._take(self._decoder.flush(), now)
         self._air.expire(now)
         if self._outstanding is not None and now >= self._outstanding[1]:
-            # A late answer would be taken for the next one's: get into step again.
+            # A late answer would be mistaken for the next command's: start again.
             events += self._restart("the module did not answer AT+SEND", "no_status", now)
         if self._dialogue is not None:
             events += self._after_dialogue(self._dialogue.expire(now))
         return events
 
-    # --- words -----------------------------------------------------------------------------------
+    # --- as text ---------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Bytes of either direction in words; never raises."""
+        """Bytes of either direction as text; never raises."""
         decoder = Decoder()
         items = decoder.feed(frame) + decoder.flush()
         return "; ".join(map(_item_text, items)) or "nothing"
 
 
 def _unasked(line: bytes) -> list[Event]:
-    """A line nobody waits for: the late answer to a question asked twice, or noise."""
+    """An unexpected line: the late answer to a repeated command, or noise."""
     return [] if _ANSWER.fullmatch(line) else [_garbage(len(line))]
 
 
 def _garbage(size: int) -> Dropped:
-    return Dropped("garbage_bytes", "bytes that are no line and no packet", size)
+    return Dropped("garbage_bytes", "bytes outside a line or packet", size)
 
 
 def _item_text(item: Item) -> str:
@@ -255,9 +255,9 @@ def _item_text(item: Item) -> str:
         case ReceivedMessage(address, data, rssi, snr):
             return f"{len(data)} B {data[:64]!r} from {address}, {rssi} dBm, SNR {snr} dB"
         case Garbage(size):
-            return f"{size} B that are no line"
+            return f"{size} B outside a line"
         case CutShort():
-            return "a packet cut short"
+            return "a truncated packet"
         case bytes():
             error = ERROR.search(item)
             return f"{item[:96]!r}" + (f" ({error_text(int(error[1]))})" if error else "")

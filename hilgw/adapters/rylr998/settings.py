@@ -33,7 +33,7 @@ class ByNetwork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Modulation:
-    """AT+PARAMETER: how long a packet is on the air, and how far it reaches."""
+    """AT+PARAMETER: sets the time on air of a packet, and its range."""
 
     spreading_factor: int = setting(
         "one more doubles the air time and adds 2.5 dB; 5 and 6 need newer firmware",
@@ -49,7 +49,7 @@ class Modulation:
 
     @property
     def text(self) -> str:
-        """As the module takes it."""
+        """As the module writes it."""
         coding = int(self.coding_rate[-1]) - 4
         bandwidth = BANDWIDTH_CODES[self.bandwidth_khz]
         return f"{self.spreading_factor},{bandwidth},{coding},{self.preamble}"
@@ -57,22 +57,24 @@ class Modulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RylrSettings:
-    """What a RYLR998 needs beside what every station has."""
+    """Settings of a RYLR998, besides those of every adapter."""
 
     mapping: ByNetwork | ByDestination | ByHeader = setting(
         "how a Webots channel maps to the radio", ByNetwork()
     )
     destination: str = setting(
-        "address that gets the packets, 0 to 65535; 0: all modules", TO_ALL, pattern="[0-9]{1,5}"
+        "address the packets are sent to, 0 to 65535; 0: all modules",
+        TO_ALL,
+        pattern="[0-9]{1,5}",
     )
     address: int | None = setting(
-        "the module's own address (ADDRESS); not set: left as it is", None, ge=0, le=LAST_ADDRESS
+        "the module's own address (ADDRESS); not set: unchanged", None, ge=0, le=LAST_ADDRESS
     )
     network_id: int | None = setting(
-        "network (NETWORKID): 3 to 15, or 18; not set: left as it is", None, choices=NETWORKS
+        "network (NETWORKID): 3 to 15, or 18; not set: unchanged", None, choices=NETWORKS
     )
     frequency_hz: int | None = setting(
-        "centre frequency (BAND); not set: left as it is",
+        "centre frequency (BAND); not set: unchanged",
         None,
         ge=820_000_000,
         le=960_000_000,
@@ -80,32 +82,32 @@ class RylrSettings:
         example=868_500_000,
     )
     modulation: Modulation | None = setting(
-        "the radio's PARAMETER, the same at both ends; not set: left as it is", None
+        "the radio's PARAMETER, the same at both ends; not set: unchanged", None
     )
     power_dbm: int | None = setting(
-        "transmit power (CRFOP); not set: left as it is", None, ge=0, le=22, unit="dBm"
+        "transmit power (CRFOP); not set: unchanged", None, ge=0, le=22, unit="dBm"
     )
     wake: bool = setting(
-        "a module that sleeps (MODE) is set to MODE 0; false: then it cannot be used", True
+        "wake a module that sleeps (set MODE to 0); false: report an error instead", True
     )
     module: str = setting(
-        "unique id (AT+UID?, 24 hex digits) the module must have; empty: any",
+        "required unique id of the module (AT+UID?, 24 hex digits); empty: any",
         "",
         pattern=r"([0-9A-Fa-f]{24})?",
     )
     encoding: str = setting(
-        "raw: a packet's bytes as they are; hex: two digits per byte, at both ends, for firmware "
-        "that does not take every byte",
+        "raw: a packet's bytes unchanged; hex: two digits per byte, at both ends, for firmware "
+        "that does not accept every byte",
         "raw",
         choices=("raw", "hex"),
     )
     reply_timeout_s: float = setting(
-        "how long the module may take to answer, beyond the air time", 2.0, gt=0, le=60, unit="s"
+        "time limit of the module's answer, after the time on air", 2.0, gt=0, le=60, unit="s"
     )
 
 
 def network_of(settings: RylrSettings, common: StationSettings) -> int | None:
-    """The NETWORKID the settings ask for; None: none."""
+    """The NETWORKID the settings require; None: any."""
     return common.channel if isinstance(settings.mapping, ByNetwork) else settings.network_id
 
 
@@ -118,20 +120,25 @@ def is_address(text: str) -> bool:
 
 
 def check(settings: RylrSettings, common: StationSettings) -> list[Problem]:
-    """What is wrong between fields, each with its place and its cure."""
+    """Problems between fields: path below the adapter, message, fix."""
     problems = _check_mapping(settings, common)
     if not is_address(settings.destination):
         problems.append(
-            ("destination", f"{settings.destination} is no address", "use 0 to 65535; 0 is all")
+            (
+                "destination",
+                f"{settings.destination} is not a valid address",
+                "use 0 to 65535; 0 is all modules",
+            )
         )
     if common.baudRate not in RATES:
         listed = ", ".join(map(str, RATES))
-        problems.append(("baudRate", f"the module has no {common.baudRate} baud", f"use {listed}"))
+        what = f"the module does not support {common.baudRate} baud"
+        problems.append(("baudRate", what, f"use {listed}"))
     if (common.parity, common.stop_bits) != ("none", 1):
-        problems.append(("parity", "the module's line is 8N1", "leave parity and stop_bits out"))
+        problems.append(("parity", "the module's line is 8N1", "remove parity and stop_bits"))
     if "0" in common.sources:
         what = "0 is the address of every factory-fresh module"
-        problems.append(("sources.0", what, "give that module an ADDRESS of its own"))
+        problems.append(("sources.0", what, "set that module's ADDRESS to a unique value"))
     if settings.modulation is not None:
         problems += _check_modulation(settings.modulation, network_of(settings, common))
     return problems
@@ -142,17 +149,18 @@ def _check_mapping(settings: RylrSettings, common: StationSettings) -> list[Prob
     problems: list[Problem] = []
     if isinstance(mapping, ByNetwork):
         if common.channel not in NETWORKS:
-            what = f"{common.channel} is no NETWORKID, which mapping network takes the channel for"
+            what = f"{common.channel} is not a valid NETWORKID (mapping network)"
             problems.append(("channel", what, "use 3 to 15 or 18, or mapping: {by: header}"))
         elif settings.network_id not in (None, common.channel):
             what = f"{settings.network_id} contradicts channel {common.channel}"
-            cure = "leave network_id out: with mapping network it is the channel"
-            problems.append(("network_id", what, cure))
+            fix = "remove network_id: with mapping network, `channel` sets it"
+            problems.append(("network_id", what, fix))
     problems += check_mapping(mapping, common.channel)
     for channel, address in mapping.table.items() if isinstance(mapping, ByDestination) else ():
         if not is_address(address):
             path = f"mapping.table.{channel}"
-            problems.append((path, f"{address!r} is no address", "use 0 to 65535; 0 is all"))
+            what = f"{address!r} is not a valid address"
+            problems.append((path, what, "use 0 to 65535; 0 is all modules"))
     return problems
 
 
@@ -160,10 +168,10 @@ def _check_modulation(modulation: Modulation, network: int | None) -> list[Probl
     problems: list[Problem] = []
     largest = LARGEST_SPREADING[modulation.bandwidth_khz]
     if modulation.spreading_factor > largest:
-        what = f"{modulation.spreading_factor} is too much for {modulation.bandwidth_khz} kHz"
-        cure = f"use {largest} or less, or a wider bandwidth_khz"
-        problems.append(("modulation.spreading_factor", what, cure))
+        what = f"{modulation.spreading_factor} is too large for {modulation.bandwidth_khz} kHz"
+        fix = f"use {largest} or less, or a wider bandwidth_khz"
+        problems.append(("modulation.spreading_factor", what, fix))
     if modulation.preamble != PRIVATE_PREAMBLE and network not in (None, PUBLIC_NETWORK):
-        what = f"network {network} takes no preamble but 12 (+ERR=18)"
+        what = f"network {network} requires preamble 12 (+ERR=18)"
         problems.append(("modulation.preamble", what, "use 12, or network 18"))
     return problems

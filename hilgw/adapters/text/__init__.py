@@ -1,4 +1,4 @@
-"""Any module that is spoken to in lines of text, declared in the configuration."""
+"""Any module with text commands, declared in the configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hilgw.adapters.uart import RATES
 LIMITS = Limits(
     payload=1024,
     window=1,
-    channels="mapping channel: `channel` alone; destination: those of the table and `channel`; "
+    channels="mapping channel: `channel` only; destination: those of the table and `channel`; "
     "header: 0 to 254",
     rates=RATES,
     mapping=(
@@ -28,28 +28,30 @@ LIMITS = Limits(
         Mapped(
             "channel",
             "approximate",
-            "mapping channel: one module is one channel, what the module is tuned to stands in "
-            "`setup`; destination: an address per channel; header: one byte before the payload",
+            "mapping channel: one module is one channel, and `setup` sets the module's radio "
+            "channel; destination: an address per channel; header: one byte before the payload",
         ),
         Mapped("channel -1", "approximate", "sent to `to_all` (header: channel byte 255)"),
         Mapped(
-            "allowedChannels", "approximate", "kept by the simulated device; the module knows none"
+            "allowedChannels",
+            "approximate",
+            "the simulated device obeys it; the module has no such list",
         ),
         Mapped(
             "range, maxRange",
             "cannot",
-            "power is what `setup` makes it; the medium filters by pose",
+            "`setup` can set the power; the medium filters by pose",
         ),
         ALL_AROUND,
-        Mapped("baudRate", "exact", "rate of the UART; the air is paced by the module's answers"),
+        Mapped("baudRate", "exact", "rate of the UART; the module's answers pace the packets"),
         BYTE_SIZE,
         Mapped(
             "bufferSize",
             "exact",
-            "the gateway's queue; one packet is one line, up to longest_packet (64 unless set; "
-            "header: one less)",
+            "the gateway's transmit queue; one packet is one line, up to longest_packet (default "
+            "64; header: one less)",
         ),
-        Mapped("signalStrength", "approximate", "from the group rssi, where the pattern has one"),
+        Mapped("signalStrength", "approximate", "from the group rssi, if the pattern has one"),
         DIRECTION_FROM_POSES,
         NOISE,
     ),
@@ -63,19 +65,19 @@ class TextAdapter:
 
     kind: ClassVar[str] = "text"
     type: ClassVar[str] = "radio"
-    summary: ClassVar[str] = "any module spoken to in lines of text, declared in the configuration"
+    summary: ClassVar[str] = "any module with text commands, declared in the configuration"
     Settings: ClassVar[_SettingsClass] = TextSettings
     limits: ClassVar[Limits] = LIMITS
 
     def check(self, settings: TextSettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, what to do."""
+        """Problems between fields: path below the adapter, message, fix."""
         return _text_settings.check(settings, common)
 
     def session(self, settings: TextSettings, common: StationSettings) -> TextSession:
         return TextSession(settings, common)
 
     def mock(self, settings: TextSettings, common: StationSettings) -> MockSpec:
-        """A module with this line that speaks as `mock` says."""
+        """A module with this line; the setting `mock` describes its commands."""
         parameters: dict[str, Any] = {
             "baudRate": common.baudRate,
             "byteSize": line_of(common)[0].byteSize,

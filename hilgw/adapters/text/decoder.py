@@ -1,7 +1,7 @@
-"""What a text module says, cut into lines and packets.
+"""Decodes the bytes of a text module into lines and packets.
 
-Where the pattern of a packet has a length before the data, the data are taken by that length,
-whatever bytes they are; what follows them decides whether it was a packet.
+Where the pattern of a packet has a length before the data, that length alone delimits the data.
+The text after them decides whether it was a packet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hilgw.adapters.text.patterns import Pattern, compiled, compiled_head, split
 
 
 class ReceivedMessage(NamedTuple):
-    """One packet; None, or empty, where the pattern has no such group."""
+    """One packet; source is empty and rssi_dbm None where the pattern has no such group."""
 
     data: bytes
     source: str
@@ -23,7 +23,7 @@ class ReceivedMessage(NamedTuple):
 
 
 class Discarded(NamedTuple):
-    """Something counted by this reason: `number` bytes or frames."""
+    """Something that is dropped and counted by this reason: `number` bytes or frames."""
 
     reason: str
     text: str
@@ -32,16 +32,16 @@ class Discarded(NamedTuple):
 
 Item = ReceivedMessage | Discarded | bytes  # bytes: one line, without its end
 
-_CUT = Discarded("bad_frame", "the start of a packet whose rest is not one", 1)
-_NO_HEX = Discarded("no_hex", "a packet whose data are not in hex digits", 1)
+_CUT = Discarded("bad_frame", "the start of a packet that is not completed", 1)
+_NO_HEX = Discarded("no_hex", "a packet whose data are not hex digits", 1)
 
 
 def _garbage(size: int) -> Discarded:
-    return Discarded("garbage_bytes", "bytes that are no line", size)
+    return Discarded("garbage_bytes", "bytes outside a line", size)
 
 
 class Decoder:
-    """Bytes in any chunks; what they are, in order. Holds no more than two lines."""
+    """Bytes in any chunks in; lines and packets out, in order. Holds at most two lines."""
 
     def __init__(self, pattern: str, line_end: bytes, longest: int) -> None:
         self._held = bytearray()
@@ -63,13 +63,13 @@ class Decoder:
 
     def feed(self, data: bytes) -> list[Item]:
         items: list[Item] = []
-        for start in range(0, len(data), self._longest):  # so that what is held stays bounded
+        for start in range(0, len(data), self._longest):  # keeps the buffer bounded
             self._held += data[start : start + self._longest]
             items += self._parse(over=False)
         return items
 
     def flush(self) -> list[Item]:
-        """Nothing more comes: what is held is all there is."""
+        """No more bytes will come: decode the rest."""
         items = self._parse(over=True)
         if self._held:
             items.append(_garbage(len(self._held)))
@@ -107,7 +107,7 @@ class Decoder:
         return items
 
     def _packet(self, held: bytes, head: re.Match[bytes]) -> tuple[Item, int] | None:
-        """The packet that begins here and where it ends; None while its rest may still come."""
+        """The packet that begins here, and its end; None while its rest may still come."""
         digits = head["length"]
         size = int(digits) if digits and digits.isdigit() and len(digits) < 6 else self._longest
         if size >= self._longest:
@@ -125,7 +125,7 @@ class Decoder:
         return _received(groups), over + len(self._end)
 
     def _read(self, line: bytes) -> Item:
-        """A whole line: a packet, where it is one."""
+        """A whole line, or the packet it contains."""
         if self._head is not None or len(line) > self._longest:
             return line
         found = self._line.search(line)
@@ -156,7 +156,7 @@ def _number(value: bytes | None) -> float | None:
 
 
 def item_text(item: Item) -> str:
-    """For people."""
+    """As text for the user."""
     if isinstance(item, ReceivedMessage):
         source = f" from {item.source!r}" if item.source else ""
         rssi = "" if item.rssi_dbm is None else f", {item.rssi_dbm:g} dBm"

@@ -1,9 +1,9 @@
-"""Regular expressions from a file, for what comes in from a device: only those that end in time.
+"""Regular expressions of a configuration for received lines, limited to those that match fast.
 
-Python's matcher goes back on its choices, and some patterns make it try exponentially many of
-them. A pattern is taken only when, on a line of bounded length, it cannot: nothing that repeats or
-is optional stands inside of something that repeats, alternatives do not repeat, at most one
-repetition has an end that what follows does not decide, and there are few choices beside it.
+Python's matcher backtracks, and some patterns take exponential time. A pattern is accepted only if
+it cannot, on a line of bounded length: no repeated or optional part is inside a repeated part,
+alternatives do not repeat, at most one repetition has an end that the following part does not
+determine, and there are few choices besides it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from hilgw.errors import ConfigError
 
 LONGEST_PATTERN = 1000
 MOST_REPEATS = 1000  # of one byte or group, when counted
-MOST_CHOICES = 16  # beside one repetition: optional parts, alternatives
-ENDLESS = 1_000_003  # choices of a repetition: a prime, to be told from products of others
+MOST_CHOICES = 16  # besides one repetition: optional parts, alternatives
+ENDLESS = 1_000_003  # choices of a repetition: a prime, so that it shows in a product
 Pattern = re.Pattern[bytes]
 Bytes = frozenset[int]
 
-_FIX_WAYS = "say what each part may not contain, as [^,]* instead of .*"
+_FIX_WAYS = "exclude characters from repeated parts, as [^,]* instead of .*"
 _EVERY: Bytes = frozenset(range(256))
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _CATEGORIES = {
@@ -33,30 +33,31 @@ _CATEGORIES = {
 
 
 def compiled(text: str, *, whole: bool = False) -> Pattern:
-    """The pattern, to be searched up to the end of a line (whole: from its beginning, too).
+    """The pattern, anchored at the end of a line (whole: at its beginning, too).
 
-    ConfigError: it is none, or could take too long.
+    ConfigError: not a regular expression, or it could take too long.
     """
     checked(text)
     return _compiled(text, rb"\A" if whole else b"")
 
 
 def compiled_head(text: str) -> Pattern:
-    """The pattern, to be found anywhere."""
+    """The pattern, not anchored."""
     checked(text)
     return re.compile(_raw(text), re.DOTALL)
 
 
 def checked(text: str) -> None:
-    """ConfigError when it is no pattern, or could take too long on what a device sends."""
+    """ConfigError for text that is not a regular expression, or could take too long to match."""
     if len(text) > LONGEST_PATTERN:
-        raise ConfigError(f"a pattern of {len(text)} characters", fix=f"at most {LONGEST_PATTERN}")
+        what = f"the pattern has {len(text)} characters"
+        raise ConfigError(what, fix=f"use at most {LONGEST_PATTERN}")
     try:
         tree = parser.parse(_raw(text), re.DOTALL)
         _compiled(text, b"")
     except (ValueError, re.error, OverflowError, RecursionError) as error:
         fix = "see 'Regular Expression Syntax' in Python's documentation"
-        raise ConfigError(f"{text!r} is no regular expression: {error}", fix=fix) from None
+        raise ConfigError(f"{text!r} is not a regular expression: {error}", fix=fix) from None
     folds = re.search(r"\(\?[a-zA-Z]*i", text) is not None
     ways = sum(_ways(parts, folds) for parts in _ways_through(tree, text, inside=False))
     if ways > MOST_CHOICES * (ENDLESS if ways >= ENDLESS else 1):
@@ -64,8 +65,8 @@ def checked(text: str) -> None:
 
 
 def split_at_data(text: str) -> tuple[str, str] | None:
-    """A pattern that takes its data by a length: what stands before `(?P<data>...)` and behind
-    it; None when there is no length before the data."""
+    """The parts before and after `(?P<data>...)` in a pattern whose data have a length; None when
+    there is no length before the data."""
     start = text.find("(?P<data>")
     if start < 0 or "(?P<length>" not in text[:start]:
         return None
@@ -83,11 +84,11 @@ def split_at_data(text: str) -> tuple[str, str] | None:
             if depth == 0:
                 return text[:start], text[at + 1 :]
         at += 1
-    raise ConfigError(f"{text!r}: the group data does not end", fix="add a )")
+    raise ConfigError(f"{text!r}: the group data is not closed", fix="add a )")
 
 
 def _compiled(text: str, begin: bytes) -> Pattern:
-    """Up to the end of a line. Flags for all of it, as (?i), have to stay in front."""
+    """Anchored at the end of a line. Global flags, as (?i), must stay in front."""
     raw = _raw(text)
     flags = re.match(rb"(?:\(\?[a-zA-Z]+\))*", raw)
     head = flags[0] if flags else b""
@@ -98,16 +99,16 @@ def _raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-# --- what a pattern is made of -------------------------------------------------------------------
+# --- the parts of a pattern ----------------------------------------------------------------------
 
-# The bytes a part may take, in how many lengths or ways, and whether it may be empty.
+# The bytes a part may match, in how many lengths or ways, and whether it may be empty.
 Part = tuple[Bytes, int, bool]
 
 
 def _ways_through(tree: Any, text: str, *, inside: bool) -> list[list[Part]]:
-    """The parts one after the other, for each way through alternatives and optional groups.
+    """The sequence of parts, for each way through alternatives and optional groups.
 
-    ConfigError: they are too many, or something that has choices repeats."""
+    ConfigError: too many ways, or a part with choices repeats."""
     ways: list[list[Part]] = [[]]
     for kind, value in tree:
         if kind is op.AT:
@@ -127,7 +128,7 @@ def _choices(kind: Any, value: Any, text: str, *, inside: bool) -> list[list[Par
         return _ways_through(value, text, inside=inside)
     if kind is op.BRANCH:
         if inside:
-            raise ConfigError(f"{text!r} repeats alternatives", fix="use a set, as [ab]*")
+            raise ConfigError(f"{text!r} repeats alternatives", fix="use a set, such as [ab]*")
         return [way for each in value[1] for way in _ways_through(each, text, inside=False)]
     if kind in _REPEATS:
         return _repeat(value, text, inside=inside)
@@ -137,10 +138,12 @@ def _choices(kind: Any, value: Any, text: str, *, inside: bool) -> list[list[Par
 def _repeat(value: Any, text: str, *, inside: bool) -> list[list[Part]]:
     least, most, tree = value
     if most != op.MAXREPEAT and most > MOST_REPEATS:
-        raise ConfigError(f"{text!r} counts to {most}", fix=f"at most {MOST_REPEATS}")
+        what = f"{text!r} repeats a part {most} times"
+        raise ConfigError(what, fix=f"use at most {MOST_REPEATS}")
     if inside and (most > 1 or least != most):
         raise ConfigError(
-            f"{text!r} repeats what repeats", fix="take the inner * + ? or {} out of the group"
+            f"{text!r} repeats a part that repeats",
+            fix="move the inner * + ? or {} out of the group",
         )
     inner = _ways_through(tree, text, inside=inside or most > 1)
     if most == 1 and any(ways > 1 for way in inner for _, ways, _ in way):
@@ -160,7 +163,7 @@ def _one(kind: Any, value: Any, text: str) -> Bytes:
     if kind is op.IN:
         return _set(value)
     name = str(kind).lower().replace("_", " ")
-    raise ConfigError(f"{text!r}: {name} is not taken here", fix="write it without")
+    raise ConfigError(f"{text!r}: {name} is not supported here", fix="write the pattern without it")
 
 
 def _set(items: Any) -> Bytes:
@@ -190,8 +193,8 @@ def _both_cases(reach: Bytes) -> Bytes:
 
 
 def _runs_on(rest: list[Part]) -> bool:
-    """Whether behind a repetition of no certain end there is another, with nothing between them
-    that it could not take: then each end of the one is tried with each of the other."""
+    """Whether a repetition without a certain end is followed by another, and no part between them
+    separates the two: then each end of the one is tried with each end of the other."""
     between: list[Bytes] = []
     for reach, ways, may_be_empty in rest:
         if ways % ENDLESS == 0 and all(reach & one for one in between):
@@ -202,7 +205,7 @@ def _runs_on(rest: list[Part]) -> bool:
 
 
 def _ways(parts: list[Part], folds: bool) -> int:
-    """In how many ways these can share a line among them. folds: upper and lower case are one."""
+    """In how many ways these parts can share one line. folds: upper and lower case are equal."""
     if folds:
         parts = [(_both_cases(reach), ways, empty) for reach, ways, empty in parts]
     choices = 1
@@ -214,7 +217,7 @@ def _ways(parts: list[Part], folds: bool) -> int:
 
 
 def _decided(reach: Bytes, rest: list[Part]) -> bool:
-    """Whether what follows a repetition begins with none of its bytes: then it has one end."""
+    """Whether the rest begins with none of the repetition's bytes: then it has only one end."""
     for following, _, may_be_empty in rest:
         if reach & following:
             return False

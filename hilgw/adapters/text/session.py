@@ -1,4 +1,4 @@
-"""A session with a module that is spoken to in text, as its settings describe it, sans-I/O."""
+"""The session of a module with text commands, as its settings declare them, sans-I/O."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.text.decoder import Decoder, Discarded, Item, ReceivedMessage, item_text
 from hilgw.adapters.text.patterns import compiled
-from hilgw.adapters.text.settings import Step, TextSettings, filled, places_in
+from hilgw.adapters.text.settings import Step, TextSettings, filled, placeholders_in
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import SECOND_NS, AskLine, LineScript, Pause
 
-GAP_NS = 500_000_000  # the bytes of one line follow each other closer
+GAP_NS = 500_000_000  # longer than any pause between bytes of one line
 MOST_RESTARTS = 6
 
 _EARLY = Dropped("not_ready", "received while the module was being set up")
@@ -36,10 +36,10 @@ _EMPTY = Dropped("empty", "a received packet without data")
 
 
 class TextSession:
-    """The session of `hilgw.adapters.base` for a text module: one dialogue at a time.
+    """The AdapterSession of a text module: one dialogue at a time.
 
-    A packet is a dialogue, too: the first thing it says is the Transmission, the rest follows as
-    the module answers.
+    A packet is a dialogue, too: its first command is the Transmission, the others follow as the
+    module answers.
     """
 
     def __init__(self, settings: TextSettings, common: StationSettings) -> None:
@@ -54,18 +54,18 @@ class TextSession:
             compiled(text) if text else None
             for text in (settings.listen_on, settings.restarted, settings.ignore)
         )
-        places = {place for step in settings.send for place in places_in(step.send)}
-        # Without a length a packet ends where its line does.
-        self._forbidden = b"" if "data" not in places or "length" in places else self._end
+        used = {name for step in settings.send for name in placeholders_in(step.send)}
+        # Without a length a packet ends at its line end.
+        self._forbidden = b"" if "data" not in used or "length" in used else self._end
         self._gap_deadline: int | None = None
-        self._open = self._was_ready = False  # was_ready: since it was opened
+        self._open = self._was_ready = False  # was_ready: at least once since `open`
         self._ready = False
         self._dialogue: LineDialogue[str] | None = None
         self._token = 0
-        self._sending: int | None = None  # token of the packet whose dialogue is under way
+        self._sending: int | None = None  # token of the packet whose dialogue is running
         self._must_listen = False
         self._restarts = RestartLimit(MOST_RESTARTS)
-        self._quiet = NotBefore()  # the pause behind a packet that has no answer
+        self._quiet = NotBefore()  # the pause after a packet that has no answer
 
     # --- open and close --------------------------------------------------------------------------
 
@@ -100,19 +100,19 @@ class TextSession:
         self._dialogue = None
         self._ready = False
         if self._restarts.exceeded():
-            error = PeerError(f"again and again: {reason}", fix="check power, wiring and `setup`")
+            error = PeerError(f"{reason}, repeatedly", fix="check power, wiring and `setup`")
             return [*events, Failed(error)]
         return events + self._set_up(now)
 
     # --- dialogues -------------------------------------------------------------------------------
 
     def _script(
-        self, steps: Sequence[Step], values: dict[str, bytes], *, said: bool = False
+        self, steps: Sequence[Step], values: dict[str, bytes], *, sent: bool = False
     ) -> LineScript[Event, str]:
-        """All steps; gives "" when they succeeded, else a reason. said: the first is out."""
+        """All steps; returns "" for success, else a reason. sent: the first command already is."""
         for index, step in enumerate(steps):
             text = filled(step.send, values) + self._end if step.send else b""
-            if said and index == 0:
+            if sent and index == 0:
                 text = b""
             if not step.expect:
                 if text:
@@ -135,7 +135,7 @@ class TextSession:
         return self._after_dialogue(self._dialogue.start(now), now)
 
     def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
-        """What comes of a dialogue that may have come to its end."""
+        """Handle the end of the dialogue, if it has ended."""
         dialogue = self._dialogue
         if dialogue is None or not dialogue.over:
             return events
@@ -144,28 +144,28 @@ class TextSession:
         if not self._ready:
             return events + self._finish_setup(outcome or "", now)
         if outcome == "no_status":
-            # A late answer would be taken for the next one's: get into step again.
+            # A late answer would be mistaken for the next command's: start again.
             return events + self._restart("the module did not answer", "no_status", now)
         token, self._sending = self._sending, None
         if token is not None:
             events.append(Refused(token, outcome) if outcome else Delivered(token))
             self._must_listen = True
         elif outcome:
-            return events + self._restart("it cannot be made to listen", "failed", now)
+            return events + self._restart("a step of listen failed", "failed", now)
         self._restarts.clear()
         return events + self._listen(now)
 
     def _finish_setup(self, outcome: str, now: int) -> list[Event]:
         name = self._settings.name
         if outcome:
-            how = "does not answer" if outcome == "no_status" else "refuses"
+            how = "does not answer" if outcome == "no_status" else "rejects"
             what = f"the {name} {how} a step of setup or listen"
             return [Failed(PeerError(what, fix="check power, wiring, baudRate and the steps"))]
         self._ready = self._was_ready = True
         return [Ready(name)]
 
     def _listen(self, now: int) -> list[Event]:
-        """The steps that make the module receive, when they are due and nothing else is said."""
+        """Start the steps that make the module receive, when due and no dialogue is running."""
         steps = self._settings.listen
         if self._dialogue is not None or not self._must_listen or not self._ready:
             return []
@@ -206,7 +206,7 @@ class TextSession:
         return [packet, *self._listen(now)]
 
     def _take_line(self, line: bytes, now: int) -> list[Event]:
-        # What is asked for goes first: a module may say its banner when asked for its version.
+        # Answers go first: a module may send its banner when asked for its version.
         if self._dialogue is not None:
             events = self._dialogue.take_line(line, now)
             if events is not None:
@@ -220,7 +220,7 @@ class TextSession:
             return self._listen(now)
         if self._ignored is not None and self._ignored.search(line):
             return []
-        return [Dropped("garbage_bytes", "bytes that are no line", len(line))]
+        return [Dropped("garbage_bytes", "bytes of an unexpected line", len(line))]
 
     # --- to the module ---------------------------------------------------------------------------
 
@@ -235,7 +235,9 @@ class TextSession:
         if len(payload) > longest:
             return CannotSend("too_long", f"{len(payload)} bytes, longest_packet is {longest}")
         if any(byte in payload for byte in self._forbidden):
-            return CannotSend("unframable", "the line's end within a packet sent as {data}")
+            return CannotSend(
+                "unframable", "the packet contains the line end; {data} cannot send it"
+            )
         if self._dialogue is not None:
             return NOT_YET
         values = {
@@ -249,13 +251,13 @@ class TextSession:
         if len(self._settings.send) == 1 and not self._settings.send[0].expect:
             return self._send_unanswered(first, now)
         self._sending = self._token
-        self._dialogue = LineDialogue(self._script(self._settings.send, values, said=True))
-        # Its first step only listens, since what it says is the Transmission.
+        self._dialogue = LineDialogue(self._script(self._settings.send, values, sent=True))
+        # Its first step only waits, since its command is the Transmission.
         self._dialogue.start(now)
         return Transmission(first, self._token)
 
     def _send_unanswered(self, wire: bytes, now: int) -> Transmission | None:
-        """Nothing is waited for: delivered by the line's own reckoning."""
+        """No answer is expected: delivered when the line has sent it."""
         if self._quiet.blocks(now):
             return NOT_YET
         self._quiet.time_ns = now + round(self._settings.pause_s * SECOND_NS)
@@ -279,9 +281,9 @@ class TextSession:
             events += self._after_dialogue(self._dialogue.expire(now), now)
         return events
 
-    # --- words -----------------------------------------------------------------------------------
+    # --- as text ---------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Bytes of either direction in words; never raises."""
+        """Bytes of either direction as text; never raises."""
         decoder = Decoder(self._settings.receive, self._end, self._settings.longest_line)
         return "; ".join(map(item_text, decoder.feed(frame) + decoder.flush())) or "nothing"

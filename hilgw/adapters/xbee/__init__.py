@@ -39,50 +39,47 @@ LIMITS = Limits(
             "channel",
             "approximate",
             "mapping module_channel: CH, one channel per module (with zigbee the network chooses "
-            "CH and it is only checked; 868 and 900 MHz modules hop and have none); destination: "
-            "an address per channel, CH untouched; header: one byte before the payload, all "
+            "CH, which is only checked; 868 and 900 MHz modules hop and have no CH); destination: "
+            "an address per channel, CH unchanged; header: one byte before the payload, all "
             "channels on one CH",
         ),
         Mapped(
             "channel -1",
             "approximate",
             "sent to all modules of this CH and PAN (with header: channel byte 255 to "
-            "`destination`); a module cannot listen to several CH",
+            "`destination`); a module cannot receive several CH",
         ),
-        Mapped(
-            "range, maxRange", "cannot", "power (PL) is left as it is; the medium filters by pose"
-        ),
+        Mapped("range, maxRange", "cannot", "power (PL) is unchanged; the medium filters by pose"),
         Mapped(
             "baudRate",
             "exact",
             "rate of the UART (BD), never changed; the air has 250 kbit/s at 2.4 GHz",
         ),
-        Mapped(
-            "byteSize", "exact", "bits on the UART per byte: 10 is 8N1, what a module starts with"
-        ),
+        Mapped("byteSize", "exact", "bits on the UART per byte: 10 is 8N1, the factory setting"),
         Mapped(
             "bufferSize",
             "exact",
-            "the gateway's queue; one packet is one radio frame, up to NP: 100 and more with "
-            "802.15.4, 73 with DigiMesh, 255 with Zigbee (92 to all), 256 at 868 and 900 MHz; in "
-            "transparent mode up to the framing's max_payload",
+            "the gateway's transmit queue; one packet is one radio frame, up to NP: 100 and more "
+            "with 802.15.4, 73 with DigiMesh, 255 with Zigbee (broadcast: 92), 256 at 868 and 900 "
+            "MHz; in transparent mode up to the framing's max_payload",
         ),
         ALL_AROUND,
         Mapped(
             "signalStrength",
             "approximate",
-            "from the RSSI of frames 80 and 81; frames 90 and 91 have none, there DB is asked for, "
-            "which is of the last hop and may be another packet's (shown with ~); transparent "
-            "mode has none",
+            "from the RSSI of frames 80 and 81; for frames 90 and 91, which have none, from DB: "
+            "that is the last hop's and may be another packet's (shown with ~); transparent mode "
+            "has none",
         ),
         DIRECTION_FROM_POSES,
         Mapped(
             "delivery",
             "approximate",
-            "by the transmit status, a broadcast when it was sent; the duty cycle of 868 MHz comes "
-            "back as cca or duty_cycle; transparent mode: when the last byte has left the UART, "
-            "and what overruns the module's buffer (rtscts: true prevents it), gets no answer by "
-            "radio, or is mixed with another sender's bytes is lost unseen",
+            "by the transmit status; a broadcast when it was sent; an exceeded duty cycle at 868 "
+            "MHz is reported as cca or duty_cycle. Transparent mode: when the last byte has left "
+            "the UART; packets that overrun the module's buffer (rtscts: true prevents it), are "
+            "not acknowledged by radio, or are mixed with another sender's bytes are lost without "
+            "notice",
         ),
     ),
     notes=(
@@ -115,7 +112,7 @@ class XBeeAdapter:
     )
 
     def check(self, settings: XBeeSettings, common: StationSettings) -> list[Problem]:
-        """Problems between fields: path below the adapter, message, what to do."""
+        """Problems between fields: path below the adapter, message, fix."""
         return _xbee_settings.check(settings, common)
 
     def session(self, settings: XBeeSettings, common: StationSettings) -> AdapterSession:
@@ -124,9 +121,9 @@ class XBeeAdapter:
         return XBeeSession(settings, common)
 
     def mock(self, settings: XBeeSettings, common: StationSettings) -> MockSpec:
-        """A module that answers at these rates; what the handshake sets is left to it.
+        """A module with this line and API mode; the handshake sets the rest.
 
-        The settings' `mock` has the last word: other hardware, a Zigbee coordinator (CE: 1).
+        The setting `mock` overrides: other hardware, a Zigbee coordinator (CE: 1).
         """
         rate = common.baudRate
         parameters: dict[str, Any] = {

@@ -16,10 +16,10 @@ START = 0x7E
 ESCAPE = 0x7D
 OVERHEAD = 4  # start, length, checksum
 
-# Longest frame data taken for possible: 256 bytes of RF data and an explicit header fit well.
+# Longest frame data accepted: 256 bytes of RF data and an explicit header fit easily.
 MAX_LENGTH = 512
 
-FROM_MODULE = range(0x80, 0xC0)  # first byte (frame type) of what a module sends
+FROM_MODULE = range(0x80, 0xC0)  # first byte (frame type) of frames from a module
 
 # 7D must be escaped first and unescaped last: the other pairs contain it.
 _PAIRS = ((b"\x7e", b"\x7d\x5e"), (b"\x11", b"\x7d\x31"), (b"\x13", b"\x7d\x33"))
@@ -27,7 +27,7 @@ _ESCAPED_ESCAPE = b"\x7d\x5d"
 
 
 def encode(data: bytes, escaped: bool = False) -> bytes:
-    """One frame around this frame data; `escaped`: API mode 2. FrameError: empty or too long."""
+    """The frame with this frame data; escaped: API mode 2. FrameError: empty or too long."""
     size = len(data)
     if not 0 < size <= 0xFFFF:
         raise FrameError(f"an XBee frame carries 1 to 65535 bytes, not {size}")
@@ -43,20 +43,20 @@ def _escape(data: bytes) -> bytes:
 
 
 def _unescape(data: bytes) -> bytes:
-    """Undo the escapes. A pair no module sends stays as it is: the checksum finds it."""
+    """Undo the escapes. A pair that no module sends is left alone: the checksum finds it."""
     for plain, pair in _PAIRS:
         data = data.replace(pair, plain)
     return data.replace(_ESCAPED_ESCAPE, b"\x7d")
 
 
 class Decoder:
-    """Bytes in, any chunks; frame data out. What is no frame is skipped and counted.
+    """Bytes in any chunks in; frame data out. Other bytes are skipped and counted.
 
-    dropped_bytes: bytes that belong to no good frame. bad_frames: starts that were given up, for
-    an impossible length, a wrong checksum, or an end that never came. `pending` bytes wait for
-    the rest of their frame, at most one frame's worth; call `flush` when it stays away too long.
-    types: the first bytes that frame data may have; None: any. In API mode 1 it unmasks most
-    false starts at once, where length and checksum need the bytes of frames that follow.
+    dropped_bytes: bytes outside good frames. bad_frames: starts without a good frame: impossible
+    length, wrong checksum, or missing end. pending: bytes that wait for the rest of their frame,
+    at most one frame; call `flush` when the rest does not come. types: the first bytes that frame
+    data may have; None: any. In API mode 1 this detects most false starts at once, while length
+    and checksum need the bytes of the following frames.
     """
 
     __slots__ = ("_escaped", "_limit", "_rest", "_types", "bad_frames", "dropped_bytes")
@@ -83,7 +83,7 @@ class Decoder:
         return self._feed_escaped(data) if self._escaped else self._feed_raw(data)
 
     def flush(self) -> list[bytes]:
-        """The line fell silent: what waits is no frame. Frames hidden behind a false start."""
+        """The line is silent: drop the unfinished frame; returns frames after a false start."""
         frames: list[bytes] = []
         while self._rest:
             rest, self._rest = self._rest[1:], b""
@@ -93,12 +93,12 @@ class Decoder:
         return frames
 
     def reset(self) -> None:
-        """Forget what waits; the counts stay."""
+        """Drop the unfinished frame; the counts stay."""
         self._rest = b""
 
     def _feed_raw(self, data: bytes) -> list[bytes]:
-        # In API mode 1 a 7E inside a frame is data: a start is given up only when its length or
-        # type is impossible or its checksum wrong, and the search goes on at the very next byte.
+        # In API mode 1 a 7E inside a frame is data: a start is dropped only when its length or
+        # type is impossible or its checksum wrong, and the search continues at the next byte.
         buffer = self._rest + data
         size = len(buffer)
         limit, types = self._limit, self._types
@@ -149,7 +149,7 @@ class Decoder:
         return frames
 
     def _take(self, segment: bytes, frames: list[bytes]) -> bool:
-        """Judge the bytes after a start; False: too few of them. Bytes after a frame are lost."""
+        """Check the bytes after a start; False: too few. Bytes after a frame are dropped."""
         body = segment
         if ESCAPE in segment:
             # A trailing 7D waits for its other half.

@@ -1,4 +1,4 @@
-"""Two ways to give an XBee its commands: API frames, and text in command mode.
+"""Two ways to send AT commands to an XBee: in API frames, and as text in command mode.
 
 Source: Digi's user guides, "AT commands", "Command mode".
 """
@@ -19,7 +19,7 @@ from hilgw.protocols.dialogue import AskLine, Pause, Step
 FIND_TIMEOUT_S = 0.5
 TRIES = 3
 GUARD_S = 1.1  # GT, 1000 ms from the factory: the silence before +++
-COMMAND_OK_S = 2.0  # the module's OK comes only after the silence behind +++
+COMMAND_OK_S = 2.0  # the module answers OK only after the silence that follows +++
 
 _MODES = {0: "transparent mode", 4: "MicroPython mode"}
 _OK = re.compile(rb"OK\Z")
@@ -39,7 +39,7 @@ class AskAt(Step):
 
 @dataclass(frozen=True, slots=True)
 class AwaitNetwork(Step):
-    """Until the module says that it has joined or formed its network, or for this long."""
+    """Wait until the module reports that it has joined or formed its network."""
 
     timeout_s: float
 
@@ -50,23 +50,24 @@ Script = dialogue.Script[Event, Answer, T]
 
 
 class Commands(Protocol):
-    """One way to give commands.
+    """One way to send commands.
 
-    received_bytes, received_frames: whether any came in so far, set by the runner, so that an
-    error can explain why no answer came.
+    received_bytes, received_frames: whether any came in so far; the runner sets them, so that the
+    error for a missing answer can name the cause.
     """
 
     received_bytes: bool
     received_frames: bool
 
     def find(self) -> Script[None]:
-        """A module that listens, in the mode the settings name; else our own errors."""
+        """Find a module in the mode of the settings; PeerError or MismatchError if there is
+        none."""
 
     def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
-        """One command; None when no answer came."""
+        """One command and its answer; None when no answer came."""
 
     def leave(self) -> Script[None]:
-        """The last command was given."""
+        """The last command has been sent."""
 
 
 def commands_for(settings: XBeeSettings, common: StationSettings) -> Commands:
@@ -74,7 +75,7 @@ def commands_for(settings: XBeeSettings, common: StationSettings) -> Commands:
 
 
 class _CommandMode:
-    """What both ways know of the line."""
+    """The errors that both ways share."""
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
         self._wanted = settings.api_mode
@@ -84,17 +85,17 @@ class _CommandMode:
     def _no_answer(self) -> PeerError:
         if self.received_frames:
             return PeerError(
-                "the module sends API frames but answers no command",
+                "the module sends API frames but does not answer commands",
                 fix="check the wire from the host's TX to the module's DIN, and CTS and RTS",
             )
         if self.received_bytes:
             return PeerError(
-                "bytes come in, but none of them is an API frame or an answer",
-                fix=f"baudRate {self._baud} is probably not the module's BD; or it is not an XBee",
+                "the received bytes are neither API frames nor answers",
+                fix=f"check that the module's BD is {self._baud} baud, and that it is an XBee",
             )
         return PeerError(
             "the module does not answer, in API mode or in command mode",
-            fix="check its power, that TX and RX are not swapped, that its BD is "
+            fix="check power, that TX and RX are not swapped, that its BD is "
             f"{self._baud} baud, and that it does not sleep (SM)",
         )
 
@@ -102,10 +103,10 @@ class _CommandMode:
         what = _MODES.get(mode, f"mode {mode}")
         wanted = f"API mode {self._wanted}" if self._wanted else "transparent mode (api_mode: 0)"
         return MismatchError(
-            f"the module is in {what} (AP = {mode}), the settings say {wanted}",
-            fix=f"in a terminal at {self._baud} baud type +++ without Enter, one second "
-            f"of silence before and after it; at OK type ATAP{self._wanted}, ATWR and ATCN, each "
-            f"with Enter. Or set AP = {self._wanted} in XCTU and write it",
+            f"the module is in {what} (AP = {mode}), the configuration requires {wanted}",
+            fix=f"in a terminal at {self._baud} baud type +++ without Enter, with one second "
+            f"of silence before and after it; after OK type ATAP{self._wanted}, ATWR and ATCN, "
+            f"each with Enter. Or set AP = {self._wanted} in XCTU and write it",
         )
 
 
@@ -120,12 +121,12 @@ class ApiCommands(_CommandMode):
         mode, wanted = int.from_bytes(answer.value, "big"), self._wanted
         if answer.ok and answer.value and mode != wanted:
             raise MismatchError(
-                f"the module works in API mode {mode}, the settings say {wanted}",
+                f"the module is in API mode {mode}, the configuration requires {wanted}",
                 fix=f"set api_mode: {mode} here, or AP = {wanted} in the module with XCTU",
             )
 
     def _probe_command_mode(self) -> Script[None]:
-        """No answer to API frames: is it a module in transparent mode?"""
+        """No answer to API frames: try a module in transparent mode."""
         yield Pause(GUARD_S)
         ok = yield AskLine(b"+++", _OK, timeout_s=COMMAND_OK_S)
         if ok is None:
@@ -154,7 +155,7 @@ class ApiCommands(_CommandMode):
 
 
 class TextCommands(_CommandMode):
-    """Command mode: what is set holds from AC on, CN ends it. Values are hexadecimal text."""
+    """Command mode: settings take effect with AC, CN ends it. Values are hexadecimal text."""
 
     def find(self) -> Script[None]:
         yield Pause(GUARD_S)
@@ -170,14 +171,14 @@ class TextCommands(_CommandMode):
         mode = int.from_bytes(answer.value, "big")
         if mode:
             yield from self.leave()
-            raise _frames_instead(mode) if mode in (1, 2) else self._wrong_mode(mode)
+            raise _api_mode_error(mode) if mode in (1, 2) else self._wrong_mode(mode)
 
     def _probe_frames(self) -> Script[None]:
-        """No answer to +++: is it a module in API mode that knows no command mode?"""
+        """No answer to +++: try a module in API mode without command mode."""
         answer = yield AskAt("AP", timeout_s=FIND_TIMEOUT_S, tries=TRIES)
         if not isinstance(answer, AtResponse):
             raise self._no_answer()
-        raise _frames_instead(int.from_bytes(answer.value, "big"))
+        raise _api_mode_error(int.from_bytes(answer.value, "big"))
 
     def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
         shown = f"{int.from_bytes(value, 'big'):X}" if value else ""
@@ -195,8 +196,8 @@ class TextCommands(_CommandMode):
         yield AskLine(b"ATCN\r", _OK)
 
 
-def _frames_instead(mode: int) -> MismatchError:
+def _api_mode_error(mode: int) -> MismatchError:
     return MismatchError(
-        f"the module works in API mode {mode}, the settings say transparent mode (0)",
+        f"the module is in API mode {mode}, the configuration requires transparent mode (0)",
         fix=f"set api_mode: {mode} here, or AP = 0 in the module with XCTU",
     )

@@ -1,4 +1,4 @@
-"""XBee frames and status codes in words: for the terminal, the ledger and the error texts.
+"""XBee frames and status codes as text: for the terminal, the ledger and error messages.
 
 Source: Digi's user guides, "Transmit status", "Modem status", "AT command response".
 """
@@ -10,22 +10,22 @@ from hilgw.errors import FrameError
 
 SHOWN = 64  # bytes of payload a description shows at most
 
-# Delivery status of 89 and 8B: a word for the ledger, and what it means.
+# Delivery status of 89 and 8B: a word for the ledger, and the meaning.
 DELIVERY: dict[int, tuple[str, str]] = {
     0x00: ("ok", "delivered"),
-    0x01: ("no_ack", "nobody acknowledged it"),
-    0x02: ("cca", "the air was never free (CCA); at 868 MHz also: the duty cycle is used up"),
+    0x01: ("no_ack", "not acknowledged"),
+    0x02: ("cca", "the air was never free (CCA); at 868 MHz also: duty cycle exceeded"),
     0x03: ("purged", "purged: never fetched from the module"),
-    0x04: ("duty_cycle", "the band's duty cycle is used up, or the transmitter failed"),
+    0x04: ("duty_cycle", "duty cycle exceeded, or the transmitter failed"),
     0x15: ("bad_endpoint", "bad destination endpoint"),
     0x21: ("no_network_ack", "no network acknowledgement"),
     0x22: ("not_joined", "the module has not joined a network"),
     0x23: ("self_addressed", "addressed to the module itself"),
     0x24: ("address_unknown", "address not found"),
     0x25: ("no_route", "route not found"),
-    0x26: ("not_relayed", "the broadcast was not relayed by a neighbour"),
+    0x26: ("not_relayed", "no neighbour relayed the broadcast"),
     0x2B: ("bad_binding", "bad binding table index"),
-    0x2C: ("no_resources", "out of resources, or values the frame may not have"),
+    0x2C: ("no_resources", "out of resources, or invalid values in the frame"),
     0x2D: ("aps_broadcast", "encrypted broadcast without encryption enabled"),
     0x2E: ("aps_unicast", "encrypted unicast without encryption enabled"),
     0x31: ("internal", "internal error of the module"),
@@ -79,24 +79,24 @@ AT_STATUS: dict[int, str] = {
 }
 
 
-# AI: how far the module is on its way into a network.
+# AI: progress of the module in joining a network.
 ASSOCIATION: dict[int, str] = {
     0x00: "joined",
     0x01: "the scan timed out",
     0x02: "no network found",
-    0x03: "the network lets nobody in",
+    0x03: "the network does not allow joining",
     0x21: "no network found",
     0x22: "no network with this ID on the channels of SC",
-    0x23: "the network lets nobody in",
-    0x24: "no network that is heard lets anybody in",
-    0x27: "joining failed; do the security settings (EE, KY) match?",
+    0x23: "the network does not allow joining",
+    0x24: "no network in range allows joining",
+    0x27: "joining failed; check that the security settings (EE, KY) match",
     0x2A: "the coordinator could not start its network",
     0x2B: "looking for a coordinator",
     0x2C: "could not leave the old network",
     0xAB: "the network's device did not respond",
-    0xAC: "the network key came unsecured",
-    0xAD: "no network key came",
-    0xAF: "the link key is not the right one",
+    0xAC: "received the network key unsecured",
+    0xAD: "no network key received",
+    0xAF: "wrong link key",
     0xFF: "scanning",
 }
 
@@ -127,7 +127,7 @@ def at_status_text(status: int) -> str:
 
 
 def describe(data: bytes) -> str:
-    """Frame data in one line of words; never raises."""
+    """Frame data as one line of text; never raises."""
     try:
         frame = frames.parse(data)
     except FrameError as error:

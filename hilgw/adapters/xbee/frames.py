@@ -1,8 +1,8 @@
-"""Layouts of XBee frame data: one record per frame type, packed and parsed here and only here.
+"""Layouts of XBee frame data: one record per frame type, packed and parsed only here.
 
-Source: Digi's 802.15.4, DigiMesh and Zigbee user guides, "API frames". A record is what lies
-between length and checksum. Addresses are upper-case hex: 16 digits or 4 of them; empty where
-a frame says "unknown". Frame id 0 asks for no answer.
+Source: Digi's 802.15.4, DigiMesh and Zigbee user guides, "API frames". A record is the data
+between length and checksum. Addresses are 16 or 4 upper-case hex digits; empty where a frame has
+"unknown". Frame id 0 requests no answer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def pack_ends(endpoints: Endpoints | None) -> bytes:
 
 
 class AtCommand(NamedTuple):
-    """08, or 09 when queued: a set waits for AC or for any 08; a read answers at once."""
+    """08, or 09 when queued: a write waits for AC or for any 08; a read is answered at once."""
 
     frame_id: int
     name: str
@@ -51,7 +51,7 @@ class AtCommand(NamedTuple):
 
 
 class AtResponse(NamedTuple):
-    """88. A successful set has no value. Only the low nibble of the status says good or bad."""
+    """88. A successful write has no value. Only the low nibble of the status is the result."""
 
     frame_id: int
     name: str
@@ -82,7 +82,7 @@ class Transmit(NamedTuple):
 
 
 class TransmitRequest(NamedTuple):
-    """10, or 11 with endpoints. radius 0: as far as the network goes."""
+    """10, or 11 with endpoints. radius 0: the network's maximum."""
 
     frame_id: int
     destination: str
@@ -109,7 +109,7 @@ class TransmitStatus(NamedTuple):
 
 
 class ExtendedStatus(NamedTuple):
-    """8B: the same for 10 and 11, with what the network did for it."""
+    """8B: the same for 10 and 11, with retries and route discovery."""
 
     frame_id: int
     status: int
@@ -151,7 +151,7 @@ class ReceivedPacket(NamedTuple):
 
 
 class ModemStatus(NamedTuple):
-    """8A: something happened to the module."""
+    """8A: an event of the module or its network."""
 
     status: int
 
@@ -160,7 +160,7 @@ class ModemStatus(NamedTuple):
 
 
 class NodeIdentification(NamedTuple):
-    """95: a node made itself known. `tail`: parent, role, event and what follows the name."""
+    """95: a node identified itself. tail: parent, role, event and the rest after the name."""
 
     sender: str
     sender_network: str
@@ -192,7 +192,7 @@ class RemoteAtCommand(NamedTuple):
 
 
 class RemoteAtResponse(NamedTuple):
-    """97: what the other module answered."""
+    """97: the other module's answer."""
 
     frame_id: int
     source: str
@@ -216,14 +216,14 @@ Frame = (
 def parse(data: bytes) -> Frame:
     """The record this frame data holds. FrameError: unknown type, or too short for its type."""
     if not data:
-        raise FrameError("an empty frame")
+        raise FrameError("the frame is empty")
     layout = _LAYOUTS.get(data[0])
     if layout is None:
-        raise FrameError(f"frame type {data[0]:02X} is not known")
+        raise FrameError(f"frame type {data[0]:02X} is unknown")
     try:
         return layout(data)
     except (StructError, IndexError, ValueError):
-        raise FrameError(f"frame type {data[0]:02X} is cut short") from None
+        raise FrameError(f"the frame of type {data[0]:02X} is too short") from None
 
 
 def _hex(data: bytes, start: int, end: int) -> str:

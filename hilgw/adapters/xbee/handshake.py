@@ -1,8 +1,8 @@
-"""The handshake with an XBee: find it, check it against the settings and set what they ask.
+"""The handshake with an XBee: find it, check it against the settings, set what differs.
 
-Nothing but reads is asked before the module is known to be the one the settings name. Sources:
-Digi's 802.15.4, DigiMesh and Zigbee user guides, "AT commands"; Digi's XBee host libraries for the
-hardware (HV, high byte) and the firmware (VR, first digit).
+The handshake only reads until it knows that this is the module of the settings. Sources: Digi's
+802.15.4, DigiMesh and Zigbee user guides, "AT commands"; Digi's XBee host libraries for hardware
+(HV, high byte) and firmware (VR, first digit).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_LINE = 64
 # --- the module -----------------------------------------------------------------------------------
 
 RAW_802, DIGIMESH, MULTIPOINT, ZIGBEE = "802.15.4", "DigiMesh", "point-to-multipoint", "Zigbee"
-# The setting `firmware` -> its name, and the protocols it stands for.
+# The setting `firmware` -> its name, and the protocols it allows.
 FIRMWARES = {
     "802.15.4": (RAW_802, (RAW_802,)),
     "digimesh": (DIGIMESH, (DIGIMESH, MULTIPOINT)),
@@ -42,8 +42,8 @@ FIRMWARES = {
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """What the handshake found. my: FFFE where there is none; channel: -1 where there is no CH;
-    payload, broadcast: bytes to one module and to all; explicit: frames 11 and 91 are in use."""
+    """A module after the handshake. my: FFFE where there is none; channel: -1 where there is no
+    CH; payload, broadcast: bytes to one module and to all; explicit: frames 11 and 91 are used."""
 
     hardware: str
     serial: str
@@ -73,7 +73,7 @@ _SERIES = {
     0x31: "XBee SX PRO", 0x3E: "XBee SX", 0x41: "XBee 3", 0x42: "XBee 3", 0x45: "XB8X",
     0x50: "XBee XR 900", 0x51: "XBee XR 868", 0x52: "XBee RR", 0x57: "XBee RR",
 }  # fmt: skip
-# First hex digit of VR -> protocol; the digit None stands for all others.
+# First hex digit of VR -> protocol; None: all other digits.
 _S1: dict[int | None, str] = {8: "DigiMesh", None: "802.15.4"}
 _S2C: dict[int | None, str] = {
     2: "802.15.4", 9: "DigiMesh", 5: "Smart Energy", 6: "Smart Energy", None: "Zigbee",
@@ -90,7 +90,7 @@ _PROTOCOLS: dict[int, dict[int | None, str]] = {
 
 
 def hardware_of(hv: int, vr: int) -> tuple[str, str]:
-    """Series and protocol by hardware and firmware version; a protocol unknown is empty."""
+    """Series and protocol by hardware and firmware version; "" for an unknown protocol."""
     series = _SERIES.get(hv >> 8, f"hardware {hv:04X}")
     protocols = _PROTOCOLS.get(hv >> 8, {None: ""})
     return series, protocols.get(int(f"{vr:04X}"[0], 16), protocols[None])
@@ -101,12 +101,12 @@ def runs(hv: int, protocol: str) -> bool:
     return protocol in _PROTOCOLS.get(hv >> 8, {}).values()
 
 
-# --- what the settings ask of it ------------------------------------------------------------------
+# --- its registers --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A register's value and its width in bytes; `any_set`: every value but 0 will do."""
+    """A register's value and its width in bytes; any_set: any value except 0 is accepted."""
 
     value: int
     width: int
@@ -118,7 +118,8 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`read`, in this order; `optional`: not every module has them; `wanted`: what to set."""
+    """Registers to read, in this order; optional: not every module has them; wanted: their
+    required values."""
 
     read: list[str]
     optional: set[str] = field(default_factory=set)
@@ -171,12 +172,12 @@ def _target(destination: str) -> tuple[int, int]:
     )
 
 
-# --- the conversation ---------------------------------------------------------------------------
+# --- the script -----------------------------------------------------------------------------------
 
-# RF data in bytes, plain and encrypted, where the module does not know NP.
+# RF data in bytes, plain and encrypted, where the module has no NP.
 _PAYLOAD = {"802.15.4": (100, 95), "DigiMesh": (73, 65), "Zigbee": (84, 66)}
-ZIGBEE_BROADCAST = (92, 74)  # a broadcast is never cut into fragments, whatever NP says
-LOOK_S = 2.0  # how often AI is asked while the module looks for its network
+ZIGBEE_BROADCAST = (92, 74)  # a broadcast is never fragmented, so NP does not apply
+LOOK_S = 2.0  # period of reading AI while the module searches its network
 
 
 class HandshakeScript:
@@ -222,7 +223,7 @@ class HandshakeScript:
         )
 
     def _ask_for(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse]:
-        """One command, answered; PeerError when the answer never comes."""
+        """One command and its answer; PeerError when no answer comes."""
         answer = yield from self._commands.ask(name, value, queued)
         if answer is None:
             raise PeerError(f"the module stopped answering at AT{name}", fix="check the wiring")
@@ -236,34 +237,37 @@ class HandshakeScript:
         return int.from_bytes(answer.value, "big")
 
     def _check_identity(self, hv: int, vr: int, serial: str) -> tuple[str, str]:
-        """Series and protocol; MismatchError when it is not the module the settings name."""
+        """Series and protocol; MismatchError when it is not the module of the settings."""
         series, protocol = hardware_of(hv, vr)
         expected = self._settings.module.upper()
         if expected and serial != expected:
             raise MismatchError(
-                f"this is module {serial}, the settings name {expected}",
-                fix="plug in the other one, or correct `module`",
+                f"this is module {serial}, the configuration names {expected}",
+                fix="connect the other module, or correct `module`",
             )
         named, fits = FIRMWARES[self._settings.firmware]
         if protocol not in fits:
-            found = f"{protocol} firmware" if protocol else "firmware that is not known"
+            found = f"{protocol} firmware" if protocol else "unknown firmware"
             raise MismatchError(
-                f"{series} with {found} (HV {hv:04X}, VR {vr:04X}); {named} is needed",
-                fix=self._firmware_cure(hv, protocol, named),
+                f"{series} with {found} (HV {hv:04X}, VR {vr:04X}); the "
+                f"configuration requires {named}",
+                fix=self._firmware_fix(hv, protocol, named),
             )
         return series, protocol
 
-    def _firmware_cure(self, hv: int, protocol: str, named: str) -> str:
+    def _firmware_fix(self, hv: int, protocol: str, named: str) -> str:
         matching = [key for key, (_, these) in FIRMWARES.items() if protocol in these]
-        here = f"set firmware: {matching[0]}, " if matching else ""
+        fixes = [f"set firmware: {matching[0]}"] if matching else []
         if runs(hv, named):
-            return f"{here}load the {named} firmware with XCTU, or use another module"
-        return f"{here}or use another module: {named} firmware for this one is not known"
+            fixes += [f"load the {named} firmware with XCTU", "use another module"]
+        else:
+            fixes.append(f"use another module: there is no known {named} firmware for this one")
+        return ", or ".join(fixes)
 
     # --- registers ----------------------------------------------------------------------------
 
     def _adjust(self) -> Script[dict[str, int]]:
-        """Set what the settings ask and the module has otherwise; the values it has then."""
+        """Set the registers that differ from the settings; returns the values after that."""
         registers = wanted_registers(self._settings, self._common)
         values: dict[str, int] = {}
         for name in registers.read:
@@ -287,35 +291,35 @@ class HandshakeScript:
                 raise MismatchError(f"the module keeps {name} = {values[name]:X}")
         if changed:
             list_ = ", ".join(f"{name} = {values[name]:X}" for name in changed)
-            yield Notice(f"module set to {list_}, until it restarts (ATWR would keep it)")
+            yield Notice(f"module set to {list_}, until it restarts (ATWR would store it)")
         return values
 
     def _check_channel(self, registers: Wanted, values: dict[str, int]) -> None:
         missing = [name for name in registers.wanted if name not in values]
         if missing:
             raise MismatchError(
-                f"this module hops and has no {missing[0]}, so mapping module_channel cannot be",
+                f"this module hops and has no {missing[0]}: mapping module_channel is not possible",
                 fix="use mapping: {by: header} or {by: destination, ...}",
             )
 
     def _require_ok(self, answer: AtResponse, what: str) -> None:
         if not answer.ok:
             raise MismatchError(
-                f"the module refuses {what}: {words.at_status_text(answer.status)}",
-                fix="use a value its data sheet allows",
+                f"the module rejects {what}: {words.at_status_text(answer.status)}",
+                fix="use a value that its data sheet allows",
             )
 
     # --- the network --------------------------------------------------------------------------
 
     def _join(self, values: dict[str, int]) -> Script[None]:
-        """Wait until the module is part of a Zigbee network; what it has been given there."""
+        """Wait until the module has joined a Zigbee network; read the values assigned there."""
         reported: int | None = None
         while state := (yield from self._read("AI")):
             if state != reported:
                 reported = state
                 yield Notice(
                     f"not in a network yet: {words.association_text(state)} (AI = {state:02X}); "
-                    "waiting for it to join",
+                    "waiting for the module to join",
                     once=False,
                 )
             yield AwaitNetwork(LOOK_S)
@@ -324,14 +328,14 @@ class HandshakeScript:
         by_channel = isinstance(self._settings.mapping, ModuleChannel)
         if by_channel and values["CH"] != self._common.channel:
             raise MismatchError(
-                f"the Zigbee network is on CH {values['CH']:02X}, which is channel {values['CH']}, "
-                f"the settings say {self._common.channel}",
+                f"the Zigbee network is on CH {values['CH']:02X}, channel {values['CH']}; the "
+                f"configuration requires channel {self._common.channel}",
                 fix=f"set channel: {values['CH']}, or mapping: {{by: header}}",
             )
 
     def _payload_limits(self, protocol: str) -> Script[tuple[int, int]]:
-        """Bytes to one module and to all: NP, or by the data sheet where NP is not known or does
-        not say it. There the limit depends on encryption (EE)."""
+        """Bytes to one module and to all: NP, or the data sheet where NP is missing or does not
+        apply. There the limit depends on encryption (EE)."""
         answer = yield from self._ask_for("NP")
         limit = int.from_bytes(answer.value, "big") if answer.ok else 0
         if limit and protocol != ZIGBEE:
@@ -344,14 +348,14 @@ class HandshakeScript:
         return limit, min(limit, ZIGBEE_BROADCAST[encrypted])
 
 
-# --- its runner -------------------------------------------------------------------------------
+# --- its runner -----------------------------------------------------------------------------------
 
 
 class Handshake:
     """One run from the open port to a `module`, or to Failed.
 
-    `deadline`: when `expire` wants to be called. `rest`: bytes behind the last line of command
-    mode. A module that restarts in the middle begins anew, a few times.
+    deadline: when `expire` wants to be called. rest: bytes after the last line of command mode.
+    When the module restarts during the handshake, so does the handshake, a few times.
     """
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
@@ -383,11 +387,11 @@ class Handshake:
         return self._dialogue.start(now)
 
     def take_packet(self) -> None:
-        """A good frame came in that is no answer."""
+        """A good frame came in that is not an answer."""
         self._commands.received_frames = True
 
     def take_frame(self, frame: Frame, now: int) -> list[Event]:
-        """A good frame came in that may be one."""
+        """A good frame came in that may be an answer."""
         self._commands.received_frames = True
         step = self._dialogue.step
         if isinstance(frame, ModemStatus):
@@ -402,7 +406,7 @@ class Handshake:
             return self._dialogue.answer(frame, now) if expected else []
         if step is None or isinstance(step, AwaitNetwork):
             return []
-        return self.start(now)  # a slow answer: it does speak API
+        return self.start(now)  # a late answer: the module is in API mode after all
 
     def take_text(self, data: bytes, now: int) -> list[Event]:
         """Bytes as they came in: in command mode they are lines."""
@@ -429,8 +433,8 @@ class Handshake:
             return None
         if attempt == 1:
             self._asked.clear()
-        # With the first ids no byte of the request for AP or of its answer needs an escape, so
-        # both API modes understand them and the wrong one is recognised.
+        # With the first ids no byte of the AP command or of its answer needs an escape: both API
+        # modes understand them, so a wrong API mode is recognised.
         self._frame_id = self._frame_id % 255 + 1
         self._asked.add(self._frame_id)
         command = AtCommand(self._frame_id, step.name, step.value, step.queued)

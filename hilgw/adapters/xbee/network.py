@@ -1,4 +1,4 @@
-"""Questions to the network of an XBee: who is there (ND), and AT commands for other modules.
+"""The network of an XBee: node discovery (ND), and AT commands for remote modules.
 
 Source: Digi's user guides, "ND command", "Remote AT command request".
 """
@@ -16,13 +16,13 @@ SEARCH_NS = 30 * SECOND_NS  # NT is 25.5 s at most
 REMOTE_NS = 10 * SECOND_NS
 APPLY = 0x02
 ROLES = {0: "coordinator", 1: "router", 2: "end device"}
-AT_ONCE = 8  # remote commands on their way
+AT_ONCE = 8  # remote commands outstanding
 
 Put = Callable[[Callable[[int], bytes]], tuple[int, Event]]  # frame data by its id -> id, Write
 
 
 class Network:
-    """One search at a time, and a few remote commands."""
+    """One node discovery at a time, and a few remote commands."""
 
     def __init__(self, raw: bool) -> None:
         self._raw = raw  # 802.15.4: its records are shorter
@@ -31,7 +31,7 @@ class Network:
 
     @property
     def deadline(self) -> int | None:
-        if not self._remote:  # asked for at every event
+        if not self._remote:  # read after every event
             return None if self._search is None else self._search[1]
         dues = [entry[0] for entry in self._remote.values()]
         if self._search is not None:
@@ -86,7 +86,7 @@ class Network:
         events: list[Event] = []
         if self._search is not None and now >= self._search[1]:
             self._search = None
-            events.append(SearchEnded("the module never said that its search is over"))
+            events.append(SearchEnded("the module did not report the end of its search"))
         for frame_id, (deadline, address, name) in list(self._remote.items()):
             if now >= deadline:
                 del self._remote[frame_id]
@@ -94,7 +94,7 @@ class Network:
         return events
 
     def give_up(self, reason: str) -> list[Event]:
-        """The session broke: nothing will be answered."""
+        """The session was interrupted: end all requests with this reason."""
         events: list[Event] = [
             RemoteAnswer(address, name, problem=reason, asked=address)
             for _, address, name in self._remote.values()
@@ -107,7 +107,7 @@ class Network:
 
 
 def parse_node(record: bytes, raw: bool) -> Node | None:
-    """One record of ND's answer; None when it is cut short. raw: as 802.15.4 lays it out."""
+    """One record of ND's answer; None when it is too short. raw: the layout of 802.15.4."""
     name_at = 11 if raw else 10
     end = record.find(0, name_at)
     if end < 0:

@@ -1,4 +1,4 @@
-"""Packets of an XBee: the frames they go out in, those they come in, and those under way.
+"""Packets of an XBee: frames to send them, frames received, and the window of outstanding ones.
 
 Frames 00, 01, 80 and 81 with 802.15.4, 10, 11, 90 and 91 with the others.
 """
@@ -14,7 +14,7 @@ from hilgw.adapters.xbee.handshake import RAW_802, Module
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings, normal_address
 
 PAYLOAD_AT = {frames.RX_64: 11, frames.RX_16: 5, frames.RX: 12, frames.RX_EXPLICIT: 18}
-BAD_FRAME = Dropped("bad_frame", "a frame with a wrong checksum or length, or cut short")
+BAD_FRAME = Dropped("bad_frame", "a frame with a wrong checksum or length, or without its end")
 DATA_ENDPOINTS = frames.Endpoints()
 _UNKNOWN_64 = b"\xff" * 8
 _EMPTY = Dropped("empty", "a received frame without data")
@@ -36,7 +36,7 @@ def route_of(settings: XBeeSettings, common: StationSettings) -> Route:
 
 
 class TransmitFrames(Protocol):
-    """overhead: bytes on the wire beside the payload, escapes not counted."""
+    """overhead: bytes on the wire besides the payload, without escapes."""
 
     overhead: int
 
@@ -45,7 +45,7 @@ class TransmitFrames(Protocol):
 
 
 def endpoints_of(settings: XBeeSettings) -> frames.Endpoints:
-    """Those our packets go from and to."""
+    """The endpoints our packets are sent from and to."""
     chosen = settings.endpoints
     if chosen is None:
         return DATA_ENDPOINTS
@@ -87,8 +87,11 @@ class MeshFrames:
 
 
 class Window:
-    """At most `frames` of them. room: bytes the module's UART buffer takes; None: the line has
-    flow control and looks after itself. timeout_ns: how long a status may take."""
+    """Frames that wait for their transmit status, at most `frames`.
+
+    room: bytes the module's UART buffer accepts; None: the line has flow control. timeout_ns: time
+    limit of a status.
+    """
 
     def __init__(self, frames: int, room: int | None, timeout_ns: int) -> None:
         self._frames = frames
@@ -107,7 +110,7 @@ class Window:
         return next(iter(self._entries.values()))[1] if self._entries else None
 
     def admits(self, size: int) -> bool:
-        """Whether a frame of so many bytes may go out now. A single one always may."""
+        """Whether a frame of this size may be sent now. A single frame always may."""
         entries = self._entries
         if not entries:
             return True
@@ -116,14 +119,14 @@ class Window:
         )
 
     def put(self, frame_id: int, size: int, now: int) -> int:
-        """This frame goes out; its token."""
+        """This frame is being sent; returns its token."""
         self._token += 1
         self._entries[frame_id] = (self._token, now + self._timeout_ns, size)
         self._bytes += size
         return self._token
 
     def settle(self, frame_id: int) -> int | None:
-        """The status of this frame came; its token, None when it was not waited for."""
+        """The status of this frame came; its token, None when the frame is not outstanding."""
         entry = self._entries.pop(frame_id, None)
         if entry is None:
             return None
@@ -131,7 +134,7 @@ class Window:
         return entry[0]
 
     def expire(self, now: int) -> list[int]:
-        """Tokens of those whose status did not come in time."""
+        """Tokens of the frames whose status did not come in time."""
         late = []
         while self._entries:
             frame_id, (token, deadline, size) = next(iter(self._entries.items()))
@@ -154,8 +157,11 @@ class Window:
 
 
 class PacketDecoder:
-    """ends: the endpoints our packets go from and to, so that a frame 91 has to come back between
-    them; None, 802.15.4: any will do, and 0000 names nobody."""
+    """Decodes frames 80, 81, 90 and 91.
+
+    ends: the endpoints our packets are sent from and to; frames 91 must use the same ones, in the
+    other direction. None, 802.15.4: no endpoints, and 0000 identifies no module.
+    """
 
     def __init__(self, route: Route, ends: frames.Endpoints | None) -> None:
         self._route = route
@@ -166,7 +172,7 @@ class PacketDecoder:
             self._ends = frames.pack_ends(back)
 
     def decode(self, frame: bytes, offset: int) -> Received | Dropped:
-        """A packet; offset: where its payload begins. An address that names nobody is left out."""
+        """A packet; offset: of its payload. An address that identifies no module is omitted."""
         payload = frame[offset:]
         if offset == 18 and self._ends is not None and frame[11:17] != self._ends:
             return _ENDPOINT

@@ -1,7 +1,7 @@
-"""The RSSI of packets whose frame has none: asked for behind them, from the register DB.
+"""The RSSI of packets whose frame has none: read from the register DB after them.
 
-DB is what the module measured last, on the last hop: when another packet (or an acknowledgement)
-came in between, it is that one's. So every RSSI from here is marked as uncertain.
+DB is the module's last measurement, on the last hop: after another packet or an acknowledgement it
+is that one's. So each RSSI from here is marked as uncertain.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from hilgw.adapters.xbee.frames import AtResponse
 
 MS = 1_000_000
 ASK_EVERY_NS = 20 * MS
-PATIENCE_NS = 100 * MS  # beside the time the line needs
-QUESTION_BYTES = 32  # question and answer with escapes, and a little more
-DEAF_NS = 1000 * MS  # how long a module that did not answer is left alone
-HELD = 16  # packets that wait at most
+PATIENCE_NS = 100 * MS  # besides the time on the line
+QUESTION_BYTES = 32  # command and answer with escapes, and a margin
+RETRY_NS = 1000 * MS  # pause after a command without an answer
+HELD = 16  # packets that wait, at most
 
 Ask = Callable[[str], tuple[int, Write]]
 
 
 class LastHop:
-    """Holds packets until DB is known: one question at a time, answered for all that wait.
+    """Holds packets until DB is known: one command at a time, its answer is for all that wait.
 
-    Packets keep their order. Where no answer comes, or the next question is not due yet, they go
-    on without an RSSI, or with the last one if they are from the same module.
+    Packets keep their order. Where no answer comes, or the next command is not due yet, they pass
+    without an RSSI, or with the last one if they are from the same module.
     """
 
     def __init__(self, byte_ns: int) -> None:
@@ -54,7 +54,7 @@ class LastHop:
         return [question]
 
     def take(self, answer: AtResponse) -> list[Event]:
-        """An answer to some command; what it sets free."""
+        """An answer to any command; the packets it releases."""
         if answer.frame_id != self._asked or answer.name != "DB":
             return []
         self._unknown = not answer.ok
@@ -64,11 +64,11 @@ class LastHop:
     def expire(self, now: int) -> list[Event]:
         if self.deadline is None or now < self.deadline:
             return []
-        self._next_ns = now + DEAF_NS
+        self._next_ns = now + RETRY_NS
         return self.release()
 
     def release(self, rssi_dbm: int | None = None) -> list[Event]:
-        """Let go of all that wait, with this RSSI."""
+        """Release all waiting packets, with this RSSI."""
         held, self._held = self._held, []
         self._asked = self.deadline = self._last = None
         if held and rssi_dbm is not None:

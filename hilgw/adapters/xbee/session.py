@@ -1,4 +1,4 @@
-"""A session with one XBee: packets to frames and back, sans-I/O."""
+"""The session of an XBee in API mode: packets to frames and back, sans-I/O."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from hilgw.errors import FrameError
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import SECOND_NS
 
-# What the smallest UART buffer (174 bytes, S2C) takes before CTS falls, 17 bytes from full:
-# several frames go ahead only while they fit, so nothing overruns without flow control.
+# Bytes that the smallest UART buffer (174 bytes, S2C) accepts before CTS falls, 17 bytes from full:
+# several frames are sent ahead only while they fit, so nothing overruns without flow control.
 UART_ROOM = 157
-GAP_NS = 300_000_000  # a frame that pauses for longer is cut short
+GAP_NS = 300_000_000  # a frame with a longer pause is truncated
 
 _EARLY = Dropped("not_ready", "received while the module was being set up")
 _TO_ALL = (frames.BROADCAST_16, frames.BROADCAST_64)
 
 
 class XBeeSession:
-    """The session of `hilgw.adapters.base` for modules in API mode 1 or 2.
+    """The AdapterSession of a module in API mode 1 or 2.
 
-    unknown_statuses: transmit statuses that answer no outstanding frame.
+    unknown_statuses: number of transmit statuses without an outstanding frame.
     """
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
@@ -115,7 +115,7 @@ class XBeeSession:
         return [*events, Ready(module.identity, tuple(addresses))]
 
     def _refuse_all(self, reason: str) -> list[Event]:
-        """The session breaks: what waits for an answer gets none."""
+        """The session is interrupted: refuse everything that waits for an answer."""
         events = self._rssi.release() if self._rssi is not None else []
         events += [Refused(token, reason) for token in self._window.clear()]
         return events + self._network.give_up(reason)
@@ -152,11 +152,11 @@ class XBeeSession:
         return events
 
     def _control(self, frame: bytes, now: int) -> list[Event]:
-        """Any frame that is no packet."""
+        """Any frame that is not a packet."""
         try:
             record = frames.parse(frame)
         except FrameError as error:
-            return [Notice(f"frame ignored: {error.what}")]
+            return [Notice(f"received frame ignored: {error.what}")]
         if self._handshake is not None:
             return self._after_handshake(self._handshake.take_frame(record, now))
         if self._module is None:
@@ -185,11 +185,11 @@ class XBeeSession:
         return [*lost, NotReady(why), *self._start_handshake(now)]
 
     def _settle(self, frame_id: int, status: int) -> list[Event]:
-        """The module says how a frame ended."""
+        """The transmit status of a frame."""
         token = self._window.settle(frame_id)
         if token is None:
             self.unknown_statuses += 1
-            return [Notice("a transmit status answers no frame that is outstanding; ignored")]
+            return [Notice("transmit status without an outstanding frame ignored")]
         if status == 0:
             return [Delivered(token)]
         return [Refused(token, words.delivery_reason(status))]
@@ -206,7 +206,7 @@ class XBeeSession:
         destination, payload = taken
         limit = module.broadcast if destination in _TO_ALL else module.payload
         if len(payload) > limit:
-            text = f"{len(payload)} bytes for the radio, the module takes {limit}"
+            text = f"{len(payload)} bytes for the radio, the module's limit is {limit}"
             return CannotSend("too_long", text)
         if not self._window.admits(len(payload) + transmit.overhead):
             return NOT_YET
@@ -215,7 +215,7 @@ class XBeeSession:
         return Transmission(wire, self._window.put(frame_id, len(wire), now))
 
     def _next_id(self) -> int:
-        """A frame id that no frame is waiting under."""
+        """A frame id that is not outstanding."""
         frame_id = self._frame_id % 255 + 1
         while frame_id in self._window:
             frame_id = frame_id % 255 + 1
@@ -226,7 +226,7 @@ class XBeeSession:
         return self._put(lambda number: frames.AtCommand(number, name).pack())
 
     def _put(self, data: Callable[[int], bytes]) -> tuple[int, Write]:
-        """A question on its way: its frame id, and the bytes."""
+        """A command: its frame id, and the event that sends it."""
         frame_id = self._next_id()
         return frame_id, Write(encode(data(frame_id), self._escaped))
 
@@ -235,13 +235,14 @@ class XBeeSession:
     def discover(self, now: int) -> list[Event]:
         """Search for the modules of the network: a Node for each that answers, then SearchEnded.
 
-        Nothing, when the session is not ready or a search is on its way.
+        No events when the session is not ready or a search is running.
         """
         return [] if self._module is None else self._network.discover(now, self._put)
 
     def command(self, address: str, name: str, value: bytes, now: int) -> list[Event]:
-        """An AT command for the module at this address (16 or 4 hex digits), applied at once: a
-        RemoteAnswer will come. Without a value it reads. Nothing, when the session is not ready.
+        """An AT command for the remote module at this address (16 or 4 hex digits), applied at
+        once; a RemoteAnswer follows. Without a value it reads. No events when the session is not
+        ready.
         """
         if self._module is None:
             return []
@@ -274,15 +275,15 @@ class XBeeSession:
             events += self._after_handshake(self._handshake.expire(now))
         return events
 
-    # --- words --------------------------------------------------------------------------------
+    # --- as text ------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Wire bytes (one or more frames, from 7E on) or frame data, in words; never raises."""
+        """Wire bytes (one or more frames, from 7E on) or frame data as text; never raises."""
         if frame[:1] != b"\x7e":
             return words.describe(frame)
         decoder = Decoder(self._escaped)
         found = decoder.feed(frame)
         found += decoder.flush()
         if not found:
-            return f"no whole XBee frame: {len(frame)} B"
+            return f"no complete XBee frame: {len(frame)} B"
         return "; ".join(words.describe(data) for data in found)

@@ -16,7 +16,7 @@ from hilgw.settings import setting
 FIRST_CHANNEL, LAST_CHANNEL = 0x0B, 0x1A  # CH of IEEE 802.15.4 at 2.4 GHz
 WINDOW = 16
 ADDRESS = r"[0-9A-Fa-f]{1,4}|[0-9A-Fa-f]{16}"
-FACTORY_MY = "0000"  # MY of every module out of the box: it names nobody
+FACTORY_MY = "0000"  # MY of each factory-fresh module: it identifies none
 
 LAST_ID_OF_DIGIMESH = 0x7FFF
 
@@ -33,8 +33,8 @@ Mapping = ModuleChannel | ByDestination | ByHeader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSettings:
-    """Where inside the modules packets come from and go to, in frames 11 and 91. As they stand:
-    Digi's data endpoints, those of frames 10 and 90."""
+    """Source and destination inside the modules, in frames 11 and 91. Defaults: Digi's data
+    endpoints, as in frames 10 and 90."""
 
     source: int = setting("source endpoint", 0xE8, ge=0, le=0xFF)
     destination: int = setting("destination endpoint", 0xE8, ge=0, le=0xFF)
@@ -44,94 +44,96 @@ class EndpointSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XBeeSettings:
-    """What an XBee needs beside what every station has."""
+    """Settings of an XBee, besides those of every adapter."""
 
     firmware: str = setting(
-        "what the module's firmware speaks; digimesh stands for the point-to-multipoint firmware "
-        "of 868 and 900 MHz modules as well",
+        "protocol of the module's firmware; digimesh includes the point-to-multipoint firmware of "
+        "868 and 900 MHz modules",
         "802.15.4",
         choices=("802.15.4", "digimesh", "zigbee"),
     )
-    mapping: Mapping = setting("how a Webots channel maps to the radio", ModuleChannel())
+    mapping: Mapping = setting(
+        "how a Webots channel maps to the radio; destination and header do not change CH. An "
+        "address is 16 hex digits (64-bit), 1 to 4 (16-bit), or broadcast",
+        ModuleChannel(),
+    )
     destination: str = setting(
-        "who gets the packets: broadcast, a 64-bit address (16 hex digits) or a 16-bit one",
+        "where packets are sent: broadcast, a 64-bit address (16 hex digits) or a 16-bit one",
         "broadcast",
         pattern=rf"broadcast|{ADDRESS}",
         example="0013A20040A1B2C3",
     )
     pan_id: int | None = setting(
-        "network (ID), with digimesh up to 7FFF; not set: left as it is",
+        "network (ID), with digimesh up to 7FFF; not set: unchanged",
         None,
         ge=0,
         le=0xFFFF,
         example=0x3332,
     )
     extended_pan_id: int | None = setting(
-        "zigbee: network (ID), which has 64 bits there, 0: any; not set: left as it is",
+        "zigbee: network (ID), which has 64 bits there, 0: any; not set: unchanged",
         None,
         ge=0,
         le=0xFFFF_FFFF_FFFF_FFFF,
     )
     api_mode: int = setting(
-        "API mode the module works in (AP): 1 or 2; 0: transparent mode, set up in command mode, "
-        "a stream that needs `framing`",
+        "API mode of the module (AP): 1 or 2; 0: transparent mode, a byte stream that needs "
+        "`framing`; the module is then configured in command mode",
         1,
         choices=(0, 1, 2),
     )
     framing: str | FramingSettings = setting(
-        "api_mode 0 only: where packets begin and end (docs/framing.md)",
+        "api_mode 0 only: how packets are separated (docs/framing.md)",
         "cobs-crc16",
         example="cobs-crc16",
     )
     my_address: int | None = setting(
-        "16-bit source address (MY), 0xFFFF: use the 64-bit one; not set: left as it is",
+        "16-bit source address (MY), 0xFFFF: use the 64-bit one; not set: unchanged",
         None,
         ge=0,
         le=0xFFFF,
     )
     module: str = setting(
-        "serial number (SH and SL, 16 hex digits) the module must have; empty: any",
+        "required serial number of the module (SH and SL, 16 hex digits); empty: any",
         "",
         pattern=r"([0-9A-Fa-f]{16})?",
         example="0013A20040A1B2C3",
     )
     window: int = setting("frames sent ahead of their transmit status", 4, ge=1, le=WINDOW)
-    status_timeout_s: float = setting(
-        "how long to wait for a transmit status", 4.0, gt=0, le=60, unit="s"
-    )
+    status_timeout_s: float = setting("time limit of a transmit status", 4.0, gt=0, le=60, unit="s")
     endpoints: EndpointSettings | None = setting(
-        "digimesh, zigbee: send in frames 11 with these endpoints, and hear only what comes to "
-        "them from such ones; sets AO = 1 where it is 0. Not set: frames 10, or 11 to the data "
-        "endpoint where AO is not 0",
+        "digimesh, zigbee: send in frames 11 with these endpoints, and receive only packets "
+        "between them; sets AO = 1 where it is 0. Not set: frames 10, or 11 to the data endpoint "
+        "where AO is not 0",
         None,
     )
     rssi_from_db: bool | None = setting(
-        "ask for DB behind each frame 90 or 91, which has no RSSI, and hold the packet until the "
-        "answer; it may be another packet's. Not set: with digimesh and zigbee",
+        "read DB after each frame 90 or 91, which has no RSSI, and hold the packet until the "
+        "answer; the RSSI may be another packet's. Not set: true with digimesh and zigbee",
         None,
     )
     mock: dict[str, Any] = setting(
-        "parameters of the module that stands in with backend mock (`hilgw mock xbee --list`)",
+        "parameters of the mock module (`hilgw mock xbee --list`)",
         default_factory=dict,
     )
 
 
 def normal_address(text: str) -> str:
-    """An address as frames have it: 4 or 16 upper-case hex digits; broadcast is FFFF."""
+    """An address as in frames: 4 or 16 upper-case hex digits; broadcast is FFFF."""
     if text == "broadcast":
         return "FFFF"
     return text.upper() if len(text) == 16 else text.upper().zfill(4)
 
 
 def check(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
-    """What is wrong between fields, each with its place and its cure."""
+    """Problems between fields: path below the adapter, message, fix."""
     problems: list[Problem] = []
     mapping = settings.mapping
     if isinstance(mapping, ModuleChannel) and not FIRST_CHANNEL <= common.channel <= LAST_CHANNEL:
         problems.append(
             (
                 "channel",
-                f"{common.channel} is no XBee channel: with mapping module_channel it is CH itself",
+                f"{common.channel} is not a valid XBee channel (mapping module_channel: CH)",
                 "use 11 to 26 (CH 0B to 1A), or mapping: {by: header}",
             )
         )
@@ -144,17 +146,17 @@ def check(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
 
 
 def _check_sources(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
-    """Names that no packet comes from, or many modules' packets."""
+    """Addresses that no module has, or that many modules have."""
     problems: list[Problem] = []
     for address in common.sources:
         path = f"sources.{address}"
         if not re.fullmatch(ADDRESS, address):
-            cure = "use 16 hex digits (64-bit), or 1 to 4 (16-bit)"
-            problems.append((path, f"{address!r} is no XBee address", cure))
+            fix = "use 16 hex digits (64-bit), or 1 to 4 (16-bit)"
+            problems.append((path, f"{address!r} is not a valid XBee address", fix))
         elif settings.firmware == "802.15.4" and normal_address(address) == FACTORY_MY:
-            what = "0000 is the 16-bit address of every factory-fresh module"
-            cure = "give that module a MY of its own, or name its 64-bit address"
-            problems.append((path, what, cure))
+            what = "0000 is the 16-bit address of each factory-fresh module"
+            fix = "set that module's MY to a unique value, or use its 64-bit address"
+            problems.append((path, what, fix))
     return problems
 
 
@@ -164,50 +166,50 @@ def _check_table(mapping: ByDestination) -> list[Problem]:
         problems.append(
             (
                 "mapping.table",
-                "no destination",
-                'name at least one, such as {12: "0013A20040A1B2C3"}',
+                "has no destination",
+                'add one, such as {12: "0013A20040A1B2C3"}',
             )
         )
     for channel, address in mapping.table.items():
         path = f"mapping.table.{channel}"
         if channel < 0:
             problems.append(
-                (path, f"{channel} is no channel", "use 0 or more; -1 always goes to all")
+                (path, f"{channel} is not a valid channel", "use 0 or more; -1 is always broadcast")
             )
         if not re.fullmatch(rf"broadcast|{ADDRESS}", address):
-            cure = "use 16 hex digits (64-bit), 1 to 4 (16-bit), or broadcast"
-            problems.append((path, f"{address!r} is no XBee address", cure))
+            fix = "use 16 hex digits (64-bit), 1 to 4 (16-bit), or broadcast"
+            problems.append((path, f"{address!r} is not a valid XBee address", fix))
     return problems
 
 
 def _check_firmware(settings: XBeeSettings) -> list[Problem]:
-    """What this firmware does not have."""
+    """Settings that this firmware does not have."""
     problems: list[Problem] = []
     firmware = settings.firmware
     pan_id, last = settings.pan_id, LAST_ID_OF_DIGIMESH
     if firmware == "zigbee" and pan_id is not None:
-        problems.append(("pan_id", "zigbee has IDs of 64 bits", "write it as extended_pan_id"))
+        problems.append(("pan_id", "zigbee has 64-bit IDs", "use extended_pan_id instead"))
     elif firmware == "digimesh" and pan_id is not None and pan_id > last:
         what = f"{pan_id} is out of range; allowed: 0 to {last}"
-        problems.append(("pan_id", what, f"digimesh has IDs up to {last:X} in hex"))
+        problems.append(("pan_id", what, f"use an ID up to {last:X} (hex) with digimesh"))
     if firmware != "zigbee" and settings.extended_pan_id is not None:
-        what = f"{firmware} has no IDs of 64 bits"
-        problems.append(("extended_pan_id", what, "write it as pan_id"))
+        what = f"{firmware} has no 64-bit IDs"
+        problems.append(("extended_pan_id", what, "use pan_id instead"))
     if firmware == "802.15.4":
         if settings.endpoints is not None:
-            cure = "leave it out, or set firmware: digimesh or zigbee"
-            problems.append(("endpoints", "802.15.4 has no endpoints", cure))
+            fix = "remove it, or set firmware: digimesh or zigbee"
+            problems.append(("endpoints", "802.15.4 has no endpoints", fix))
         return problems
     if settings.my_address is not None:
-        given = "has no 16-bit addresses" if firmware == "digimesh" else "gives out MY itself"
-        problems.append(("my_address", f"{firmware} {given}", "leave it out"))
+        why = "has no 16-bit addresses" if firmware == "digimesh" else "assigns MY itself"
+        problems.append(("my_address", f"{firmware} {why}", "remove it"))
     if firmware == "digimesh":
         targets = [("destination", settings.destination)]
         if isinstance(settings.mapping, ByDestination):
             table = settings.mapping.table
             targets += [(f"mapping.table.{key}", address) for key, address in table.items()]
         problems += [
-            (path, f"{address} is a 16-bit address, which digimesh has not", "use 16 hex digits")
+            (path, f"digimesh has no 16-bit addresses such as {address}", "use 16 hex digits")
             for path, address in targets
             if re.fullmatch(r"[0-9A-Fa-f]{1,4}", address) and int(address, 16) != 0xFFFF
         ]
@@ -215,10 +217,10 @@ def _check_firmware(settings: XBeeSettings) -> list[Problem]:
 
 
 def _check_transparent(settings: XBeeSettings) -> list[Problem]:
-    """What transparent mode cannot do."""
+    """Settings that transparent mode does not have."""
     problems: list[Problem] = []
     if isinstance(settings.mapping, ByDestination):
-        what = "in transparent mode (api_mode 0) a module has one destination, DH and DL"
+        what = "in transparent mode (api_mode: 0) a module has only one destination, DH and DL"
         problems.append(("mapping.by", what, "use api_mode: 1, or mapping: {by: header}"))
     if settings.endpoints is not None:
         problems.append(("endpoints", "transparent mode has no endpoints", "use api_mode: 1"))

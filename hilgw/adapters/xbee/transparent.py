@@ -1,7 +1,7 @@
-"""A session with one XBee in transparent mode: a stream by radio, made packets by a framing.
+"""The session of an XBee in transparent mode: a byte stream by radio, with a framing.
 
-What transparent mode keeps from us: who sent a packet, how loud it was, whether one of ours
-arrived. Source: Digi's user guides, "Transparent operating mode", "Command mode".
+Transparent mode reports no source address, no RSSI and no acknowledgement. Source: Digi's user
+guides, "Transparent operating mode", "Command mode".
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.medium.packet import Packet
 
-SEQUENCE = b"+++"  # CC: alone between two silences it leads into command mode
+SEQUENCE = b"+++"  # CC: alone between two silences it enters command mode
 
 _LOSSES = Notice(
-    "transparent mode: nothing says whether a packet arrived, who sent one, or how loud it was"
+    "transparent mode reports no acknowledgement, no source address and no RSSI of packets"
 )
 
 
 class TransparentSession:
-    """The session of `hilgw.adapters.base` for modules with AP = 0.
+    """The AdapterSession of a module with AP = 0.
 
-    Frames carry no token. The module cuts the stream into radio packets by itself (RO, NP): a
-    lost one costs every frame it held a part of, and what several modules send to this one at
-    the same time is mixed, which the framing finds and drops.
+    Frames have no token. The module splits the stream into radio packets by itself (RO, NP): a
+    lost one costs each frame it contains a part of. The bytes of several modules that send to this
+    one at the same time are mixed; the framing detects and drops them.
     """
 
     def __init__(self, settings: XBeeSettings, common: StationSettings) -> None:
@@ -108,11 +108,12 @@ class TransparentSession:
 
     def _refuse(self, payload: bytes, frame: bytes) -> CannotSend | None:
         if self._module and self._is_timed and len(payload) > self._module.payload:
-            # Cut in two by the module, it would arrive as two packets.
-            text = f"{len(payload)} bytes for the radio, the module takes {self._module.payload}"
+            # Split by the module, it would be received as two packets.
+            limit = self._module.payload
+            text = f"{len(payload)} bytes for the radio, the module's limit is {limit}"
             return CannotSend("too_long", text)
         if frame == SEQUENCE:
-            return CannotSend("unframable", "+++ by itself would lead into command mode")
+            return CannotSend("unframable", "+++ alone would enter command mode")
         return None
 
     # --- time ---------------------------------------------------------------------------------
@@ -127,10 +128,10 @@ class TransparentSession:
             return self._after_handshake(self._handshake.expire(now), now)
         return self._stream.expire(now)
 
-    # --- words --------------------------------------------------------------------------------
+    # --- as text ------------------------------------------------------------------------------
 
     def describe(self, frame: bytes) -> str:
-        """Bytes of the stream, in words; never raises."""
+        """Bytes of the stream as text; never raises."""
         payloads, _ = self._stream.unframe(frame)
         text = ", ".join(map(payload_text, payloads)) or words.describe(frame)
         return f"{self._stream.name}: {text}"

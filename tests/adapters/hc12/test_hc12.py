@@ -116,14 +116,14 @@ def test_without_command_mode_nothing_is_sent_and_it_says_so() -> None:
     assert bench.of(Ready)
     assert not bench.written
     (notice,) = bench.of(Notice)
-    assert "nothing can be verified" in notice.text
+    assert "settings cannot be verified" in notice.text
     assert "AT+B9600, AT+C012, AT+FU3" in notice.text
 
 
 def test_held_by_hand_it_only_verifies() -> None:
     bench = Bench({"set": "low", "C": 12}, set_line="held").run(3)
     assert not bench.of(Ready)
-    assert "let go of SET" in bench.of(Notice)[-1].text
+    assert "release SET" in bench.of(Notice)[-1].text
     assert not [text for text in bench.written if text[3:4] not in (b"", b"R", b"V")]
     bench.module.set("set", "high")
     bench.module.reset(bench.now)
@@ -162,7 +162,7 @@ def test_fu4_refuses_what_its_framing_makes_too_long() -> None:
     refused = bench.session.send(twice_as_long, bench.now)
     assert isinstance(refused, CannotSend), refused
     assert refused.reason == "too_long"
-    assert "60 go at once" in refused.text
+    assert "the limit in FU4 is 60" in refused.text
     packet = Packet(b"\xc0" * 5 + bytes(45), 12, "radio", "t")
     assert isinstance(bench.session.send(packet, bench.now), Transmission)
 

@@ -193,7 +193,7 @@ def test_no_answer_is_asked_for_again_and_given_up() -> None:
     assert writes(bench.events) == [RESET, b"v"] * 3
     (failed,) = of(Failed, bench.events)
     assert isinstance(failed.error, PeerError)
-    assert "no IR Toy answers" in str(failed.error)
+    assert "the IR Toy does not answer" in str(failed.error)
     assert bench.session.next_deadline() is None
     assert bench.say(b"V222") == []
 
@@ -302,7 +302,7 @@ def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_says() -> None:
     bench.wait(1_000)
     bench.say(b"\x05\x0c\0\0\0\0")
     events = bench.wait(400)
-    assert of(NotReady, events) == [NotReady("the IR Toy: it left sample mode")]
+    assert of(NotReady, events) == [NotReady("the IR Toy left sample mode")]
     assert writes(events) == [RESET]
     assert writes(bench.wait(20)) == [b"v"]
     bench.say(b"V222")
@@ -401,7 +401,7 @@ def test_silence_at_any_step_is_noticed(silent_after: int) -> None:
         bench.say(answer)
     bench.wait(1_200)
     assert of(Refused, bench.events) == [Refused(1, "no_status")]
-    assert of(NotReady, bench.events) == [NotReady("the IR Toy: it stopped answering")]
+    assert of(NotReady, bench.events) == [NotReady("the IR Toy stopped answering")]
     bench.wait(10_000)
     assert isinstance(of(Failed, bench.events)[0].error, PeerError)
 
@@ -541,7 +541,7 @@ def table(**entries: int) -> ByAddress:
 @pytest.mark.parametrize(
     ("settings", "line", "path", "words"),
     [
-        ({}, {"baudRate": 9600}, "baudRate", "write 115200"),
+        ({}, {"baudRate": 9600}, "baudRate", "use 115200"),
         ({"code": "raw", "framing": "lines"}, {}, "framing", "carry no bytes"),
         ({"code": "raw", "mapping": ByAddress()}, {}, "mapping", "no address"),
         ({"code": "rc5", "mapping": table(c1=32)}, {}, "mapping.table.1.address", "0 to 31"),
@@ -549,8 +549,8 @@ def table(**entries: int) -> ByAddress:
         ({"framing": "cobs"}, {"channel": 300}, "channel", "0 to 255"),
         ({"framing": "cob"}, {}, "framing", "did you mean 'cobs'"),
         ({"framing": "gap:200ms"}, {}, "framing", "a byte takes 108 ms"),
-        ({"code": "sirc", "framing": "gap:500ms"}, {}, "framing", "give 540 ms"),
-        ({"framing": LengthSettings(timeout_ms=150)}, {}, "framing", "give 216 ms"),
+        ({"code": "sirc", "framing": "gap:500ms"}, {}, "framing", "use 540 ms"),
+        ({"framing": LengthSettings(timeout_ms=150)}, {}, "framing", "use 216 ms"),
         (
             {"mapping": ByAddress(table={-1: Target(address=1)})},
             {},

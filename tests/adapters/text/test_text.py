@@ -129,7 +129,7 @@ def test_patterns_that_are_taken_are_fast_on_the_longest_line(text: str) -> None
 def test_flags_for_the_whole_pattern_stay_in_front(whole: bool) -> None:
     assert compiled("(?i)ok|done", whole=whole).search(b"DONE")
     assert compiled("(?x)(?i) o k", whole=whole).search(b"OK")
-    with pytest.raises(ConfigError, match="no regular expression"):
+    with pytest.raises(ConfigError, match="not a regular expression"):
         checked("(?x) ok # it is")
 
 

@@ -62,7 +62,7 @@ VECTORS = [
         " [id 1]",
     ),
     ("895200", f.TransmitStatus(0x52, 0), "transmit status: delivered [id 82]"),
-    ("890101", f.TransmitStatus(1, 1), "transmit status: nobody acknowledged it [id 1]"),
+    ("890101", f.TransmitStatus(1, 1), "transmit status: not acknowledged [id 1]"),
     (
         "8B47FFFE000002",
         f.ExtendedStatus(0x47, 0, "FFFE", 0, 2),

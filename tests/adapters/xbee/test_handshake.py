@@ -106,8 +106,8 @@ def test_the_module_named_is_accepted_in_any_case() -> None:
     ("hv", "vr", "protocol"),
     [
         (0x4142, 0x3014, "DigiMesh"), (0x4142, 0x1014, "Zigbee"), (0x2E48, 0x4060, "Zigbee"),
-        (0x2E48, 0x9002, "DigiMesh"), (0x1744, 0x8073, "DigiMesh"), (0x2348, 0x8074, "not known"),
-        (0x9999, 0x2014, "not known"),
+        (0x2E48, 0x9002, "DigiMesh"), (0x1744, 0x8073, "DigiMesh"), (0x2348, 0x8074, "no known"),
+        (0x9999, 0x2014, "no known"),
     ],
 )  # fmt: skip
 def test_firmware_that_is_not_802_15_4_is_named(hv: int, vr: int, protocol: str) -> None:
@@ -137,7 +137,7 @@ def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
     bench.open()
     error = error_of(bench)
     assert isinstance(error, MismatchError)
-    assert f"works in API mode {actual}" in str(error)
+    assert f"is in API mode {actual}" in str(error)
     assert f"api_mode: {actual}" in error.fix
     assert f"AP = {configured}" in error.fix
     assert asked(bench.module) == ["AP"]
@@ -225,7 +225,7 @@ def test_noise_alone_points_at_the_baud_rate() -> None:
     for _ in range(20):
         bench.hear(bytes.fromhex("F8E07E00FF80"))
         bench.pass_time(0.5)
-    assert "baudRate 9600" in error_of(bench).fix
+    assert "BD is 9600" in error_of(bench).fix
 
 
 def test_packets_without_answers_point_at_the_wire_to_the_module() -> None:
@@ -332,8 +332,8 @@ def test_answers_that_were_not_asked_for_change_nothing() -> None:
     bench.open()
     before = bench.session.next_deadline()
     assert bench.frames("8809 4150 00 02", "8801 4856 00 99", "890100", "8A02", "95", "AB") == [
-        Notice("frame ignored: frame type 95 is cut short"),
-        Notice("frame ignored: frame type AB is not known"),
+        Notice("received frame ignored: the frame of type 95 is too short"),
+        Notice("received frame ignored: frame type AB is unknown"),
     ]
     assert bench.session.next_deadline() == before
 

@@ -115,7 +115,12 @@ def test_other_firmware_is_named_with_its_cure(
 
 @pytest.mark.parametrize(
     ("state", "word"),
-    [(0x21, "no network found"), (0x23, "lets nobody in"), (0xFF, "scanning"), (0x77, "77")],
+    [
+        (0x21, "no network found"),
+        (0x23, "does not allow joining"),
+        (0xFF, "scanning"),
+        (0x77, "77"),
+    ],
 )
 @pytest.mark.parametrize("status", ["8A02", "8A06"])
 def test_an_unassociated_module_waits_for_its_network(state: int, word: str, status: str) -> None:
@@ -165,7 +170,7 @@ def test_with_module_channel_the_networks_channel_is_checked() -> None:
     assert isinstance(Bench(zigbee(), channel=15, firmware="zigbee").open()[-1], Ready)
     bench = Bench(zigbee(), channel=12, firmware="zigbee")
     (failed,) = [event for event in bench.open() if isinstance(event, Failed)]
-    assert "CH 0F, which is channel 15" in str(failed.error)
+    assert "CH 0F, channel 15" in str(failed.error)
     assert all(data[2:4] != b"CH" or len(data) == 4 for data in bench.module.log)
 
 

@@ -450,7 +450,7 @@ def test_closing_loses_what_is_outstanding() -> None:
     assert bench.session.close() == []
     bench.ready()
     assert bench.frames("890100") == [
-        Notice("a transmit status answers no frame that is outstanding; ignored")
+        Notice("transmit status without an outstanding frame ignored")
     ]
 
 
@@ -470,8 +470,8 @@ def test_describe_takes_wire_bytes_frame_data_and_text() -> None:
     assert both.endswith("; transmit status: delivered [id 1]")
     assert session.describe(b"\x89\x01\x00") == "transmit status: delivered [id 1]"
     assert session.describe(b"+++") == "text '+++'"
-    assert session.describe(b"\x7e\x00") == "no whole XBee frame: 2 B"
-    assert session.describe(b"") == "an empty frame: "
+    assert session.describe(b"\x7e\x00") == "no complete XBee frame: 2 B"
+    assert session.describe(b"") == "the frame is empty: "
     escaped = ready(api_mode=2).session
     assert "-17 dBm" in escaped.describe(frame(f"81 1234 11 00 {PING}", escaped=True))
 
@@ -519,7 +519,7 @@ def test_what_is_no_address_is_no_source(address: str) -> None:
     common = StationSettings(port="/dev/null", channel=12, sources={address: "rover"})
     ((path, what, fix),) = ADAPTER.check(ADAPTER.Settings(), common)
     assert path == f"sources.{address}"
-    assert "is no XBee address" in what
+    assert "is not a valid XBee address" in what
     assert "16 hex digits" in fix
 
 

@@ -108,7 +108,7 @@ def test_a_module_in_api_mode_is_a_mismatch() -> None:
     bench.pass_time(5)
     error = failure(bench)
     assert isinstance(error, MismatchError)
-    assert "works in API mode 1" in str(error)
+    assert "is in API mode 1" in str(error)
     assert "api_mode: 1" in error.fix
 
 
@@ -142,7 +142,7 @@ def test_a_value_refused_is_a_mismatch_and_command_mode_is_left() -> None:
         lambda wire: b"ERROR\r" if wire == b"ATCH14\r" else original(wire)
     )
     bench = opened(refusing, channel=20)
-    assert "refuses CH = 14" in str(failure(bench))
+    assert "rejects CH = 14" in str(failure(bench))
     assert refusing.typed[-1] == "CN"
 
 
@@ -299,7 +299,7 @@ def test_the_mock_in_api_mode_is_recognised(api_mode: int) -> None:
     side = world.add({"AP": api_mode}, api_mode=0)
     world.run(8)
     (failed,) = side.of(Failed)
-    assert f"works in API mode {api_mode}" in str(failed.error)
+    assert f"is in API mode {api_mode}" in str(failed.error)
 
 
 def test_the_mock_says_transparent() -> None:
