@@ -1,4 +1,4 @@
-"""COBS + CRC: vectors, the quick path beside the careful one, and what is refused."""
+"""COBS with CRC: vectors, the fast path against the general one, invalid settings."""
 
 import pytest
 from hypothesis import given, settings

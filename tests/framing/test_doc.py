@@ -1,4 +1,4 @@
-"""docs/framing.md says what the code does: every example on the wire, every name and value."""
+"""docs/framing.md agrees with the code: all examples, names and values."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ SETTINGS = [
 DOC = (Path(__file__).parents[2] / "docs" / "framing.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", DOC, re.DOTALL | re.MULTILINE))
 HEX_LINE = re.compile(r"    ((?:[0-9A-F]{2} )*[0-9A-F]{2})(?:  .*)?")
-# Least and most bytes more than the payload, as the first table says.
+# Smallest and largest overhead in bytes, as in the first table.
 OVERHEADS: dict[str, Callable[[int], tuple[int, int]]] = {
     "cobs-crc16": lambda n: (4, 4 + (n + 2) // 254),
     "cobs-crc32": lambda n: (6, 6 + (n + 4) // 254),

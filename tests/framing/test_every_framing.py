@@ -1,4 +1,4 @@
-"""What every framing promises, each promise run over all of them with settings plain and odd."""
+"""The contract of a framing, tested on all framings with usual and unusual settings."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -55,7 +55,7 @@ NAMED = {
     "gap": GapSettings(max_payload=MAX),
 }
 CHECKED = [name for name in NAMED if getattr(NAMED[name], "crc", "none") != "none"]
-# The delimiter stands in front too, or a rescan finds the frame: noise spoils no good frame.
+# A leading delimiter, or a rescan, finds the frame: noise costs no valid frame.
 CLEAN_START = (
     "cobs-leading",
     "slip",

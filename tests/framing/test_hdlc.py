@@ -1,4 +1,4 @@
-"""HDLC against RFC 1662, with its bit-by-bit FCS written out here as the second opinion."""
+"""HDLC against RFC 1662, with a bit-by-bit FCS as the reference."""
 
 import pytest
 from hypothesis import given, settings

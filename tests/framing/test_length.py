@@ -1,4 +1,4 @@
-"""Length: layouts, the search after a false sync, and the deadline of a half frame."""
+"""Length: layouts, the search after a false sync, and the deadline of an incomplete frame."""
 
 from dataclasses import replace
 

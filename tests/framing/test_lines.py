@@ -1,4 +1,4 @@
-"""Lines: terminators whole and cut, what cannot be a line, and names."""
+"""Lines: terminators in one and in several chunks, invalid lines, names."""
 
 import pytest
 

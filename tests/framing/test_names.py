@@ -1,4 +1,4 @@
-"""Short names of framings: what they stand for, and errors that lead to the right one."""
+"""Short names of framings: their settings, and errors with suggestions."""
 
 import subprocess
 import sys

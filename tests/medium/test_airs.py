@@ -1,4 +1,4 @@
-"""Own echoes, duplicates, and strangers who must not be taken for either."""
+"""Own echoes, duplicates, and foreign packets, which are neither."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_short_address_proves_nothing_so_content_decides() -> None:
     airs.sent("x", b"ping", 0, "a")
     assert airs.is_own_echo("x", "b", "0000", b"ping", 1)
     assert not airs.is_own_echo("x", "b", "0000", b"ping", 2)  # explained one hearing
-    assert not airs.is_own_echo("x", "a", "0000", b"ping", 2)  # nobody hears himself
+    assert not airs.is_own_echo("x", "a", "0000", b"ping", 2)  # no module receives itself
 
 
 def test_a_short_address_rules_out_a_sender_who_has_another() -> None:
@@ -106,7 +106,7 @@ def test_one_transmission_that_two_of_ours_heard_is_one() -> None:
     airs = pair((A64,), (B64,))
     assert not airs.is_duplicate("x", "a", FOREIGN64, b"hi", 0)
     assert airs.is_duplicate("x", "b", FOREIGN64, b"hi", SKEW_NS)
-    assert not airs.is_duplicate("x", "b", FOREIGN64, b"hi", SKEW_NS)  # it said it again
+    assert not airs.is_duplicate("x", "b", FOREIGN64, b"hi", SKEW_NS)  # sent twice
     assert airs.is_duplicate("x", "a", FOREIGN64, b"hi", SKEW_NS + 1)
     assert not airs.is_duplicate("x", "a", FOREIGN64, b"other", 0)
     assert not airs.is_duplicate("x", "b", "0005", b"hi", SKEW_NS)  # somebody else

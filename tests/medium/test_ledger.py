@@ -1,4 +1,4 @@
-"""The ledger: an equation broken anywhere is found, and named."""
+"""The ledger: any equation that does not hold is found and named."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_ledger_in_order() -> None:
     emitter.expire(1, "stopped")
     ledger.source("a.tx").enter(1, "")
     station.accept()
-    assert station.unaccounted() == -1  # one in flight, and the queue says it has one
+    assert station.unaccounted() == -1  # one in flight, and the queue reports one
     station.arrive()
     assert ledger.violations() == []
     queue.clear()

@@ -1,4 +1,4 @@
-"""Finding listeners by place: with many of them the same ones hear as when all are looked at."""
+"""Listeners by position: the index finds the same listeners as a check of all."""
 
 from __future__ import annotations
 

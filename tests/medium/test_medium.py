@@ -1,4 +1,4 @@
-"""Who hears a packet, what the copy says, and why nobody does: one fact per row."""
+"""The listeners that receive a packet, the signal of the copy, the reasons: one fact per row."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ ONE = frozenset([1])
         ({"channels": ONE, "type": "serial"}, {"type": "serial"}, True),
         ({"channels": ONE, "owner": "a"}, {}, False),  # never to the own robot
         ({"channels": ONE, "owner": "b"}, {}, True),
-        ({"channels": ONE, "owner": None}, {"owner": None}, True),  # nobody's is not the same
+        ({"channels": ONE, "owner": None}, {"owner": None}, True),  # no owner is not a common owner
         ({"channels": ONE, "enabled": False}, {}, False),
         ({"channels": ONE}, {"range": 1.0}, True),  # at the very end of the range
         ({"channels": ONE}, {"range": 0.999}, False),

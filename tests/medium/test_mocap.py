@@ -1,4 +1,4 @@
-"""Motion capture datagrams: there and back, and anything else is refused whole."""
+"""Motion capture datagrams: round trips; invalid datagrams are rejected as a whole."""
 
 from __future__ import annotations
 

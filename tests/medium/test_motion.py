@@ -1,4 +1,4 @@
-"""Motions: where a body is, and that it looks where it goes."""
+"""Motions: the pose of an object over time, and its direction of travel."""
 
 from __future__ import annotations
 

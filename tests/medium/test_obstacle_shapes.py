@@ -1,4 +1,4 @@
-"""Segments against solids, judged by points along the segment and by each solid's definition."""
+"""Segments against solids, checked with points along the segment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Obstacles: sectors find what looking at every obstacle finds; owners, bodies, settings."""
+"""Obstacles: sectors agree with a check of every obstacle; owners, attachment, settings."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_ones_own_structure_never_blocks() -> None:
     assert not obstacles.block(*way, ("rover", "buoy"))
     assert not obstacles.block(*way, (None, "rover"))
     obstacles.add(Obstacle(Sphere(1.0)))
-    assert obstacles.block(*way, ("rover", None))  # what nobody owns blocks all
+    assert obstacles.block(*way, ("rover", None))  # an obstacle without owner blocks all
 
 
 def test_an_attached_obstacle_moves_with_its_robot_and_blocks_nothing_when_that_is_lost() -> None:

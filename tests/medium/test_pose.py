@@ -1,4 +1,4 @@
-"""Frames: rotations that turn the right way round, and compose."""
+"""Poses: direction and composition of rotations, invalid input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The WC2EC codec against the documents, byte by byte, and against any bytes at all."""
+"""The WC2EC codec against the documents, byte by byte, and with random bytes."""
 
 from __future__ import annotations
 

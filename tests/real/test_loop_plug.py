@@ -1,4 +1,4 @@
-"""A real serial port that hears itself: `tools/test tests/real --loop-plug /dev/ttyUSB0`."""
+"""A real serial port with a loopback plug: `tools/test tests/real --loop-plug /dev/ttyUSB0`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_all_values_come_back_in_order(port: str, path: DataPath, baud_rate: int
 
     async def scenario(timer: Timer) -> None:
         client = Client(await open_serial(port, LineSettings(baud_rate), timer, path=path))
-        client.transport.write(b"\r\n" * 8)  # what a device says when it is opened is over
+        client.transport.write(b"\r\n" * 8)  # the messages of a device after opening are over
         await client.heard(16)
         client.data.clear()
         for start in range(0, len(sent), 1024):

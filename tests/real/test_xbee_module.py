@@ -1,4 +1,4 @@
-"""A real XBee, asked and listened to, but not set: `tools/test tests/real --xbee /dev/ttyUSB0`."""
+"""A real XBee, without changes of its settings: `tools/test tests/real --xbee /dev/ttyUSB0`."""
 
 from __future__ import annotations
 

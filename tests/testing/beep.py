@@ -1,4 +1,4 @@
-"""An invented radio module, small and complete: what the conformance rules are tried on.
+"""An invented radio module, small and complete, to test the conformance rules.
 
 Wire: A5, type, length, body, CRC-16 (CCITT, from 0) over type, length and body. From the host:
 Q asks who it is and switches it on; T id channel data transmits. From the module: I serial; S id
@@ -51,7 +51,7 @@ def frame(kind: bytes, body: bytes = b"") -> bytes:
 
 
 class Decoder:
-    """Frames in a stream; a false start is given up at its wrong CRC, and after a silence."""
+    """Frames in a stream; a false start is dropped at its wrong CRC, or after a silence."""
 
     def __init__(self) -> None:
         self.rest = b""
@@ -99,7 +99,7 @@ class BeepSession:
         self.tries = 0
         self.frame_id = 0
         self.counted = 0
-        self.outstanding: dict[int, int] = {}  # frame id -> when it is given up
+        self.outstanding: dict[int, int] = {}  # frame id -> its deadline
 
     def listens_to(self) -> frozenset[int] | None:
         return frozenset((self.common.channel, self.common.channel + 1))

@@ -1,4 +1,4 @@
-"""Each rule finds the defect it is there for, and says so; a sound adapter passes them all."""
+"""Each rule finds its defect and reports it; a correct adapter passes all rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/firmware-ci is a project of its own: its CI's command passes, and finds a bug."""
+"""docs/firmware-ci is a separate project: its CI command passes, and finds a bug."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fixtures, as a user's tests have them."""
+"""The fixtures, as in a user's tests."""
 
 from __future__ import annotations
 

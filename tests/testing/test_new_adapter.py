@@ -1,4 +1,4 @@
-"""tools/new_adapter: four files that say what is missing, and pass once it is there."""
+"""tools/new_adapter: four files; the test lists the missing parts until they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin in runs of its own: what it costs, what it leaves, what it reports."""
+"""The pytest plugin in separate runs: imports, cleanup, reports."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Faults on demand: the kernel's answers as a failing device would give them, for tests.
+"""Fault injection: system calls fail as with a faulty device.
 
     with Faults(path).fail("read", 3, errno.EIO):
         ...
 
-Only calls on descriptors of the named paths (and on those given to watch()) are touched, in the
-whole process and in every thread.
+Affects only calls on descriptors of the named paths and of watch(), in all threads of the process.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ Call = Literal["open", "read", "write", "ioctl"]
 
 
 class Faults:
-    """A layer around os.open, os.read, os.write and what tty ioctls are behind.
+    """A layer around os.open, os.read, os.write and the ioctls of ttys.
 
-    calls: how often each was called on a watched descriptor, failing ones included. ioctl stands
-    for fcntl.ioctl and flock, termios.tcgetattr and tcsetattr.
+    calls: number of calls on watched descriptors, including those that fail. "ioctl" covers
+    fcntl.ioctl and flock, termios.tcgetattr and tcsetattr.
     """
 
     def __init__(self, *paths: str) -> None:
@@ -41,10 +40,10 @@ class Faults:
         self._lock = threading.Lock()
         self._saved: list[tuple[Any, str, Any]] = []
 
-    # --- what is to go wrong ----------------------------------------------------------------------
+    # --- the faults -------------------------------------------------------------------------------
 
     def watch(self, fd: int) -> Faults:
-        """A descriptor that is open already."""
+        """Adds a descriptor that is open already."""
         self._fds.add(fd)
         return self
 
@@ -54,12 +53,12 @@ class Faults:
         return self
 
     def shorten(self, call: Literal["read", "write"], longest: int = 1) -> Faults:
-        """No call moves more bytes than this."""
+        """Limits each call to this number of bytes."""
         self._longest[call] = longest
         return self
 
     def lose(self, share: float, *, seed: int) -> Faults:
-        """This share of the bytes read is not there, as on a line with noise."""
+        """Drops this share of the bytes read, as on a noisy line."""
         self._loss = share
         self._random = random.Random(seed)
         return self
@@ -123,7 +122,7 @@ class Faults:
                 return data
             kept = bytes(byte for byte in data if self._random.random() >= self._loss)
             self.lost_bytes += len(data) - len(kept)
-            if kept or not data:  # an empty answer would mean the end of the stream
+            if kept or not data:  # an empty result would mean the end of the stream
                 return kept
 
     def _write(self, fd: int, data: Any) -> int:

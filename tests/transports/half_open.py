@@ -1,4 +1,4 @@
-"""Run in a network namespace of its own by test_tcp.py: both ends are up, then the network is not.
+"""Run by test_tcp.py in its own network namespace: both ends are connected, then the network fails.
 
 Prints how long the side that is idle, and the side that writes, took to notice; in seconds.
 """

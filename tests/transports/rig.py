@@ -1,4 +1,4 @@
-"""What the transport tests share: a loop to run in, ends to talk to, and what must not leak."""
+"""Shared code of the transport tests: an event loop, peers, and a check for leaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modem lines switched on an open port: to the driver, to the mock, or refused in words."""
+"""Modem lines of an open port: switched in the driver or the mock, or refused with an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RS-485: the driver is asked for it where it can, and the user is told where it cannot."""
+"""RS-485: set in the driver where supported, an error or a notice elsewhere."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_rts_is_on_while_it_sends_or_off(mode: str, on: bool) -> None:
     assert (asked.rts_level_for_tx, asked.rts_level_for_rx, asked.loopback) == (on, not on, False)
 
 
-def test_a_driver_that_cannot_is_an_error_with_a_cure(pty: str) -> None:
+def test_a_driver_that_cannot_is_an_error_with_a_fix(pty: str) -> None:
     with serial.Serial(pty) as port, pytest.raises(PortError) as error:
         _set_rs485(port, "half-duplex")
     assert error.value.reason == PortError.UNSUPPORTED

@@ -1,4 +1,4 @@
-"""The traps of serial ports, one test each, on the descriptor path and on pyserial-asyncio's."""
+"""Serial ports, one test per problem, on the descriptor path and on pyserial-asyncio."""
 
 from __future__ import annotations
 
@@ -748,7 +748,7 @@ def test_a_hundred_times_unplugged_and_plugged_leaves_nothing(
     run(with_timer(scenario), timeout_s=60)
 
 
-# --- which ports, and what is said --------------------------------------------------------------
+# --- listing ports, and notices -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -780,7 +780,7 @@ def test_what_the_kernel_says_to_an_open(number: int, reason: str, path: DataPat
         ("root", "run hilgw doctor: it reports how to get access"),
     ],
 )
-def test_the_cure_of_a_denied_port_names_its_group(
+def test_the_fix_for_a_denied_port_names_its_group(
     group: str, cure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import grp

@@ -1,4 +1,4 @@
-"""FdStream: the one POSIX data path, on socket pairs and ptys."""
+"""FdStream: the POSIX data path, on socket pairs and ptys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TCP, both ends, IPv4 and IPv6; socat is the judge."""
+"""TCP, both ends, IPv4 and IPv6, with socat as the reference."""
 
 from __future__ import annotations
 

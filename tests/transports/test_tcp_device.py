@@ -1,4 +1,4 @@
-"""The hardware's end of TCP: one client at a time, each connection told, tried until it works."""
+"""The hardware's end of TCP: one client at a time, connection events, retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ports without a descriptor: loop:// and rfc2217:// ; Debian's ser2net judges the latter."""
+"""Ports without a descriptor: loop:// and rfc2217://, the latter against ser2net."""
 
 from __future__ import annotations
 

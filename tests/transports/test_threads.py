@@ -1,4 +1,4 @@
-"""Calls in threads: their result, their error, and what becomes of a result nobody wants."""
+"""Calls in threads: results, errors, and late results."""
 
 from __future__ import annotations
 

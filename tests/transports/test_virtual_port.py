@@ -1,4 +1,4 @@
-"""VirtualPort and its name: raw, paced, replaceable, and never in anybody's way."""
+"""VirtualPort and its link: raw mode, pacing, replacing the port, conflicts of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Infra-red codes both ways: published frames, round trips with jitter, anything at all."""
+"""Infra-red codes, both directions: published frames, round trips with jitter, random durations."""
 
 from __future__ import annotations
 
