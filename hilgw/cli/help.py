@@ -15,7 +15,7 @@ COMMANDS = {
     "mock": "run firmware mocks on virtual ports or TCP, for any program",
     "send": "send one packet through a running gateway",
     "place": "set the pose of an object in a running gateway",
-    "set": "change channel or range of a device in a running gateway",
+    "set": "change channel or range of a device, or a remote module",
     "arm": "enable a robot's motors again after a latched safety stop",
 }
 

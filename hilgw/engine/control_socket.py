@@ -74,8 +74,8 @@ class ControlServer:
                         return {"error": "channel must be a whole number from -1", "exit_code": 2}
                     reason = self._gateway.send(station, bytes.fromhex(text), channel)
                     return {"refused": reason} if reason else {"ok": True}
-                case {"do": "place", "body": str(body), "position": position}:
-                    self._gateway.place(body, _pose(position, request.get("rotation")))
+                case {"do": "place", "object": str(name), "position": position}:
+                    self._gateway.place(name, _pose(position, request.get("rotation")))
                     return {"ok": True}
                 case {"do": "set", "device": str(device)}:
                     channel, range_m = request.get("channel"), request.get("range")

@@ -60,7 +60,7 @@ class Bench:
 
 
 def place(position: Any, **more: Any) -> dict[str, Any]:
-    return {"do": "place", "body": "rover", "position": position, **more}
+    return {"do": "place", "object": "rover", "position": position, **more}
 
 
 def test_a_body_is_placed(tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_a_body_is_placed(tmp_path: Path) -> None:
         (place([1, 2, 3], rotation=[0, 0, 0, 1]), 3),
         (place([1, 2, 3], rotation=[0, 0, 1]), 2),
         (place([1, 2, 3], rotation={"x": 1}), 2),
-        ({"do": "place", "body": "nobody", "position": [1, 2, 3]}, 1),
-        ({"do": "place", "body": "rover"}, 2),
+        ({"do": "place", "object": "nobody", "position": [1, 2, 3]}, 1),
+        ({"do": "place", "object": "rover"}, 2),
         ({"do": "set", "device": "rover.xx", "channel": 1}, 1),
         ({"do": "set", "device": "rover", "channel": 1}, 1),
         ({"do": "set", "device": "rover.rx", "range": 1}, 1),
