@@ -33,6 +33,7 @@ from hilgw.errors import ConfigError
 from hilgw.framing.sir import Sir, SirSettings
 from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.settings import setting
+from hilgw.units import ms_to_ns
 
 RATES = (2400, 9600, 19200, 38400, 57600, 115200)
 LAST_ADDRESS = 126
@@ -109,7 +110,7 @@ class IrdaSession(FramedLineSession):
         route = IrdaRoute(common.channel)
         super().__init__(lambda: Sir(sir), "sir", route, common, local_echo=settings.echo)
         self._address = common.channel
-        self._turnaround_ns = round(settings.turnaround_ms * 1e6)
+        self._turnaround_ns = ms_to_ns(settings.turnaround_ms)
         self._own_until = 0  # end of the time in which the transceiver's own light comes back
 
     @property

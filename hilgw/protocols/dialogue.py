@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from hilgw.errors import HilgwError
-
-SECOND_NS = 1_000_000_000
+from hilgw.units import s_to_ns
 
 EventT = TypeVar("EventT")
 AnswerT = TypeVar("AnswerT")
@@ -114,7 +113,7 @@ class Dialogue(Generic[EventT, AnswerT, ResultT]):
 
     def _attempt(self, step: Step, now: int) -> list[EventT]:
         self._attempts += 1
-        self.deadline = now + round(step.timeout_s * SECOND_NS)
+        self.deadline = now + s_to_ns(step.timeout_s)
         question = self._ask(step, self._attempts)
         return [] if question is None else [question]
 

@@ -128,7 +128,7 @@ def test_the_wrong_rate_gives_no_packet_but_counts_and_a_hint(tmp_path: Path) ->
     wrong = mocked("mode: noise, baudRate: 57600", "--set", "adapters.uart0.baudRate=9600")
     with Gateway(tmp_path, [*wrong, "--report", "out.json"]) as gateway:
         wait_until(
-            lambda: "are cobs-crc16, 9600 8N1 the device's" in gateway.text(), what="the hint"
+            lambda: "does the device use cobs-crc16, 9600 8N1?" in gateway.text(), what="the hint"
         )
         wait_until(lambda: gateway.text().count("... ") >= 3, what="more trouble than is shown")
         text = gateway.text()

@@ -37,19 +37,19 @@ from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
 from hilgw.medium.packet import Packet
 from hilgw.transports.base import LineSettings
+from hilgw.units import NS_PER_S
 
 FramingSettings = (
     CobsSettings | GapSettings | HdlcSettings | LengthSettings | LinesSettings | SlipSettings
 )
 
-SECOND_NS = 1_000_000_000
 SHORTEST_GAP = 1.5  # byte times; bytes sent without a pause are one byte time apart
 # After this many bad frames without a good one, the two ends probably do not match. The hint is
 # repeated each time their number has grown by this factor, since one line is easily overlooked.
 HINT_FRAMES, HINT_FACTOR = 4, 8
 HINT_BYTES = 32  # of noise count as one bad frame
 ECHOES = 64  # packets whose echo may still come
-ECHO_NS = SECOND_NS  # and how long after their end on the line
+ECHO_NS = NS_PER_S  # and how long after their end on the line
 
 _WORDS = {
     framings.BAD_CRC: "wrong CRC",
@@ -66,7 +66,7 @@ _ECHO = Dropped("own_echo", "the local echo of a packet just sent")
 
 def byte_ns(common: StationSettings) -> float:
     """Duration of one byte on this line."""
-    return line_of(common)[0].byteSize * SECOND_NS / common.baudRate
+    return line_of(common)[0].byteSize * NS_PER_S / common.baudRate
 
 
 def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
@@ -221,7 +221,7 @@ class FramedLine:
         """This frame is being sent now; a hook for subclasses."""
 
     def _duration_ns(self, frame: bytes) -> int:
-        return -(-len(frame) * self._line.byteSize * SECOND_NS // self._line.baudRate)
+        return -(-len(frame) * self._line.byteSize * NS_PER_S // self._line.baudRate)
 
     # --- as text ---------------------------------------------------------------------------------
 

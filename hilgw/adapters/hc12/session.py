@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from hilgw.adapters._common.framed_line import SECOND_NS, FramedLineSession, line_route, name_of
+from hilgw.adapters._common.framed_line import FramedLineSession, line_route, name_of
 from hilgw.adapters._common.session_parts import LineDialogue, NotBefore
 from hilgw.adapters.base import (
     NOT_YET,
@@ -25,6 +25,7 @@ from hilgw.adapters.hc12.settings import (
 )
 from hilgw.framing import create
 from hilgw.medium.packet import Packet
+from hilgw.units import NS_PER_S, s_to_ns
 
 LONGEST_REPLY = 64
 
@@ -45,7 +46,7 @@ class Hc12Session:
         self.channels = self._stream.channels
         self._mode = mode_of(settings)
         line = line_of(common)[0]
-        self._byte_ns = line.byteSize * SECOND_NS // line.baudRate
+        self._byte_ns = line.byteSize * NS_PER_S // line.baudRate
         self._dialogue: LineDialogue[Module] | None = None
         self._line = b""
         self._ready = False
@@ -105,7 +106,7 @@ class Hc12Session:
             return NOT_YET
         answer = self._stream.send(packet, now)
         if isinstance(answer, Transmission) and PAUSE_S[self._mode]:
-            pause_ns = round(PAUSE_S[self._mode] * SECOND_NS)
+            pause_ns = s_to_ns(PAUSE_S[self._mode])
             self._quiet.time_ns = now + len(answer.data) * self._byte_ns + pause_ns
         return answer
 

@@ -24,6 +24,7 @@ from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.protocols.ir import Code, Traits
 from hilgw.protocols.ir.payload import ByteDecoder, encode_bytes
 from hilgw.protocols.ir.receiver import MARK_LIMIT_US
+from hilgw.units import ms_to_ns
 
 LONGEST_FRAMED = 256  # bytes; NEC takes half a minute for them
 LONGEST_RAW = 256  # durations
@@ -32,7 +33,6 @@ SHORTEST_US = 50  # two periods of the carrier; shorter marks have no light
 
 MOST_STREAMS = 16
 SILENT_BYTES = 6  # byte times without a code after which a stream has ended
-MS = 1_000_000
 
 _EMPTY = Dropped("empty", "a frame without data")
 
@@ -275,7 +275,7 @@ class Streams:
         self._sender = framings.create(self._spec)
         self._bits = traits.command_bits
         self.pause_ns = self._sender.pause_ns
-        silent_ns = round(SILENT_BYTES * byte_ms(settings, traits) * MS)
+        silent_ns = ms_to_ns(SILENT_BYTES * byte_ms(settings, traits))
         self._silent_ns = max(silent_ns, 2 * self.pause_ns)
         self._received = received
         self._streams: dict[int, _Stream] = {}  # the one silent longest comes first

@@ -8,14 +8,14 @@ from hilgw.adapters.base import Dropped
 from hilgw.adapters.ir_toy import samples
 from hilgw.protocols.ir import Codec
 from hilgw.protocols.ir.receiver import KeyDecoder, KeyEvent, ReceivedFrame, Splitter
+from hilgw.units import NS_PER_MS
 
-MS = 1_000_000
 # The toy sends 32 counts at a time, or fewer after 5 ms without light: within a frame it may be
 # silent for 36 ms (16 of NEC's longest bits), and the host may read late. The wait is longer for
 # frames whose end needs no silence.
-BUSY_NS = 80 * MS
-QUIET_NS, LONG_QUIET_NS = 120 * MS, 400 * MS
-HALF_NS = 100 * MS  # the two bytes of a count come together
+BUSY_NS = 80 * NS_PER_MS
+QUIET_NS, LONG_QUIET_NS = 120 * NS_PER_MS, 400 * NS_PER_MS
+HALF_NS = 100 * NS_PER_MS  # the two bytes of a count come together
 # In its default mode the toy sends two bytes and four zeros for each RC5 key. No mark has 0 us.
 IRMAN_COUNTS = 3
 LONGEST_CODE, LONGEST_RAW = 128, 256  # durations

@@ -16,8 +16,8 @@ from enum import Enum
 
 from hilgw.adapters.base import Event, Failed, Write
 from hilgw.errors import HilgwError, MismatchError, PeerError
+from hilgw.units import NS_PER_MS
 
-MS = 1_000_000
 # FFFF ends an unfinished transmission, even between the bytes of a count; five zeros leave every
 # mode.
 RESET = b"\xff\xff\xff" + bytes(5)
@@ -27,11 +27,11 @@ LEAST_FIRMWARE = 20  # the first with these reports
 BLOCK = 62  # bytes the toy accepts at once
 COUNTED, GOOD, UNDERRUN = ord("t"), ord("C"), ord("F")
 
-QUIET_NS, NEVER_QUIET_NS = 20 * MS, 500 * MS
-APART_NS = 5 * MS  # the toy loses bytes that follow a zero in the same USB packet
-ANSWER_NS = 500 * MS
-ENTER_NS, ENTERS = 150 * MS, 4  # s can be repeated: in sample mode it has no effect
-TRANSMIT_NS = 1_000 * MS  # in addition to the duration of the burst
+QUIET_NS, NEVER_QUIET_NS = 20 * NS_PER_MS, 500 * NS_PER_MS
+APART_NS = 5 * NS_PER_MS  # the toy loses bytes that follow a zero in the same USB packet
+ANSWER_NS = 500 * NS_PER_MS
+ENTER_NS, ENTERS = 150 * NS_PER_MS, 4  # s can be repeated: in sample mode it has no effect
+TRANSMIT_NS = 1_000 * NS_PER_MS  # in addition to the duration of the burst
 TRIES = 3
 LONGEST_TEXT = 64
 

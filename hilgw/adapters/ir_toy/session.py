@@ -23,7 +23,6 @@ from hilgw.adapters.ir_toy.packets import Burst, RawPackets, packets_for
 from hilgw.adapters.ir_toy.receiver import IrReceiver, Reception
 from hilgw.adapters.ir_toy.sample_mode import (
     APART_NS,
-    MS,
     BurstEnded,
     BurstStarted,
     Phase,
@@ -39,10 +38,10 @@ from hilgw.protocols.ir import CODECS, Code
 from hilgw.protocols.ir.base import SHORT_FRAME, TOGGLE, WHOLE_FRAME
 from hilgw.protocols.ir.nec import REPEAT_FRAME
 from hilgw.protocols.ir.receiver import Held, Pressed
+from hilgw.units import NS_PER_MS, NS_PER_US
 
-LONGEST_WAIT_NS = 500 * MS  # for the end of a code being received; then we transmit over it
+LONGEST_WAIT_NS = 500 * NS_PER_MS  # for the end of a code being received; then we transmit over it
 LEAD_NS = APART_NS  # least time from the command to the light
-US = 1_000
 
 _STRANGE = Dropped("strange", "light that is not a code of this kind")
 _REPEAT = Dropped("repeat", "a repeated code of a held key")
@@ -162,7 +161,7 @@ class IrToySession:
         self._wait_until = self._patience_at = None
         self._token += 1
         self._bursts = deque(bursts)
-        air_time_ns = len(bursts) * self._slot_us * US
+        air_time_ns = len(bursts) * self._slot_us * NS_PER_US
         return Transmission(self._begin(bursts[0], now), self._token, air_time_ns)
 
     @property
@@ -195,7 +194,7 @@ class IrToySession:
         least_us = self._codec.traits.period_us * self._sends if self._codec else 0
         self._period_us = max(least_us, air_us + self._gap_us)
         return self._toy.transmit(
-            samples.encode_burst(durations), burst.carrier_hz, air_us * US, now
+            samples.encode_burst(durations), burst.carrier_hz, air_us * NS_PER_US, now
         )
 
     @property
@@ -226,13 +225,13 @@ class IrToySession:
     def _begin_period(self, now: int) -> None:
         """The light begins now: calculate when the next burst may begin."""
         burst = self._bursts[0]
-        self._free_at = self._distinct_at = now + self._period_us * US
+        self._free_at = self._distinct_at = now + self._period_us * NS_PER_US
         self._last = burst.code
         if self._codec and self._codec.traits.held == WHOLE_FRAME:
             traits = self._codec.traits
             last_frame_us = traits.period_us * (self._sends - 1)
             self._distinct_at = (
-                now + (last_frame_us + traits.repeat_window_us + traits.period_us) * US
+                now + (last_frame_us + traits.repeat_window_us + traits.period_us) * NS_PER_US
             )
 
     def _burst_ended(self, reason: str, now: int) -> list[Event]:

@@ -28,7 +28,7 @@ from hilgw.adapters.rylr998.handshake import ERROR, OK, Module, error_reason, er
 from hilgw.adapters.rylr998.settings import LONGEST, TO_ALL, RylrSettings, normal_address
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
-from hilgw.protocols.dialogue import SECOND_NS
+from hilgw.units import NS_PER_S, s_to_ns
 
 GAP_NS = 300_000_000  # longer than any pause between bytes of a line or packet, even at 300 baud
 MOST_RESTARTS = 6
@@ -56,8 +56,8 @@ class RylrSession:
             settings.mapping, common.channel, destination, TO_ALL, normal_address
         )
         self.channels = self._route.channels
-        self._timeout_ns = round(settings.reply_timeout_s * SECOND_NS)
-        self._byte_ns = line_of(common)[0].byteSize * SECOND_NS // common.baudRate
+        self._timeout_ns = s_to_ns(settings.reply_timeout_s)
+        self._byte_ns = line_of(common)[0].byteSize * NS_PER_S // common.baudRate
         self._hex = settings.encoding == "hex"
         self._decoder = Decoder()
         self._gap_deadline: int | None = None

@@ -26,7 +26,8 @@ from hilgw.adapters.text.patterns import compiled
 from hilgw.adapters.text.settings import Step, TextSettings, filled, placeholders_in
 from hilgw.errors import PeerError
 from hilgw.medium.packet import Packet
-from hilgw.protocols.dialogue import SECOND_NS, AskLine, LineScript, Pause
+from hilgw.protocols.dialogue import AskLine, LineScript, Pause
+from hilgw.units import s_to_ns
 
 GAP_NS = 500_000_000  # longer than any pause between bytes of one line
 MOST_RESTARTS = 6
@@ -260,7 +261,7 @@ class TextSession:
         """No answer is expected: delivered when the line has sent it."""
         if self._quiet.blocks(now):
             return NOT_YET
-        self._quiet.time_ns = now + round(self._settings.pause_s * SECOND_NS)
+        self._quiet.time_ns = now + s_to_ns(self._settings.pause_s)
         return Transmission(wire)
 
     # --- time ------------------------------------------------------------------------------------

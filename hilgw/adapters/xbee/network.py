@@ -10,10 +10,10 @@ from collections.abc import Callable
 from hilgw.adapters.base import Event, Node, RemoteAnswer, SearchEnded
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee import frames
+from hilgw.units import NS_PER_S
 
-SECOND_NS = 1_000_000_000
-SEARCH_NS = 30 * SECOND_NS  # NT is 25.5 s at most
-REMOTE_NS = 10 * SECOND_NS
+SEARCH_NS = 30 * NS_PER_S  # NT is 25.5 s at most
+REMOTE_NS = 10 * NS_PER_S
 APPLY = 0x02
 ROLES = {0: "coordinator", 1: "router", 2: "end device"}
 AT_ONCE = 8  # remote commands outstanding

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from hilgw.adapters.base import Event, Received, Write
 from hilgw.adapters.xbee.frames import AtResponse
+from hilgw.units import NS_PER_MS
 
-MS = 1_000_000
-ASK_EVERY_NS = 20 * MS
-PATIENCE_NS = 100 * MS  # besides the time on the line
+ASK_EVERY_NS = 20 * NS_PER_MS
+PATIENCE_NS = 100 * NS_PER_MS  # besides the time on the line
 QUESTION_BYTES = 32  # command and answer with escapes, and a margin
-RETRY_NS = 1000 * MS  # pause after a command without an answer
+RETRY_NS = 1000 * NS_PER_MS  # pause after a command without an answer
 HELD = 16  # packets that wait, at most
 
 Ask = Callable[[str], tuple[int, Write]]

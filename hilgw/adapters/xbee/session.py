@@ -40,7 +40,7 @@ from hilgw.adapters.xbee.rssi import LastHop
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
 from hilgw.errors import FrameError
 from hilgw.medium.packet import Packet
-from hilgw.protocols.dialogue import SECOND_NS
+from hilgw.units import NS_PER_S, s_to_ns
 
 # Bytes that the smallest UART buffer (174 bytes, S2C) accepts before CTS falls, 17 bytes from full:
 # several frames are sent ahead only while they fit, so nothing overruns without flow control.
@@ -72,12 +72,12 @@ class XBeeSession:
         self._transmit_frames: TransmitFrames | None = None
         self._frame_id = 0
         room = None if common.rtscts else UART_ROOM
-        self._window = Window(settings.window, room, int(settings.status_timeout_s * SECOND_NS))
+        self._window = Window(settings.window, room, s_to_ns(settings.status_timeout_s))
         raw = settings.firmware == RAW_802
         self._network = Network(raw)
         self._rssi: LastHop | None = None
         if settings.rssi_from_db or (settings.rssi_from_db is None and not raw):
-            byte_ns = line_of(common)[0].byteSize * SECOND_NS // common.baudRate
+            byte_ns = line_of(common)[0].byteSize * NS_PER_S // common.baudRate
             self._rssi = LastHop(byte_ns)
         self._packet_decoder = PacketDecoder(self._route, None if raw else endpoints_of(settings))
 
