@@ -47,7 +47,12 @@ def run(args: argparse.Namespace) -> int:
     if args.rotation is not None and not any(args.rotation[:3]):
         raise UsageError("the rotation has no axis", fix="e.g. --rotation 0 0 1 1.57")
     position = None if args.unknown else args.position
-    request = {"do": "place", "object": args.object, "position": position, "rotation": args.rotation}
+    request = {
+        "do": "place",
+        "object": args.object,
+        "position": position,
+        "rotation": args.rotation,
+    }
     request_gateway(getattr(args, "control", None), request, args.object)
     where = "unknown" if position is None else "{:g}, {:g}, {:g} m".format(*position)
     print(f"{args.object}: {where}")
