@@ -47,7 +47,9 @@ class StationSettings:
         le=12,
         unit="bit",
     )
-    bufferSize: int = setting("transmit queue; -1: 16 MiB", 4096, ge=0, also=(-1,), unit="byte")
+    bufferSize: int = setting(
+        "transmit queue; -1: 16 MiB", 4096, ge=0, also=(-1,), unit="byte", le=2_147_483_647
+    )
     parity: str = setting("parity of the UART line", "none", choices=("none", "even", "odd"))
     stop_bits: int = setting("stop bits of the UART line", 1, choices=(1, 2))
     rtscts: bool = setting("hardware flow control by RTS and CTS", False)
@@ -59,23 +61,29 @@ class StationSettings:
     )
     dtr: bool | None = setting("DTR on opening; not set: unchanged", None)
     rts: bool | None = setting("RTS on opening; not set: unchanged", None)
-    channel: int = setting("Webots channel of the hardware", 0, ge=0)
+    channel: int = setting("Webots channel of the hardware", 0, ge=0, le=2_147_483_647)
     air: str = setting(
         "air (space) that its signals share with other stations; default: one air per kind",
         "",
         refers="air",
     )
     relay: bool = setting("send packets that came from another air, too", False)
-    position: tuple[float, float, float] | None = setting("x, y, z", None, unit="m")
+    position: tuple[float, float, float] | None = setting(
+        "x, y, z", None, unit="m", ge=-1_000_000_000, le=1_000_000_000
+    )
     rotation: tuple[float, float, float, float] | None = setting(
-        "Webots rotation: axis x, y, z and angle", None, unit="rad"
+        "Webots rotation: axis x, y, z and angle",
+        None,
+        unit="rad",
+        ge=-1_000_000_000,
+        le=1_000_000_000,
     )
     attached_to: str | None = setting(
         "robot it moves with; position and rotation are relative to that robot",
         None,
         refers="robot",
     )
-    rssi_at_1m_dbm: float = setting("RSSI measured at 1 m", -40.0, unit="dBm")
+    rssi_at_1m_dbm: float = setting("RSSI measured at 1 m", -40.0, unit="dBm", ge=-200, le=100)
     sources: dict[str, str] = setting(
         "source address -> robot of this configuration that sends from it",
         default_factory=dict,

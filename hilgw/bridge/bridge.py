@@ -116,6 +116,7 @@ class Bridge(Observer):
         if new_reframer is not None:
             reframer = new_reframer(self.to_tcp, pass_on)
             pass_on, self._port.on_lost = reframer.feed, reframer.reset
+            self._port.framed = True
         flow = self.to_tcp
 
         def on_data(data: bytes) -> None:

@@ -12,6 +12,7 @@ from hilgw.bridge.flow import (
     Flow,
     NewReframer,
     Reframer,
+    read_in_turns,
 )
 from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.errors import PortError
@@ -122,6 +123,7 @@ class Clients:
         client = Client(stream, peer, self)
         if self._new_reframer is not None:
             client.reframer = self._new_reframer(self.to_port, client.pass_on)
+            read_in_turns(stream)
         stream.on_half_close = lambda: self._finish(client)
         stream.on_drained = lambda: self._stop_waiting(client)
         if self._paused:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import FrameError
+from hilgw.framing.base import TURN_BYTES
+from hilgw.transports.stream import FdStream
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Handle, Scheduler, Transport
 
 # Reasons in `dropped` besides those of the framings; each counts bytes.
 PORT_DOWN = "port_down_bytes"  # for the port, while it was down or when it was lost
@@ -49,6 +51,12 @@ class Flow:
         }
 
 
+def read_in_turns(stream: Transport) -> None:
+    """Limits what a framing gets of this stream at a time."""
+    if isinstance(stream, FdStream):
+        stream.read_bytes = TURN_BYTES
+
+
 class Reframer:
     """Decodes a framed stream and encodes its valid frames again.
 
@@ -67,6 +75,7 @@ class Reframer:
         self._flow = flow
         self._deliver = deliver
         self._alarm: Handle | None = None
+        self._alarm_ns = 0
         # All streams of one direction share their counts.
         framing.dropped = flow.dropped
 
@@ -75,8 +84,7 @@ class Reframer:
         payloads = framing.feed(data, self._scheduler.now())
         if payloads:
             self._pass_on(payloads)
-        if self._alarm is None and (deadline := framing.next_deadline()) is not None:
-            self._alarm = self._scheduler.call_at(deadline, self._expire)
+        self._set_alarm()
 
     def reset(self) -> None:
         """The stream was interrupted: drops and counts an unfinished frame."""
@@ -90,8 +98,19 @@ class Reframer:
         payloads = self._framing.expire(self._scheduler.now())
         if payloads:
             self._pass_on(payloads)
-        if self._alarm is None and (deadline := self._framing.next_deadline()) is not None:
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        """Keeps an earlier alarm, which sets itself again; replaces a later one."""
+        deadline = self._framing.next_deadline()
+        if self._alarm is not None:
+            if deadline is None or deadline >= self._alarm_ns:
+                return
+            self._alarm.cancel()
+            self._alarm = None
+        if deadline is not None:
             self._alarm = self._scheduler.call_at(deadline, self._expire)
+            self._alarm_ns = deadline
 
     def _pass_on(self, payloads: list[bytes]) -> None:
         encode = self._framing.encode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hilgw.bridge.flow import FULL, PORT_DOWN, Flow
+from hilgw.bridge.flow import FULL, PORT_DOWN, Flow, read_in_turns
 from hilgw.errors import PortError
 from hilgw.transports.virtual.pacing import PacedLine
 
@@ -47,6 +47,7 @@ class BridgePort:
         self.on_failed: Callable[[HilgwError], None] | None = None
         self.data_received: Callable[[bytes], None] = lambda data: None
         self.on_lost: Callable[[], None] = lambda: None
+        self.framed = False
         self._flow = flow
         self._on_full = on_full
         self._on_room = on_room
@@ -71,6 +72,8 @@ class BridgePort:
     def attach(self, transport: Transport) -> None:
         self._stream = stream = transport
         stream.on_drained = self._drained
+        if self.framed:
+            read_in_turns(stream)
         if self._held:
             stream.pause_reading()
         if self.on_ready is not None:

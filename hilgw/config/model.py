@@ -75,8 +75,16 @@ Motion = Circle | Waypoints | MotionFile
 class RobotConfig:
     """One simulated robot."""
 
-    position: Vector | None = setting("position of the robot; not set: unknown", None, unit="m")
-    rotation: Rotation | None = setting("rotation: axis x, y, z and angle", None, unit="rad")
+    position: Vector | None = setting(
+        "position of the robot; not set: unknown",
+        None,
+        ge=-1_000_000_000,
+        le=1_000_000_000,
+        unit="m",
+    )
+    rotation: Rotation | None = setting(
+        "rotation: axis x, y, z and angle", None, ge=-1_000_000_000, le=1_000_000_000, unit="rad"
+    )
     motion: Motion | None = setting("how the robot moves, instead of position", None)
     devices: dict[str, DeviceFields] = setting(
         "Emitter and Receiver nodes by name", default_factory=dict
@@ -103,7 +111,13 @@ class NodeConfig:
 
     mock: str = setting("name of the firmware mock", example="xbee")
     link: str | None = setting("path of a virtual port for a program of your own", None)
-    position: Vector | None = setting("position of the node; not set: unknown", None, unit="m")
+    position: Vector | None = setting(
+        "position of the node; not set: unknown",
+        None,
+        ge=-1_000_000_000,
+        le=1_000_000_000,
+        unit="m",
+    )
     replies: dict[str, str] = setting(
         "answers: the value is the answer to packets that begin with the key",
         default_factory=dict,

@@ -157,7 +157,8 @@ def _check_obstacle_names(inspection: Inspection) -> None:
     data = inspection.document.data
     for path, _ in inspection.each("obstacles", None):
         for section, what in (("robots", "a robot"), ("adapters", "an adapter")):
-            if path[-1] in (descend(data, (section,)) or ()):
+            named = descend(data, (section,))
+            if isinstance(named, dict) and path[-1] in named:
                 inspection.error(
                     path, f"{quoted(str(path[-1]))} is {what} too", "rename one of them"
                 )

@@ -30,9 +30,16 @@ class EmitterFields:
     """One Emitter node."""
 
     type: str = setting("kind of signal", "radio", choices=TYPES)
-    range: float = setting("emission sphere; -1: infinite", -1.0, ge=0, also=(-1,), unit="m")
+    range: float = setting(
+        "emission sphere; -1: infinite", -1.0, ge=0, also=(-1,), unit="m", le=1_000_000_000
+    )
     maxRange: float = setting(
-        "largest value setRange accepts; -1: infinite", -1.0, ge=0, also=(-1,), unit="m"
+        "largest value setRange accepts; -1: infinite",
+        -1.0,
+        ge=0,
+        also=(-1,),
+        unit="m",
+        le=1_000_000_000,
     )
     aperture: float = setting(
         "opening angle of the emission cone, infra-red only; -1: all around",
@@ -42,20 +49,33 @@ class EmitterFields:
         also=(-1,),
         unit="rad",
     )
-    channel: int = setting("channel; -1: broadcast", 0, ge=0, also=(-1,))
+    channel: int = setting("channel; -1: broadcast", 0, ge=0, also=(-1,), le=2_147_483_647)
     baudRate: int = setting(
-        "line speed; -1: infinite, 0: nothing ever leaves", -1, ge=0, also=(-1,), unit="bit/s"
+        "line speed; -1: infinite, 0: nothing ever leaves",
+        -1,
+        ge=0,
+        also=(-1,),
+        unit="bit/s",
+        le=2_147_483_647,
     )
-    byteSize: int = setting("bits one byte costs on the line", 8, ge=8, unit="bit")
-    bufferSize: int = setting("send queue; -1: 16 MiB", -1, ge=0, also=(-1,), unit="byte")
+    byteSize: int = setting(
+        "bits one byte costs on the line", 8, ge=8, unit="bit", le=2_147_483_647
+    )
+    bufferSize: int = setting(
+        "send queue; -1: 16 MiB", -1, ge=0, also=(-1,), unit="byte", le=2_147_483_647
+    )
     allowedChannels: tuple[int, ...] = setting(
-        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,)
+        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,), le=2_147_483_647
     )
     translation: tuple[float, float, float] = setting(
-        "position on the robot", (0.0, 0.0, 0.0), unit="m"
+        "position on the robot", (0.0, 0.0, 0.0), unit="m", ge=-1_000_000_000, le=1_000_000_000
     )
     rotation: tuple[float, float, float, float] = setting(
-        "orientation on the robot: axis x, y, z and angle", (0.0, 0.0, 1.0, 0.0), unit="rad"
+        "orientation on the robot: axis x, y, z and angle",
+        (0.0, 0.0, 1.0, 0.0),
+        unit="rad",
+        ge=-1_000_000_000,
+        le=1_000_000_000,
     )
 
 
@@ -72,32 +92,46 @@ class ReceiverFields:
         also=(-1,),
         unit="rad",
     )
-    channel: int = setting("channel; -1: listens to all", 0, ge=0, also=(-1,))
+    channel: int = setting("channel; -1: listens to all", 0, ge=0, also=(-1,), le=2_147_483_647)
     baudRate: int = setting(
-        "speed of the hardware behind it; -1: any", -1, ge=0, also=(-1,), unit="bit/s"
+        "speed of the hardware behind it; -1: any",
+        -1,
+        ge=0,
+        also=(-1,),
+        unit="bit/s",
+        le=2_147_483_647,
     )
-    byteSize: int = setting("bits one byte costs on the line", 8, ge=8, unit="bit")
-    bufferSize: int = setting("receive queue; -1: 16 MiB", -1, ge=0, also=(-1,), unit="byte")
+    byteSize: int = setting(
+        "bits one byte costs on the line", 8, ge=8, unit="bit", le=2_147_483_647
+    )
+    bufferSize: int = setting(
+        "receive queue; -1: 16 MiB", -1, ge=0, also=(-1,), unit="byte", le=2_147_483_647
+    )
     signalStrengthNoise: float = setting(
-        "standard deviation of the signal strength, relative", 0.0, ge=0
+        "standard deviation of the signal strength, relative", 0.0, ge=0, le=1_000_000
     )
     directionNoise: float = setting(
-        "standard deviation of each component of the direction", 0.0, ge=0
+        "standard deviation of each component of the direction", 0.0, ge=0, le=1_000_000
     )
     allowedChannels: tuple[int, ...] = setting(
-        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,)
+        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,), le=2_147_483_647
     )
     sampling_period_ms: int | None = setting(
         "period at which arrivals become readable; not set: the basic time step (32)",
         None,
         ge=1,
         unit="ms",
+        le=2_147_483_647,
     )
     translation: tuple[float, float, float] = setting(
-        "position on the robot", (0.0, 0.0, 0.0), unit="m"
+        "position on the robot", (0.0, 0.0, 0.0), unit="m", ge=-1_000_000_000, le=1_000_000_000
     )
     rotation: tuple[float, float, float, float] = setting(
-        "orientation on the robot: axis x, y, z and angle", (0.0, 0.0, 1.0, 0.0), unit="rad"
+        "orientation on the robot: axis x, y, z and angle",
+        (0.0, 0.0, 1.0, 0.0),
+        unit="rad",
+        ge=-1_000_000_000,
+        le=1_000_000_000,
     )
 
 

@@ -109,23 +109,42 @@ KINDS: dict[str, Kind] = {
 class MotorLimits:
     """Limits of one motor beside Webots' own; not set: none. Units are the motor's: rad or m."""
 
-    min_position: float | None = setting("smallest position", None, unit="rad or m")
-    max_position: float | None = setting("largest position", None, unit="rad or m")
-    min_velocity: float | None = setting(
-        "smallest velocity; not set: -max_velocity", None, unit="rad/s or m/s"
+    min_position: float | None = setting(
+        "smallest position", None, unit="rad or m", ge=-1_000_000_000, le=1_000_000_000
     )
-    max_velocity: float | None = setting("largest velocity", None, unit="rad/s or m/s")
+    max_position: float | None = setting(
+        "largest position", None, unit="rad or m", ge=-1_000_000_000, le=1_000_000_000
+    )
+    min_velocity: float | None = setting(
+        "smallest velocity; not set: -max_velocity",
+        None,
+        unit="rad/s or m/s",
+        ge=-1_000_000_000,
+        le=1_000_000_000,
+    )
+    max_velocity: float | None = setting(
+        "largest velocity", None, unit="rad/s or m/s", ge=-1_000_000_000, le=1_000_000_000
+    )
     max_acceleration: float | None = setting(
-        "largest acceleration a controller may set", None, ge=0, unit="rad/s^2 or m/s^2"
+        "largest acceleration a controller may set",
+        None,
+        ge=0,
+        unit="rad/s^2 or m/s^2",
+        le=1_000_000_000,
     )
     max_force: float | None = setting(
-        "largest available force or torque a controller may set", None, ge=0, unit="N or N m"
+        "largest available force or torque a controller may set",
+        None,
+        ge=0,
+        unit="N or N m",
+        le=1_000_000_000,
     )
     rate: float | None = setting(
         "largest rate of change of the commanded value; slowing down is never limited",
         None,
         gt=0,
         unit="rad/s or m, per second",
+        le=1_000_000_000,
     )
 
     def bounds(self, name: str) -> tuple[float, float]:

@@ -28,15 +28,16 @@ class Deadline:
 
     __slots__ = ("_timer", "callback", "when")
 
-    def __init__(self, timer: Timer, when: int, callback: Callable[[], None] | None) -> None:
-        self._timer = timer
+    def __init__(self, timer: Timer | None, when: int, callback: Callable[[], None] | None) -> None:
+        self._timer = timer  # None while no heap holds this deadline
         self.when = when
         self.callback = callback
 
     def cancel(self) -> None:
         if self.callback is not None:
             self.callback = None
-            self._timer._forget()
+            if self._timer is not None:
+                self._timer._forget()
 
 
 class Timer:
@@ -66,7 +67,7 @@ class Timer:
     def call_at(self, when: int, callback: Callable[[], None]) -> Deadline:
         """Runs `callback` at or after `when` (monotonic nanoseconds)."""
         if self._closed:
-            return Deadline(self, when, None)
+            return Deadline(None, when, None)
         deadline = Deadline(self, when, callback)
         self._count = count = self._count + 1
         heapq.heappush(self._heap, (when, count, deadline))
@@ -87,11 +88,9 @@ class Timer:
 
     def _forget(self) -> None:
         """A deadline was cancelled: it leaves the heap later, together with many others."""
-        if self._closed:
-            return
         self._cancelled += 1
         heap = self._heap
-        if _COMPACT_FROM < self._cancelled > len(heap) // 2 and not self._firing:
+        if _COMPACT_FROM < self._cancelled > len(heap) // 2:
             heap[:] = [entry for entry in heap if entry[2].callback is not None]
             heapq.heapify(heap)
             self._cancelled = 0
@@ -106,7 +105,12 @@ class Timer:
         now = time.monotonic_ns()
         due: list[Deadline] = []
         while heap and heap[0][0] <= now:
-            due.append(heapq.heappop(heap)[2])
+            deadline = heapq.heappop(heap)[2]
+            deadline._timer = None
+            if deadline.callback is None:
+                self._cancelled -= 1
+            else:
+                due.append(deadline)
         self._firing = True
         try:
             for deadline in due:
@@ -119,10 +123,7 @@ class Timer:
 
     def _run(self, deadline: Deadline) -> None:
         callback = deadline.callback
-        if self._closed:
-            return
-        if callback is None:
-            self._cancelled -= 1
+        if callback is None or self._closed:
             return
         deadline.callback = None
         try:

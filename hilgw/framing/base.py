@@ -23,6 +23,10 @@ GARBAGE = "garbage_bytes"
 LONGEST_PAYLOAD = 131_072  # room for a WC2EC message, whose longest packet is 65536 bytes
 
 
+# What one call of feed() should get in an event loop: at worst it takes some milliseconds.
+TURN_BYTES = 1024
+
+
 class Framing(Protocol):
     """One framing of one byte stream.
 
@@ -44,7 +48,7 @@ class Framing(Protocol):
         """Received bytes, in any chunks; the payloads they complete, in order. Never raises."""
 
     def next_deadline(self) -> int | None:
-        """When to call `expire`, or None."""
+        """When to call `expire`, or None. In the past: work is left, call it soon."""
 
     def expire(self, now: int) -> list[bytes]:
         """The payloads that silence completes. Calls before the deadline are harmless."""

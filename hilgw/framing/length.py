@@ -2,15 +2,17 @@
 
 The payload may contain the sync bytes. After a false sync or a bad CRC the search continues at the
 byte after the start of that sync, not after the frame; and silence ends an incomplete frame.
+One call checks a bounded number of syncs. While some are left, next_deadline() is in the past.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hilgw.errors import ConfigError, FrameError
+from hilgw.framing._running_crc import BLOCK, RunningCrc
 from hilgw.framing.base import (
     BAD_CRC,
     GARBAGE,
@@ -18,11 +20,17 @@ from hilgw.framing.base import (
     TOO_LONG,
     TOO_SHORT,
     TRUNCATED,
+    TURN_BYTES,
     FramingClass,
     refuse_argument,
 )
 from hilgw.framing.crc import Checksum
 from hilgw.settings import setting
+
+# Syncs that one call checks; the rest waits for the next call.
+TURN_STEPS = TURN_BYTES
+# One CRC over so few bytes takes no longer than the search with the running CRC.
+SHORT_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +59,7 @@ class LengthSettings:
     crc_from: Literal["length", "sync"] = setting(
         "first field that the CRC covers", "length", choices=("length", "sync")
     )
-    # Shorter than elsewhere: each sync in noise costs one CRC over a frame of this length.
+    # Shorter than elsewhere: a false sync delays valid frames until that many bytes have come.
     max_payload: int = setting("longest packet", 1024, ge=1, le=LONGEST_PAYLOAD, unit="byte")
     timeout_ms: float = setting(
         "silence that ends an incomplete frame", 100.0, gt=0, le=60_000, unit="ms"
@@ -82,8 +90,15 @@ class Length:
         self.max_payload = min(settings.max_payload, 256**self._width - 1 - self._counted)
         self.max_encoded = overhead + self.max_payload
         self._timeout_ns = max(1, round(settings.timeout_ms * 1_000_000))
-        self._rest = b""
+        self._crc_size = self._checksum.size
+        self._stream = bytearray()
+        self._at = 0  # bytes at its start that belong to a frame or to garbage
         self._last = 0  # when the last bytes were received
+        self._behind = False  # syncs are left to check
+        self._cuts: deque[int] = deque()  # positions of silence
+        self._given_up = False  # the truncated frame before the first cut is counted
+        self._checked = 0  # end of the bytes that went through the CRC for a bad frame
+        self._running: RunningCrc | None = None
 
     @staticmethod
     def parse(variant: str, argument: str) -> LengthSettings:
@@ -103,70 +118,132 @@ class Length:
         return self._sync + self._checksum.seal(field + payload)
 
     def feed(self, data: bytes, now: int = 0) -> list[bytes]:
-        payloads = self.expire(now)
-        if not data:
-            return payloads
-        self._last = now
-        return payloads + self._scan(self._rest + data, over=False)
+        self._cut_when_silent(now)
+        if data:
+            self._last = now
+            self._stream += data
+        # At least one step for each byte received, so `held` does not grow.
+        return self._search(max(TURN_STEPS, len(data)))
 
     def next_deadline(self) -> int | None:
-        return self._last + self._timeout_ns if self._rest else None
+        if self._behind:
+            return self._last
+        return self._last + self._timeout_ns if self.held else None
 
     def expire(self, now: int) -> list[bytes]:
-        if not self._rest or now < self._last + self._timeout_ns:
-            return []
-        if self._rest.startswith(self._sync):
-            self.dropped[TRUNCATED] += 1
-        return self._scan(self._rest, over=True)
+        self._cut_when_silent(now)
+        return self._search(TURN_STEPS) if self._behind else []
 
     @property
     def held(self) -> int:
-        return len(self._rest)
+        return len(self._stream) - self._at
 
     def reset(self) -> None:
-        if self._rest:
+        if self.held:
             self.dropped[TRUNCATED] += 1
-            self.dropped[GARBAGE] += len(self._rest)
-        self._rest = b""
+            self.dropped[GARBAGE] += self.held
+        self._stream.clear()
+        self._cuts.clear()
+        self._running = None
+        self._at = self._checked = 0
+        self._given_up = self._behind = False
 
-    def _scan(self, stream: bytes, over: bool) -> list[bytes]:
-        """All valid frames of the stream. over: do not keep an incomplete frame."""
-        payloads = []
-        at = good = 0  # bytes scanned; bytes of these in valid frames
-        while (sync := stream.find(self._sync, at)) >= 0:
-            end = self._end(stream, sync)
-            if end > len(stream) and not over:
-                at = sync
-                break
-            at = sync + 1
-            if 0 < end <= len(stream):
-                if self._checksum.holds(stream[sync + self._crc_at : end]):
-                    payloads.append(stream[sync + self._header : end - self._checksum.size])
-                    good += end - sync
-                    at = end
+    def _cut_when_silent(self, now: int) -> None:
+        """After the timeout no frame continues across the silence."""
+        if self.held and now >= self._last + self._timeout_ns:
+            if not self._cuts or self._cuts[-1] < len(self._stream):
+                self._cuts.append(len(self._stream))
+            self._behind = True
+
+    def _search(self, steps: int) -> list[bytes]:
+        """The valid frames in the stream; checks at most so many syncs."""
+        payloads: list[bytes] = []
+        stream, at = self._stream, self._at
+        good = 0
+        self._behind = True
+        for _ in range(steps):
+            end = self._cuts[0] if self._cuts else len(stream)
+            sync = stream.find(self._sync, at, end)
+            frame_end = self._end(sync, end) if sync >= 0 else end + 1
+            if 0 < frame_end <= end:
+                if self._holds(sync, frame_end):
+                    payloads.append(bytes(stream[sync + self._header : frame_end - self._crc_size]))
+                    good += frame_end - sync
+                    at = frame_end
                 else:
                     self.dropped[BAD_CRC] += 1
-        else:
-            at = len(stream) - (0 if over else self._begun(stream[at:]))
-        self._rest = stream[at:]
-        if at > good:
-            self.dropped[GARBAGE] += at - good
+                    at = sync + 1
+            elif frame_end == 0:
+                at = sync + 1
+            elif not self._cuts:
+                at = sync if sync >= 0 else end - self._begun(at)
+                self._behind = False
+                break
+            elif sync >= 0:
+                at = sync + 1
+                self._give_up()
+            else:
+                at = self._cuts.popleft()
+                self._given_up = False
+        if at - self._at > good:
+            self.dropped[GARBAGE] += at - self._at - good
+        self._at = at
+        self._let_go()
         return payloads
 
-    def _end(self, stream: bytes, at: int) -> int:
-        """The end of the frame at this sync; beyond the stream: incomplete; 0: not a frame."""
-        field = stream[at + len(self._sync) : at + self._header]
-        if len(field) < self._width:
-            return len(stream) + 1
-        size = int.from_bytes(field, self._order) - self._counted
+    def _give_up(self) -> None:
+        """Counts a truncated frame, once for each silence."""
+        if not self._given_up:
+            self._given_up = True
+            self.dropped[TRUNCATED] += 1
+
+    def _end(self, at: int, end: int) -> int:
+        """The end of the frame at this sync; beyond `end`: incomplete; 0: not a frame."""
+        begin = at + len(self._sync)
+        if begin + self._width > end:
+            return end + 1
+        size = int.from_bytes(self._stream[begin : begin + self._width], self._order)
+        size -= self._counted
         if 0 <= size <= self.max_payload:
-            return at + self._header + size + self._checksum.size
+            return at + self._header + size + self._crc_size
         self.dropped[TOO_LONG if size > 0 else TOO_SHORT] += 1
         return 0
 
-    def _begun(self, tail: bytes) -> int:
-        """How many bytes at the end may be the start of a sync."""
-        for size in range(len(self._sync) - 1, 0, -1):
+    def _holds(self, sync: int, end: int) -> bool:
+        """Whether the CRC of this frame is right.
+
+        A byte goes through the CRC for one bad frame only. Long frames that overlap a bad one use
+        the registers of one run over the stream.
+        """
+        start, crc_at = sync + self._crc_at, end - self._crc_size
+        if start >= self._checked or end - start <= SHORT_BYTES or self._checksum.crc is None:
+            if self._checksum.holds(bytes(self._stream[start:end])):
+                return True
+            self._checked = max(self._checked, end)
+            return False
+        if self._running is None:
+            self._running = RunningCrc(self._checksum.crc)
+        sent = int.from_bytes(self._stream[crc_at:end], self._checksum.order)
+        return self._running.part(self._stream, start, crc_at) == sent
+
+    def _let_go(self) -> None:
+        """Removes scanned bytes, in whole blocks of the running CRC."""
+        blocks = self._at // BLOCK
+        if not blocks:
+            return
+        size = blocks * BLOCK
+        del self._stream[:size]
+        self._at -= size
+        self._checked = max(0, self._checked - size)
+        for number, cut in enumerate(self._cuts):
+            self._cuts[number] = cut - size
+        if self._running is not None:
+            self._running.forget(blocks)
+
+    def _begun(self, at: int) -> int:
+        """How many bytes at the end of the stream may be the start of a sync."""
+        tail = self._stream[max(at, len(self._stream) - len(self._sync) + 1) :]
+        for size in range(len(tail), 0, -1):
             if tail.endswith(self._sync[:size]):
                 return size
         return 0

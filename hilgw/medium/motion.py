@@ -36,12 +36,16 @@ class Motion(Protocol):
 class Circle:
     """A horizontal circle at constant speed, counterclockwise seen from above."""
 
-    center: tuple[float, float, float] = setting("centre", unit="m", example=[0, 0, 0])
+    center: tuple[float, float, float] = setting(
+        "centre", unit="m", example=[0, 0, 0], ge=-1_000_000_000, le=1_000_000_000
+    )
     radius: float = setting("radius", ge=0, le=LARGEST_M, unit="m", example=2)
     period_s: float = setting(
         "time for one turn; negative: clockwise", 10.0, ge=-1e9, le=1e9, unit="s"
     )
-    phase_rad: float = setting("start angle, from the x axis", 0.0, unit="rad")
+    phase_rad: float = setting(
+        "start angle, from the x axis", 0.0, unit="rad", ge=-1_000_000_000, le=1_000_000_000
+    )
 
     def __post_init__(self) -> None:
         if self.period_s == 0:
@@ -68,7 +72,11 @@ class Waypoints:
     """From point to point at constant speed; then back to the first, or stop at the last."""
 
     points: tuple[tuple[float, float, float], ...] = setting(
-        "positions in order, the first is the start", unit="m", example=[[0, 0, 0], [4, 0, 0]]
+        "positions in order, the first is the start",
+        unit="m",
+        example=[[0, 0, 0], [4, 0, 0]],
+        ge=-1_000_000_000,
+        le=1_000_000_000,
     )
     speed: float = setting("speed", 0.5, gt=0, le=1e6, unit="m/s")
     closed: bool = setting("repeat: return from the last point to the first", True)

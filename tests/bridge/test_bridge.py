@@ -16,6 +16,8 @@ from hilgw.bridge.flow import CANNOT_CARRY, Flow, Reframer
 from hilgw.engine.observer import State
 from hilgw.errors import FrameError
 from hilgw.framing import create
+from hilgw.framing.base import TURN_BYTES
+from hilgw.framing.length import Length, LengthSettings
 from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge, until
 from tests.engine.fakes import FakeScheduler
 
@@ -398,6 +400,44 @@ def test_good_frames_pass_and_bad_ones_are_dropped_and_counted(name: str, tmp_pa
             assert sum(flow["dropped"].values()) >= 1
 
     run_bridge(tmp_path, scenario, frame=name)
+
+
+def test_a_framing_gets_a_bounded_number_of_bytes_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks: list[int] = []
+    feed = Reframer.feed
+
+    def counting(reframer: Reframer, data: bytes) -> None:
+        chunks.append(len(data))
+        feed(reframer, data)
+
+    monkeypatch.setattr(Reframer, "feed", counting)
+    stream = framed(bytes(3000)) * 3
+
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        client.send(stream)
+        assert await rig.device_heard(len(stream)) == stream
+        rig.device.write(stream)
+        await until(lambda: client.data == stream)
+
+    run_bridge(tmp_path, scenario, frame="cobs-crc16")
+    assert sum(chunks) == 2 * len(stream)
+    assert max(chunks) <= TURN_BYTES
+
+
+def test_the_alarm_of_a_framing_moves_to_an_earlier_deadline() -> None:
+    """Length framing leaves work for later when a stream is full of syncs."""
+    scheduler = FakeScheduler()
+    framing = Length(LengthSettings(sync="AA", max_payload=65_535))
+    reframer = Reframer(framing, scheduler, Flow(), lambda data: None)
+    reframer.feed(b"\xaa\xff\xf0" + b"\xaa\x00" * 32_700)
+    held = framing.held
+    reframer.feed(b"\xaa\x00" * 100)
+    assert held > framing.held > 1024
+    scheduler.run_until(scheduler.now() + 1)
+    assert framing.held < 1024
 
 
 def test_frames_cut_anywhere_arrive_whole(tmp_path: Path) -> None:

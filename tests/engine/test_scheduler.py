@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+import tracemalloc
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -163,6 +164,67 @@ def test_cancelled_deadlines_do_not_pile_up(run: Callable[[Scenario], None]) -> 
         assert len(timer) == 1
         assert len(timer._heap) < 200
         kept.cancel()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("cycles_per_callback", [100, 100_000])
+def test_deadlines_cancelled_inside_callbacks_do_not_pile_up(
+    run: Callable[[Scenario], None], cycles_per_callback: int
+) -> None:
+    """A packet that arrives in a timer callback moves the deadline of a beacon, each time."""
+
+    async def scenario(timer: Timer) -> None:
+        far = timer.now() + 3600_000 * MS
+        done = asyncio.Event()
+        left = 100_000
+        beacon = timer.call_at(far, done.set)
+
+        def move() -> None:
+            nonlocal left, beacon
+            for _ in range(cycles_per_callback):
+                beacon.cancel()
+                beacon = timer.call_at(far, done.set)
+            left -= cycles_per_callback
+            if left > 0:
+                timer.call_at(0, move)
+            else:
+                grown.append(tracemalloc.get_traced_memory()[0] - before)
+                done.set()
+
+        grown: list[int] = []
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            timer.call_at(0, move)
+            await done.wait()
+        finally:
+            tracemalloc.stop()
+        assert grown[0] < 100_000  # bytes; one deadline kept is 163
+        assert len(timer) == 1
+
+    run(scenario)
+
+
+def test_the_count_is_right_while_deadlines_of_the_same_moment_are_cancelled(
+    run: Callable[[Scenario], None],
+) -> None:
+    async def scenario(timer: Timer) -> None:
+        done = asyncio.Event()
+        counts: list[int] = []
+        when = timer.now() + 2 * MS
+
+        def cancel_all() -> None:
+            for victim in victims:
+                victim.cancel()
+            counts.append(len(timer))
+
+        timer.call_at(when, cancel_all)
+        victims = [timer.call_at(when, lambda: None) for _ in range(200)]
+        timer.call_at(when + MS, done.set)
+        await done.wait()
+        assert counts == [1]
+        assert len(timer) == 0
 
     run(scenario)
 

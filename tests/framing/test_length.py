@@ -1,5 +1,6 @@
 """Length: layouts, the search after a false sync, and the deadline of an incomplete frame."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -7,8 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError, FrameError
+from hilgw.framing import crc as crc_module
 from hilgw.framing import create
+from hilgw.framing import length as length_module
+from hilgw.framing._running_crc import BLOCK, RunningCrc
+from hilgw.framing.base import TURN_BYTES
+from hilgw.framing.crc import Crc, catalogue, named
 from hilgw.framing.length import Length, LengthSettings
+from tests.framing.slow_length import SlowLength
 
 MS = 1_000_000
 PLAIN = LengthSettings(crc="none", sync="7E", max_payload=10)
@@ -127,3 +134,144 @@ def test_the_field_bounds_the_payload() -> None:
 def test_unreadable_sync(sync: str) -> None:
     with pytest.raises(ConfigError, match="AA 55"):
         Length(replace(PLAIN, sync=sync))
+
+
+# --- bounded work -------------------------------------------------------------------------------
+
+layouts = st.builds(
+    LengthSettings,
+    sync=st.sampled_from(["AA", "00", "AA 55", "AA AA", "AA AA 01"]),
+    length_bytes=st.sampled_from([1, 2]),
+    length_order=st.sampled_from(["big", "little"]),
+    length_counts=st.sampled_from(["payload", "payload+crc", "frame"]),
+    crc=st.sampled_from(["none", "crc-8", "crc-ccitt-false", "modbus", "crc-24", "crc-32"]),
+    crc_order=st.sampled_from(["big", "little"]),
+    crc_from=st.sampled_from(["length", "sync"]),
+    max_payload=st.sampled_from([5, 300, 70_000]),
+    timeout_ms=st.sampled_from([0.000001, 50.0]),
+)
+pieces = st.one_of(
+    st.binary(max_size=12),
+    st.text("\xaa\x55\0\1\2", max_size=40).map(lambda text: text.encode("latin-1")),
+    st.tuples(st.sampled_from([b"\xaa", b"\xaa\0", b"\0"]), st.integers(0, 400)).map(
+        lambda repeated: repeated[0] * repeated[1]
+    ),
+    st.binary(max_size=9),
+)
+
+
+def settle(length: Length, now: int) -> list[bytes]:
+    """What the calls of a timer give until the past has no more work."""
+    payloads = []
+    while (deadline := length.next_deadline()) is not None and deadline <= now:
+        payloads += length.expire(now)
+    return payloads
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    layouts,
+    st.lists(st.tuples(pieces, st.booleans(), st.sampled_from([0, 1, 60 * MS])), max_size=12),
+    st.sampled_from([1, 3, 1024]),
+    st.sampled_from([0, 512]),
+    st.booleans(),
+)
+def test_the_bounded_search_finds_and_counts_the_same(
+    layout: LengthSettings,
+    parts: list[tuple[bytes, bool, int]],
+    steps: int,
+    short: int,
+    settles: bool,
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(length_module, "TURN_STEPS", steps)
+        patch.setattr(length_module, "SHORT_BYTES", short)
+        length, slow = Length(layout), SlowLength(layout)
+        found, expected, now = [], [], 1
+        for data, framed, pause_ns in parts:
+            wire = length.encode(data) if framed and len(data) <= length.max_payload else data
+            now += pause_ns
+            found += length.feed(wire, now)
+            expected += slow.feed(wire, now)
+            assert length.held <= length.max_encoded
+            if settles:
+                found += settle(length, now)
+                assert (found, length.held) == (expected, slow.held)
+                assert length.dropped == slow.dropped
+                assert length.next_deadline() == slow.next_deadline()
+        now += 60_000 * MS
+        found += length.expire(now) + settle(length, now)
+        expected += slow.expire(now)
+        assert found == expected
+        assert length.dropped == slow.dropped
+        assert length.held == 0
+
+
+class CountingCrcs:
+    """CRCs that count the bytes they compute over."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.size = 0
+        real = crc_module.named
+        patch.setattr(crc_module, "named", lambda name: self._counted(real(name)))
+
+    def _counted(self, crc: Crc) -> Crc:
+        def update(data: bytes, register: int) -> int:
+            self.size += len(data)
+            return crc.update(data, register)
+
+        return replace(crc, update=update)
+
+
+SYNC_STREAMS = [
+    b"\xaa" * 131_072,
+    b"\xaa\x00" * 65_536,
+    (b"\xaa\xff\xf0" + b"\xaa\x00" * 32_700) * 2,
+    b"".join(b"\xaa" + (65_000 - n).to_bytes(2, "big") for n in range(0, 64_990, 3)) * 2,
+]
+
+
+@pytest.mark.parametrize("stream", SYNC_STREAMS)
+def test_a_stream_of_syncs_takes_linear_time_and_bounded_turns(
+    stream: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crcs = CountingCrcs(monkeypatch)
+    length = Length(LengthSettings(sync="AA", max_payload=65_535))
+    most = longest = looked = 0
+
+    def judge() -> None:
+        nonlocal most, longest, looked
+        total = length.dropped["bad_crc"] + length.dropped["too_long"]
+        most, looked = max(most, total - looked), total
+        longest, crcs.size = max(longest, crcs.size), 0
+
+    for at in range(0, len(stream), TURN_BYTES):
+        length.feed(stream[at : at + TURN_BYTES], at)
+        judge()
+        assert length.held <= length.max_encoded
+    now = len(stream) + 60_000 * MS
+    while (deadline := length.next_deadline()) is not None and deadline <= now:
+        length.expire(now)
+        judge()
+    assert length.held == 0
+    assert most <= TURN_BYTES
+    # One frame of the greatest length, the registers over it, and a piece for each sync.
+    assert longest <= 2 * 65_535 + TURN_BYTES * 512
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_the_crc_of_any_part_of_a_stream(name: str) -> None:
+    crc = named(name)
+    running = RunningCrc(crc)
+    dice = random.Random(name)
+    data = dice.randbytes(3000)
+    stream, gone, start = bytearray(data), 0, 0
+    while start < 2900:
+        for end in (start, start + 1, dice.randint(start, 3000), 3000):
+            part = running.part(stream, start - gone, end - gone)
+            assert part == crc.compute(data[start:end]), (start, end)
+        start += dice.randrange(200)
+        blocks = (start - gone) // BLOCK
+        running.forget(blocks)
+        del stream[: blocks * BLOCK]
+        gone += blocks * BLOCK

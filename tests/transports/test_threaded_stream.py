@@ -60,6 +60,20 @@ class TestLoop:
 
         run(with_timer(scenario))
 
+    def test_on_data_gets_a_bounded_number_of_bytes_at_a_time(self) -> None:
+        async def scenario(timer: Timer) -> None:
+            transport = await open_serial("loop://", LINE, timer)
+            chunks: list[bytes] = []
+            transport.start(chunks.append, lambda error: None)
+            transport.write(BLOCK)
+            await until(lambda: sum(map(len, chunks)) == len(BLOCK))
+            assert b"".join(chunks) == BLOCK
+            assert max(map(len, chunks)) <= threaded_stream.TURN_BYTES
+            transport.close()
+            await ended()
+
+        run(with_timer(scenario))
+
     def test_much_comes_back_in_order_and_the_loop_runs_on(self) -> None:
         async def scenario(timer: Timer) -> None:
             client = await loop_client(timer)

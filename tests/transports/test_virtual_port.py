@@ -321,6 +321,19 @@ print(os.read(fd, 99).decode().strip() if child else os.ttyname(0), flush=True)
 input()
 """
 
+KILLED = """
+import asyncio, os, sys
+from hilgw.engine.scheduler import Timer
+from hilgw.transports.virtual.pty import VirtualPort
+
+async def main():
+    port = VirtualPort(Timer(asyncio.get_running_loop()), sys.argv[1])
+    print(os.path.realpath(sys.argv[1]), flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
 
 class TestName:
     def test_a_file_that_is_no_link_is_left_alone(self, tmp_path: Path) -> None:
@@ -353,7 +366,7 @@ class TestName:
             path = tmp_path / "port"
             path.symlink_to(target)
             port = VirtualPort(timer, str(path))
-            assert str(path.readlink()).startswith("/dev/pts/")
+            assert str(path.resolve()).startswith("/dev/pts/")
             assert list(tmp_path.iterdir()) == [path]
             port.close()
 
@@ -378,6 +391,48 @@ class TestName:
 
         run(with_timer(scenario))
 
+    def test_a_killed_port_whose_number_is_reused_leads_nobody_elsewhere(
+        self, tmp_path: Path
+    ) -> None:
+        """Another program hosts a device on the number of a port that was killed."""
+
+        async def scenario(timer: Timer) -> None:
+            path = tmp_path / "port"
+            with subprocess.Popen(
+                [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True
+            ) as killed:
+                assert killed.stdout is not None
+                number = killed.stdout.readline().strip()
+                assert str(path.resolve()) == number
+                killed.kill()
+            foreign: list[int] = []
+            while not foreign or os.ttyname(foreign[-1]) != number:  # the lowest free number
+                assert len(foreign) < 200
+                foreign += os.openpty()
+            with pytest.raises(PortError) as caught:
+                await open_serial(str(path), LineSettings(115200), timer)
+            assert caught.value.reason == PortError.ABSENT
+            port = VirtualPort(timer, str(path))
+            assert str(path.resolve()) != number
+            port.close()
+            assert not path.is_symlink()
+            for fd in foreign:
+                os.close(fd)
+
+        run(with_timer(scenario))
+
+    def test_a_link_of_a_killed_port_whose_pid_is_reused_is_replaced(self, tmp_path: Path) -> None:
+        async def scenario(timer: Timer) -> None:
+            path = tmp_path / "port"
+            with (tmp_path / "notes").open("w") as notes:
+                path.symlink_to(f"/proc/{os.getpid()}/fd/{notes.fileno()}")
+                assert path.exists()
+                port = VirtualPort(timer, str(path))
+                assert str(path.resolve()).startswith("/dev/pts/")
+                port.close()
+
+        run(with_timer(scenario))
+
     def test_the_name_of_a_port_that_lives_is_left_to_it(self, tmp_path: Path) -> None:
         async def scenario(timer: Timer) -> None:
             path = str(tmp_path / "port")
@@ -386,6 +441,7 @@ class TestName:
                 VirtualPort(timer, path)
             assert caught.value.reason == PortError.BUSY
             assert f"pid {os.getpid()}" in caught.value.what
+            assert caught.value.fix == "choose another name, or stop that process"
             assert os.path.exists(path)  # noqa: PTH110
             first.close()
 

@@ -78,6 +78,7 @@ class Hc12Settings:
         None,
         gt=0,
         unit="m",
+        le=1_000_000,
     )
     mock: dict[str, Any] = setting(
         "parameters of the mock module (`hilgw mock hc12 --list`)",

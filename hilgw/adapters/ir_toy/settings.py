@@ -34,7 +34,7 @@ class OneChannel:
 class Target:
     """Address and carrier of one Webots channel."""
 
-    address: int = setting("address of the codes", ge=0, example=4)
+    address: int = setting("address of the codes", ge=0, example=4, le=65_535)
     carrier_hz: int | None = setting(
         "carrier of the codes; not set: that of the adapter",
         None,

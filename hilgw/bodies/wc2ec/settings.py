@@ -41,6 +41,8 @@ class Wc2ecBodySettings:
         "linear motor -> its position after a stop; a motor that is not listed holds its position",
         default_factory=dict,
         unit="m",
+        ge=-1_000_000_000,
+        le=1_000_000_000,
     )
     limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
     mock: dict[str, Any] = setting(

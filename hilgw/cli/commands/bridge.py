@@ -72,10 +72,9 @@ def run(args: argparse.Namespace) -> int:
 
     settings = _settings(args)
     framing = _framing(args.frame)
+    files.expect_report(args.report)
     if args.ready_file is not None:
         files.clear(args.ready_file)
-    if args.report not in (None, "-"):
-        files.expect(args.report)
     new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
     if sys.platform == "linux":
         from hilgw.engine.direct_loop import DirectLoop

@@ -72,10 +72,9 @@ def run(args: argparse.Namespace) -> int:
     from hilgw.cli.output import files
 
     ready_file = getattr(args, "ready_file", None)
+    files.expect_report(report)
     if ready_file is not None:
         files.clear(ready_file)
-    if report not in (None, "-"):
-        files.expect(report)
     for warning in loaded.warnings:
         sys.stderr.write(f"{warning}\n")
     import asyncio

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +26,29 @@ def expect(path: str) -> None:
         raise HilgwError("cannot write: permission denied", where=path, fix="name another file")
 
 
-def clear(path: str) -> None:
-    """Deletes a file that an earlier run left, so that a new one can only be of this run.
+def expect_report(target: str | None) -> None:
+    """Raises HilgwError when `write_report` cannot write there, or would replace a file that is
+    not a report."""
+    if target in (None, "-"):
+        return
+    expect(target)
+    _expect_own(Path(target), _is_report, "a report")
 
-    Only regular files are deleted (not /dev/null). Raises HilgwError as `expect` does.
+
+def clear(path: str) -> None:
+    """Deletes the ready file of an earlier run, so that a new one can only be of this run.
+
+    Only regular files are deleted (not /dev/null). Raises HilgwError as `expect` does, and for a
+    file that is not a ready file.
     """
     expect(path)
+    file = Path(path)
+    _expect_own(file, _is_process_id, "a ready file")
     try:
-        if stat.S_ISREG(Path(path).stat().st_mode):
-            Path(path).unlink()
+        if stat.S_ISREG(file.stat().st_mode):
+            file.unlink()
     except FileNotFoundError:
-        Path(path).unlink(missing_ok=True)  # a dangling link
+        file.unlink(missing_ok=True)  # a dangling link
     except OSError as error:
         raise HilgwError(f"cannot delete it: {error.strerror}", where=path) from None
 
@@ -49,11 +62,56 @@ def write(path: str, text: str) -> None:
 
 
 def write_report(target: str | None, report: dict[str, Any]) -> None:
-    """Writes a report as JSON to a file; "-": to stdout; None: nowhere. Raises HilgwError."""
+    """Writes a report as JSON to a file; "-": to stdout; None: nowhere. Raises HilgwError.
+
+    A regular file is replaced atomically: it has the old content or the whole report.
+    """
     if target is None:
         return
     text = json.dumps(report, indent=2, allow_nan=False) + "\n"
     if target == "-":
         sys.stdout.write(text)
-    else:
-        write(target, text)
+        return
+    file = Path(target).resolve()
+    if (file.exists() and not file.is_file()) or not os.access(file.parent, os.W_OK):
+        write(target, text)  # a device, a pipe, or a folder that takes no temporary file
+        return
+    fresh = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        fresh.write_text(text)
+        if file.exists():
+            fresh.chmod(stat.S_IMODE(file.stat().st_mode))
+        fresh.replace(file)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise HilgwError(f"cannot write: {error.strerror}", where=target) from None
+
+
+def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:
+    """Raises HilgwError for a regular file with other content; an empty file may be replaced."""
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            return
+        content = file.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise HilgwError(f"cannot read: {error.strerror}", where=str(file)) from None
+    if content.strip() and not is_own(content):
+        raise HilgwError(
+            f"this file exists and is not {what} of hilgw",
+            where=str(file),
+            fix="name another file, or remove this one",
+        )
+
+
+def _is_process_id(content: bytes) -> bool:
+    return content.strip().isdigit()
+
+
+def _is_report(content: bytes) -> bool:
+    try:
+        report = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(report, dict) and "duration_s" in report

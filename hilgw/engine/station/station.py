@@ -33,9 +33,11 @@ from hilgw.engine.station.transmit_queue import TransmitQueue
 from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
+from hilgw.framing.base import TURN_BYTES
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.packet import Copy, Packet
 from hilgw.transports.base import ModemLines
+from hilgw.transports.stream import FdStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,6 +153,8 @@ class Station:
     def attach(self, transport: Transport) -> None:
         """The port is open: the handshake starts."""
         self._transport = transport
+        if isinstance(transport, FdStream):
+            transport.read_bytes = TURN_BYTES
         self._unanswered = 0
         now = self._scheduler.now()
         self._pacer.reset()

@@ -14,6 +14,7 @@ from hilgw.transports.base import LostHandler, ReadHandler
 from hilgw.transports.stream import CLOSE_DEADLINE_S, READ_BYTES, WRITE_LIMIT_BYTES
 
 WRITE_CHUNK_BYTES = 4096
+TURN_BYTES = 1024  # given to on_data at a time; other ports have their turn in between
 
 
 class BlockingPort(Protocol):
@@ -97,8 +98,10 @@ class ThreadedStream:
         if not self._reading or self._closed or self._on_data is None:
             return
         with self._lock:
-            data = bytes(self._in)
-            self._in.clear()
+            data = bytes(self._in[:TURN_BYTES])
+            del self._in[:TURN_BYTES]
+            if self._in:
+                self._loop.call_soon(self._hand_over)
             self._lock.notify_all()
         if data:
             self._on_data(data)
@@ -109,6 +112,8 @@ class ThreadedStream:
 
     def _fail(self, what: str) -> None:
         if self._lost is None:
+            while self._in and self._reading:
+                self._hand_over()
             self._lost = PortError(what, reason=PortError.LOST, where=self.name)
             self._stop()
             self._report()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,10 @@ STALE_S = 0.5
 class PortLink:
     """The symlink of a virtual port; it replaces only a stale symlink.
 
+    The kernel reuses the number of a pty at once. So the link does not point to /dev/pts/N but to
+    the descriptor of its process, /proc/PID/fd/FD: when the process is killed, the link dangles and
+    leads no client to another program's device. Without /proc it points to the pty.
+
     path: the name that clients open. Without `path` the link is in a new directory, which close()
     removes.
     """
@@ -33,12 +38,13 @@ class PortLink:
         self._target = ""
         self.path = str(self._link)
 
-    def point_to(self, target: str) -> None:
-        """Creates or changes the link, atomically. Raises PortError."""
-        link = self._link
+    def point_to(self, slave: int) -> None:
+        """Creates or changes the link, atomically. slave: an open descriptor, which stays open as
+        long as the link exists. Raises PortError."""
+        link, target = self._link, _target(slave)
         try:
             if link.is_symlink():
-                self._check_replaceable(target)
+                self._check_replaceable()
                 fresh = link.with_name(f".{link.name}.{os.getpid()}")
                 fresh.unlink(missing_ok=True)
                 fresh.symlink_to(target)
@@ -46,7 +52,11 @@ class PortLink:
             else:
                 link.symlink_to(target)  # fails when the name exists
         except FileExistsError:
-            raise self._refusal("a file with this name exists", PortError.BUSY) from None
+            raise self._refusal(
+                "a file with this name exists",
+                PortError.BUSY,
+                fix="choose another name, or remove the file",
+            ) from None
         except PermissionError:
             raise self._refusal("no permission to create this link", PortError.DENIED) from None
         except OSError as error:
@@ -72,20 +82,41 @@ class PortLink:
             except OSError:
                 pass  # another program has put a file there
 
-    def _check_replaceable(self, target: str) -> None:
-        """Raises PortError for a link to a device, or to a port of another program. A dangling
-        link is replaceable, and so is one to a pty without a host: its number was reused."""
-        link = self._link
-        if not link.exists() or str(link.readlink()) == target:
-            return
-        if not tty.is_pseudo_terminal_path(self.path):
-            raise self._refusal("this link points to something else", PortError.BUSY)
-        host = tty.host(self.path)
-        if host is not None:
-            raise self._refusal(f"this port belongs to {host}", PortError.BUSY)
+    def _check_replaceable(self) -> None:
+        """Raises PortError for a link to a device, or to a port of another program.
 
-    def _refusal(self, what: str, reason: str) -> PortError:
-        return PortError(what, reason=reason, where=self.path, fix="choose another name")
+        A dangling link is replaceable, and so is one to a pty without a host: its number was
+        reused. The link of a killed process is replaceable, whatever its PID and FD are now.
+        """
+        link = self._link
+        target = str(link.readlink())
+        if not link.exists():
+            return
+        owner = _OWN_TARGET.fullmatch(target)
+        if not owner and not tty.is_pseudo_terminal_path(self.path):
+            raise self._refusal(
+                "this link points to something else",
+                PortError.BUSY,
+                fix="choose another name, or remove the link",
+            )
+        host = tty.host(self.path)
+        if host is not None and (not owner or host.pid == int(owner[1])):
+            raise self._refusal(
+                f"this port belongs to {host}",
+                PortError.BUSY,
+                fix="choose another name, or stop that process",
+            )
+
+    def _refusal(self, what: str, reason: str, fix: str = "choose another name") -> PortError:
+        return PortError(what, reason=reason, where=self.path, fix=fix)
+
+
+_OWN_TARGET = re.compile(r"/proc/(\d+)/fd/\d+")
+
+
+def _target(slave: int) -> str:
+    own = f"/proc/{os.getpid()}/fd/{slave}"
+    return own if Path(own).exists() else os.ttyname(slave)
 
 
 class VirtualPort:
@@ -200,7 +231,7 @@ class VirtualPort:
         try:
             os.set_blocking(master, False)
             tty.make_raw(slave)
-            self._link.point_to(os.ttyname(slave))
+            self._link.point_to(slave)
         except BaseException:
             os.close(master)
             os.close(slave)

@@ -1,13 +1,40 @@
 """The station: queue, window, pacing, and a ledger that adds up whatever happens."""
 
+import asyncio
+import socket
+
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from hilgw.engine.station.station import SILENT_FRAMES
 from hilgw.errors import AdapterError, HilgwError
+from hilgw.framing.base import TURN_BYTES
+from hilgw.transports.stream import FdStream
 from tests.engine.fakes import Bench
 
 BYTE_NS = 10 * 1_000_000_000 // 9600
+
+
+def test_a_session_gets_a_bounded_number_of_bytes_at_a_time() -> None:
+    """A framing may take milliseconds for them, and other ports wait."""
+    bench = Bench()
+    chunks: list[int] = []
+    bench.session.receive = lambda data, now: chunks.append(len(data)) or []  # type: ignore[method-assign,func-returns-value]
+
+    async def scenario() -> None:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        theirs.sendall(bytes(10_000))
+        stream = FdStream(asyncio.get_running_loop(), ours.detach(), "port")
+        stream.start(bench.station.data_received, lambda error: None)
+        bench.station.attach(stream)
+        while sum(chunks) < 10_000:
+            await asyncio.sleep(0)
+        stream.close()
+        theirs.close()
+
+    asyncio.run(asyncio.wait_for(scenario(), 10))
+    assert max(chunks) <= TURN_BYTES
 
 
 def test_without_tokens_delivered_means_last_byte_out() -> None:

@@ -1,0 +1,116 @@
+"""CRCs of overlapping parts of a stream, each in a time that does not grow with the part.
+
+A CRC register is linear in the value it starts from. So the CRC of the bytes a to b follows from
+the registers behind a and behind b of one run over the whole stream: the register behind a, moved
+through b - a zero bytes, leaves the register behind b. Moving it takes one matrix for each digit
+of b - a. The matrices come from the CRC function itself and fit every polynomial and bit order.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from hilgw.framing.crc import Crc
+
+BLOCK = 64  # bytes from one register kept to the next
+
+# One matrix over GF(2): for each byte of a register, lowest first, what its 256 values become.
+Matrix = list[list[int]]
+
+
+class RunningCrc:
+    """CRCs of parts of one stream, whose older bytes leave at the front in whole blocks.
+
+    The caller owns the bytes and passes them to each call; they change at their two ends only.
+    """
+
+    def __init__(self, crc: Crc) -> None:
+        self._crc = crc
+        self._update = crc.update
+        self._zeros = _zeros(crc)
+        self._first = 0  # the block that _registers begins with
+        self._registers: list[int] = []  # at the start of each block, from an arbitrary value
+
+    def part(self, stream: bytearray, start: int, end: int) -> int:
+        """The CRC of stream[start:end]. Starts must not decrease from call to call."""
+        moved = self._behind(stream, start) ^ self._crc.start
+        register = self._behind(stream, end)
+        return register ^ self._zeros.append(moved, end - start)
+
+    def forget(self, blocks: int) -> None:
+        """So many blocks leave the stream at its front."""
+        self._first -= blocks
+        if self._first < 0:
+            del self._registers[: -self._first]
+            self._first = 0
+
+    def _behind(self, stream: bytearray, position: int) -> int:
+        """The register behind stream[:position]."""
+        registers = self._registers
+        block = position // BLOCK
+        if not registers:
+            self._first = block
+            registers.append(0)
+        while len(registers) <= block - self._first:
+            at = (self._first + len(registers) - 1) * BLOCK
+            registers.append(self._update(bytes(stream[at : at + BLOCK]), registers[-1]))
+        rest = bytes(stream[block * BLOCK : position])
+        register = registers[block - self._first]
+        return self._update(rest, register) if rest else register
+
+
+class _Zeros:
+    """What zero bytes do to a register. The matrices are made as they are needed, and kept."""
+
+    def __init__(self, crc: Crc) -> None:
+        self._bits = range(crc.size * 8)
+        origin = crc.update(b"\0", 0)
+        one = _matrix([crc.update(b"\0", 1 << n) ^ origin for n in self._bits])
+        self._matrices: dict[int, Matrix] = {1: one}
+
+    def append(self, register: int, count: int) -> int:
+        """The register after `count` zero bytes: a matrix for each hexadecimal digit of it."""
+        unit = 1
+        while count:
+            if digit := count & 15:
+                register = _apply(self._matrix(digit, unit), register)
+            count >>= 4
+            unit <<= 4
+        return register
+
+    def _matrix(self, digit: int, unit: int) -> Matrix:
+        """Of digit * unit zero bytes; unit is a power of 16."""
+        known = self._matrices.get(digit * unit)
+        if known is not None:
+            return known
+        if digit == 1:
+            before, last = self._matrix(15, unit >> 4), self._matrix(1, unit >> 4)
+        else:
+            before, last = self._matrix(digit - 1, unit), self._matrix(1, unit)
+        made = _matrix([_apply(last, _apply(before, 1 << n)) for n in self._bits])
+        self._matrices[digit * unit] = made
+        return made
+
+
+@lru_cache(maxsize=16)
+def _zeros(crc: Crc) -> _Zeros:
+    return _Zeros(crc)
+
+
+def _matrix(columns: list[int]) -> Matrix:
+    """From what each single bit becomes."""
+    tables = []
+    for at in range(0, len(columns), 8):
+        table = [0]
+        for column in columns[at : at + 8]:
+            table += [column ^ value for value in table]
+        tables.append(table)
+    return tables
+
+
+def _apply(matrix: Matrix, value: int) -> int:
+    result = 0
+    for table in matrix:
+        result ^= table[value & 0xFF]
+        value >>= 8
+    return result

@@ -1,0 +1,106 @@
+"""Output files: hilgw replaces its own, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from hilgw.cli.main import main
+from hilgw.cli.output import files
+from hilgw.errors import HilgwError
+
+REPORT = {"duration_s": 1.0, "stations": {}}
+# Contents that neither --report nor --ready-file may replace.
+FOREIGN = [
+    b"# notes\n",
+    b"version: 1\n",
+    b'{"name": "package"}',
+    b"[1, 2]",
+    b"\xff\0",
+    b"12 monkeys",
+]
+
+
+@pytest.mark.parametrize("content", FOREIGN)
+def test_a_foreign_file_is_left_alone(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "notes"
+    file.write_bytes(content)
+    for check in (files.expect_report, files.clear):
+        with pytest.raises(HilgwError) as caught:
+            check(str(file))
+        assert caught.value.fix == "name another file, or remove this one"
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("option", ["--report", "--ready-file"])
+@pytest.mark.parametrize("command", ["run", "bridge"])
+def test_a_command_does_not_replace_the_configuration(
+    command: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "world.yaml"
+    config.write_text("version: 1\n")
+    start = {
+        "run": ["--config", str(config), "--duration", "0.1s"],
+        "bridge": ["bridge", str(tmp_path / "none"), "--listen", "127.0.0.1:0"],
+    }[command]
+    assert main([*start, option, str(config)]) == 1
+    assert "exists and is not a" in capsys.readouterr().err
+    assert config.read_text() == "version: 1\n"
+
+
+def test_own_and_empty_files_are_replaced(tmp_path: Path) -> None:
+    report, ready = tmp_path / "report.json", tmp_path / "ready"
+    for before in ("", json.dumps(REPORT)):
+        report.write_text(before)
+        files.expect_report(str(report))
+        files.write_report(str(report), REPORT)
+        assert json.loads(report.read_text()) == REPORT
+    for before in ("", "123\n"):
+        ready.write_text(before)
+        files.clear(str(ready))
+        assert not ready.exists()
+
+
+def test_a_report_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, link = tmp_path / "report.json", tmp_path / "link"
+    files.write_report(str(report), REPORT)
+    report.chmod(0o640)
+    link.symlink_to(report)
+    files.write_report(str(link), {**REPORT, "duration_s": 2.0})
+    assert json.loads(report.read_text())["duration_s"] == 2.0
+    assert report.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+    real = Path.write_text
+
+    def full(file: Path, text: str) -> int:
+        real(file, text[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(HilgwError, match="No space left"):
+        files.write_report(str(report), REPORT)
+    assert json.loads(report.read_text())["duration_s"] == 2.0
+    assert sorted(tmp_path.iterdir()) == [link, report]
+
+
+def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
+    files.expect_report("/dev/null")
+    files.write_report("/dev/null", REPORT)
+    files.clear("/dev/null")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    files.expect_report(str(pipe))  # without reading it
+    files.clear(str(pipe))
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
+    reader.start()
+    files.write_report(str(pipe), REPORT)
+    reader.join(10)
+    assert json.loads(received[0]) == REPORT
+    assert pipe.is_fifo()
