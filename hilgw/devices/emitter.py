@@ -137,10 +137,6 @@ class Emitter:
         self._used = self._left_bytes = self._line_free = 0
         return expired
 
-    def getBufferSize(self) -> int:
-        """The bufferSize field."""
-        return self.fields.bufferSize
-
     def getChannel(self) -> int:
         """The channel the next packet will carry."""
         return self._channel
