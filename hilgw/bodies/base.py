@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-from hilgw.control.events import EmitterSettings, Event, MotorSettings, PacketOut, ReceiverSettings
+from hilgw.control.events import (
+    Command,
+    EmitterSettings,
+    Event,
+    MotorSettings,
+    PacketOut,
+    ReceiverSettings,
+)
+from hilgw.control.safety import Mode
 from hilgw.control.session import LinkSession
 from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec
 
 
 class BodySession(LinkSession, Protocol):
-    """One robot. `devices` are those it has registered."""
+    """One robot. `devices` are those it has registered.
+
+    The session never stops motors by itself: after Disconnected or ProtocolFailure the control loop
+    calls `stop`, which still writes while the connection is open.
+    """
 
     def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
         """One setting of a motor: the bytes for it, or Refused. Limits are checked here."""
@@ -27,6 +39,13 @@ class BodySession(LinkSession, Protocol):
 
     def tune(self, settings: EmitterSettings | ReceiverSettings, now: int) -> list[Event]:
         """Sets an Emitter or a Receiver of the robot itself."""
+
+    def stop_command(self, index: int, mode: Mode) -> Command | None:
+        """The command that would stop this motor in this mode now. None: there is none; the control
+        loop then refuses every command that selects the mode."""
+
+    def stop_commands(self) -> list[Command]:
+        """The commands that `stop` would send now. Changes nothing."""
 
     def stop(self, reason: str, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""

@@ -107,6 +107,9 @@ class MotorSettings:
     available: float
 
 
+Command = MotorCommand | MotorSettings
+
+
 @dataclass(frozen=True, slots=True)
 class SensorSwitch:
     """The period of a sensor; None: every step, 0: off."""

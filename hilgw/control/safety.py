@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
+from enum import StrEnum
 
-from hilgw.control.events import MotorCommand
-from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, ROTATIONAL_MOTOR, Devices
+from hilgw.control.events import Command, MotorCommand
+from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
 from hilgw.settings import setting
 from hilgw.units import s_to_ns
 
@@ -85,19 +87,33 @@ class SafetyState:
         return self._commanded_ns + self.timeout_ns if self.moving and self.timeout_ns else None
 
 
-def default_actuation(devices: Devices, positions: dict[int, float]) -> list[MotorCommand]:
-    """The commands that set every motor to its default.
+class Mode(StrEnum):
+    """What a motor follows: a finite position, or a velocity (position +infinity)."""
 
-    Rotational: velocity 0. Linear: its default position; without one, it holds its position as in
-    `positions` (the last reported value by index). A linear motor with neither gets no command
-    and keeps the position last commanded.
+    POSITION = "position"
+    VELOCITY = "velocity"
+
+
+def mode_of(command: Command) -> Mode | None:
+    """The mode that this command selects; None: it leaves the mode as it is."""
+    if not isinstance(command, MotorCommand):
+        position = command.position
+    elif command.field == "position":
+        position = command.value
+    else:
+        return Mode.VELOCITY if command.field == "velocity" else None
+    return Mode.VELOCITY if position == math.inf else Mode.POSITION
+
+
+def default_command(device: Device, reported: float | None) -> MotorCommand | None:
+    """The command that sets a motor to its default and stops it in any mode.
+
+    Rotational: velocity 0. Linear: its default position; without one, it holds the position that
+    it last reported. None for a linear motor with neither.
     """
-    commands = []
-    for device in devices.of_role(MOTOR):
-        if device.kind == ROTATIONAL_MOTOR:
-            commands.append(MotorCommand(device.index, "velocity", 0.0))
-        elif device.kind == LINEAR_MOTOR:
-            position = positions.get(device.index) if device.default is None else device.default
-            if position is not None:
-                commands.append(MotorCommand(device.index, "position", position))
-    return commands
+    if device.kind == ROTATIONAL_MOTOR:
+        return MotorCommand(device.index, "velocity", 0.0)
+    if device.kind != LINEAR_MOTOR:
+        return None
+    position = reported if device.default is None else device.default
+    return None if position is None else MotorCommand(device.index, "position", position)

@@ -69,7 +69,7 @@ class Observer:
     def notice(self, source: str, text: str) -> None: ...
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
-        """The motors of a robot were stopped. reason: a word; text: the same for people."""
+        """The motors of a robot were sent their stop. reason: a word; text: the same for people."""
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """Once a second, for each control loop."""

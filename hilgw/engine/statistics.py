@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hilgw.control.events import MotorCommand, MotorSettings
-from hilgw.control.safety import default_actuation
+from hilgw.control.events import Command, MotorCommand
 from hilgw.engine.latency import Latency
 from hilgw.engine.observer import ControlLoopStatus
 
 if TYPE_CHECKING:
-    from hilgw.devices.kinds import Device, Devices
+    from hilgw.devices.kinds import Device
     from hilgw.engine.observer import Observer
     from hilgw.medium.ledger import StationCount
     from hilgw.medium.packet import Copy
@@ -150,32 +149,30 @@ class ControlLoopStatistics:
         self.counts["values_in"] += len(values)
         self._values_ns = now
 
-    def commanded(self, order: MotorCommand | MotorSettings, now: int) -> None:
+    def commanded(self, command: Command, now: int) -> None:
         """A command was written to the body."""
         self.counts["commands_out"] += 1
         if self._values_ns is not None:
             self.latency.add(now - self._values_ns)
             self._values_ns = None
-        motor = self.motors.setdefault(self.name_of(order.index), {})
-        if isinstance(order, MotorCommand):
-            motor[order.field] = order.value
+        self._show(command)
+
+    def stopped(self, commands: Iterable[Command]) -> None:
+        """These commands of a stop were written to the body."""
+        for command in commands:
+            self._show(command)
+
+    def _show(self, command: Command) -> None:
+        motor = self.motors.setdefault(self.name_of(command.index), {})
+        if isinstance(command, MotorCommand):
+            motor[command.field] = command.value
         else:
             motor |= {
-                "position": order.position,
-                "velocity": order.velocity,
-                "acceleration": order.acceleration,
-                "available": order.available,
+                "position": command.position,
+                "velocity": command.velocity,
+                "acceleration": command.acceleration,
+                "available": command.available,
             }
-
-    def stopped(self, devices: Devices) -> None:
-        """The motors went to their defaults."""
-        positions = {
-            device.index: self.sensors[device.name]
-            for device in devices
-            if device.name in self.sensors
-        }
-        for order in default_actuation(devices, positions):
-            self.motors.setdefault(self.name_of(order.index), {})[order.field] = order.value
 
     def name_of(self, index: int) -> str:
         """The device's name; its index where it has none."""

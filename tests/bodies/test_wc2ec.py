@@ -17,6 +17,7 @@ from hilgw.control.events import (
     Disconnected,
     EmitterSettings,
     Event,
+    MotorCommand,
     MotorSettings,
     Notice,
     PacketIn,
@@ -28,6 +29,7 @@ from hilgw.control.events import (
     SensorValue,
     Write,
 )
+from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
 from hilgw.framing import create
 from hilgw.protocols.wc2ec import (
@@ -143,19 +145,19 @@ def test_registering_again_is_nothing_and_otherwise_is_a_failure() -> None:
     session = robot()
     assert session.receive(raw(*REGISTRATIONS), 0) == []
     session.command(1, "velocity", 2.0, 0)
-    *stops, failure = session.receive(raw(RegisterSensor(38, 1, b"left")), 0)
+    (failure,) = session.receive(raw(RegisterSensor(38, 1, b"left")), 0)
     assert isinstance(failure, ProtocolFailure) and "RotationalMotor" in str(failure.error)
-    assert sent(stops) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    assert sent(session.stop("body", 0)) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     assert session.receive(raw(SensorData(38, 0, 1.0)), 0) == []
 
 
-def test_a_lost_stream_stops_the_motors_and_ends_the_session() -> None:
+def test_a_lost_stream_ends_the_session_which_can_still_stop_its_motors() -> None:
     session = robot()
     session.command(1, "velocity", 2.0, 0)
-    *stops, failure = session.receive(b"\x01\x22\x06\x01\x02", 0)
+    (failure,) = session.receive(b"\x01\x22\x06\x01\x02", 0)
     assert isinstance(failure, ProtocolFailure)
     assert failure.tail == b"\x01\x22\x06\x01\x02" and "R2020a" in str(failure.error)
-    assert sent(stops) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    assert sent(session.stop("body", 0)) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     assert reasons(session.command(1, "velocity", 1.0, 0)) == ["down"]
     assert session.counts["failures"] == session.counts["stops"] == 1
     assert session.next_deadline() is None
@@ -306,6 +308,23 @@ def test_a_linear_motor_without_a_default_holds() -> None:
     assert sent(session.stop("test", 0))[-1] == SetMotor(46, 3, INF, 0.0, -1.0, 10.0)
 
 
+def test_each_mode_of_a_motor_has_its_stop_command_or_none() -> None:
+    wheel = MotorCommand(1, "velocity", 0.0)
+    for session in (robot(), robot(original_peer=True)):
+        assert [session.stop_command(1, mode) for mode in Mode] == [wheel, wheel]
+        assert session.stop_command(3, Mode.POSITION) is None  # where it is, is unknown
+    halt = MotorSettings(3, INF, 0.0, -1.0, 10.0)
+    assert robot().stop_command(3, Mode.VELOCITY) == halt
+    assert robot(original_peer=True).stop_command(3, Mode.VELOCITY) is None
+    for session in (robot(), robot(original_peer=True)):
+        session.receive(raw(SensorData(46, 3, 0.3)), 0)
+        hold = MotorCommand(3, "position", 0.3)
+        assert [session.stop_command(3, mode) for mode in Mode] == [hold, hold]
+    session = robot(original_peer=True, default_position={"lift": 0.1})
+    home = MotorCommand(3, "position", 0.1)
+    assert [session.stop_command(3, mode) for mode in Mode] == [home, home]
+
+
 def test_nothing_is_written_where_nobody_is() -> None:
     session = robot()
     session.command(1, "velocity", 2.0, 0)
@@ -406,7 +425,8 @@ def test_a_good_frame_is_the_connect_and_silence_the_disconnect() -> None:
     line.session.command(1, "velocity", 2.0, 6 * MS)
     assert line.session.expire(304 * MS)[1:] == []  # the keepalive alone
     events = line.session.expire(305 * MS)
-    assert line.sent(events)[:2] == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    stop = line.session.stop("body", 305 * MS)
+    assert line.sent(stop) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
     assert [e for e in events if isinstance(e, Disconnected)] == [Disconnected("silent for 0.3 s")]
     assert reasons(line.session.command(1, "velocity", 2.0, 306 * MS)) == ["down"]
     events = line.receive(400 * MS, SensorData(38, 0, 1.0))  # it still knows its devices
@@ -414,13 +434,13 @@ def test_a_good_frame_is_the_connect_and_silence_the_disconnect() -> None:
     assert len(line.session.command(1, "velocity", 2.0, 401 * MS)) == 1
 
 
-def test_a_pause_of_ours_stops_before_the_backlog_is_read() -> None:
+def test_a_pause_of_ours_is_a_disconnect_before_the_backlog_is_read() -> None:
     line = Line()
     line.receive(0, *REGISTRATIONS)
     line.session.command(1, "velocity", 2.0, 1)
     events = line.receive(3_000 * MS, SensorData(38, 0, 1.0))
     kinds = [type(event).__name__ for event in events]
-    assert kinds == ["Write", "Disconnected", "Connected", "SensorValue"]
+    assert kinds == ["Disconnected", "Connected", "SensorValue"]
 
 
 def test_our_own_silence_is_broken_by_the_last_commands() -> None:

@@ -213,4 +213,4 @@ def test_the_summary_of_a_loop() -> None:
     assert "9 sensor values, 4 motor commands, 2 values superseded" in text
     assert "refused 1 nan, 3 beyond limit" in text
     assert "p50 1.00 ms, p99 2.00 ms, max 3.00 ms" in text
-    assert "motors stopped: 2 command timeout; LATCHED: command timeout" in text
+    assert "safety stops: 2 command timeout; LATCHED: command timeout" in text

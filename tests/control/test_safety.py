@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from hilgw.control.events import MotorCommand
-from hilgw.control.safety import SafetySettings, SafetyState, default_actuation
-from hilgw.devices.kinds import Device, Devices
+from hilgw.control.events import MotorCommand, MotorSettings
+from hilgw.control.safety import Mode, SafetySettings, SafetyState, default_command, mode_of
+from hilgw.devices.kinds import Device
 
 MS = 1_000_000
 
@@ -53,19 +55,20 @@ def test_a_real_body_has_a_deadline_unless_it_is_switched_off(
 
 
 def test_defaults_stop_wheels_and_send_lifts_home_or_hold_them() -> None:
-    devices = Devices()
-    for device in (
-        Device(name="ds", kind="DistanceSensor", index=0),
-        Device(name="wheel", kind="RotationalMotor", index=1),
-        Device(name="home", kind="LinearMotor", index=2, default=0.25),
-        Device(name="holds", kind="LinearMotor", index=3),
-        Device(name="silent", kind="LinearMotor", index=4),
-        Device(name="left", kind="RotationalMotor", index=9),
-    ):
-        devices.add(device)
-    assert default_actuation(devices, {2: 0.7, 3: 0.6}) == [
-        MotorCommand(1, "velocity", 0.0),
-        MotorCommand(2, "position", 0.25),
-        MotorCommand(3, "position", 0.6),
-        MotorCommand(9, "velocity", 0.0),
-    ]
+    wheel = Device(name="wheel", kind="RotationalMotor", index=1)
+    home = Device(name="home", kind="LinearMotor", index=2, default=0.25)
+    holds = Device(name="holds", kind="LinearMotor", index=3)
+    assert default_command(wheel, None) == MotorCommand(1, "velocity", 0.0)
+    assert default_command(home, 0.7) == MotorCommand(2, "position", 0.25)
+    assert default_command(holds, 0.6) == MotorCommand(3, "position", 0.6)
+    assert default_command(holds, None) is None
+    assert default_command(Device(name="ds", kind="DistanceSensor", index=0), 1.0) is None
+
+
+def test_the_position_of_a_command_selects_the_mode() -> None:
+    assert mode_of(MotorCommand(1, "position", 0.5)) is Mode.POSITION
+    assert mode_of(MotorCommand(1, "position", math.inf)) is Mode.VELOCITY
+    assert mode_of(MotorSettings(1, 0.5, 1.0, -1.0, 1.0)) is Mode.POSITION
+    assert mode_of(MotorSettings(1, math.inf, 1.0, -1.0, 1.0)) is Mode.VELOCITY
+    assert mode_of(MotorCommand(1, "velocity", 2.0)) is Mode.VELOCITY
+    assert mode_of(MotorCommand(1, "acceleration", 2.0)) is None

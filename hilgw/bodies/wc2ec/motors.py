@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hilgw.control.events import Command, MotorCommand, MotorSettings
 from hilgw.control.limits import Slew, check_command, check_settings
-from hilgw.control.safety import default_actuation
-from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Devices, Refusal
+from hilgw.control.safety import Mode, default_command
+from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Refusal
 from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue
 
 AVAILABLE = 10.0
@@ -87,19 +88,34 @@ class Motors:
             return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is not a motor")
         return self._all(motor, settings, now)
 
-    def defaults(self, devices: Devices, positions: dict[int, float]) -> list[SetValue | SetMotor]:
-        """The messages that set every motor to its default. Changes nothing."""
-        messages: list[SetValue | SetMotor] = [
-            SetValue(self._motors[order.index].type, order.index, order.value)
-            for order in default_actuation(devices, positions)
-        ]
-        set_by_default = {message.index for message in messages}
-        for index, motor in self._motors.items():
-            # A linear motor under velocity control would run on: velocity 0 stops it.
-            position, _, *rest = motor.settings
-            if index not in set_by_default and position == math.inf and not self._original_peer:
-                messages.append(SetMotor(motor.type, index, position, 0.0, *rest))
-        return messages
+    def stop_command(self, index: int, mode: Mode, reported: float | None) -> Command | None:
+        """The command that stops this motor in this mode. reported: the last position that a
+        linear motor reported. None: there is none."""
+        motor = self._motors[index]
+        default = default_command(motor.device, reported)
+        if default is not None or mode is not Mode.VELOCITY or self._original_peer:
+            return default
+        return MotorSettings(index, math.inf, 0.0, *motor.settings[2:])
+
+    def stop_commands(self, reported: Mapping[int, float]) -> list[Command]:
+        """The commands that set every motor to its default. Changes nothing."""
+        commands = (
+            self.stop_command(
+                index,
+                Mode.VELOCITY if motor.settings[0] == math.inf else Mode.POSITION,
+                reported.get(index),
+            )
+            for index, motor in self._motors.items()
+        )
+        return [command for command in commands if command is not None]
+
+    def message(self, command: Command) -> SetValue | SetMotor:
+        """One command of a stop on the wire."""
+        number = self._motors[command.index].type
+        if isinstance(command, MotorCommand):
+            return SetValue(number, command.index, command.value)
+        settings = command.position, command.velocity, command.acceleration, command.available
+        return SetMotor(number, command.index, *settings)
 
     def adopt(self, defaults: Sequence[SetValue | SetMotor]) -> Sequence[SetValue | SetMotor]:
         """These messages were sent, without the rate limit."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hilgw.bodies.wc2ec.motors import NOT_SETTABLE, ORIGINAL_PEER, Motors
 from hilgw.control.events import (
+    Command,
     Connected,
     DeviceFault,
     Disconnected,
@@ -29,6 +30,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.limits import check_settings
+from hilgw.control.safety import Mode
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
     EMITTER,
@@ -104,7 +106,7 @@ class Wc2ecBodySession:
             if type(message) is wc2ec.SensorData and self._all_registered:
                 events.append(self._value(message))
                 continue
-            events += self._receive(message, now)
+            events += self._receive(message)
             if events and isinstance(events[-1], ProtocolFailure):
                 break
         return events
@@ -149,6 +151,16 @@ class Wc2ecBodySession:
 
         return self._ask(settings.index, make, now, moves=True)
 
+    def stop_command(self, index: int, mode: Mode) -> Command | None:
+        """The command that would stop this motor in this mode now; None: there is none."""
+        return self._motors.stop_command(index, mode, self.positions.get(index))
+
+    def stop_commands(self) -> list[Command]:
+        """The commands that `stop` would send now. Changes nothing."""
+        if not (self._armed and self._link.can_write):
+            return []
+        return self._motors.stop_commands(self.positions)
+
     def stop(self, reason: str, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""
         if not (self._armed and self._link.can_write):
@@ -160,9 +172,9 @@ class Wc2ecBodySession:
 
     def stop_bytes(self) -> bytes:
         """The bytes that `stop` would write now. Changes nothing."""
-        if not (self._armed and self._link.can_write):
-            return b""
-        return b"".join(map(self._link.wrap, self._defaults()))
+        return b"".join(
+            self._link.wrap(self._motors.message(command)) for command in self.stop_commands()
+        )
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """The period of a sensor; None: every step, 0: off. Refused for an original peer."""
@@ -218,12 +230,12 @@ class Wc2ecBodySession:
 
     # --- from the robot -----------------------------------------------------------------------
 
-    def _receive(self, message: wc2ec.Message, now: int) -> list[Event]:
+    def _receive(self, message: wc2ec.Message) -> list[Event]:
         match message:
             case wc2ec.SensorData():
                 return [*self._notices(), self._value(message)]
             case wc2ec.RegisterSensor():
-                return self._register(message, now)
+                return self._register(message)
             case wc2ec.PacketData(_, index, channel, strength, direction, data):
                 self.counts["packets_in"] += 1
                 return [PacketIn(index, channel, *wc2ec.decode_signal(strength, direction), data)]
@@ -235,7 +247,7 @@ class Wc2ecBodySession:
                     self._registrations.unknown(index)
                 return self._refuse(index, reason, text)
             case wc2ec.Failure(error, _, tail):
-                return self._fail(error, tail, now)
+                return self._fail(error, tail)
         return []
 
     def _value(self, message: wc2ec.SensorData) -> SensorValue:
@@ -245,7 +257,7 @@ class Wc2ecBodySession:
             self.positions[index] = message.value
         return SensorValue(index, message.value)
 
-    def _register(self, message: wc2ec.RegisterSensor, now: int) -> list[Event]:
+    def _register(self, message: wc2ec.RegisterSensor) -> list[Event]:
         name, index = wc2ec.readable(message.name), message.index
         kind = self._link.layouts.numbers.kind(message.type)
         known = self.devices.by_index(index)
@@ -253,7 +265,7 @@ class Wc2ecBodySession:
             if (known.name, known.kind) == (name, kind):
                 return []
             text = f"device {index} was {known.kind} '{known.name}' and is now {kind} '{name}'"
-            return self._fail(PeerError(text), b"", now)
+            return self._fail(PeerError(text), b"")
         device = Device(
             name=name,
             kind=kind,
@@ -274,18 +286,16 @@ class Wc2ecBodySession:
         named = {*self._settings.limits, *self._settings.default_position}
         return [Notice(f"the robot has no motor '{name}'") for name in self._motors.lacks(named)]
 
-    def _fail(self, error: PeerError, tail: bytes, now: int) -> list[Event]:
+    def _fail(self, error: PeerError, tail: bytes) -> list[Event]:
         self.counts["failures"] += 1
-        events = self.stop("protocol", now)
         self._link.fail()
-        return [*events, ProtocolFailure(error, tail)]
+        return [ProtocolFailure(error, tail)]
 
     def _check_silence(self, now: int) -> list[Event]:
         if not self._link.fell_silent(now):
             return []
         self.counts["silences"] += 1
-        stop = self.stop("silence", now)  # the robot may still receive it
-        return [*stop, Disconnected(f"silent for {self._settings.silence_s:g} s")]
+        return [Disconnected(f"silent for {self._settings.silence_s:g} s")]
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -296,7 +306,9 @@ class Wc2ecBodySession:
         return self._motors.adopt(self._defaults()) or [wc2ec.EnableSensor(number, index)]
 
     def _defaults(self) -> list[wc2ec.SetValue | wc2ec.SetMotor]:
-        return self._motors.defaults(self.devices, self.positions)
+        return [
+            self._motors.message(command) for command in self._motors.stop_commands(self.positions)
+        ]
 
     def _keepalive_due(self) -> int | None:
         if not (self._link.framed and self._link.is_open and len(self.devices)):

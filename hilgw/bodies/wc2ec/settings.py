@@ -38,7 +38,8 @@ class Wc2ecBodySettings:
         "on a serial line: silence that counts as a disconnect", 0.5, gt=0, le=3600, unit="s"
     )
     default_position: dict[str, float] = setting(
-        "linear motor -> its position after a stop; a motor that is not listed holds its position",
+        "linear motor -> its position after a stop; a motor that is not listed holds the position "
+        "that it reported last, and is refused commands while it has reported none",
         default_factory=dict,
         unit="m",
         ge=-1_000_000_000,

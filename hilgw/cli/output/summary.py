@@ -73,7 +73,7 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
         lines.append(f"  {name:<14} {text}")
         if loop["stops"]:
             latched = f"; LATCHED: {in_words(loop['latched'])}" if loop["latched"] else ""
-            lines.append(f"  {name:<14} motors stopped: {reason_counts(loop['stops'])}{latched}")
+            lines.append(f"  {name:<14} safety stops: {reason_counts(loop['stops'])}{latched}")
     return lines
 
 

@@ -170,11 +170,14 @@ class ControlLoop:
         if self.safety.ending:
             statistics.refused[ENDED] += 1
             return
-        refusal = self.safety.refusal(now)
-        if refusal is not None or body is None:
-            self._refuse(command.index, *(refusal or ("no_body", "this robot has no body")))
+        if body is None:
+            self._refuse(command.index, "no_body", "this robot has no body")
             return
         try:
+            refusal = self.safety.refusal(command, now)
+            if refusal is not None:
+                self._refuse(command.index, *refusal)
+                return
             if type(command) is MotorCommand:
                 events = body.session.command(command.index, command.field, command.value, now)
             else:
@@ -263,6 +266,7 @@ class ControlLoop:
             Registered: lambda event, now: self._register(event.device, now),
             PacketIn: self._packet_from_body,
             DeviceFault: lambda event, now: self._report_fault(event.index),
+            ProtocolFailure: self._body_failed,
         }
 
     def _from_body(self, events: list[Event], now: int) -> None:
@@ -372,6 +376,12 @@ class ControlLoop:
         body.ready(event.identity)
         for device in body.session.devices:  # of a serial line that was silent for a while
             self._register(device, now)
+
+    def _body_failed(self, event: ProtocolFailure, now: int) -> None:
+        """The body's stream cannot be decoded; its connection will be closed."""
+        self.safety.stop(BODY, now)
+        if self._body is not None:
+            self._show_event(self._body, event)
 
     def _body_detached(self, now: int) -> None:
         self.safety.emergency_stop.detach()

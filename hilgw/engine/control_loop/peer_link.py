@@ -148,21 +148,24 @@ class PeerLink(Generic[S]):
         """Whether the event loop was late a moment ago: what comes now may have waited for it."""
         return self.checked_now() < self._watchdog.late_until_ns
 
-    def call(self, ask: Callable[[], list[Event]], now: int) -> None:
-        """Calls the session and handles its events. An error it raises is contained here."""
+    def call(self, ask: Callable[[], list[Event]], now: int) -> bool:
+        """Calls the session and handles its events. An error it raises is contained here. Returns
+        whether there was none, and the connection took all that the session wrote."""
         try:
             events = ask()
         except Exception as error:  # noqa: BLE001 - sessions of other distributions raise anything
             self.fault(error)
-        else:
-            self.handle(events, now)
+            return False
+        return self.handle(events, now)
 
-    def handle(self, events: list[Event], now: int) -> None:
-        """Writes what the session wants to write, and passes its other events on."""
+    def handle(self, events: list[Event], now: int) -> bool:
+        """Writes what the session wants to write, and passes its other events on. Returns whether
+        the connection took all bytes."""
         others: list[Event] = []
+        written = True
         for event in events:
             if type(event) is Write:
-                self._write(event.data, now)
+                written &= self._write(event.data, now)
             else:
                 others.append(event)
         if others:
@@ -171,6 +174,7 @@ class PeerLink(Generic[S]):
             if type(event) is ProtocolFailure:
                 self.fail(event.error)
         self._rearm()
+        return written
 
     def ready(self, identity: str) -> None:
         """The peer is there."""
@@ -250,10 +254,10 @@ class PeerLink(Generic[S]):
 
         return not tty.waiting(transport.fileno())
 
-    def _write(self, data: bytes, now: int) -> None:
+    def _write(self, data: bytes, now: int) -> bool:
         transport = self.transport
         if transport is None:
-            return
+            return False
         if self._pacer is not None:
             self._pacer.occupy(len(data), now)
         try:
@@ -262,6 +266,8 @@ class PeerLink(Generic[S]):
         except PortError as error:
             full = error.reason == "full"
             self.fail(PeerError("reads too slowly", where=self.name) if full else error)
+            return False
+        return True
 
     def _drained(self) -> None:
         if not self._drain_awaited or self.transport is None:

@@ -11,18 +11,23 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+from hilgw.control.safety import mode_of
+from hilgw.devices.kinds import MOTOR
 from hilgw.errors import PeerError
 from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
     from hilgw.bodies.base import BodySession
+    from hilgw.control.events import Command, Event
     from hilgw.control.safety import SafetyState
     from hilgw.controllers.base import PeerSession
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.observer import Observer
     from hilgw.engine.statistics import ControlLoopStatistics
     from hilgw.transports.base import Handle, Scheduler
+
+NO_STOP = "no_stop"  # a reason for a refusal: the motor could not be stopped any more
 
 # A command that would wait longer than this for the serial line is out of date when it arrives.
 LONGEST_DELAY_NS = 500 * NS_PER_MS
@@ -41,7 +46,7 @@ IN_WORDS = {
     COMMAND_TIMEOUT: "the controller sends no commands",
     LATE: "the gateway was late",
     SWAMPED: "the controller sends commands too fast",
-    BODY: "the body is gone",
+    BODY: "the body is gone, and has to stop its motors itself",
     FAULT: "a session failed",
     ENDED: "the gateway ends",
 }
@@ -77,16 +82,24 @@ class Safety:
 
     # --- commands -----------------------------------------------------------------------------
 
-    def refusal(self, now: int) -> tuple[str, str] | None:
+    def refusal(self, command: Command, now: int) -> tuple[str, str] | None:
         """Why a motor command is refused now (reason and text); None when it is allowed."""
         latched, body = self.state.latched, self._body
+        assert body is not None
         if latched:
             words = IN_WORDS.get(latched, latched)
             fix = f"`hilgw arm {self._name}` lets the motors move again"
             return "latched", f"safety stop latched: {words}; {fix}"
-        if body is not None and body.write_delay_ns(now) > LONGEST_DELAY_NS:
+        if body.write_delay_ns(now) > LONGEST_DELAY_NS:
             body.fail(PeerError("the commands come faster than the line", where=body.name))
             return "behind", "the commands come faster than the line"
+        session, mode = body.session, mode_of(command)
+        device = session.devices.by_index(command.index)
+        if device is None or device.role != MOTOR or mode is None:
+            return None
+        if session.stop_command(command.index, mode) is None:
+            text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
+            return NO_STOP, text
         return None
 
     def commanded(self, now: int) -> None:
@@ -101,22 +114,35 @@ class Safety:
 
     def stop(self, reason: str, now: int, *, latch: bool = True) -> None:
         """Sets every motor to its default; reported when one was commanded since the last stop."""
-        body = self._body
         moved = self.state.stop(reason, latch=latch)
-        if body is not None and body.transport is not None:
-            body.call(lambda: body.session.stop(reason, now), now)
+        sent = self._stop_body(reason, now)
         if not moved:
             return
         self.emergency_stop.prepare(b"")
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-        if body is not None:
-            self._statistics.stopped(body.session.devices)
+        self._statistics.stopped(sent)
         text = IN_WORDS.get(reason, reason)
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
-        self._observer.stopped(self._name, reason, text)
+        if sent and reason != BODY:
+            self._observer.stopped(self._name, reason, text)
+        else:
+            self._observer.notice(self._name, f"safety stop: {text}")
+
+    def _stop_body(self, reason: str, now: int) -> list[Command]:
+        """Sends the body its stop; returns the commands that were written for it."""
+        body = self._body
+        if body is None or body.transport is None:
+            return []
+        commands: list[Command] = []
+
+        def ask() -> list[Event]:
+            commands.extend(body.session.stop_commands())
+            return body.session.stop(reason, now)
+
+        return commands if body.call(ask, now) else []
 
     def stop_after_body_fault(self, now: int) -> None:
         """The body's session raised. It may not stop the motors now: the bytes prepared before

@@ -54,8 +54,23 @@ class FakeConnection:
         return found
 
 
+class Recorder(Observer):
+    """Keeps what the control loop reports."""
+
+    def __init__(self) -> None:
+        self.stops: list[tuple[str, str]] = []
+        self.notices: list[str] = []
+
+    def stopped(self, robot: str, reason: str, text: str) -> None:
+        self.stops.append((reason, text))
+
+    def notice(self, source: str, text: str) -> None:
+        self.notices.append(text)
+
+
 class FakeLoop:
-    """`robot` and `pilot` are the connections of the two ends. serial: both are lines."""
+    """`robot` and `pilot` are the connections of the two ends. serial: both are lines. body:
+    settings of the body besides its connection."""
 
     def __init__(
         self,
@@ -63,18 +78,20 @@ class FakeLoop:
         *,
         serial: bool = False,
         baud_rate: int = 115_200,
+        body: dict[str, Any] | None = None,
         **safety: Any,
     ) -> None:
         self.devices = devices
         self.scheduler = FakeScheduler()
         self.watchdog = Watchdog(self.scheduler)
+        self.observer = Recorder()
         self.failures: list[tuple[str, HilgwError]] = []
         place: dict[str, Any] = {"port": "/dev/x"} if serial else {}
         framing, pilot_framing = create("cobs-crc16"), create("cobs-crc16")
         self.body: PeerLink[Any] = self._link(
             "cab.body",
             BODY.session(
-                Wc2ecBodySettings(**(place or {"connect": "tcp://127.0.0.1:1"})),
+                Wc2ecBodySettings(**(place or {"connect": "tcp://127.0.0.1:1"}), **(body or {})),
                 "R2020a",
                 framing if serial else None,
             ),
@@ -98,7 +115,7 @@ class FakeLoop:
             Radios(None),
             self.safety,
             self.scheduler,
-            Observer(),
+            self.observer,
         )
         self.statistics = self.loop.statistics
         self.watchdog.watch(self.loop.safety)
