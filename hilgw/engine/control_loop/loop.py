@@ -30,6 +30,7 @@ from hilgw.control.events import (
     Stop,
     Write,
 )
+from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.safety import BODY, ENDED, FAULT, Safety
 from hilgw.engine.statistics import (
     ControlLoopStatistics,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.radios import Radios
     from hilgw.engine.observer import Observer
     from hilgw.medium.packet import Copy
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Handle, Scheduler, Transport
 
 STATUS_NS = NS_PER_S  # between two reports to the observer
 # A body registers its devices one by one; after this pause the registration is complete.
@@ -98,19 +99,11 @@ class ControlLoop:
         self._connect_links()
 
     def _connect_links(self) -> None:
-        safety, stop = self.safety, self.safety.emergency_stop
-        if (body := self._body) is not None:
-            body.lock = stop.lock
-            body.on_events = self._from_body
-            body.on_attached = stop.attach
-            body.on_detached = self._body_detached
-            body.on_fault = safety.stop_after_body_fault
-        if (controller := self._controller) is not None:
-            controller.on_events = self._from_controller
-            controller.on_detached = self._controller_detached
-            controller.on_fault = lambda now: safety.stop(FAULT, now)
-            controller.on_drained = self._report_held_values
-            controller.on_swamped = safety.stop_swamping_controller
+        if self._body is not None:
+            self._body.lock = self.safety.emergency_stop.lock
+            self._body.listener = _BodyListener(self)
+        if self._controller is not None:
+            self._controller.listener = _ControllerListener(self)
 
     # --- start and end ------------------------------------------------------------------------
 
@@ -481,3 +474,46 @@ class ControlLoop:
             "sensor_to_motor": statistics.latency.as_dict(),
             "counts": counts,
         }
+
+
+class _BodyListener(PeerListener):
+    """The control loop as the listener of its body's link."""
+
+    def __init__(self, loop: ControlLoop) -> None:
+        self._loop = loop
+        self._safety = loop.safety
+
+    def events(self, events: list[Event], now: int) -> None:
+        self._loop._from_body(events, now)
+
+    def attached(self, transport: Transport) -> None:
+        self._safety.emergency_stop.attach(transport)
+
+    def detached(self, now: int) -> None:
+        self._loop._body_detached(now)
+
+    def faulted(self, now: int) -> None:
+        self._safety.stop_after_body_fault(now)
+
+
+class _ControllerListener(PeerListener):
+    """The control loop as the listener of its controller's link."""
+
+    def __init__(self, loop: ControlLoop) -> None:
+        self._loop = loop
+        self._safety = loop.safety
+
+    def events(self, events: list[Event], now: int) -> None:
+        self._loop._from_controller(events, now)
+
+    def detached(self, now: int) -> None:
+        self._loop._controller_detached(now)
+
+    def faulted(self, now: int) -> None:
+        self._safety.stop(FAULT, now)
+
+    def drained(self, now: int) -> None:
+        self._loop._report_held_values(now)
+
+    def swamped(self, now: int) -> bool:
+        return self._safety.stop_swamping_controller(now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from hilgw.control.events import Event, ProtocolFailure, Write
 from hilgw.control.session import LinkSession
@@ -30,18 +30,46 @@ READ_BYTES = 2048
 SWAMPED_NS = 500 * NS_PER_MS
 
 
+class PeerListener(Protocol):
+    """What a control loop learns from the link to one of its peers. A subclass overrides what
+    concerns it; the other methods do nothing."""
+
+    def attached(self, transport: Transport) -> None:
+        """The connection is up; the session opens next."""
+        return
+
+    def detached(self, now: int) -> None:
+        """The connection is gone, and the session is closed."""
+        return
+
+    def events(self, events: list[Event], now: int) -> None:
+        """Events of the session, in order: all but Write."""
+        return
+
+    def faulted(self, now: int) -> None:
+        """The session raised an exception; its connection will be closed."""
+        return
+
+    def drained(self, now: int) -> None:
+        """All that was written has left, after `congested`."""
+        return
+
+    def swamped(self, now: int) -> bool:
+        """The peer sends faster than it is read; True when it was dropped for that."""
+        return False
+
+
 class PeerLink(Generic[S]):
     """Connects a session with the transport that a supervisor or a TCP server keeps open.
 
-    The control loop sets the callbacks. on_events: every event but Write, in order. on_attached,
-    on_detached: of the connection. on_fault: the session raised. on_drained: all that was written
-    has left, after `congested`. on_swamped: the peer sends faster than it is read; True when it
-    was dropped for that.
-
-    pacer: of a serial line, None on TCP. disconnect: closes the connection at once, where that is
-    how a peer is dropped. refused: connections that were refused, by reason. peer_confirmed: the
-    peer of this connection has sent a valid message.
+    listener: set by the control loop before the first connection. on_ready, on_not_ready and
+    on_failed: of the supervisor or the TCP server (`hilgw.engine.supervisor.Supervised`). lock:
+    held during a write. pacer: of a serial line, None on TCP. disconnect: closes the connection at
+    once, where that is how a peer is dropped. refused: connections that were refused, by reason.
+    peer_confirmed: the peer of this connection has sent a valid message.
     """
+
+    listener: PeerListener
 
     def __init__(
         self,
@@ -61,12 +89,6 @@ class PeerLink(Generic[S]):
         self.on_not_ready: Callable[[str], None] | None = None
         self.on_failed: Callable[[HilgwError], None] | None = None
         self.disconnect: Callable[[HilgwError], None] | None = None
-        self.on_events: Callable[[list[Event], int], None] = lambda events, now: None
-        self.on_attached: Callable[[Transport], None] = lambda transport: None
-        self.on_detached: Callable[[int], None] = lambda now: None
-        self.on_fault: Callable[[int], None] = lambda now: None
-        self.on_drained: Callable[[int], None] = lambda now: None
-        self.on_swamped: Callable[[int], bool] = lambda now: False
         self.lock = threading.Lock()
         self.transport: Transport | None = None
         self._scheduler = scheduler
@@ -92,7 +114,7 @@ class PeerLink(Generic[S]):
         self.peer_confirmed = self._drain_awaited = self._has_faulted = False
         if self._pacer is not None:
             self._pacer.reset()
-        self.on_attached(transport)
+        self.listener.attached(transport)
         self.call(lambda: self.session.open(now), now)
 
     def detach(self) -> None:
@@ -101,7 +123,7 @@ class PeerLink(Generic[S]):
         self.transport = None
         self._wakeup.set(None)
         self.call(self.session.close, now)
-        self.on_detached(now)
+        self.listener.detached(now)
 
     def data_received(self, data: bytes) -> None:
         now = self.checked_now()
@@ -133,7 +155,7 @@ class PeerLink(Generic[S]):
         if now - self._full_since < SWAMPED_NS:
             return False
         self._full_since = None
-        return self.on_swamped(now)
+        return self.listener.swamped(now)
 
     # --- called by the control loop -----------------------------------------------------------
 
@@ -169,7 +191,7 @@ class PeerLink(Generic[S]):
             else:
                 others.append(event)
         if others:
-            self.on_events(others, now)
+            self.listener.events(others, now)
         for event in others:
             if type(event) is ProtocolFailure:
                 self.fail(event.error)
@@ -197,7 +219,7 @@ class PeerLink(Generic[S]):
         if self._has_faulted:
             return
         self._has_faulted = True
-        self.on_fault(self._scheduler.now())
+        self.listener.faulted(self._scheduler.now())
         self.fail(AdapterError(f"the session failed: {error!r:.200}", where=self.name))
 
     def drop(self, reason: str) -> None:
@@ -210,7 +232,7 @@ class PeerLink(Generic[S]):
             return
         now = self._scheduler.now()
         self.call(self.session.close, now)
-        self.on_detached(now)
+        self.listener.detached(now)
         self._discard_until_ns = now + STALE_INPUT_NS
         self.call(lambda: self.session.open(now), now)
         self.not_ready(reason)
@@ -228,8 +250,8 @@ class PeerLink(Generic[S]):
         return 0 if self._pacer is None else max(0, self._pacer.free_ns - now)
 
     def congested(self, now: int) -> bool:
-        """Whether bytes that are written now would wait. `on_drained` is called once they would
-        not."""
+        """Whether bytes that are written now would wait. The listener's `drained` is called once
+        they would not."""
         transport = self.transport
         if transport is None:
             return False
@@ -275,7 +297,7 @@ class PeerLink(Generic[S]):
         now = self.checked_now()
         self._drain_awaited = False
         if not self.congested(now):
-            self.on_drained(now)
+            self.listener.drained(now)
 
     # --- time ---------------------------------------------------------------------------------
 
