@@ -8,7 +8,6 @@ from hilgw.control.events import (
     Command,
     EmitterSettings,
     Event,
-    MotorSettings,
     PacketOut,
     ReceiverSettings,
 )
@@ -25,11 +24,10 @@ class BodySession(LinkSession, Protocol):
     calls `stop`, which still writes while the connection is open.
     """
 
-    def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
-        """One setting of a motor: the bytes for it, or Refused. Limits are checked here."""
-
-    def configure(self, settings: MotorSettings, now: int) -> list[Event]:
-        """All settings of a motor at once: the bytes for it, or Refused."""
+    def command(self, command: Command, now: int) -> list[Event]:
+        """A command to a motor: the bytes for it, or Refused where the robot cannot execute it. The
+        control loop has checked the command (`hilgw.control.limits`), and that it can be stopped.
+        """
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """Sets the period of a sensor; None: every step, 0: off."""

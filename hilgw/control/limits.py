@@ -1,9 +1,14 @@
-"""The values that reach a device: Webots' own limits, those of the motor, and its rate."""
+"""The values that reach a device: Webots' own limits, those of the motor, and its rate.
+
+The safety of a control loop checks every motor command with these rules, once, immediately before
+the session of the body.
+"""
 
 from __future__ import annotations
 
 import math
 
+from hilgw.control.events import Command, MotorCommand
 from hilgw.devices.kinds import (
     KINDS,
     MOTOR,
@@ -23,8 +28,16 @@ STEP_NS = 20 * NS_PER_MS
 """The commanded value changes on this grid; one command changes it by at most one step."""
 
 
-def check_command(device: Device, name: str, value: float) -> float | Refusal:
-    """The value, when the setting `name` of the device allows it; else the refusal."""
+def check_command(device: Device, command: Command) -> Refusal | None:
+    """Checks a command to this motor; None: allowed."""
+    if isinstance(command, MotorCommand):
+        return _check_setting(device, command.field, command.value)
+    return check_settings(
+        device, (command.position, command.velocity, command.acceleration, command.available)
+    )
+
+
+def _check_setting(device: Device, name: str, value: float) -> Refusal | None:
     known = KINDS.get(device.kind)
     quantity = known.quantity.get(name) if known else None
     if quantity is None:
@@ -34,7 +47,7 @@ def check_command(device: Device, name: str, value: float) -> float | Refusal:
         refusal = _check_limits(device.limits, quantity, value)
     if refusal is not None:
         return Refusal(refusal.reason, f"'{device.name}': {refusal.text}")
-    return float(value)
+    return None
 
 
 def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
@@ -43,9 +56,9 @@ def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
     if known is None or len(values) != len(known.settings):
         return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has other settings")
     for quantity, value in zip(known.settings, values, strict=True):
-        checked = check_command(device, quantity.name, value)
-        if isinstance(checked, Refusal):
-            return checked
+        refusal = _check_setting(device, quantity.name, value)
+        if refusal is not None:
+            return refusal
     if known.role == MOTOR and math.isfinite(values[0]) and values[1] < 0:
         text = f"'{device.name}': velocity {values[1]:g} under position control"
         return Refusal(OUT_OF_RANGE, text)

@@ -110,10 +110,8 @@ class World:
                     if not self.cut_pilot:
                         self.pilot.receive(data, self.now)
                     continue
-                case MotorCommand(index, field, value):
-                    self.from_body(self.body.command(index, field, value, self.now))
-                case MotorSettings():
-                    self.from_body(self.body.configure(event, self.now))
+                case MotorCommand() | MotorSettings():
+                    self.from_body(self.body.command(event, self.now))
                 case SensorSwitch(index, period):
                     self.from_body(self.body.switch(index, period, self.now))
                 case PacketOut():
@@ -188,7 +186,7 @@ def test_without_steering_the_same_robot_does_touch_the_wall() -> None:
     world.run(1)
     world.pilot.pilot.see = lambda index, value: False  # type: ignore[method-assign]
     for index in (3, 4):
-        world.from_body(world.body.command(index, "velocity", 5.0, world.now))
+        world.from_body(world.body.command(MotorCommand(index, "velocity", 5.0), world.now))
     world.run(60)
     assert world.robot.body.room.bumps > 0
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hilgw.control.events import Command, MotorCommand, MotorSettings
-from hilgw.control.limits import Slew, check_command, check_settings
+from hilgw.control.limits import Slew, check_settings
 from hilgw.control.safety import Mode, default_command
 from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Refusal
 from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue
@@ -61,32 +61,28 @@ class Motors:
         return sorted(set(names) - {motor.device.name for motor in self._motors.values()})
 
     def command(
-        self, device: Device, name: str, value: float, position: float | None, now: int
+        self, device: Device, command: Command, reported: float | None, now: int
     ) -> Sent | Refusal:
-        """The message for one setting. position: the last one a linear motor reported, or None."""
+        """The message for a command: setValue where it sets the device's value, else setSensor with
+        the other settings as last sent. reported: the last position of a linear motor, or None."""
         motor = self._motors.get(device.index)
         if motor is None:
             return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is not a motor")
-        checked = check_command(device, name, value)
-        if isinstance(checked, Refusal):
-            return checked
-        if device.value is not None and name == device.value.name:
-            return self._value(motor, checked, position, now)
+        if isinstance(command, MotorSettings):
+            settings = [command.position, command.velocity, command.acceleration, command.available]
+            return self._all(motor, settings, now)
+        setting = list(KINDS[device.kind].quantity).index(command.field)
+        if setting == motor.shown:
+            return self._value(motor, command.value, reported, now)
         settings = list(motor.settings)
-        settings[list(KINDS[device.kind].quantity).index(name)] = checked
+        settings[setting] = command.value
         if math.isnan(settings[0]):
-            if position is None:
-                text = f"'{device.name}' reported no position, which setting its {name} needs"
+            if reported is None:
+                text = f"'{device.name}' reported no position, which its {command.field} needs"
                 return Refusal(UNKNOWN_POSITION, text)
-            settings[0] = position
-        return self._all(motor, settings, now)
-
-    def configure(self, device: Device, settings: list[float], now: int) -> Sent | Refusal:
-        """The message for all settings at once, in the order of the kind."""
-        motor = self._motors.get(device.index)
-        if motor is None:
-            return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is not a motor")
-        return self._all(motor, settings, now)
+            settings[0] = reported
+        # The settings that were added have not been checked with this one.
+        return check_settings(device, tuple(settings)) or self._all(motor, settings, now)
 
     def stop_command(self, index: int, mode: Mode, reported: float | None) -> Command | None:
         """The command that stops this motor in this mode. reported: the last position that a
@@ -158,9 +154,6 @@ class Motors:
         return motor.last
 
     def _all(self, motor: _Motor, settings: list[float], now: int) -> Sent | Refusal:
-        refusal = check_settings(motor.device, tuple(settings))
-        if refusal is not None:
-            return refusal
         if self._original_peer:
             text = f"'{motor.device.name}': the original program does not support setSensor"
             return Refusal(ORIGINAL_PEER, text)

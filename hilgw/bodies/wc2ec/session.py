@@ -18,7 +18,6 @@ from hilgw.control.events import (
     Disconnected,
     EmitterSettings,
     Event,
-    MotorSettings,
     Notice,
     PacketIn,
     PacketOut,
@@ -133,23 +132,13 @@ class Wc2ecBodySession:
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def command(self, index: int, field: str, value: float, now: int) -> list[Event]:
-        """One setting of a motor: setValue where it sets that one, else setSensor with the other
-        settings as last sent."""
+    def command(self, command: Command, now: int) -> list[Event]:
+        """A command to a motor, which the control loop has checked."""
 
         def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
-            return self._motors.command(device, field, value, self.positions.get(index), now)
+            return self._motors.command(device, command, self.positions.get(command.index), now)
 
-        return self._ask(index, make, now, moves=True)
-
-    def configure(self, settings: MotorSettings, now: int) -> list[Event]:
-        """All settings of a motor at once."""
-        values = [settings.position, settings.velocity, settings.acceleration, settings.available]
-
-        def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
-            return self._motors.configure(device, values, now)
-
-        return self._ask(settings.index, make, now, moves=True)
+        return self._ask(command.index, make, now, moves=True)
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """The command that would stop this motor in this mode now; None: there is none."""

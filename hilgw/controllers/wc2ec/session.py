@@ -27,7 +27,6 @@ from hilgw.control.events import (
     Stop,
     Write,
 )
-from hilgw.control.limits import check_command, check_settings
 from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.errors import FrameError, HilgwError
 from hilgw.protocols.wc2ec import (
@@ -102,8 +101,8 @@ class Sampling:
 class Wc2ecControllerSession:
     """The pure session; see `hilgw.controllers.base.PeerSession`.
 
-    A refused command is counted and answered with Error (127). The limits of motors are those of
-    `devices`.
+    A refused message is counted and answered with Error (127). The control loop checks the limits
+    of motors, not this session.
     """
 
     def __init__(
@@ -246,9 +245,10 @@ class Wc2ecControllerSession:
     def _receive(self, message: Message, now: int) -> list[Event]:
         match message:
             case SetValue(number, index, value):
-                return self._command(number, index, value)
-            case SetMotor():
-                return self._configure(message)
+                return self._command(index, value)
+            case SetMotor(_, index, position, velocity, acceleration, available):
+                self.counts["commands"] += 1
+                return [MotorSettings(index, position, velocity, acceleration, available)]
             case SetPeriod(_, index, period):
                 return self._switch(index, period, now)
             case EnableSensor(_, index):
@@ -270,23 +270,11 @@ class Wc2ecControllerSession:
                 return [self._stop("protocol"), ProtocolFailure(error, tail)]
         return []
 
-    def _command(self, number: int, index: int, value: float) -> list[Event]:
-        device = self._known(index)
-        assert device.value is not None  # the decoder accepts setValue for motors only
-        checked = check_command(device, device.value.name, value)
-        if isinstance(checked, Refusal):
-            return self._refuse(Command.SET_VALUE, number, index, checked)
+    def _command(self, index: int, value: float) -> list[Event]:
+        quantity = self._known(index).value
+        assert quantity is not None  # the decoder accepts setValue for motors only
         self.counts["commands"] += 1
-        return [MotorCommand(index, device.value.name, checked)]
-
-    def _configure(self, message: SetMotor) -> list[Event]:
-        number, index = message.type, message.index
-        values = (message.position, message.velocity, message.acceleration, message.available)
-        refusal = check_settings(self._known(index), values)
-        if refusal is not None:
-            return self._refuse(Command.SET_SENSOR, number, index, refusal)
-        self.counts["commands"] += 1
-        return [MotorSettings(index, *values)]
+        return [MotorCommand(index, quantity.name, value)]
 
     def _switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         self._sampling.switch(index, period_ms, now)

@@ -1,8 +1,9 @@
 """A control loop: motor commands go from controller to body, sensor values from body to controller.
 
-Each end is a `PeerLink`. The control loop knows no protocol, no port and no limits of motors:
-those are in the sessions. A motor command takes the way `_from_controller`, `_command`, session
-of the body; a value of a sensor the way `_from_body`, `_report_values`, session of the controller.
+Each end is a `PeerLink`; the sessions know the protocols. The way of a motor command: session of
+the controller, `_from_controller`, `_command`, `Safety.check` (latch, limits, whether it can be
+stopped), session of the body, `PeerLink.handle`, which writes. A value of a sensor takes the way
+`_from_body`, `_report_values`, session of the controller.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import (
+    Command,
     Connected,
     DeviceFault,
     Disconnected,
@@ -79,8 +81,8 @@ class ControlLoop:
     ) -> None:
         self.name = name
         self.statistics = ControlLoopStatistics()
-        self.safety = Safety(name, safety, body, controller, self.statistics, scheduler, observer)
-        self._body = body
+        self.safety = Safety(name, safety, controller, self.statistics, scheduler, observer)
+        self._body: PeerLink[BodySession] | None = None
         self._controller = controller
         self._radios = radios
         self._scheduler = scheduler
@@ -96,14 +98,17 @@ class ControlLoop:
         self._status_ns = 0
         self._body_handlers = self._handlers_of_body()
         self._controller_handlers = self._handlers_of_controller()
-        self._connect_links()
+        if body is not None:
+            self.attach_body(body)
+        if controller is not None:
+            controller.listener = _ControllerListener(self)
 
-    def _connect_links(self) -> None:
-        if self._body is not None:
-            self._body.lock = self.safety.emergency_stop.lock
-            self._body.listener = _BodyListener(self)
-        if self._controller is not None:
-            self._controller.listener = _ControllerListener(self)
+    def attach_body(self, body: PeerLink[BodySession]) -> None:
+        """The link to the body from now on; it has no connection yet. An earlier body must have
+        lost its connection."""
+        self._body = body
+        self.safety.attach(body)
+        body.listener = _BodyListener(self)
 
     # --- start and end ------------------------------------------------------------------------
 
@@ -156,8 +161,8 @@ class ControlLoop:
                 controller.peer_confirmed = True
             handle(event, now)
 
-    def _command(self, command: MotorCommand | MotorSettings, now: int) -> None:
-        """One motor command: to the body, or refused."""
+    def _command(self, command: Command, now: int) -> None:
+        """One motor command: checked, turned into bytes by the body's session, and written."""
         statistics, body = self.statistics, self._body
         statistics.counts["commands_in"] += 1
         if self.safety.ending:
@@ -167,17 +172,13 @@ class ControlLoop:
             self._refuse(command.index, "no_body", "this robot has no body")
             return
         try:
-            refusal = self.safety.refusal(command, now)
-            if refusal is not None:
-                self._refuse(command.index, *refusal)
-                return
-            if type(command) is MotorCommand:
-                events = body.session.command(command.index, command.field, command.value, now)
-            else:
-                assert isinstance(command, MotorSettings)
-                events = body.session.configure(command, now)
+            refusal = self.safety.check(body, command, now)
+            events = [] if refusal else body.session.command(command, now)
         except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
             body.fault(error)
+            return
+        if refusal:
+            self._refuse(command.index, refusal.reason, refusal.text)
             return
         self._handle_answer(body, command.index, events, now)
         if events and type(events[0]) is Write:

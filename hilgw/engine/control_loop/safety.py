@@ -11,8 +11,9 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+from hilgw.control.limits import check_command
 from hilgw.control.safety import mode_of
-from hilgw.devices.kinds import MOTOR
+from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.errors import PeerError
 from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS, ns_to_s
@@ -62,7 +63,6 @@ class Safety:
         self,
         name: str,
         state: SafetyState,
-        body: PeerLink[BodySession] | None,
         controller: PeerLink[PeerSession] | None,
         statistics: ControlLoopStatistics,
         scheduler: Scheduler,
@@ -73,33 +73,41 @@ class Safety:
         self.late_ns = state.late_ns
         self.ending = False
         self._name = name
-        self._body = body
+        self._body: PeerLink[BodySession] | None = None
         self._controller = controller
         self._statistics = statistics
         self._scheduler = scheduler
         self._observer = observer
         self._deadline: Handle | None = None
 
+    def attach(self, body: PeerLink[BodySession]) -> None:
+        """The link to the body that is stopped from now on."""
+        self._body = body
+        body.lock = self.emergency_stop.lock
+
     # --- commands -----------------------------------------------------------------------------
 
-    def refusal(self, command: Command, now: int) -> tuple[str, str] | None:
-        """Why a motor command is refused now (reason and text); None when it is allowed."""
-        latched, body = self.state.latched, self._body
-        assert body is not None
+    def check(self, body: PeerLink[BodySession], command: Command, now: int) -> Refusal | None:
+        """Checks one motor command immediately before the body's session gets it; None: allowed."""
+        latched = self.state.latched
         if latched:
             words = IN_WORDS.get(latched, latched)
             fix = f"`hilgw arm {self._name}` lets the motors move again"
-            return "latched", f"safety stop latched: {words}; {fix}"
+            return Refusal("latched", f"safety stop latched: {words}; {fix}")
         if body.write_delay_ns(now) > LONGEST_DELAY_NS:
             body.fail(PeerError("the commands come faster than the line", where=body.name))
-            return "behind", "the commands come faster than the line"
-        session, mode = body.session, mode_of(command)
+            return Refusal("behind", "the commands come faster than the line")
+        session = body.session
         device = session.devices.by_index(command.index)
-        if device is None or device.role != MOTOR or mode is None:
-            return None
-        if session.stop_command(command.index, mode) is None:
+        if device is None or device.role != MOTOR:
+            return None  # the session refuses what is not a motor of this body
+        refusal = check_command(device, command)
+        if refusal is not None:
+            return refusal
+        mode = mode_of(command)
+        if mode is not None and session.stop_command(command.index, mode) is None:
             text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
-            return NO_STOP, text
+            return Refusal(NO_STOP, text)
         return None
 
     def commanded(self, now: int) -> None:
