@@ -22,6 +22,7 @@ from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
 from hilgw.transports.tcp.stream import connect_tcp, parse_address
+from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,13 +63,14 @@ class ControlLoopAssembly:
         has_peer = peer_of(config.controller) is not None
         if config.body is None and not has_peer:
             return
-        real = config.body is not None and self._is_real(config.body)
+        simulated = config.body is None or self._is_simulated(config.body)
+        safety = SafetyState(config.safety, simulated=simulated)
         loop = ControlLoop(
             name,
             None if config.body is None else self._body(name, config.body),
             self._controller(name, config.controller) if has_peer and config.controller else None,
             Radios(robot if has_peer else None),
-            SafetyState(config.safety, real_body=real),
+            safety,
             gateway.timer,
             gateway.observer,
         )
@@ -78,10 +80,27 @@ class ControlLoopAssembly:
             self._describe(name, "has no body: its controller moves no motors")
         elif config.controller is None:
             self._describe(name, "has no controller: its body is not moved")
+        elif has_peer:
+            on_line = config.controller.settings.port is not None
+            self._describe_deadline(name, safety, simulated=simulated, on_line=on_line)
 
-    def _is_real(self, part: PartConfig) -> bool:
+    def _is_simulated(self, part: PartConfig) -> bool:
         body: Body = load(BODIES, part.kind)
-        return body.is_real(part.settings)
+        simulated: bool | None = part.settings.simulated
+        return (body.simulated or self._mocked) if simulated is None else simulated
+
+    def _describe_deadline(
+        self, name: str, safety: SafetyState, *, simulated: bool, on_line: bool
+    ) -> None:
+        """on_line: the controller is on a serial line, whose silence is a disconnect."""
+        body = "simulated body" if simulated else "real body"
+        if safety.timeout_ns:
+            seconds = ns_to_s(safety.timeout_ns)
+            text = f"the motors stop {seconds:g} s after the controller's last message"
+        else:
+            text = "no deadline for commands"
+            text += "" if on_line else "; a frozen controller keeps the motors moving"
+        self._describe(name, f"{body}: {text}")
 
     # --- the two ends -------------------------------------------------------------------------
 

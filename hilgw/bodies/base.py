@@ -56,17 +56,17 @@ class Body(Protocol):
     """A kind of body, which `hilgw.bodies.NAME` exports as `BODY`.
 
     Settings have `connect` (a tcp:// address) for a robot on TCP, and `port`, `baudRate` and
-    `byteSize` for one on a serial line; one of connect and port is set.
+    `byteSize` for one on a serial line; one of connect and port is set. `simulated` is true, false,
+    or None where it is not set. simulated: what holds for this kind of body then; a mock is always
+    simulated.
     """
 
     kind: ClassVar[str]
     summary: ClassVar[str]
     Settings: ClassVar[type[Any]]
+    simulated: ClassVar[bool]
     retry_s: ClassVar[float]  # pause between tries to connect
     framing: ClassVar[str]  # short name of the framing on a serial line, "" for none
-
-    def is_real(self, settings: Any) -> bool:
-        """Whether the body may have real motors, as far as the settings show."""
 
     def mock(self, settings: Any, version: str) -> MockSpec:
         """The firmware mock that behaves like the robot of these settings, under this Webots

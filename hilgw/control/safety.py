@@ -20,9 +20,9 @@ class SafetySettings:
     """What stops the motors of one robot, beside a controller that disconnects."""
 
     command_timeout_s: float | None = setting(
-        "longest time between motor commands while a motor moves; after it the motors stop and the "
-        f"controller is disconnected; 0: no limit; not set: {REAL_BODY_TIMEOUT_S:g} where the body "
-        "may be real (a serial line), else no limit",
+        "longest time without a motor command or another valid message of the controller while a "
+        "motor moves; after it the motors stop and the controller is disconnected; 0: no limit; "
+        f"not set: {REAL_BODY_TIMEOUT_S:g} for a real body, no limit for a simulated one",
         None,
         ge=0,
         le=3600,
@@ -47,22 +47,28 @@ class SafetyState:
     """The safety of one control loop. moving: a motor was commanded since the last stop. latched:
     the reason of a latched stop, "" without one. stops: counted by reason."""
 
-    def __init__(self, settings: SafetySettings, *, real_body: bool) -> None:
+    def __init__(self, settings: SafetySettings, *, simulated: bool) -> None:
+        """simulated: whether the body is."""
         timeout_s = settings.command_timeout_s
         if timeout_s is None:
-            timeout_s = REAL_BODY_TIMEOUT_S if real_body else 0.0
+            timeout_s = 0.0 if simulated else REAL_BODY_TIMEOUT_S
         self.timeout_ns = s_to_ns(timeout_s)
         self.late_ns = s_to_ns(settings.late_s)
         self.moving = False
         self.latched = ""
         self.stops: Counter[str] = Counter()
         self._latch = settings.latch
-        self._commanded_ns = 0
+        self._alive_ns = 0
+
+    def alive(self, at: int) -> None:
+        """The controller gave a sign of life. at: now, or later when bytes on a slow line still
+        keep it waiting."""
+        self._alive_ns = at
 
     def command(self, now: int) -> None:
         """A motor was commanded."""
         self.moving = True
-        self._commanded_ns = now
+        self._alive_ns = max(self._alive_ns, now)
 
     def stop(self, reason: str, *, latch: bool = True) -> bool:
         """The motors must stop. True, and counted, when one was commanded since the last stop.
@@ -83,8 +89,8 @@ class SafetyState:
         return bool(was)
 
     def deadline(self) -> int | None:
-        """The time by which the next command must come, or None."""
-        return self._commanded_ns + self.timeout_ns if self.moving and self.timeout_ns else None
+        """The time by which the next sign of life must come, or None."""
+        return self._alive_ns + self.timeout_ns if self.moving and self.timeout_ns else None
 
 
 class Mode(StrEnum):

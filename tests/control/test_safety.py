@@ -14,7 +14,7 @@ MS = 1_000_000
 
 
 def test_a_stop_counts_once_per_movement() -> None:
-    safety = SafetyState(SafetySettings(), real_body=False)
+    safety = SafetyState(SafetySettings(), simulated=True)
     assert not safety.stop("disconnected")
     safety.command(0)
     assert safety.stop("disconnected")
@@ -26,7 +26,7 @@ def test_a_stop_counts_once_per_movement() -> None:
 
 
 def test_only_a_stop_of_what_moved_is_latched_and_an_orderly_end_is_not() -> None:
-    safety = SafetyState(SafetySettings(latch=True), real_body=False)
+    safety = SafetyState(SafetySettings(latch=True), simulated=True)
     safety.stop("disconnected")
     assert safety.latched == ""
     safety.command(0)
@@ -46,7 +46,7 @@ def test_only_a_stop_of_what_moved_is_latched_and_an_orderly_end_is_not() -> Non
 def test_a_real_body_has_a_deadline_unless_it_is_switched_off(
     asked: float | None, real: bool, timeout_ns: int
 ) -> None:
-    safety = SafetyState(SafetySettings(command_timeout_s=asked), real_body=real)
+    safety = SafetyState(SafetySettings(command_timeout_s=asked), simulated=not real)
     assert safety.deadline() is None  # nothing moves yet
     safety.command(7)
     assert safety.deadline() == (7 + timeout_ns if timeout_ns else None)

@@ -36,8 +36,10 @@ def configuration(
     robot_port: int, *, body: str = "", more: str = "", controller: bool = True
 ) -> str:
     """A gateway between a robot at this port and any controller; body, more: further keys of
-    the body, of the robot and of the file."""
+    the body, of the robot and of the file. The robot is simulated unless body has another value."""
     connect = f'connect: "tcp://127.0.0.1:{robot_port}"'
+    if "simulated:" not in body:
+        connect += ", simulated: true"
     lines = [
         "version: 1",
         "backend: real",

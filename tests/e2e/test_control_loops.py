@@ -236,7 +236,7 @@ def test_a_frozen_controller_is_stopped_in_time_and_disconnected(tmp_path: Path)
         took_s = (loop.robot.wait_for(STOP) - begin) / 1e9
         assert took_s < 0.55
         os.kill(pid, signal.SIGCONT)
-        wait_until(lambda: "no command for 0.5 s" in loop.gateway.text())
+        wait_until(lambda: "no message for 0.5 s" in loop.gateway.text())
         loop.controller()  # there is room again
 
 

@@ -24,6 +24,7 @@ class Wc2ecBody:
     kind: ClassVar[str] = "wc2ec"
     summary: ClassVar[str] = "a Webots robot that runs a WC2EC controller, on TCP or a serial line"
     Settings: ClassVar[type[Any]] = Wc2ecBodySettings
+    simulated: ClassVar[bool] = False  # what it connects to may be a robot with real motors
     retry_s: ClassVar[float] = 1.0  # pause between tries to connect, as in the original client
     framing: ClassVar[str] = "cobs-crc16"
 
@@ -44,10 +45,6 @@ class Wc2ecBody:
                 )
                 errors.append((path, what, "correct the limits or the default position"))
         return errors
-
-    def is_real(self, settings: Wc2ecBodySettings) -> bool:
-        """A robot on a serial line may be real; a simulated one is on TCP."""
-        return settings.port is not None
 
     def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:
         parameters: dict[str, Any] = {"webots": version}

@@ -26,6 +26,11 @@ class Wc2ecBodySettings:
         choices=(8, 10, 11),
         unit="bit",
     )
+    simulated: bool | None = setting(
+        "true: a simulated robot, whose motors may run without a deadline for commands "
+        "(`safety.command_timeout_s`); false: a real one; not set: real, but for a mock",
+        None,
+    )
     extensions: bool = setting(
         "packets of Emitter and Receiver; only where the robot supports them", False
     )

@@ -159,6 +159,7 @@ class ControlLoop:
                 continue
             if kind not in (Connected, Disconnected, Stop):
                 controller.peer_confirmed = True
+                self.safety.alive(now)
             handle(event, now)
 
     def _command(self, command: Command, now: int) -> None:

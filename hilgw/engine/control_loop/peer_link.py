@@ -143,11 +143,7 @@ class PeerLink(Generic[S]):
     def _is_swamped(self, now: int) -> bool:
         """After a full read: whether input has been waiting for too long, and the peer was
         dropped for that."""
-        if not isinstance(self.transport, FdStream):
-            return False
-        from hilgw.transports.serial import tty  # POSIX, as is this stream
-
-        if not tty.unread(self.transport.fileno()):
+        if not self.has_unread():
             self._full_since = None
             return False
         if self._full_since is None:
@@ -169,6 +165,14 @@ class PeerLink(Generic[S]):
     def was_late(self) -> bool:
         """Whether the event loop was late a moment ago: what comes now may have waited for it."""
         return self.checked_now() < self._watchdog.late_until_ns
+
+    def has_unread(self) -> bool:
+        """Whether bytes of the peer have arrived that the event loop has not read yet."""
+        if not isinstance(self.transport, FdStream):
+            return False
+        from hilgw.transports.serial import tty  # POSIX, as is this stream
+
+        return tty.unread(self.transport.fileno()) > 0
 
     def call(self, ask: Callable[[], list[Event]], now: int) -> bool:
         """Calls the session and handles its events. An error it raises is contained here. Returns

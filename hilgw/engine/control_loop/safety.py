@@ -33,6 +33,9 @@ NO_STOP = "no_stop"  # a reason for a refusal: the motor could not be stopped an
 # A command that would wait longer than this for the serial line is out of date when it arrives.
 LONGEST_DELAY_NS = 500 * NS_PER_MS
 
+# At a deadline: time for the event loop to read what the controller has sent.
+UNREAD_NS = 5 * NS_PER_MS
+
 # Reasons for a stop, beside those of the controller's session (disconnected, silence, protocol).
 COMMAND_TIMEOUT = "command_timeout"
 LATE = "late"
@@ -44,7 +47,7 @@ IN_WORDS = {
     "disconnected": "the controller disconnected",
     "silence": "the controller is silent",
     "protocol": "the controller sent invalid data",
-    COMMAND_TIMEOUT: "the controller sends no commands",
+    COMMAND_TIMEOUT: "the controller sends no messages",
     LATE: "the gateway was late",
     SWAMPED: "the controller sends commands too fast",
     BODY: "the body is gone, and has to stop its motors itself",
@@ -109,6 +112,12 @@ class Safety:
             text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
             return Refusal(NO_STOP, text)
         return None
+
+    def alive(self, now: int) -> None:
+        """The controller sent a valid message. What was written to it before may still be on the
+        line: it waits for that, and its deadline counts from then."""
+        controller = self._controller
+        self.state.alive(now if controller is None else now + controller.write_delay_ns(now))
 
     def commanded(self, now: int) -> None:
         """A motor command was written to the body."""
@@ -175,6 +184,7 @@ class Safety:
             self._deadline = self._scheduler.call_at(due, self._check_deadline)
 
     def _check_deadline(self) -> None:
+        """Stops the motors, unless the controller waits for this event loop, not the other way."""
         self._deadline = None
         body = self._body
         now = body.checked_now() if body is not None else self._scheduler.now()
@@ -182,8 +192,11 @@ class Safety:
         if due is None or now < due:
             self._watch_deadline()
             return
+        if self._controller is not None and self._controller.has_unread():
+            self._deadline = self._scheduler.call_at(now + UNREAD_NS, self._check_deadline)
+            return
         self.stop(COMMAND_TIMEOUT, now)
-        self._drop_controller(f"no command for {ns_to_s(self.state.timeout_ns):g} s")
+        self._drop_controller(f"no message for {ns_to_s(self.state.timeout_ns):g} s")
 
     def _drop_controller(self, reason: str) -> None:
         if self._controller is not None:

@@ -107,7 +107,7 @@ class FakeLoop:
             baud_rate if serial else 0,
         )
         self.controller.dropped = pilot_framing.dropped if serial else {}
-        self.safety = SafetyState(SafetySettings(**safety), real_body=False)
+        self.safety = SafetyState(SafetySettings(**safety), simulated=True)
         self.loop = ControlLoop(
             "cab",
             self.body,

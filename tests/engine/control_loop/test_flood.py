@@ -21,14 +21,16 @@ TURNS = -(-SWAMPED_NS // (20 * MS))
 
 
 @contextmanager
-def connected() -> Iterator[tuple[FakeLoop, socket.socket, asyncio.AbstractEventLoop]]:
+def connected(
+    **safety: float,
+) -> Iterator[tuple[FakeLoop, socket.socket, asyncio.AbstractEventLoop]]:
     """A loop whose controller comes over a real socket; the other end of it."""
     events = asyncio.new_event_loop()
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     asyncio.set_event_loop(events)
     try:
-        loop = FakeLoop()
+        loop = FakeLoop(**safety)
         loop.robot_comes()
 
         async def attach() -> None:

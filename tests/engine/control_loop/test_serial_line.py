@@ -188,8 +188,24 @@ def test_commands_that_would_wait_too_long_for_their_line_end_it() -> None:
 def test_a_deadline_in_the_gateway_holds_on_a_line_too() -> None:
     loop = on_lines(command_timeout_s=0.2)
     loop.controller.data_received(frame(GO))
-    for _ in range(10):
+    for _ in range(10):  # signs of life
         loop.run(50)
         loop.body.data_received(frame(sensor_data(0, 1.0)))
         loop.controller.data_received(frame(wire.bare(wire.ENABLE_SENSOR, DISTANCE, 0)))
+    assert not loop.safety.stops
+    loop.run(190)
+    assert not loop.safety.stops
+    loop.run(20)
     assert loop.safety.stops == {"command_timeout": 1}
+
+
+def test_a_deadline_counts_from_when_the_line_has_carried_what_the_controller_waits_for() -> None:
+    loop = on_lines(MANY, baud_rate=9600, command_timeout_s=0.2)
+    live(loop, 2_000)
+    values = (frame(sensor_data(index, 1.0)) for index in range(40))
+    loop.body.data_received(b"".join(values))
+    delay_ms = loop.controller.write_delay_ns(loop.scheduler.time) // MS
+    assert 300 < delay_ms < 700
+    loop.controller.data_received(frame(set_value(40, 5.0)))
+    loop.run((delay_ms + 150) // 10 * 10)
+    assert "command_timeout" not in loop.safety.stops
