@@ -184,7 +184,7 @@ class ControlLoop:
         self._handle_answer(body, command.index, events, now)
         if events and type(events[0]) is Write:
             statistics.commanded(command, self._scheduler.now())
-            self.safety.commanded(now)
+            self.safety.commanded(command, now)
 
     # --- controller to body: sensors and radios -----------------------------------------------
 

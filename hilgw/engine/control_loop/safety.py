@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.limits import check_command
-from hilgw.control.safety import mode_of
+from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.errors import PeerError
 from hilgw.transports.threads import start_thread
@@ -82,6 +82,7 @@ class Safety:
         self._scheduler = scheduler
         self._observer = observer
         self._deadline: Handle | None = None
+        self._modes: dict[int, Mode | None] = {}  # of the motors since the last stop
 
     def attach(self, body: PeerLink[BodySession]) -> None:
         """The link to the body that is stopped from now on."""
@@ -119,12 +120,14 @@ class Safety:
         controller = self._controller
         self.state.alive(now if controller is None else now + controller.write_delay_ns(now))
 
-    def commanded(self, now: int) -> None:
+    def commanded(self, command: Command, now: int) -> None:
         """A motor command was written to the body."""
         began = not self.state.moving
         self.state.command(now)
+        if began or mode_of(command) is not self._modes.get(command.index):
+            self._modes[command.index] = mode_of(command)
+            self._prepare_emergency_stop()  # another mode may have another stop command
         if began:
-            self._prepare_emergency_stop()
             self._watch_deadline()
 
     # --- stops --------------------------------------------------------------------------------
@@ -136,6 +139,7 @@ class Safety:
         if not moved:
             return
         self.emergency_stop.prepare(b"")
+        self._modes.clear()
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

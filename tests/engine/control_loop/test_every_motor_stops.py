@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import settings
@@ -214,3 +215,20 @@ def test_a_stop_that_the_connection_does_not_take_is_not_reported_as_stopped_mot
     loop.controller_leaves()
     assert loop.safety.stops == {"disconnected": 1} and loop.observer.stops == []
     assert loop.observer.notices == ["safety stop: the controller disconnected"]
+
+
+def test_an_emergency_stop_knows_every_motor_from_its_first_command_on() -> None:
+    """A hang may begin before the watchdog prepares the stop again."""
+    loop = FakeLoop(DEVICES)
+    loop.robot_comes()
+    loop.controller_comes()
+    halt = struct.pack("<BBBdddd", wire.SET_SENSOR, LINEAR, 5, math.inf, 0.0, -1.0, 10.0)
+    for _ in range(2):  # for the next controller, too
+        with mock.patch.object(loop.loop.safety.emergency_stop, "prepare") as prepare:
+            loop.controller.data_received(set_value(1, 5.0))
+            loop.controller.data_received(wire.value(wire.SET_VALUE, LINEAR, 5, math.inf))
+            assert halt in prepare.call_args.args[0]
+        loop.controller_leaves()
+        loop.controller_comes()
+        loop.body.session.open(0)  # a session of its own, as after a reconnection
+        loop.body.data_received(b"".join(registrations(DEVICES)))
