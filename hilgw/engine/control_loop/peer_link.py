@@ -99,6 +99,7 @@ class PeerLink(Generic[S]):
         self._full_since: int | None = None
         self._has_faulted = False
         self._drain_awaited = False
+        self._asked_ns: int | None = None  # the first write to this peer
 
     # --- called by the supervisor or the TCP server -------------------------------------------
 
@@ -110,7 +111,7 @@ class PeerLink(Generic[S]):
         if isinstance(transport, FdStream):
             transport.read_bytes = READ_BYTES
         self._discard_until_ns = 0
-        self._full_since = None
+        self._full_since = self._asked_ns = None
         self.peer_confirmed = self._drain_awaited = self._has_faulted = False
         if self._pacer is not None:
             self._pacer.reset()
@@ -165,6 +166,13 @@ class PeerLink(Generic[S]):
     def was_late(self) -> bool:
         """Whether the event loop was late a moment ago: what comes now may have waited for it."""
         return self.checked_now() < self._watchdog.late_until_ns
+
+    def unanswered_ns(self) -> int:
+        """For how long the peer has answered nothing valid; 0 while it waits for the first bytes
+        from here."""
+        if self.peer_confirmed or self._asked_ns is None:
+            return 0
+        return self._scheduler.now() - self._asked_ns
 
     def has_unread(self) -> bool:
         """Whether bytes of the peer have arrived that the event loop has not read yet."""
@@ -284,6 +292,8 @@ class PeerLink(Generic[S]):
         transport = self.transport
         if transport is None:
             return False
+        if self._asked_ns is None:
+            self._asked_ns = now
         if self._pacer is not None:
             self._pacer.occupy(len(data), now)
         try:

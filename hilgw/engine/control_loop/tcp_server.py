@@ -9,6 +9,7 @@ from hilgw.engine.observer import State
 from hilgw.engine.supervisor import STALL_POLL_S, STALL_S, PortStatus, StallDetector
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.transports.tcp.listener import TcpListener
+from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
     from hilgw.transports.base import Transport
 
-# A peer that sent nothing valid for so long gives way to the next one that connects.
+# A peer that has registrations, and sent nothing valid for so long, gives way to the next one that
+# connects.
 HANDSHAKE_S = 2.0
 # Small, as values that wait in the kernel become old; a step of 255 sensors has 2.8 kB.
 KERNEL_BYTES = 16384
@@ -51,7 +53,6 @@ class TcpServer(PortStatus):
         self._listener = self._listen_on(port)
         self._connection: Transport | None = None
         self._peer = ""
-        self._since_s = 0.0
         self._stall = StallDetector(STALL_S)
         link.on_ready = self._ready
         link.on_failed = self._failed
@@ -112,15 +113,13 @@ class TcpServer(PortStatus):
         self._drop(PeerError(f"{self._peer} sent no valid message, and {peer} connected"))
         self.opened += 1
         self._connection, self._peer = stream, peer
-        self._since_s = asyncio.get_running_loop().time()
         self._stall = StallDetector(STALL_S)
         stream.start(self._link.data_received, lambda error: self._lost(stream, error))
         self._link.attach(stream)
 
     def _gives_way(self) -> bool:
-        """Whether the present peer has sent nothing valid for too long."""
-        waited_s = asyncio.get_running_loop().time() - self._since_s
-        return not self._link.peer_confirmed and waited_s >= HANDSHAKE_S
+        """Whether the present peer has answered nothing valid for too long."""
+        return self._link.unanswered_ns() >= s_to_ns(HANDSHAKE_S)
 
     def _refuse(self, reason: str, text: str) -> None:
         self._link.refused[reason] += 1

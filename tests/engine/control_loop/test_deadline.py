@@ -108,3 +108,15 @@ def test_the_deadline_waits_for_what_the_event_loop_has_not_read() -> None:
         assert not loop.safety.stops
         loop.run(20)
         assert loop.safety.stops == {"command_timeout": 1}
+
+
+def test_a_controller_that_waits_for_the_body_is_not_late_with_its_first_message() -> None:
+    loop = FakeLoop()
+    loop.controller_comes()
+    loop.run(5_000)  # longer than it may take to answer registrations
+    assert loop.controller.unanswered_ns() == 0
+    loop.robot_comes()
+    loop.run(1_000)
+    assert loop.controller.unanswered_ns() >= 900_000_000
+    loop.controller.data_received(GO)
+    assert loop.controller.unanswered_ns() == 0
