@@ -371,16 +371,23 @@ class NetworkSession(AdapterSession, Protocol):
         value reads. A RemoteAnswer follows. No events when the session is not ready."""
 
 
+@runtime_checkable
+class SearchableAdapter(Protocol):
+    """An `Adapter` of hardware that `hilgw scan` can find without changing its settings."""
+
+    kind: ClassVar[str]
+    probes: ClassVar[tuple[Probe, ...]]
+
+    def session(self, settings: Any, common: Any) -> AdapterSession:
+        """As in `Adapter`."""
+
+
 Problem = tuple[str, str, str]  # path below the adapter, message, fix
 SettingsClass = type[Any]
 
 
 class Adapter(Protocol):
-    """`hilgw.adapters.NAME` exports one as `ADAPTER`.
-
-    Hardware that can be found without changing its settings also has
-    `probes: ClassVar[tuple[Probe, ...]]`.
-    """
+    """`hilgw.adapters.NAME` exports one as `ADAPTER`."""
 
     kind: ClassVar[str]
     type: ClassVar[str]  # Webots' Emitter.type this hardware is

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import FrameError
 from hilgw.framing.base import TURN_BYTES
-from hilgw.transports.stream import FdStream
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
@@ -53,8 +52,7 @@ class Flow:
 
 def read_in_turns(stream: Transport) -> None:
     """Limits what a framing gets of this stream at a time."""
-    if isinstance(stream, FdStream):
-        stream.read_bytes = TURN_BYTES
+    stream.read_bytes = TURN_BYTES
 
 
 class Reframer:

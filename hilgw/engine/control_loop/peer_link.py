@@ -11,7 +11,6 @@ from hilgw.control.session import LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, PeerError, PortError
-from hilgw.transports.stream import FdStream
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -85,8 +84,7 @@ class PeerLink(Generic[S]):
         now = self.checked_now()
         self.transport = transport
         transport.on_drained = self._drained
-        if isinstance(transport, FdStream):
-            transport.read_bytes = READ_BYTES
+        transport.read_bytes = READ_BYTES
         self._discard_until_ns = 0
         self._full_since = None
         self.peer_confirmed = self._drain_awaited = self._has_faulted = False
@@ -121,11 +119,7 @@ class PeerLink(Generic[S]):
     def _is_swamped(self, now: int) -> bool:
         """After a full read: whether input has been waiting for too long, and the peer was
         dropped for that."""
-        if not isinstance(self.transport, FdStream):
-            return False
-        from hilgw.transports.serial import tty  # POSIX, as is this stream
-
-        if not tty.unread(self.transport.fileno()):
+        if self.transport is None or not self.transport.in_waiting:
             self._full_since = None
             return False
         if self._full_since is None:
@@ -244,11 +238,7 @@ class PeerLink(Generic[S]):
             return True
         if transport.pending or self._pacer is None:
             return not transport.pending
-        if not isinstance(transport, FdStream):
-            return True
-        from hilgw.transports.serial import tty  # POSIX, as is this stream
-
-        return not tty.waiting(transport.fileno())
+        return not transport.out_waiting
 
     def _write(self, data: bytes, now: int) -> None:
         transport = self.transport

@@ -36,8 +36,6 @@ from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.packet import Copy, Packet
-from hilgw.transports.base import ModemLines
-from hilgw.transports.stream import FdStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,8 +151,7 @@ class Station:
     def attach(self, transport: Transport) -> None:
         """The port is open: the handshake starts."""
         self._transport = transport
-        if isinstance(transport, FdStream):
-            transport.read_bytes = TURN_BYTES
+        transport.read_bytes = TURN_BYTES
         self._unanswered = 0
         now = self._scheduler.now()
         self._pacer.reset()
@@ -316,9 +313,6 @@ class Station:
         if transport is None:
             return
         try:
-            if not isinstance(transport, ModemLines):
-                what = f"this port has no {name.upper()}"
-                raise PortError(what, reason=PortError.UNSUPPORTED, where=transport.name)
             transport.set_modem_line(name, on)
         except PortError as error:
             self._fail(error)

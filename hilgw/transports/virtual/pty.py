@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hilgw.errors import PortError
-from hilgw.transports.base import Scheduler
+from hilgw.transports.base import Scheduler, SwitchModemLine
 from hilgw.transports.serial import tty
 from hilgw.transports.virtual.pacing import PacedLine
 
@@ -146,7 +146,7 @@ class VirtualPort:
         self._baud_rate = baud_rate
         self._bits_per_byte = bits_per_byte
         self._on_data: DeviceHandler | None = None
-        self.on_modem_line: Callable[[str, bool], None] | None = None
+        self.on_modem_line: SwitchModemLine | None = None
         self._from_client = PacedLine(
             scheduler,
             self._arrived,
