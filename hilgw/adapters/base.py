@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.errors import ConfigError, HilgwError
 from hilgw.medium.packet import Packet
+from hilgw.reasons import DroppedReason, RefusedReason
 from hilgw.settings import MockSpec as MockSpec
 from hilgw.settings import setting
 from hilgw.transports.base import RS485_MODES, LineSettings
@@ -193,6 +194,9 @@ class Dropped:
     text: str
     count: int = 1
 
+    def __post_init__(self) -> None:
+        DroppedReason.check(self.reason)
+
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
@@ -207,6 +211,9 @@ class Refused:
 
     token: int
     reason: str
+
+    def __post_init__(self) -> None:
+        RefusedReason.check(self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +297,9 @@ class CannotSend:
 
     reason: str
     text: str
+
+    def __post_init__(self) -> None:
+        RefusedReason.check(self.reason)
 
 
 NOT_YET = None  # the adapter cannot take a packet now; try again after its next event or deadline

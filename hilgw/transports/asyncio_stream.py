@@ -65,7 +65,7 @@ class AsyncioStream(TransportDefaults, asyncio.Protocol):
         if self._ended:
             raise PortError(self._end, reason=PortError.LOST, where=self.name)
         if len(data) + self.pending > self._limit:
-            raise PortError("the write buffer is full", reason="full", where=self.name)
+            raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
         if data:
             self._transport.write(data)
 

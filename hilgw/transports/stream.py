@@ -93,7 +93,7 @@ class FdStream(TransportDefaults):
         rest = self._rest
         size = len(data)
         if size + len(rest) > self._limit:
-            raise PortError("the write buffer is full", reason="full", where=self.name)
+            raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
         if rest:
             rest += data
             return

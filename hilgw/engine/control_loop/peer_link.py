@@ -250,7 +250,7 @@ class PeerLink(Generic[S]):
             with self.lock:
                 transport.write(data)
         except PortError as error:
-            full = error.reason == "full"
+            full = error.reason == PortError.FULL
             self.fail(PeerError("reads too slowly", where=self.name) if full else error)
 
     def _drained(self) -> None:

@@ -73,7 +73,7 @@ class ThreadedStream(TransportDefaults):
             if self._stopping:
                 raise PortError("the port was lost", reason=PortError.LOST, where=self.name)
             if len(self._out) + len(data) > self._limit:
-                raise PortError("the write buffer is full", reason="full", where=self.name)
+                raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
             self._out += data
             self._lock.notify_all()
 

@@ -139,7 +139,7 @@ class PipeTransport(TransportDefaults):
         if self._closed or self._lost:
             raise PortError("the port was lost", reason=PortError.LOST, where=self.name)
         if len(self._to_device) + len(data) > self._limit:
-            raise PortError("the write buffer is full", reason="full", where=self.name)
+            raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
         self._to_device.put(data)
 
     def set_modem_line(self, name: str, on: bool) -> None:

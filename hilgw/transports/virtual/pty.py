@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hilgw.errors import PortError
+from hilgw.errors import PortError, PortReason
 from hilgw.transports.base import Scheduler, SwitchModemLine
 from hilgw.transports.serial import tty
 from hilgw.transports.virtual.pacing import PacedLine
@@ -107,7 +107,9 @@ class PortLink:
                 fix="choose another name, or stop that process",
             )
 
-    def _refusal(self, what: str, reason: str, fix: str = "choose another name") -> PortError:
+    def _refusal(
+        self, what: str, reason: PortReason, fix: str = "choose another name"
+    ) -> PortError:
         return PortError(what, reason=reason, where=self.path, fix=fix)
 
 
