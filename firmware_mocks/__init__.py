@@ -14,4 +14,7 @@ A mock is an object with this shape (duck-typed; `firmware_mocks.base.Mock` is t
 * `set_modem_line(name, on, now)`, where the hardware has a pin on one: the client switched its
   "dtr" or "rts".
 * `clear_to_send`: bool, where the firmware has flow control: the client may send now.
+* `network`: "tcp-server" or "tcp-client", where it is a network peer; then also `connect(now)` and
+  `disconnect(now)`, which follow its connection, `closing`: it wants the connection closed, and
+  `retry_s` of a client: seconds between two attempts to connect.
 """

@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
+from hilgw.reasons import Reason
+
 _SHOWN = 40  # characters of a quoted text
 _COMPARED = 500  # names; more would make a hostile file slow to reject
 
@@ -46,19 +48,32 @@ class ConfigError(HilgwError):
     exit_code = 3
 
 
+class PortReason(Reason):
+    """A port cannot be opened or used."""
+
+    ABSENT = "absent", "there is no such port, or no connection to its peer"
+    BUSY = "busy", "another program uses it, or a limit of the system is reached"
+    DENIED = "denied", "this user has no permission"
+    LOST = "lost", "it was open, and disappeared or failed"
+    UNSUPPORTED = "unsupported", "it cannot do this, or it is not a serial port"
+    FULL = "full", "its write buffer has no room"
+
+
 class PortError(HilgwError):
-    """A port cannot be opened, or was lost. `reason` is one of the constants below."""
+    """A port cannot be opened, was lost, or takes no more bytes."""
 
     exit_code = 4
 
-    ABSENT = "absent"
-    BUSY = "busy"
-    DENIED = "denied"
-    LOST = "lost"
-    UNSUPPORTED = "unsupported"
+    ABSENT = PortReason.ABSENT
+    BUSY = PortReason.BUSY
+    DENIED = PortReason.DENIED
+    LOST = PortReason.LOST
+    UNSUPPORTED = PortReason.UNSUPPORTED
+    FULL = PortReason.FULL
 
-    def __init__(self, what: str, *, reason: str, where: str = "", fix: str = "") -> None:
+    def __init__(self, what: str, *, reason: PortReason, where: str = "", fix: str = "") -> None:
         super().__init__(what, where=where, fix=fix)
+        PortReason.check(reason)
         self.reason = reason
 
 

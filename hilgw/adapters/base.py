@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.errors import ConfigError, HilgwError
 from hilgw.medium.packet import Packet
+from hilgw.reasons import DroppedReason, RefusedReason
 from hilgw.settings import MockSpec as MockSpec
 from hilgw.settings import setting
 from hilgw.transports.base import RS485_MODES, LineSettings
@@ -193,6 +194,9 @@ class Dropped:
     text: str
     count: int = 1
 
+    def __post_init__(self) -> None:
+        DroppedReason.check(self.reason)
+
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
@@ -207,6 +211,9 @@ class Refused:
 
     token: int
     reason: str
+
+    def __post_init__(self) -> None:
+        RefusedReason.check(self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +298,9 @@ class CannotSend:
     reason: str
     text: str
 
+    def __post_init__(self) -> None:
+        RefusedReason.check(self.reason)
+
 
 NOT_YET = None  # the adapter cannot take a packet now; try again after its next event or deadline
 
@@ -371,16 +381,23 @@ class NetworkSession(AdapterSession, Protocol):
         value reads. A RemoteAnswer follows. No events when the session is not ready."""
 
 
+@runtime_checkable
+class SearchableAdapter(Protocol):
+    """An `Adapter` of hardware that `hilgw scan` can find without changing its settings."""
+
+    kind: ClassVar[str]
+    probes: ClassVar[tuple[Probe, ...]]
+
+    def session(self, settings: Any, common: Any) -> AdapterSession:
+        """As in `Adapter`."""
+
+
 Problem = tuple[str, str, str]  # path below the adapter, message, fix
 SettingsClass = type[Any]
 
 
 class Adapter(Protocol):
-    """`hilgw.adapters.NAME` exports one as `ADAPTER`.
-
-    Hardware that can be found without changing its settings also has
-    `probes: ClassVar[tuple[Probe, ...]]`.
-    """
+    """`hilgw.adapters.NAME` exports one as `ADAPTER`."""
 
     kind: ClassVar[str]
     type: ClassVar[str]  # Webots' Emitter.type this hardware is

@@ -32,6 +32,7 @@ from hilgw.adapters.base import (
 from hilgw.errors import ConfigError
 from hilgw.framing.sir import Sir, SirSettings
 from hilgw.medium.packet import BROADCAST, Packet
+from hilgw.reasons import DroppedReason, PacketDropped
 from hilgw.settings import setting
 from hilgw.units import ms_to_ns
 
@@ -66,6 +67,12 @@ LIMITS = Limits(
 )
 
 
+class IrdaDropped(DroppedReason):
+    """Reasons of the adapter `irda_sir`."""
+
+    OTHER_ADDRESS = "other_address", "a frame for another address"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IrdaSettings:
     """Settings of a SIR transceiver, besides those of every adapter."""
@@ -94,10 +101,10 @@ class IrdaRoute(OneChannelRoute):
 
     def inward(self, payload: bytes, *sources: str) -> Inward:
         if len(payload) <= HEADER or payload[1] != UNNUMBERED:
-            return Dropped("no_packet", "a frame that is not unnumbered information")
+            return Dropped(PacketDropped.NO_PACKET, "a frame that is not unnumbered information")
         address = payload[0] >> 1
         if address not in (self.channel, BROADCAST_ADDRESS):
-            return Dropped("other_address", f"a frame for address {address}")
+            return Dropped(IrdaDropped.OTHER_ADDRESS, f"a frame for address {address}")
         channel = BROADCAST if address == BROADCAST_ADDRESS else address
         return channel, payload[HEADER:]
 

@@ -11,11 +11,12 @@ from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
-from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from hilgw.adapters.base import Adapter, MockSpec, StationSettings
     from hilgw.config.model import AdapterConfig, GatewayConfig
     from hilgw.engine.gateway import Gateway
@@ -48,11 +49,8 @@ def mock_line(
         )
     port = VirtualPort(scheduler, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
 
-    async def open_port() -> Transport:
-        transport = await open_serial(port.path, line, scheduler)
-        if isinstance(transport, SerialStream):
-            transport.modem_lines = port.set_modem_line
-        return transport
+    def open_port() -> Awaitable[Transport]:
+        return open_serial(port.path, line, scheduler, modem_lines=port.set_modem_line)
 
     return port, open_port, lambda: port_identity(port.path)
 

@@ -9,20 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.errors import FrameError
 from hilgw.framing.base import TURN_BYTES
-from hilgw.transports.stream import FdStream
+from hilgw.reasons import DroppedReason
 
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
     from hilgw.transports.base import Handle, Scheduler, Transport
 
-# Reasons in `dropped` besides those of the framings; each counts bytes.
-PORT_DOWN = "port_down_bytes"  # for the port, while it was down or when it was lost
-NOT_WRITER = "not_writer_bytes"  # from a client that is not a writer
-NO_CLIENT = "no_client_bytes"  # from the port, while no client was connected
-CLIENT_SLOW = "client_slow_bytes"  # for a client that was disconnected because it was too slow
-CLIENT_GONE = "client_gone_bytes"  # for a client that disconnected
-FULL = "full_bytes"
-CANNOT_CARRY = "cannot_carry"  # frames, as those of the framings
+
+class BridgeDropped(DroppedReason):
+    """Reasons of the bridge. Each counts bytes, except cannot_carry, which counts frames."""
+
+    PORT_DOWN = "port_down_bytes", "for the port, while it was down or when it was lost"
+    NOT_WRITER = "not_writer_bytes", "from a client that is not a writer"
+    NO_CLIENT = "no_client_bytes", "from the port, while no client was connected"
+    CLIENT_SLOW = "client_slow_bytes", "for a client that was disconnected because it was too slow"
+    CLIENT_GONE = "client_gone_bytes", "for a client that disconnected"
+    FULL = "full_bytes", "for the port, whose write buffer had no room"
+    CANNOT_CARRY = "cannot_carry", "a frame that the framing cannot carry"
+
+
+PORT_DOWN = BridgeDropped.PORT_DOWN
+NOT_WRITER = BridgeDropped.NOT_WRITER
+NO_CLIENT = BridgeDropped.NO_CLIENT
+CLIENT_SLOW = BridgeDropped.CLIENT_SLOW
+CLIENT_GONE = BridgeDropped.CLIENT_GONE
+FULL = BridgeDropped.FULL
+CANNOT_CARRY = BridgeDropped.CANNOT_CARRY
 
 Feed = Callable[[bytes], None]
 
@@ -53,8 +65,7 @@ class Flow:
 
 def read_in_turns(stream: Transport) -> None:
     """Limits what a framing gets of this stream at a time."""
-    if isinstance(stream, FdStream):
-        stream.read_bytes = TURN_BYTES
+    stream.read_bytes = TURN_BYTES
 
 
 class Reframer:

@@ -21,6 +21,7 @@ from hilgw.devices.fields import (
     EmitterFields,
     normalise,
 )
+from hilgw.reasons import RejectedReason
 from hilgw.units import NS_PER_S
 
 _NEVER = 1 << 64
@@ -28,7 +29,7 @@ _NEVER = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """The result of a `send`. reason: "" when accepted, else "full", "invalid" or "cap"."""
+    """The result of a `send`. reason: "" when accepted, else a RejectedReason."""
 
     accepted: bool
     reason: str = ""
@@ -49,9 +50,9 @@ class Departure:
 
 
 _ACCEPTED = SendResult(True)
-_FULL = SendResult(False, "full")
-_INVALID = SendResult(False, "invalid")
-_CAP = SendResult(False, "cap")
+_FULL = SendResult(False, RejectedReason.FULL)
+_INVALID = SendResult(False, RejectedReason.INVALID)
+_CAP = SendResult(False, RejectedReason.CAP)
 
 
 class Emitter:

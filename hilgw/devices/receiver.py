@@ -22,6 +22,7 @@ from hilgw.devices.fields import (
     ReceiverFields,
     normalise,
 )
+from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 
 _UNKNOWN_DIRECTION = (math.nan, math.nan, math.nan)
@@ -58,7 +59,7 @@ C = TypeVar("C", bound=ReceivedCopy)
 class Sampled(Generic[C]):
     """The result of one sample: copies that became readable, and copies that did not fit.
 
-    `reasons` runs beside `refused`: "overflow".
+    `reasons` runs beside `refused`: a RefusedReason each.
     """
 
     readable: tuple[C, ...] = ()
@@ -113,10 +114,10 @@ class Receiver(Generic[C]):
     def receive(self, copy: C, now: int) -> str:
         """Takes one copy and holds it for the next sample; returns "" or why it was refused."""
         if not self.enabled:
-            return "disabled"
+            return PacketRefused.DISABLED
         size = len(copy.packet.data)
         if size > CAP_BYTES - self.queued_bytes or self.queued >= CAP_PACKETS:
-            return "cap"
+            return PacketRefused.CAP
         self._held.append((now, copy))
         self._held_bytes += size
         return ""
@@ -273,7 +274,7 @@ class Receiver(Generic[C]):
         size = len(copy.packet.data)
         limit = self.fields.bufferSize  # `receive` has checked the cap
         if limit != UNLIMITED and size > limit - self._used:
-            return "overflow"
+            return PacketRefused.OVERFLOW
         self._queue.append(copy)
         self._used += size
         return ""

@@ -26,7 +26,7 @@ from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
 
 if TYPE_CHECKING:
-    from hilgw.adapters.base import Adapter, Event, NetworkSession
+    from hilgw.adapters.base import Event, NetworkSession, SearchableAdapter
     from hilgw.transports.base import Handle, Scheduler, Transport
 
 PROBE_S = 12.0  # two guard times: a module in its factory state answers after them
@@ -127,7 +127,7 @@ def _settle(future: asyncio.Future[Any], result: object) -> None:
 
 async def scan_port(
     port: str,
-    adapters: Iterable[Adapter],
+    adapters: Iterable[SearchableAdapter],
     scheduler: Scheduler,
     *,
     usb: tuple[int, int] | None = None,
@@ -153,19 +153,23 @@ async def scan_port(
             return
 
 
-def _rates_of(adapter: Adapter, usb: tuple[int, int] | None) -> list[tuple[Probe, int]]:
+def _rates_of(adapter: SearchableAdapter, usb: tuple[int, int] | None) -> list[tuple[Probe, int]]:
     """The probes of an adapter for this USB device at each of their rates, likeliest first."""
-    probes: tuple[Probe, ...] = getattr(adapter, "probes", ())
     return [
         (probe, rate)
-        for probe in probes
+        for probe in adapter.probes
         if not probe.usb or usb in probe.usb
         for rate in probe.rates
     ]
 
 
 async def _probe(
-    port: str, adapter: Adapter, settings: Any, rate: int, scheduler: Scheduler, network: bool
+    port: str,
+    adapter: SearchableAdapter,
+    settings: Any,
+    rate: int,
+    scheduler: Scheduler,
+    network: bool,
 ) -> Found | None:
     common = StationSettings(port=port, baudRate=rate)
     transport = await open_serial(port, LineSettings(baudRate=rate), scheduler)

@@ -13,6 +13,7 @@ from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.statistics import ReceivedBy
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.medium.packet import BROADCAST, Copy, Packet
+from hilgw.reasons import NotReceivedReason, RejectedReason
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
@@ -162,8 +163,8 @@ class Gateway:
     def _send_through(self, station: Station, data: bytes, channel: int | None) -> str | None:
         count = self.ledger.emitter(COMMAND_SOURCE)
         if not data:
-            count.offer("invalid")
-            return "invalid"
+            count.offer(RejectedReason.INVALID)
+            return RejectedReason.INVALID
         count.offer("")
         count.depart()
         now = self.timer.now()
@@ -176,9 +177,9 @@ class Gateway:
         )
         source = self.ledger.source(COMMAND_SOURCE)
         if packet.channel != BROADCAST and not station.can_send(packet.channel):
-            source.enter(0, "channel")
-            self.transmitted(packet, (), "channel")
-            return "channel"
+            source.enter(0, NotReceivedReason.CHANNEL)
+            self.transmitted(packet, (), NotReceivedReason.CHANNEL)
+            return NotReceivedReason.CHANNEL
         source.enter(1, "")
         arrivals = self.ledger.station(station.name)
         arrivals.accept()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, runtime_checkable
 
 from hilgw.errors import ConfigError
 from hilgw.plugins import load_mock
-from hilgw.transports.base import DeviceSide, Handle, Scheduler
-from hilgw.transports.tcp.device import TcpDevice
+from hilgw.transports.base import ConnectionSide, DeviceSide, Handle, Scheduler
 from hilgw.units import NS_PER_MS
 
 STEPS = 10_000  # deadlines in one turn of the event loop
@@ -52,9 +50,12 @@ class Mock(Protocol):
     def describe(self) -> str: ...
 
 
-class NetworkMock(Mock, Protocol):
-    """A mock that is a network peer. closing: it wants its connection closed."""
+@runtime_checkable
+class NetworkMock(Protocol):
+    """A mock that may be a network peer: network is "tcp-server" or "tcp-client" then, else
+    "serial". closing: it wants its connection closed."""
 
+    network: str
     closing: bool
 
     def connect(self, now: int) -> None: ...
@@ -62,8 +63,34 @@ class NetworkMock(Mock, Protocol):
     def disconnect(self, now: int) -> None: ...
 
 
+@runtime_checkable
+class ConnectingMock(NetworkMock, Protocol):
+    """A TCP client. retry_s: between two attempts to connect."""
+
+    retry_s: float
+
+
+@runtime_checkable
+class FlowControlledMock(Protocol):
+    """A mock whose firmware has flow control."""
+
+    @property
+    def clear_to_send(self) -> bool:
+        """Whether the client may send now."""
+
+
+@runtime_checkable
+class ModemLineMock(Protocol):
+    """A mock whose hardware has a pin on a modem line."""
+
+    def set_modem_line(self, name: str, on: bool, now: int) -> None:
+        """The client switched its "dtr" or "rts"."""
+
+
 class Air(Protocol):
-    """The radio or infrared channel that the mocks of one host share."""
+    """The radio or infrared channel that the mocks of one host share. seed: of its randomness."""
+
+    seed: int
 
     def advance(self, now: int) -> None: ...
 
@@ -86,14 +113,31 @@ def create_mock(
     return mock
 
 
-@dataclass(slots=True)
-class _HostedMock:
-    """One mock and the device its client opens."""
+def network_of(mock: Mock) -> str:
+    """How the client of a mock reaches it: "serial", "tcp-server" or "tcp-client"."""
+    return mock.network if isinstance(mock, NetworkMock) else "serial"
 
-    mock: Mock
-    device: DeviceSide | None
-    line: tuple[int, int] = field(default=(0, 0))
-    clear_to_send: bool = True
+
+def retry_s_of(mock: Mock) -> float:
+    """The pause between two attempts of a TCP client to connect."""
+    return mock.retry_s if isinstance(mock, ConnectingMock) else 1.0
+
+
+class _HostedMock:
+    """One mock and the device its client opens, with what both are able to do.
+
+    line: rate and bits per byte of the port now. network: of a network peer, else None.
+    """
+
+    def __init__(self, mock: Mock, device: DeviceSide | None) -> None:
+        self.mock = mock
+        self.device = device
+        self.line = (0, 0)
+        self.clear_to_send = True
+        self.flow = mock if isinstance(mock, FlowControlledMock) else None
+        self.network: tuple[ConnectionSide, NetworkMock] | None = None
+        if isinstance(device, ConnectionSide) and isinstance(mock, NetworkMock):
+            self.network = device, mock
 
 
 class MockHost:
@@ -126,13 +170,13 @@ class MockHost:
         self._follow_line(hosted)
         if device is not None:
             device.start(lambda data, host_baud: self._receive(hosted, data, host_baud))
-        switch = getattr(mock, "set_modem_line", None)
-        if device is not None and switch is not None and hasattr(device, "on_modem_line"):
+        if device is not None and isinstance(mock, ModemLineMock):
+            switch = mock.set_modem_line
             device.on_modem_line = lambda name, on: self._act(lambda now: switch(name, on, now))
-        if isinstance(device, TcpDevice):
-            peer = cast("NetworkMock", mock)
-            device.on_open = lambda: self._act(peer.connect)
-            device.on_close = lambda: self._act(peer.disconnect)
+        if hosted.network is not None:
+            connection, peer = hosted.network
+            connection.on_open = lambda: self._act(peer.connect)
+            connection.on_close = lambda: self._act(peer.disconnect)
         mock.advance(self._scheduler.now())
         self._run()
 
@@ -201,8 +245,10 @@ class MockHost:
     def _disconnect(self) -> None:
         """Closes the connections that network peers want closed."""
         for hosted in self._all:
-            if isinstance(hosted.device, TcpDevice) and cast("NetworkMock", hosted.mock).closing:
-                hosted.device.hang_up()
+            if hosted.network is not None:
+                connection, peer = hosted.network
+                if peer.closing:
+                    connection.hang_up()
 
     def _catch_up(self) -> None:
         """Runs all deadlines up to now, one after the other, each at its own time."""
@@ -235,12 +281,11 @@ class MockHost:
 
     def _follow_flow(self, hosted: _HostedMock) -> None:
         """Stalls the port while firmware with flow control holds its client off."""
-        clear = getattr(hosted.mock, "clear_to_send", True)
-        if clear != hosted.clear_to_send:
-            hosted.clear_to_send = clear
-            change = getattr(hosted.device, "unstall" if clear else "stall", None)
-            if change is not None:
-                change()
+        if hosted.flow is None or hosted.flow.clear_to_send == hosted.clear_to_send:
+            return
+        hosted.clear_to_send = not hosted.clear_to_send
+        if hosted.device is not None:
+            hosted.device.unstall() if hosted.clear_to_send else hosted.device.stall()
 
     def _next_deadline(self) -> int | None:
         waits = [hosted.mock.next_deadline() for hosted in self._all]

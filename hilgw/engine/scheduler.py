@@ -196,10 +196,9 @@ def _timerfd() -> tuple[int, Callable[[int], Any]]:
 
     AttributeError or OSError where the system has none.
     """
-    create = getattr(os, "timerfd_create", None)
-    if create is not None:  # Python 3.13
-        fd: int = create(time.CLOCK_MONOTONIC, flags=os.TFD_NONBLOCK | os.TFD_CLOEXEC)  # type: ignore[attr-defined,unused-ignore]
-        settime, absolute = os.timerfd_settime_ns, os.TFD_TIMER_ABSTIME  # type: ignore[attr-defined,unused-ignore]
+    if sys.version_info >= (3, 13):
+        fd = os.timerfd_create(time.CLOCK_MONOTONIC, flags=os.TFD_NONBLOCK | os.TFD_CLOEXEC)
+        settime, absolute = os.timerfd_settime_ns, os.TFD_TIMER_ABSTIME
         return fd, lambda when: settime(fd, flags=absolute, initial=when)
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)

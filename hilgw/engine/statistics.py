@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.events import Command, MotorCommand
 from hilgw.engine.latency import Latency
 from hilgw.engine.observer import ControlLoopStatus
+from hilgw.reasons import ExpiredReason, PacketRefused
 
 if TYPE_CHECKING:
     from hilgw.devices.kinds import Device
@@ -69,7 +70,7 @@ class StationStatistics:
     def echo(self) -> None:
         """The hardware received a packet that another module of this gateway had sent."""
         self.count.echo()
-        self.observer.refused(self.name, "own_echo", "sent by a module of this gateway")
+        self.observer.refused(self.name, PacketRefused.OWN_ECHO, "sent by a module of this gateway")
 
     def drop(self, reason: str, text: str, count: int = 1) -> None:
         """The hardware received something that cannot become a packet."""
@@ -78,7 +79,7 @@ class StationStatistics:
 
     def expire(self, copies: int) -> None:
         """The gateway ends before these copies were delivered."""
-        self.count.expire(copies, "stopped")
+        self.count.expire(copies, ExpiredReason.STOPPED)
 
     def notice(self, text: str, once: bool = False) -> None:
         """A notice for the user."""

@@ -9,16 +9,21 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from hilgw.errors import ConfigError
+from hilgw.reasons import DroppedReason
 
-# Reasons in `dropped`. Each counts frames, except GARBAGE, which counts bytes outside any frame.
-BAD_CRC = "bad_crc"
-BAD_CODE = "bad_code"  # not a COBS encoding
-BAD_ESCAPE = "bad_escape"
-TOO_LONG = "too_long"
-TOO_SHORT = "too_short"  # shorter than the CRC
-TRUNCATED = "truncated"
-ABORTED = "aborted"  # the sender aborted the frame (HDLC)
-GARBAGE = "garbage_bytes"
+
+class FrameDropped(DroppedReason):
+    """Reasons of the framings. Each counts frames, except garbage_bytes."""
+
+    BAD_CRC = "bad_crc", "wrong CRC"
+    BAD_CODE = "bad_code", "not a COBS encoding"
+    BAD_ESCAPE = "bad_escape", "wrong escape"
+    TOO_LONG = "too_long", "longer than max_payload"
+    TOO_SHORT = "too_short", "too short"
+    TRUNCATED = "truncated", "incomplete"
+    ABORTED = "aborted", "aborted by its sender"
+    GARBAGE = "garbage_bytes", "bytes outside a frame"
+
 
 LONGEST_PAYLOAD = 131_072  # room for a WC2EC message, whose longest packet is 65536 bytes
 

@@ -11,15 +11,7 @@ from typing import ClassVar, Literal
 
 from cobs import cobs
 
-from hilgw.framing.base import (
-    BAD_CODE,
-    BAD_CRC,
-    LONGEST_PAYLOAD,
-    TOO_LONG,
-    TOO_SHORT,
-    FramingClass,
-    refuse_argument,
-)
+from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass, refuse_argument
 from hilgw.framing.crc import NONE, Checksum, Update
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
@@ -114,13 +106,13 @@ class Cobs(Delimited):
         try:
             sealed = _decode(frame)
         except cobs.DecodeError:
-            return BAD_CODE
+            return FrameDropped.BAD_CODE
         if len(sealed) < self._checksum.size:
-            return TOO_SHORT
+            return FrameDropped.TOO_SHORT
         if len(sealed) > self.max_payload + self._checksum.size:
-            return TOO_LONG
+            return FrameDropped.TOO_LONG
         if not self._checksum.holds(sealed):
-            return BAD_CRC
+            return FrameDropped.BAD_CRC
         return sealed[: len(sealed) - self._checksum.size]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hilgw.errors import FrameError
-from hilgw.framing.base import TOO_LONG, TRUNCATED
+from hilgw.framing.base import FrameDropped
 
 
 class Delimited:
@@ -55,13 +55,13 @@ class Delimited:
 
     def reset(self) -> None:
         if self._rest and not self._skipping:
-            self.dropped[TRUNCATED] += 1
+            self.dropped[FrameDropped.TRUNCATED] += 1
         self._rest = b""
         self._skipping = False
 
     def _skip(self, rest: bytes) -> bytes:
         if not self._skipping:
-            self.dropped[TOO_LONG] += 1
+            self.dropped[FrameDropped.TOO_LONG] += 1
             self._skipping = True
         return rest[len(rest) - self._overlap :]
 
@@ -70,7 +70,7 @@ class Delimited:
         for frame in frames:
             if not frame:
                 continue  # two delimiters in a row
-            payload = self._unwrap(frame) if len(frame) <= self._max_body else TOO_LONG
+            payload = self._unwrap(frame) if len(frame) <= self._max_body else FrameDropped.TOO_LONG
             if isinstance(payload, bytes):
                 payloads.append(payload)
             else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hilgw.errors import ConfigError, FrameError
-from hilgw.framing.base import LONGEST_PAYLOAD, TOO_LONG, TRUNCATED, FramingClass
+from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass
 from hilgw.settings import setting
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)")
@@ -99,7 +99,7 @@ class Gap:
         packet, too_long = self._packet, self._too_long
         self._clear()
         if too_long:
-            self.dropped[TOO_LONG] += 1
+            self.dropped[FrameDropped.TOO_LONG] += 1
             return []
         return [packet]
 
@@ -109,7 +109,7 @@ class Gap:
 
     def reset(self) -> None:
         if self._last is not None:
-            self.dropped[TOO_LONG if self._too_long else TRUNCATED] += 1
+            self.dropped[FrameDropped.TOO_LONG if self._too_long else FrameDropped.TRUNCATED] += 1
         self._clear()
 
     def _clear(self) -> None:

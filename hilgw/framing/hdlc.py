@@ -9,15 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hilgw.framing.base import (
-    ABORTED,
-    BAD_CRC,
-    LONGEST_PAYLOAD,
-    TOO_LONG,
-    TOO_SHORT,
-    FramingClass,
-    refuse_argument,
-)
+from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass, refuse_argument
 from hilgw.framing.crc import Checksum
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
@@ -77,15 +69,15 @@ class Hdlc(Delimited):
         if self._controls:
             frame = frame.translate(None, self._controls)  # inserted by a modem on the way
         if (len(frame) - len(frame.rstrip(ESCAPE))) % 2:  # the flag follows an escape byte
-            return ABORTED
+            return FrameDropped.ABORTED
         if ESCAPE in frame:
             frame = _ESCAPED_BYTE.sub(_plain, frame)
         if len(frame) > self._longest:
-            return TOO_LONG
+            return FrameDropped.TOO_LONG
         if len(frame) <= self._checksum.size:
-            return TOO_SHORT
+            return FrameDropped.TOO_SHORT
         if not self._checksum.holds(frame):
-            return BAD_CRC
+            return FrameDropped.BAD_CRC
         return frame[: len(frame) - self._checksum.size]
 
 

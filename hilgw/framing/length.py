@@ -14,13 +14,9 @@ from typing import ClassVar, Literal
 from hilgw.errors import ConfigError, FrameError
 from hilgw.framing._running_crc import BLOCK, RunningCrc
 from hilgw.framing.base import (
-    BAD_CRC,
-    GARBAGE,
     LONGEST_PAYLOAD,
-    TOO_LONG,
-    TOO_SHORT,
-    TRUNCATED,
     TURN_BYTES,
+    FrameDropped,
     FramingClass,
     refuse_argument,
 )
@@ -70,7 +66,7 @@ DEFAULTS = LengthSettings()
 
 
 class Length:
-    """Length framing, see the module. GARBAGE counts every byte outside a valid frame."""
+    """Length framing, see the module. `garbage_bytes` counts every byte outside a valid frame."""
 
     Settings: ClassVar[type[LengthSettings]] = LengthSettings
     pause_ns = 0
@@ -140,8 +136,8 @@ class Length:
 
     def reset(self) -> None:
         if self.held:
-            self.dropped[TRUNCATED] += 1
-            self.dropped[GARBAGE] += self.held
+            self.dropped[FrameDropped.TRUNCATED] += 1
+            self.dropped[FrameDropped.GARBAGE] += self.held
         self._stream.clear()
         self._cuts.clear()
         self._running = None
@@ -171,7 +167,7 @@ class Length:
                     good += frame_end - sync
                     at = frame_end
                 else:
-                    self.dropped[BAD_CRC] += 1
+                    self.dropped[FrameDropped.BAD_CRC] += 1
                     at = sync + 1
             elif frame_end == 0:
                 at = sync + 1
@@ -186,7 +182,7 @@ class Length:
                 at = self._cuts.popleft()
                 self._given_up = False
         if at - self._at > good:
-            self.dropped[GARBAGE] += at - self._at - good
+            self.dropped[FrameDropped.GARBAGE] += at - self._at - good
         self._at = at
         self._let_go()
         return payloads
@@ -195,7 +191,7 @@ class Length:
         """Counts a truncated frame, once for each silence."""
         if not self._given_up:
             self._given_up = True
-            self.dropped[TRUNCATED] += 1
+            self.dropped[FrameDropped.TRUNCATED] += 1
 
     def _end(self, at: int, end: int) -> int:
         """The end of the frame at this sync; beyond `end`: incomplete; 0: not a frame."""
@@ -206,7 +202,7 @@ class Length:
         size -= self._counted
         if 0 <= size <= self.max_payload:
             return at + self._header + size + self._crc_size
-        self.dropped[TOO_LONG if size > 0 else TOO_SHORT] += 1
+        self.dropped[FrameDropped.TOO_LONG if size > 0 else FrameDropped.TOO_SHORT] += 1
         return 0
 
     def _holds(self, sync: int, end: int) -> bool:

@@ -11,14 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hilgw.framing.base import (
-    ABORTED,
-    BAD_CRC,
-    BAD_ESCAPE,
-    GARBAGE,
-    TOO_LONG,
-    TOO_SHORT,
-)
+from hilgw.framing.base import FrameDropped
 from hilgw.framing.crc import Checksum
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
@@ -61,23 +54,23 @@ class Sir(Delimited):
     def _unwrap(self, frame: bytes) -> bytes | str:
         head, bof, body = frame.rpartition(BOF)
         if not bof:
-            self.dropped[GARBAGE] += len(frame) - 1  # the last one is counted by the caller
-            return GARBAGE
+            self.dropped[FrameDropped.GARBAGE] += len(frame) - 1  # the caller counts the last
+            return FrameDropped.GARBAGE
         if head.strip(XBOF + BOF):
-            self.dropped[ABORTED] += 1  # a frame was started and restarted
+            self.dropped[FrameDropped.ABORTED] += 1  # a frame was started and restarted
         if body.endswith(ESCAPE):
-            return ABORTED
+            return FrameDropped.ABORTED
         if ESCAPE in body:
             unescaped = _unescape(body)
             if unescaped is None:
-                return BAD_ESCAPE
+                return FrameDropped.BAD_ESCAPE
             body = unescaped
         if len(body) > self._longest:
-            return TOO_LONG
+            return FrameDropped.TOO_LONG
         if len(body) <= self._checksum.size:
-            return TOO_SHORT
+            return FrameDropped.TOO_SHORT
         if not self._checksum.holds(body):
-            return BAD_CRC
+            return FrameDropped.BAD_CRC
         return body[: -self._checksum.size]
 
 

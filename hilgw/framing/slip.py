@@ -9,15 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hilgw.framing.base import (
-    BAD_CRC,
-    BAD_ESCAPE,
-    LONGEST_PAYLOAD,
-    TOO_LONG,
-    TOO_SHORT,
-    FramingClass,
-    refuse_argument,
-)
+from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass, refuse_argument
 from hilgw.framing.crc import NONE, Checksum
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
@@ -71,14 +63,14 @@ class Slip(Delimited):
         escapes = frame.count(ESC)
         if escapes:
             if frame.count(ESC_END) + frame.count(ESC_ESC) != escapes:
-                return BAD_ESCAPE
+                return FrameDropped.BAD_ESCAPE
             frame = frame.replace(ESC_END, END).replace(ESC_ESC, ESC)
         if len(frame) > self._longest:
-            return TOO_LONG
+            return FrameDropped.TOO_LONG
         if len(frame) < self._checksum.size:
-            return TOO_SHORT
+            return FrameDropped.TOO_SHORT
         if not self._checksum.holds(frame):
-            return BAD_CRC
+            return FrameDropped.BAD_CRC
         return frame[: len(frame) - self._checksum.size]
 
 

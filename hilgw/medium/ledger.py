@@ -7,6 +7,7 @@ itself, so the equations are checks and not definitions:
     medium    departed = heard + unheard, per source;  all copies = all copies at stations
     station   accepted = delivered + queued + refused + expired  (in flight counts as queued)
 
+Each kind of loss has its reasons (`hilgw.reasons`); a word that is not among them is a ValueError.
 An owner counts before it calls any other code, so the equations hold at any instant.
 """
 
@@ -15,6 +16,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
+
+from hilgw.reasons import (
+    DroppedReason,
+    ExpiredReason,
+    NotReceivedReason,
+    PacketRefused,
+    RefusedReason,
+    RejectedReason,
+)
 
 
 def _none() -> int:
@@ -37,7 +47,7 @@ class EmitterCount:
         """Counts one offered packet: accepted when the reason is "", else rejected for it."""
         self.offered += 1
         if reason:
-            self.rejected[reason] += 1
+            self.rejected[RejectedReason.check(reason)] += 1
         else:
             self.accepted += 1
 
@@ -48,7 +58,7 @@ class EmitterCount:
     def expire(self, count: int, reason: str) -> None:
         """Counts the packets of a queue that was discarded."""
         if count:
-            self.expired[reason] += count
+            self.expired[ExpiredReason.check(reason)] += count
 
     def violations(self) -> list[str]:
         """The equations that do not hold, as text."""
@@ -96,7 +106,7 @@ class SourceCount:
             self.heard += 1
             self.copies += copies
         else:
-            self.unheard[reason] += 1
+            self.unheard[NotReceivedReason.check(reason)] += 1
 
     def violations(self) -> list[str]:
         """The equations that do not hold, as text."""
@@ -147,12 +157,12 @@ class StationCount:
 
     def refuse(self, reason: str, count: int = 1) -> None:
         """Counts copies lost for this reason."""
-        self.refused[reason] += count
+        self.refused[RefusedReason.check(reason)] += count
 
     def expire(self, count: int, reason: str) -> None:
         """Counts the copies of a queue that was discarded."""
         if count:
-            self.expired[reason] += count
+            self.expired[ExpiredReason.check(reason)] += count
 
     def receive(self) -> None:
         """Counts a packet from the hardware that enters the medium next."""
@@ -163,12 +173,12 @@ class StationCount:
         self.inbound += 1
         self.echoes += 1
         self.accepted += 1
-        self.refused["own_echo"] += 1
+        self.refused[PacketRefused.OWN_ECHO] += 1
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Counts input from the hardware that is not a valid packet."""
         self.inbound += count
-        self.dropped[reason] += count
+        self.dropped[DroppedReason.check(reason)] += count
 
     def unaccounted(self) -> int:
         """Accepted copies that no counter holds; 0 when the counts are consistent."""

@@ -17,6 +17,7 @@ from hilgw.errors import ConfigError
 from hilgw.medium.ledger import StationCount
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose, Vector
+from hilgw.reasons import NotReceivedReason
 
 FEW = 32  # up to so many listeners are checked one by one
 _LEVELS = range(-4, 11)  # edge lengths of cells: 2^-4 m .. 2^10 m
@@ -154,10 +155,10 @@ class Listeners:
         """The reason for a packet without a listener on its channel."""
         owners = self._owners.get(packet.type)
         if not owners:
-            return "nobody"
+            return NotReceivedReason.NOBODY
         if packet.owner is not None and len(owners) == 1 and packet.owner in owners:
-            return "own_robot"
-        return "channel"
+            return NotReceivedReason.OWN_ROBOT
+        return NotReceivedReason.CHANNEL
 
     def _listening(self, packet: Packet) -> list[Bucket]:
         tuned = self._buckets.get((packet.type, packet.channel))

@@ -7,16 +7,14 @@ import math
 from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import UNKNOWN_DIRECTION, Packet
 from hilgw.medium.pose import Pose, Vector
+from hilgw.reasons import NotReceivedReason
 
-REASONS = ("nobody", "own_robot", "channel", "air", "disabled", "range", "cone", "obstacle")
-"""Reasons why no listener receives a packet, in the order of the checks."""
-
-_STAGE = {reason: index for index, reason in enumerate(REASONS)}
+_STAGE: dict[str, int] = {reason: index for index, reason in enumerate(NotReceivedReason)}
 _EDGE_RAD = 1e-9  # rounding tolerance: the edge of the cone counts as inside
 
 
 def stage(reason: str) -> int:
-    """Index of the check that failed; a reason that is not in REASONS comes last."""
+    """Index of the check that failed; any other reason comes last."""
     return _STAGE.get(reason, len(_STAGE))
 
 
@@ -28,13 +26,13 @@ def later(reason: str, other: str) -> str:
 def exclusion(packet: Packet, listener: Listener) -> str:
     """Why this listener on the channel must not receive the packet; "" when it may."""
     if packet.owner is not None and packet.owner == listener.owner:
-        return "own_robot"
+        return NotReceivedReason.OWN_ROBOT
     if packet.source == listener.name:
-        return "own_robot" if packet.air is None else "air"
+        return NotReceivedReason.OWN_ROBOT if packet.air is None else NotReceivedReason.AIR
     between_airs = packet.air is not None and listener.air is not None
     if between_airs and (packet.air == listener.air or not listener.relay):
-        return "air"
-    return "" if listener.enabled else "disabled"
+        return NotReceivedReason.AIR
+    return "" if listener.enabled else NotReceivedReason.DISABLED
 
 
 def within_cone(apex: Pose, axis: int, aperture: float, point: Vector) -> bool:

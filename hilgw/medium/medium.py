@@ -19,6 +19,7 @@ from hilgw.medium.matching import direction, exclusion, later, signal_strength, 
 from hilgw.medium.obstacles import Obstacle, Obstacles
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import IDENTITY, Pose
+from hilgw.reasons import NotReceivedReason, PacketRefused
 
 Missed = Callable[[], dict[str, str]]
 
@@ -180,15 +181,17 @@ class Medium:
             if name not in receivers and (air is None or air != packet.air):
                 reason = exclusion(packet, listener)
                 reason = reason or self._reach(packet, pose, mounted_on, listener)[1]
-                missed[name] = reason or "other_module"
-        return {name: reason for name, reason in missed.items() if reason != "own_robot"}
+                missed[name] = reason or NotReceivedReason.OTHER_MODULE
+        return {
+            name: reason for name, reason in missed.items() if reason != NotReceivedReason.OWN_ROBOT
+        }
 
     def _reason_with_far_listeners(self, packet: Packet, reason: str) -> str:
         """The latest reason, with the listeners out of range that the index left out."""
         for listener in self._listeners.on_channel(packet):
-            if later("range", reason) == reason:
+            if later(NotReceivedReason.RANGE, reason) == reason:
                 break
-            reason = later(exclusion(packet, listener) or "range", reason)
+            reason = later(exclusion(packet, listener) or NotReceivedReason.RANGE, reason)
         return reason
 
     def _reach(
@@ -201,18 +204,18 @@ class Medium:
             return math.nan, ""
         distance = math.dist(pose.position, there.position)
         if 0.0 <= packet.range < distance:
-            return distance, "range"
+            return distance, NotReceivedReason.RANGE
         if packet.type != "infra-red":
             return distance, ""
         if not (
             within_cone(pose, self._axis, packet.aperture, there.position)
             and within_cone(there, self._axis, listener.aperture, pose.position)
         ):
-            return distance, "cone"
+            return distance, NotReceivedReason.CONE
         reach = packet.range if packet.range >= 0.0 else math.inf
         owners = (packet.owner, mounted_on, listener.owner, listener.mounted_on)
         blocked = self._obstacles.block(pose.position, there.position, owners, reach)
-        return distance, "obstacle" if blocked else ""
+        return distance, NotReceivedReason.OBSTACLE if blocked else ""
 
     def _note_unknown_pose(self, name: str) -> None:
         if name not in self._noticed:
@@ -240,15 +243,15 @@ class Medium:
         count = listener.count
         count.arrive()
         if self._listeners.get(listener.name) is not listener:
-            count.refuse("detached")
+            count.refuse(PacketRefused.DETACHED)
             return
         try:
             listener.deliver(copy)
         except Exception as error:  # noqa: BLE001 - the fault of one station must not stop the others
-            self._lose(listener, "fault")
+            self._lose(listener, PacketRefused.FAULT)
             self._on_fault(listener.name, error)
         except BaseException:  # the program is being stopped: keep the counts consistent
-            self._lose(listener, "fault")
+            self._lose(listener, PacketRefused.FAULT)
             raise
 
     def _lose(self, listener: Listener, reason: str) -> None:

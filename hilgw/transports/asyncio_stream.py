@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LostHandler, ReadHandler
+from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
 from hilgw.transports.stream import CLOSE_DEADLINE_S, WRITE_LIMIT_BYTES, HangUpWatch, describe_loss
 
 
-class AsyncioStream(asyncio.Protocol):
+class AsyncioStream(TransportDefaults, asyncio.Protocol):
     """The asyncio protocol for pyserial-asyncio or TCP, as a `hilgw.transports.base.Transport`.
     The same contract as `FdStream`.
 
@@ -65,7 +65,7 @@ class AsyncioStream(asyncio.Protocol):
         if self._ended:
             raise PortError(self._end, reason=PortError.LOST, where=self.name)
         if len(data) + self.pending > self._limit:
-            raise PortError("the write buffer is full", reason="full", where=self.name)
+            raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
         if data:
             self._transport.write(data)
 

@@ -10,6 +10,7 @@ from hilgw.errors import PortError
 
 ReadHandler = Callable[[bytes], None]
 LostHandler = Callable[[PortError], None]
+SwitchModemLine = Callable[[str, bool], None]
 
 
 # Direction control of an RS-485 line: not by the driver; by the driver with RTS on, or off, while
@@ -50,47 +51,82 @@ class LineSettings:
 
 
 class Transport(Protocol):
-    """One open byte stream.
-
-    write() accepts all of `data`, or none and raises PortError(reason="full"); bytes that the
-    kernel does not take at once wait in a bounded buffer of `pending` bytes. `on_lost` is called
-    exactly once when the stream ends by itself, never after close(). close() is idempotent,
-    returns at once and never flushes.
+    """One open byte stream. `TransportDefaults` has the answers where a medium lacks something.
 
     notices: lines for the user about this port. unsent: bytes that were pending when the stream
-    ended. on_drained: called when the last pending byte is written (flow control). on_half_close:
-    called when the peer has ended its direction and may still receive; when None, that ends the
-    stream.
+    ended. read_bytes: the most bytes per call of on_data, where the transport reads them from the
+    kernel itself; other ports are served in between. on_drained: called when the last pending byte
+    is written (flow control). on_half_close: called when the peer has ended its direction and may
+    still receive; when None, that ends the stream.
     """
 
     name: str
     notices: list[str]
     unsent: int
+    read_bytes: int
     on_drained: Callable[[], None] | None
     on_half_close: Callable[[], None] | None
 
     @property
-    def pending(self) -> int: ...
+    def pending(self) -> int:
+        """Bytes accepted by write() that the kernel has not accepted yet."""
 
-    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None: ...
+    @property
+    def in_waiting(self) -> int:
+        """Received bytes that wait in the kernel; 0 where that is unknown."""
 
-    def write(self, data: bytes) -> None: ...
+    @property
+    def out_waiting(self) -> int:
+        """Bytes that the kernel or the driver has not sent yet; 0 where that is unknown."""
 
-    def pause_reading(self) -> None: ...
+    def fileno(self) -> int:
+        """The descriptor, for an emergency stop from another thread; -1: closed, or none."""
+
+    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
+        """Begins to read. on_lost is called once when the stream ends by itself, never after
+        close()."""
+
+    def write(self, data: bytes) -> None:
+        """Accepts all of `data`; what the kernel does not take at once waits in a bounded buffer.
+
+        Raises PortError: full, and nothing is sent; or lost.
+        """
+
+    def pause_reading(self) -> None:
+        """Reads no more bytes from the kernel (flow control); a hang-up is still detected."""
 
     def resume_reading(self) -> None: ...
 
-    def close(self) -> None: ...
-
-    async def wait_closed(self) -> None: ...
-
-
-@runtime_checkable
-class ModemLines(Protocol):
-    """A transport whose port has modem lines."""
-
     def set_modem_line(self, name: str, on: bool) -> None:
         """Switches "dtr" or "rts". Raises PortError: unsupported, or lost."""
+
+    def close(self) -> None:
+        """Ends at once and discards pending bytes; any further call does nothing."""
+
+    async def wait_closed(self) -> None:
+        """Returns when the port is closed, or after a deadline."""
+
+
+class TransportDefaults:
+    """The answers of a `Transport` without descriptor, queues in a driver and modem lines."""
+
+    name: str
+    read_bytes: int = 65536
+
+    @property
+    def in_waiting(self) -> int:
+        return 0
+
+    @property
+    def out_waiting(self) -> int:
+        return 0
+
+    def fileno(self) -> int:
+        return -1
+
+    def set_modem_line(self, name: str, on: bool) -> None:
+        what = f"this port has no {name.upper()}"
+        raise PortError(what, reason=PortError.UNSUPPORTED, where=self.name)
 
 
 class DeviceSide(Protocol):
@@ -99,10 +135,13 @@ class DeviceSide(Protocol):
     `on_data(data, host_baud)` gets the bytes of the client at the line rate; write() sends the
     bytes of the device to the client at the line rate. unplug() makes the port disappear for the
     client, plug() makes it reappear under the same `path` (a pty: with another pts number).
+    stall() stops reading, like firmware that hangs: the bytes of the client wait at its end until
+    unstall(). on_modem_line: called with "dtr" or "rts" when the client switches it.
     """
 
     path: str
     plugged: bool
+    on_modem_line: SwitchModemLine | None
 
     def start(self, on_data: Callable[[bytes, int | None], None]) -> None: ...
 
@@ -110,8 +149,23 @@ class DeviceSide(Protocol):
 
     def write(self, data: bytes) -> None: ...
 
+    def stall(self) -> None: ...
+
+    def unstall(self) -> None: ...
+
     def unplug(self) -> None: ...
 
     def plug(self) -> None: ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class ConnectionSide(DeviceSide, Protocol):
+    """The hardware's end of a network connection. on_open, on_close: called for each one."""
+
+    on_open: Callable[[], None] | None
+    on_close: Callable[[], None] | None
+
+    def hang_up(self) -> None:
+        """Closes the connection; the peer reads the end of the stream."""

@@ -8,7 +8,7 @@ import select
 from collections.abc import Callable
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LostHandler, ReadHandler
+from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
 
 READ_BYTES = 65536
 # A tty returns at most one page per read. After a read of this size, more data is likely waiting.
@@ -19,12 +19,11 @@ CLOSE_DEADLINE_S = 2.0
 HANG_UP_PERIOD_S = 0.02
 
 
-class FdStream:
+class FdStream(TransportDefaults):
     """One open descriptor as a `hilgw.transports.base.Transport`.
 
     fd: non-blocking; the stream owns it from now on. limit: bytes that may wait in user space
-    while the kernel accepts no more; a write that does not fit is refused as a whole. read_bytes:
-    the most bytes per call of on_data; other ports are served in between.
+    while the kernel accepts no more; a write that does not fit is refused as a whole.
     """
 
     def __init__(
@@ -62,8 +61,19 @@ class FdStream:
         """Bytes accepted by write() that the kernel has not accepted yet."""
         return len(self._rest)
 
+    @property
+    def in_waiting(self) -> int:
+        from hilgw.transports.serial import tty  # POSIX, as is every open stream of this class
+
+        return tty.unread(self._fd) if self._fd >= 0 else 0
+
+    @property
+    def out_waiting(self) -> int:
+        from hilgw.transports.serial import tty
+
+        return tty.waiting(self._fd) if self._fd >= 0 else 0
+
     def fileno(self) -> int:
-        """The descriptor, -1 when closed."""
         return self._fd
 
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
@@ -83,7 +93,7 @@ class FdStream:
         rest = self._rest
         size = len(data)
         if size + len(rest) > self._limit:
-            raise PortError("the write buffer is full", reason="full", where=self.name)
+            raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
         if rest:
             rest += data
             return

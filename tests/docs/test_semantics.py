@@ -8,9 +8,9 @@ from pathlib import Path
 
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket import _pose
-from hilgw.medium.matching import REASONS
 from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose
+from hilgw.reasons import NotReceivedReason
 
 PAGE = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text(encoding="utf-8")
 
@@ -38,5 +38,5 @@ def test_the_request_it_shows() -> None:
 
 
 def test_every_reason_not_to_receive_is_named() -> None:
-    for reason in REASONS:
+    for reason in NotReceivedReason:
         assert f"`{reason}`" in PAGE

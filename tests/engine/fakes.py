@@ -25,6 +25,7 @@ from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
+from hilgw.transports.base import TransportDefaults
 
 
 class FakeHandle:
@@ -64,7 +65,7 @@ class FakeScheduler:
         return sum(not handle.cancelled for _, _, handle, _ in self._heap)
 
 
-class FakeTransport:
+class FakeTransport(TransportDefaults):
     def __init__(self) -> None:
         self.name = "fake"
         self.written: list[bytes] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hilgw.framing.base import BAD_CRC, GARBAGE, TOO_LONG, TOO_SHORT, TRUNCATED
+from hilgw.framing.base import FrameDropped
 from hilgw.framing.crc import Checksum
 from hilgw.framing.length import Length, LengthSettings
 
@@ -43,7 +43,7 @@ class SlowLength:
         if not self._rest or now < self._last + self._timeout_ns:
             return []
         if self._rest.startswith(self._sync):
-            self.dropped[TRUNCATED] += 1
+            self.dropped[FrameDropped.TRUNCATED] += 1
         return self._scan(self._rest, over=True)
 
     @property
@@ -52,8 +52,8 @@ class SlowLength:
 
     def reset(self) -> None:
         if self._rest:
-            self.dropped[TRUNCATED] += 1
-            self.dropped[GARBAGE] += len(self._rest)
+            self.dropped[FrameDropped.TRUNCATED] += 1
+            self.dropped[FrameDropped.GARBAGE] += len(self._rest)
         self._rest = b""
 
     def _scan(self, stream: bytes, over: bool) -> list[bytes]:
@@ -72,12 +72,12 @@ class SlowLength:
                     good += end - sync
                     at = end
                 else:
-                    self.dropped[BAD_CRC] += 1
+                    self.dropped[FrameDropped.BAD_CRC] += 1
         else:
             at = len(stream) - (0 if over else self._begun(stream[at:]))
         self._rest = stream[at:]
         if at > good:
-            self.dropped[GARBAGE] += at - good
+            self.dropped[FrameDropped.GARBAGE] += at - good
         return payloads
 
     def _end(self, stream: bytes, at: int) -> int:
@@ -88,7 +88,7 @@ class SlowLength:
         size = int.from_bytes(field, self._order) - self._counted
         if 0 <= size <= self.max_payload:
             return at + self._header + size + self._checksum.size
-        self.dropped[TOO_LONG if size > 0 else TOO_SHORT] += 1
+        self.dropped[FrameDropped.TOO_LONG if size > 0 else FrameDropped.TOO_SHORT] += 1
         return 0
 
     def _begun(self, tail: bytes) -> int:

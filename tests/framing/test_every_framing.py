@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from hilgw import plugins
 from hilgw.errors import FrameError
 from hilgw.framing import SHORT_NAMES, create
-from hilgw.framing.base import GARBAGE, Framing
+from hilgw.framing.base import FrameDropped, Framing
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
 from hilgw.framing.hdlc import HdlcSettings
@@ -363,7 +363,9 @@ def test_an_endless_frame_is_dropped_once_and_the_next_ones_come(settings: Any) 
         outcomes.append((line.received, dict(line.framing.dropped)))
     received, dropped = outcomes[0]
     assert received[-2:] == [b"3rd", b"4th"]
-    assert dropped == ({GARBAGE: 1400} if line.framing.name == "length" else {"too_long": 1})
+    assert dropped == (
+        {FrameDropped.GARBAGE: 1400} if line.framing.name == "length" else {"too_long": 1}
+    )
     assert outcomes == outcomes[:1] * 4
 
 

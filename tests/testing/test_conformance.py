@@ -145,7 +145,12 @@ class NotAList(BeepSession):
 
 class LosesCount(BeepSession):
     def hear(self, body: bytes) -> list[Event]:
-        return [*super().hear(body), Dropped("Bad Frame!", "")]
+        return [*super().hear(body), Dropped("bad_frame", "")]
+
+
+class InventsAReason(BeepSession):
+    def hear(self, body: bytes) -> list[Event]:
+        return [*super().hear(body), Dropped("bad_luck", "no text")]
 
 
 class DescribesText(BeepSession):
@@ -288,7 +293,7 @@ class Shy(BeepSession):
 
     def send(self, packet: Packet, now: int) -> Transmission | CannotSend | None:
         if now < self.ready_at + 1_000_000:
-            return CannotSend("too_early", "give it time")
+            return CannotSend("down", "give it time")
         return super().send(packet, now)
 
 
@@ -340,6 +345,7 @@ SESSIONS = [
     Defect(HearsNothingAsPacket, "vectors_are_received", "contract", "at least one byte"),
     Defect(NotAList, "vectors_are_received", "contract", "a list of events"),
     Defect(LosesCount, "vectors_are_received", "contract", "a reason in one word"),
+    Defect(InventsAReason, "vectors_are_received", "raises", "is not declared"),
     Defect(Strange, "vectors_are_received", "contract", "an identity"),
     Defect(DescribesText, "describe_never_raises", "describe", "UnicodeDecodeError"),
     Defect(DescribesRaw, "describe_never_raises", "describe", "printable"),

@@ -147,3 +147,27 @@ def test_a_client_tries_until_somebody_listens_and_after_each_loss() -> None:
             stream.close()
 
     scenario(run)
+
+
+def test_a_stalled_device_reads_nothing_until_it_is_unstalled() -> None:
+    async def run() -> None:
+        device = TcpServerDevice("127.0.0.1", 0)
+        told = Told(device)
+        await device.listen()
+        device.stall()  # before the connection, then during it
+        first = Client(await connect_tcp("127.0.0.1", device.port))
+        await until(lambda: told.events)
+        first.stream.write(b"one")
+        device.write(b"answer")
+        await until(lambda: first.data)
+        assert not told.data
+        device.unstall()
+        await until(lambda: told.data == b"one")
+        device.stall()
+        first.stream.write(b"two")
+        device.unstall()
+        await until(lambda: told.data == b"onetwo")
+        device.close()
+        first.stream.close()
+
+    scenario(run)

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -90,14 +90,17 @@ class Goals:
         print(f"  {what:<58} {value:9.3f} {unit:<3} goal {limit:g}  {'ok' if good else 'MISSED'}")
 
 
+HILGW = ("-m", "hilgw")  # arguments of Python
+
+
 @contextmanager
-def gateway(robot: RobotServer, folder: Path) -> Iterator[int]:
+def gateway(robot: RobotServer, folder: Path, program: Sequence[str] = HILGW) -> Iterator[int]:
     """A gateway between this robot and the port that it yields."""
     config = write_configuration(folder, configuration(robot.port))
     output = folder / "output.txt"
     with output.open("w") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "hilgw", "--config", config],
+            [sys.executable, *program, "--config", config],
             cwd=ROOT,
             stdout=stream,
             stderr=stream,
@@ -128,13 +131,15 @@ def socat(robot: RobotServer) -> Iterator[int]:
         process.wait()
 
 
-def pair(path: str, stack: ExitStack, devices: Devices = CAB) -> tuple[Peer, Peer]:
-    """Robot and controller, joined by this path."""
+def pair(
+    path: str, stack: ExitStack, devices: Devices = CAB, program: Sequence[str] = HILGW
+) -> tuple[Peer, Peer]:
+    """Robot and controller, joined by this path. program: of the path "hilgw"."""
     robot_server = RobotServer()
     stack.callback(robot_server.close)
     if path == "hilgw":
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        port = stack.enter_context(gateway(robot_server, folder))
+        port = stack.enter_context(gateway(robot_server, folder, program))
         robot = robot_server.accept(devices)
         controller = connect(port, devices)
     else:

@@ -25,6 +25,7 @@ import subprocess
 import sys
 import time
 import tty
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,18 @@ def receive_with_digi_xbee(port: str, packets: int) -> None:
 
 
 def receive_with_gateway(port: str, packets: int) -> None:
+    from hilgw.engine.direct_loop import DirectLoop
+
+    _receive_with_gateway(port, packets, DirectLoop)
+
+
+def receive_with_gateway_on_asyncio(port: str, packets: int) -> None:
+    _receive_with_gateway(port, packets, asyncio.SelectorEventLoop)
+
+
+def _receive_with_gateway(
+    port: str, packets: int, new_loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
     import tempfile
     from pathlib import Path
 
@@ -101,9 +114,7 @@ def receive_with_gateway(port: str, packets: int) -> None:
         path = Path(folder) / "bench.yaml"
         path.write_text(CONFIG.format(port=port, baud=BAUD_RATE))
         config = load_config(str(path), [], None).config
-    from hilgw.engine.direct_loop import DirectLoop
-
-    with asyncio.Runner(loop_factory=DirectLoop) as runner:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(_run_gateway(config, packets))
 
 
@@ -183,10 +194,13 @@ async def _run_session(port: str, packets: int) -> None:
 
 
 DIGI, SESSION, GATEWAY = "digi-xbee", "session", "gateway"
+GATEWAY_ON_ASYNCIO = "gateway on asyncio"  # for event_loop.py
+COMPARED = (DIGI, SESSION, GATEWAY)
 RECEIVERS = {
     DIGI: receive_with_digi_xbee,
     SESSION: receive_with_session,
     GATEWAY: receive_with_gateway,
+    GATEWAY_ON_ASYNCIO: receive_with_gateway_on_asyncio,
 }
 
 
@@ -266,14 +280,16 @@ def cpu_ns(pid: int) -> int:
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
-def measure_all(packets: int, rounds: int) -> dict[str, dict[str, list[Figure]]]:
+def measure_all(
+    packets: int, rounds: int, receivers: Sequence[str] = COMPARED
+) -> dict[str, dict[str, list[Figure]]]:
     """pattern -> receiver -> one figure per round."""
     figures: dict[str, dict[str, list[Figure]]] = {
-        pattern: {name: [] for name in RECEIVERS} for pattern in PATTERNS
+        pattern: {name: [] for name in receivers} for pattern in PATTERNS
     }
     for _ in range(rounds):
         for pattern, together in PATTERNS.items():
-            for name in RECEIVERS:
+            for name in receivers:
                 figures[pattern][name].append(measure(name, packets, together))
     return figures
 

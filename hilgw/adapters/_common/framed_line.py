@@ -29,6 +29,7 @@ from hilgw.adapters.base import (
 from hilgw.errors import ConfigError, FrameError
 from hilgw.framing import base as framings
 from hilgw.framing import crc, create, parse
+from hilgw.framing.base import FrameDropped
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
 from hilgw.framing.hdlc import HdlcSettings
@@ -36,6 +37,7 @@ from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
 from hilgw.medium.packet import Packet
+from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.transports.base import LineSettings
 from hilgw.units import NS_PER_S
 
@@ -51,17 +53,8 @@ HINT_BYTES = 32  # of noise count as one bad frame
 ECHOES = 64  # packets whose echo may still come
 ECHO_NS = NS_PER_S  # and how long after their end on the line
 
-_WORDS = {
-    framings.BAD_CRC: "wrong CRC",
-    framings.BAD_CODE: "not a COBS encoding",
-    framings.BAD_ESCAPE: "wrong escape",
-    framings.TOO_LONG: "longer than max_payload",
-    framings.TOO_SHORT: "too short",
-    framings.TRUNCATED: "incomplete",
-    framings.ABORTED: "aborted by its sender",
-}
-_EMPTY = Dropped("empty", "a frame without data")
-_ECHO = Dropped("own_echo", "the local echo of a packet just sent")
+_EMPTY = Dropped(PacketDropped.EMPTY, "a frame without data")
+_ECHO = Dropped(PacketDropped.OWN_ECHO, "the local echo of a packet just sent")
 
 
 def byte_ns(common: StationSettings) -> float:
@@ -207,7 +200,8 @@ class FramedLine:
         try:
             frame = framing.encode(payload)
         except FrameError as error:
-            reason = "too_long" if len(payload) > framing.max_payload else "unframable"
+            too_long = len(payload) > framing.max_payload
+            reason = PacketRefused.TOO_LONG if too_long else PacketRefused.UNFRAMABLE
             return CannotSend(reason, str(error))
         refusal = self._refuse(payload, frame)
         if refusal is not None:
@@ -239,10 +233,7 @@ class FramedLine:
         """Bytes of the stream as text; never raises."""
         payloads, dropped = self.unframe(frame)
         parts = [payload_text(payload) for payload in payloads]
-        parts += [
-            f"{count} x {_WORDS.get(reason, reason.replace('_', ' '))}"
-            for reason, count in dropped.items()
-        ]
+        parts += [f"{count} x {_reason_text(reason)}" for reason, count in dropped.items()]
         return f"{self.name}: " + (", ".join(parts) or f"{len(frame)} B, no packet")
 
 
@@ -250,10 +241,14 @@ def payload_text(payload: bytes) -> str:
     return f"packet of {len(payload)} B: {payload!r}"
 
 
+def _reason_text(reason: str) -> str:
+    return "garbage bytes" if reason == FrameDropped.GARBAGE else FrameDropped.known(reason).doc
+
+
 def _dropped_text(reason: str, count: int) -> str:
-    if reason == framings.GARBAGE:
+    if reason == FrameDropped.GARBAGE:
         return f"{count} bytes outside a frame" if count > 1 else "a byte outside a frame"
-    return f"{'a frame' if count == 1 else f'{count} frames'}: {_WORDS.get(reason, reason)}"
+    return f"{'a frame' if count == 1 else f'{count} frames'}: {_reason_text(reason)}"
 
 
 class FramedLineSession(FramedLine):
@@ -321,7 +316,7 @@ class FramedLineSession(FramedLine):
 
     def _bad_frames(self) -> int:
         reported = self._drop_counts.reported
-        garbage = reported.get(framings.GARBAGE, 0)
+        garbage = reported.get(FrameDropped.GARBAGE, 0)
         return sum(reported.values()) - garbage + garbage // HINT_BYTES
 
 

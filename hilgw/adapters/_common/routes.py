@@ -13,13 +13,14 @@ from typing import Literal, Protocol
 
 from hilgw.adapters.base import CannotSend, Dropped, Problem
 from hilgw.medium.packet import BROADCAST, Packet
+from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.settings import setting
 
 LAST_HEADER = 254
 HEADER_OF_BROADCAST = 255
 
-_EMPTY = CannotSend("empty", "a packet must have at least one byte")
-_NO_DATA = Dropped("no_header", "a frame without data after the channel byte")
+_EMPTY = CannotSend(PacketRefused.EMPTY, "a packet must have at least one byte")
+_NO_DATA = Dropped(PacketDropped.NO_HEADER, "a frame without data after the channel byte")
 
 Outward = tuple[str, bytes] | CannotSend
 Inward = tuple[int, bytes] | Dropped
@@ -89,7 +90,7 @@ class OneChannelRoute:
             return _EMPTY
         if packet.channel not in (self.channel, BROADCAST):
             text = f"the line is channel {self.channel}, not {packet.channel}"
-            return CannotSend("channel", text)
+            return CannotSend(PacketRefused.CHANNEL, text)
         return "", packet.data
 
     def inward(self, payload: bytes, *sources: str) -> Inward:
@@ -111,7 +112,9 @@ class TableRoute:
     def outward(self, packet: Packet) -> Outward:
         destination = self._to.get(packet.channel)
         if destination is None:
-            return CannotSend("channel", f"channel {packet.channel} has no destination here")
+            return CannotSend(
+                PacketRefused.CHANNEL, f"channel {packet.channel} has no destination here"
+            )
         return (destination, packet.data) if packet.data else _EMPTY
 
     def inward(self, payload: bytes, *sources: str) -> Inward:
@@ -134,7 +137,9 @@ class HeaderRoute:
         if channel == BROADCAST:
             channel = HEADER_OF_BROADCAST
         elif not 0 <= channel <= LAST_HEADER:
-            return CannotSend("channel", f"channel {channel} does not fit into the header byte")
+            return CannotSend(
+                PacketRefused.CHANNEL, f"channel {channel} does not fit into the header byte"
+            )
         if not packet.data:
             return _EMPTY
         return self._destination, bytes((channel,)) + packet.data

@@ -25,6 +25,7 @@ from hilgw.adapters.hc12.settings import (
 )
 from hilgw.framing import create
 from hilgw.medium.packet import Packet
+from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_S, s_to_ns
 
 LONGEST_REPLY = 64
@@ -101,7 +102,7 @@ class Hc12Session:
         longest = LONGEST[self._mode]
         if len(packet.data) > longest:
             text = f"{len(packet.data)} bytes, the limit in {self._mode} is {longest}"
-            return CannotSend("too_long", text)
+            return CannotSend(PacketRefused.TOO_LONG, text)
         if self._quiet.blocks(now):
             return NOT_YET
         answer = self._stream.send(packet, now)
@@ -114,7 +115,7 @@ class Hc12Session:
         if self._mode != "FU4" or len(frame) <= FU4_FRAME:
             return None
         text = f"{len(frame)} bytes with its framing, the limit in FU4 is {FU4_FRAME}"
-        return CannotSend("too_long", text)
+        return CannotSend(PacketRefused.TOO_LONG, text)
 
     # --- time ------------------------------------------------------------------------------------
 

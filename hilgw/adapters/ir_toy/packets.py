@@ -9,6 +9,7 @@ from typing import Protocol
 from hilgw import framing as framings
 from hilgw.adapters._common.session_parts import DropCounts
 from hilgw.adapters.base import CannotSend, Dropped, Event, Received, StationSettings
+from hilgw.adapters.ir_toy.reasons import IrToyDropped
 from hilgw.adapters.ir_toy.settings import (
     IrToySettings,
     OneChannel,
@@ -24,6 +25,7 @@ from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.protocols.ir import Code, Traits
 from hilgw.protocols.ir.payload import ByteDecoder, encode_bytes
 from hilgw.protocols.ir.receiver import MARK_LIMIT_US
+from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.units import ms_to_ns
 
 LONGEST_FRAMED = 256  # bytes; NEC takes half a minute for them
@@ -34,7 +36,7 @@ SHORTEST_US = 50  # two periods of the carrier; shorter marks have no light
 MOST_STREAMS = 16
 SILENT_BYTES = 6  # byte times without a code after which a stream has ended
 
-_EMPTY = Dropped("empty", "a frame without data")
+_EMPTY = Dropped(PacketDropped.EMPTY, "a frame without data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +138,11 @@ def _wrong_size(packet: Packet, wanted: int, what: str) -> CannotSend | None:
     if size == wanted:
         return None
     text = f"{size} bytes; a packet is {what}: {wanted} byte{'s' * (wanted > 1)}"
-    return CannotSend("too_long" if size > wanted else "too_short", text)
+    return CannotSend(PacketRefused.TOO_LONG if size > wanted else "too_short", text)
 
 
 def _no_channel(packet: Packet) -> CannotSend:
-    return CannotSend("channel", f"channel {packet.channel} has no address here")
+    return CannotSend(PacketRefused.CHANNEL, f"channel {packet.channel} has no address here")
 
 
 class WholeCodes(Untimed):
@@ -209,10 +211,10 @@ class FramedPackets:
         if not targets:
             return _no_channel(packet)
         if not packet.data:
-            return CannotSend("empty", "a packet must have at least one byte")
+            return CannotSend(PacketRefused.EMPTY, "a packet must have at least one byte")
         if len(packet.data) > LONGEST_FRAMED:
             text = f"{len(packet.data)} bytes would take minutes, the limit is {LONGEST_FRAMED}"
-            return CannotSend("too_long", text)
+            return CannotSend(PacketRefused.TOO_LONG, text)
         frame = self._streams.encode(packet.data)
         if isinstance(frame, CannotSend):
             return frame
@@ -254,7 +256,7 @@ class _Stream:
 
     def drops(self) -> list[Event]:
         """Drops since the last report, one event per reason."""
-        totals = {**self.framing.dropped, "lost_code": self.octets.lost}
+        totals = {**self.framing.dropped, IrToyDropped.LOST_CODE: self.octets.lost}
         return [
             Dropped(reason, f"over codes: {reason.replace('_', ' ')}", count)
             for reason, count in self._drop_counts.new(totals)
@@ -285,7 +287,8 @@ class Streams:
         try:
             return self._sender.encode(payload)
         except FrameError as error:
-            reason = "too_long" if len(payload) > self._sender.max_payload else "unframable"
+            too_long = len(payload) > self._sender.max_payload
+            reason = PacketRefused.TOO_LONG if too_long else PacketRefused.UNFRAMABLE
             return CannotSend(reason, str(error))
 
     def feed(self, code: Code, now: int) -> list[Event]:
@@ -348,10 +351,10 @@ class RawPackets(Untimed):
             return _no_channel(packet)
         if len(data) > 2 * LONGEST_RAW:
             text = f"{len(data)} bytes of timings, the limit is {2 * LONGEST_RAW}"
-            return CannotSend("too_long", text)
+            return CannotSend(PacketRefused.TOO_LONG, text)
         if len(data) % 4 != 2:
             text = "timings are 16 bits each, and the first and the last is a mark"
-            return CannotSend("unframable", text)
+            return CannotSend(PacketRefused.UNFRAMABLE, text)
         pairs = zip(data[::2], data[1::2], strict=True)
         durations = tuple(high << 8 | low for high, low in pairs)
         if min(durations) < SHORTEST_US or max(durations[::2]) >= MARK_LIMIT_US:
@@ -359,7 +362,7 @@ class RawPackets(Untimed):
                 f"a mark must have {SHORTEST_US} to {MARK_LIMIT_US - 1} us, a space "
                 f"{SHORTEST_US} us or more"
             )
-            return CannotSend("unframable", text)
+            return CannotSend(PacketRefused.UNFRAMABLE, text)
         return [Burst(self._carrier_hz, None, durations)]
 
     def inward(self, code: Code, now: int) -> list[Event]:
@@ -379,9 +382,11 @@ def _bursts(targets: list[tuple[int, int]], command: bytes, traits: Traits) -> O
     ):
         if number >> bits:
             text = f"{word} {number} does not fit into the {bits} bits of {traits.title}"
-            return CannotSend("unframable", text)
+            return CannotSend(PacketRefused.UNFRAMABLE, text)
     return [Burst(carrier_hz, Code(address, value)) for address, carrier_hz in targets]
 
 
 def _unknown_address(code: Code) -> Event:
-    return Dropped("address", f"a code of address {code.address}, which has no channel here")
+    return Dropped(
+        IrToyDropped.ADDRESS, f"a code of address {code.address}, which has no channel here"
+    )

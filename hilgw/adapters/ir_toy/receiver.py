@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hilgw.adapters.base import Dropped
 from hilgw.adapters.ir_toy import samples
+from hilgw.adapters.ir_toy.reasons import IrToyDropped
 from hilgw.protocols.ir import Codec
 from hilgw.protocols.ir.receiver import KeyDecoder, KeyEvent, ReceivedFrame, Splitter
 from hilgw.units import NS_PER_MS
@@ -20,10 +21,10 @@ HALF_NS = 100 * NS_PER_MS  # the two bytes of a count come together
 IRMAN_COUNTS = 3
 LONGEST_CODE, LONGEST_RAW = 128, 256  # durations
 
-_BAD_SAMPLE = Dropped("bad_sample", "half a count: a byte was lost")
-_OVERLONG = Dropped("overlong", "light without a pause that is longer than any code")
-_OVERFLOW = Dropped("overflow", "the IR Toy lost samples")
-_CUT = Dropped("interrupted", "a code interrupted by our own transmission")
+_BAD_SAMPLE = Dropped(IrToyDropped.BAD_SAMPLE, "half a count: a byte was lost")
+_OVERLONG = Dropped(IrToyDropped.OVERLONG, "light without a pause that is longer than any code")
+_OVERFLOW = Dropped(IrToyDropped.OVERFLOW, "the IR Toy lost samples")
+_CUT = Dropped(IrToyDropped.INTERRUPTED, "a code interrupted by our own transmission")
 
 Reception = KeyEvent | tuple[int, ...] | Dropped
 

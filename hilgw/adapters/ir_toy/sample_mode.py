@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hilgw.adapters.base import Event, Failed, Write
+from hilgw.adapters.ir_toy.reasons import IrToyRefused
 from hilgw.errors import HilgwError, MismatchError, PeerError
+from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 
 # FFFF ends an unfinished transmission, even between the bytes of a count; five zeros leave every
@@ -190,10 +192,10 @@ class SampleMode:
         whole = self._sent == size
         self._burst = None
         if verdict not in (GOOD, UNDERRUN) or not whole:
-            reason = "underrun" if verdict == UNDERRUN else "protocol"
-            return [BurstEnded(reason), *self.restart("ended a transmission early", now)]
-        good = "" if count == size else "count"
-        reason = "underrun" if verdict == UNDERRUN else good
+            why = IrToyRefused.UNDERRUN if verdict == UNDERRUN else IrToyRefused.PROTOCOL
+            return [BurstEnded(why), *self.restart("ended a transmission early", now)]
+        good = "" if count == size else IrToyRefused.COUNT
+        reason = IrToyRefused.UNDERRUN if verdict == UNDERRUN else good
         self._enter(Phase.LEAVING, now + APART_NS)
         return [BurstEnded(reason), Write(LEAVE)]
 
@@ -229,7 +231,7 @@ class SampleMode:
         reports: list[Report] = [Restarted(reason)]
         if self._burst is not None:
             self._burst = None
-            reports.insert(0, BurstEnded("no_status"))
+            reports.insert(0, BurstEnded(PacketRefused.NO_STATUS))
         self._tries = 0
         return reports + self._reset(now)
 

@@ -20,6 +20,7 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.ir_toy import samples
 from hilgw.adapters.ir_toy.packets import Burst, RawPackets, packets_for
+from hilgw.adapters.ir_toy.reasons import IrToyDropped
 from hilgw.adapters.ir_toy.receiver import IrReceiver, Reception
 from hilgw.adapters.ir_toy.sample_mode import (
     APART_NS,
@@ -38,13 +39,14 @@ from hilgw.protocols.ir import CODECS, Code
 from hilgw.protocols.ir.base import SHORT_FRAME, TOGGLE, WHOLE_FRAME
 from hilgw.protocols.ir.nec import REPEAT_FRAME
 from hilgw.protocols.ir.receiver import Held, Pressed
+from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS, NS_PER_US
 
 LONGEST_WAIT_NS = 500 * NS_PER_MS  # for the end of a code being received; then we transmit over it
 LEAD_NS = APART_NS  # least time from the command to the light
 
-_STRANGE = Dropped("strange", "light that is not a code of this kind")
-_REPEAT = Dropped("repeat", "a repeated code of a held key")
+_STRANGE = Dropped(IrToyDropped.STRANGE, "light that is not a code of this kind")
+_REPEAT = Dropped(IrToyDropped.REPEAT, "a repeated code of a held key")
 
 
 class IrToySession:
@@ -78,7 +80,7 @@ class IrToySession:
         return self._take(self._toy.open(now), now)
 
     def close(self) -> list[Event]:
-        events = self._refuse_packet("down")
+        events = self._refuse_packet(PacketRefused.DOWN)
         self._toy.close()
         events += self._packet_events(self._receiver.interrupt(), 0)
         events += self._packets.close()
@@ -113,7 +115,10 @@ class IrToySession:
                     events += self._burst_ended(reason, now)
                 case Restarted(reason):
                     events += self._packet_events(self._receiver.interrupt(), now)
-                    events += [*self._refuse_packet("reset"), NotReady(f"the IR Toy {reason}")]
+                    events += [
+                        *self._refuse_packet(PacketRefused.RESET),
+                        NotReady(f"the IR Toy {reason}"),
+                    ]
                 case _:
                     events.append(each)
         return events

@@ -14,27 +14,49 @@ from hilgw.adapters.base import Event, Notice, StationSettings
 from hilgw.adapters.rylr998.settings import RylrSettings, network_of
 from hilgw.errors import MismatchError, PeerError
 from hilgw.protocols.dialogue import AskLine, LineScript
+from hilgw.reasons import PacketRefused, RefusedReason
 
 FIND_TRIES = 4
 FIND_TIMEOUT_S = 0.4
 ANSWER_TRIES = 3
 
-ERRORS: dict[int, tuple[str, str]] = {
-    1: ("no_line_end", "the command does not end in CR LF"),
-    2: ("no_command", "the command does not begin with AT"),
-    3: ("no_equals", "the command has no ="),
-    4: ("unknown_command", "the command is unknown"),
-    5: ("length", "the data do not have the announced length"),
-    10: ("tx_over_time", "the transmission took too long"),
-    11: ("rx_over_time", "the reception took too long"),
-    12: ("crc", "CRC error"),
-    13: ("too_long", "more than 240 bytes"),
-    14: ("flash", "writing the flash failed"),
-    15: ("unknown", "unknown failure"),
-    17: ("tx_not_finished", "the last transmission is not finished"),
-    18: ("preamble", "the preamble is not allowed in this network"),
-    19: ("rx_header", "reception failed, header error"),
-    20: ("sleep_time", "the times of MODE 2 are not allowed"),
+
+class Rylr998Refused(RefusedReason):
+    """Errors of the module (AT command guide, "Error result codes")."""
+
+    NO_LINE_END = "no_line_end", "the command does not end in CR LF"
+    NO_COMMAND = "no_command", "the command does not begin with AT"
+    NO_EQUALS = "no_equals", "the command has no ="
+    UNKNOWN_COMMAND = "unknown_command", "the command is unknown"
+    LENGTH = "length", "the data do not have the announced length"
+    TX_OVER_TIME = "tx_over_time", "the transmission took too long"
+    RX_OVER_TIME = "rx_over_time", "the reception took too long"
+    CRC = "crc", "CRC error"
+    FLASH = "flash", "writing the flash failed"
+    UNKNOWN = "unknown", "unknown failure"
+    TX_NOT_FINISHED = "tx_not_finished", "the last transmission is not finished"
+    PREAMBLE = "preamble", "the preamble is not allowed in this network"
+    RX_HEADER = "rx_header", "reception failed, header error"
+    SLEEP_TIME = "sleep_time", "the times of MODE 2 are not allowed"
+    OTHER = "err_*", "an error that the guide does not list, by its number"
+
+
+ERRORS: dict[int, RefusedReason] = {
+    1: Rylr998Refused.NO_LINE_END,
+    2: Rylr998Refused.NO_COMMAND,
+    3: Rylr998Refused.NO_EQUALS,
+    4: Rylr998Refused.UNKNOWN_COMMAND,
+    5: Rylr998Refused.LENGTH,
+    10: Rylr998Refused.TX_OVER_TIME,
+    11: Rylr998Refused.RX_OVER_TIME,
+    12: Rylr998Refused.CRC,
+    13: PacketRefused.TOO_LONG,
+    14: Rylr998Refused.FLASH,
+    15: Rylr998Refused.UNKNOWN,
+    17: Rylr998Refused.TX_NOT_FINISHED,
+    18: Rylr998Refused.PREAMBLE,
+    19: Rylr998Refused.RX_HEADER,
+    20: Rylr998Refused.SLEEP_TIME,
 }
 OK = re.compile(rb"\+OK\Z")
 ERROR = re.compile(rb"\+ERR=([0-9]{1,3})\Z")
@@ -42,11 +64,13 @@ ERROR = re.compile(rb"\+ERR=([0-9]{1,3})\Z")
 
 def error_reason(code: int) -> str:
     """A word for the ledger."""
-    return ERRORS[code][0] if code in ERRORS else f"err_{code}"
+    return ERRORS.get(code, f"err_{code}")
 
 
 def error_text(code: int) -> str:
-    return ERRORS[code][1] if code in ERRORS else f"error {code}"
+    if code == 13:
+        return "more than 240 bytes"
+    return ERRORS[code].doc if code in ERRORS else f"error {code}"
 
 
 @dataclass(frozen=True, slots=True)

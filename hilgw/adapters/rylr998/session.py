@@ -27,7 +27,9 @@ from hilgw.adapters.rylr998.decoder import CutShort, Decoder, Garbage, Item, Rec
 from hilgw.adapters.rylr998.handshake import ERROR, OK, Module, error_reason, error_text, handshake
 from hilgw.adapters.rylr998.settings import LONGEST, TO_ALL, RylrSettings, normal_address
 from hilgw.errors import PeerError
+from hilgw.framing.base import FrameDropped
 from hilgw.medium.packet import Packet
+from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.units import NS_PER_S, s_to_ns
 
 GAP_NS = 300_000_000  # longer than any pause between bytes of a line or packet, even at 300 baud
@@ -35,10 +37,10 @@ MOST_RESTARTS = 6
 RESTARTS = (b"+RESET", b"+READY", b"+FACTORY")
 
 _ANSWER = re.compile(rb"\+(?:OK|ERR=[0-9]{1,3}|[A-Z]{3,9}=[ -~]{0,64})")
-_EARLY = Dropped("not_ready", "received while the module was being set up")
-_EMPTY = Dropped("empty", "a received packet without data")
-_CUT = Dropped("bad_frame", "the start of a packet that is not completed")
-_NO_HEX = Dropped("no_hex", "a received packet that is not in hex digits")
+_EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being set up")
+_EMPTY = Dropped(PacketDropped.EMPTY, "a received packet without data")
+_CUT = Dropped(PacketDropped.BAD_FRAME, "the start of a packet that is not completed")
+_NO_HEX = Dropped(PacketDropped.NO_HEX, "a received packet that is not in hex digits")
 
 
 class RylrSession:
@@ -78,7 +80,7 @@ class RylrSession:
         return events + self._start_handshake(now)
 
     def close(self) -> list[Event]:
-        events = self._refuse_outstanding("down")
+        events = self._refuse_outstanding(PacketRefused.DOWN)
         self._decoder.reset()
         self._gap_deadline = None
         self._dialogue = self._module = None
@@ -165,7 +167,7 @@ class RylrSession:
         if line.endswith(RESTARTS):
             if self._dialogue is None and self._module is None:
                 return []
-            return self._restart("the module restarted", "reset", now)
+            return self._restart("the module restarted", PacketRefused.RESET, now)
         if self._dialogue is not None:
             events = self._dialogue.take_line(line, now)
             return _unasked(line) if events is None else self._after_dialogue(events)
@@ -197,7 +199,9 @@ class RylrSession:
         if self._hex:
             payload = payload.hex().upper().encode()
         if len(payload) > LONGEST:
-            return CannotSend("too_long", f"{len(payload)} bytes, the module's limit is {LONGEST}")
+            return CannotSend(
+                PacketRefused.TOO_LONG, f"{len(payload)} bytes, the module's limit is {LONGEST}"
+            )
         if self._outstanding is not None:
             return NOT_YET
         if self._air.blocks(now):
@@ -227,7 +231,9 @@ class RylrSession:
         self._air.expire(now)
         if self._outstanding is not None and now >= self._outstanding[1]:
             # A late answer would be mistaken for the next command's: start again.
-            events += self._restart("the module did not answer AT+SEND", "no_status", now)
+            events += self._restart(
+                "the module did not answer AT+SEND", PacketRefused.NO_STATUS, now
+            )
         if self._dialogue is not None:
             events += self._after_dialogue(self._dialogue.expire(now))
         return events
@@ -247,7 +253,7 @@ def _unasked(line: bytes) -> list[Event]:
 
 
 def _garbage(size: int) -> Dropped:
-    return Dropped("garbage_bytes", "bytes outside a line or packet", size)
+    return Dropped(FrameDropped.GARBAGE, "bytes outside a line or packet", size)
 
 
 def _item_text(item: Item) -> str:

@@ -12,6 +12,8 @@ import re
 from typing import NamedTuple
 
 from hilgw.adapters.text.patterns import Pattern, compiled, compiled_head, split_at_data
+from hilgw.framing.base import FrameDropped
+from hilgw.reasons import PacketDropped
 
 
 class ReceivedMessage(NamedTuple):
@@ -32,12 +34,12 @@ class Discarded(NamedTuple):
 
 Item = ReceivedMessage | Discarded | bytes  # bytes: one line, without its end
 
-_CUT = Discarded("bad_frame", "the start of a packet that is not completed", 1)
-_NO_HEX = Discarded("no_hex", "a packet whose data are not hex digits", 1)
+_CUT = Discarded(PacketDropped.BAD_FRAME, "the start of a packet that is not completed", 1)
+_NO_HEX = Discarded(PacketDropped.NO_HEX, "a packet whose data are not hex digits", 1)
 
 
 def _garbage(size: int) -> Discarded:
-    return Discarded("garbage_bytes", "bytes outside a line", size)
+    return Discarded(FrameDropped.GARBAGE, "bytes outside a line", size)
 
 
 class Decoder:

@@ -25,15 +25,23 @@ from hilgw.adapters.text.decoder import Decoder, Discarded, Item, ReceivedMessag
 from hilgw.adapters.text.patterns import compiled
 from hilgw.adapters.text.settings import Step, TextSettings, filled, placeholders_in
 from hilgw.errors import PeerError
+from hilgw.framing.base import FrameDropped
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import AskLine, LineScript, Pause
+from hilgw.reasons import PacketDropped, PacketRefused, RefusedReason
 from hilgw.units import s_to_ns
 
 GAP_NS = 500_000_000  # longer than any pause between bytes of one line
 MOST_RESTARTS = 6
 
-_EARLY = Dropped("not_ready", "received while the module was being set up")
-_EMPTY = Dropped("empty", "a received packet without data")
+_EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being set up")
+_EMPTY = Dropped(PacketDropped.EMPTY, "a received packet without data")
+
+
+class TextRefused(RefusedReason):
+    """Reasons of the adapter `text`."""
+
+    FAILED = "failed", "the module answered with the line that `failed` describes"
 
 
 class TextSession:
@@ -77,7 +85,7 @@ class TextSession:
         return events + self._set_up(now)
 
     def close(self) -> list[Event]:
-        events = self._refuse_outstanding("down")
+        events = self._refuse_outstanding(PacketRefused.DOWN)
         self._decoder.reset()
         self._gap_deadline = self._dialogue = None
         self._ready = self._must_listen = False
@@ -124,9 +132,9 @@ class TextSession:
             tries = step.tries if text else 1
             found = yield AskLine(text, good, bad, timeout_s=step.timeout_s, tries=tries)
             if found is None:
-                return "no_status"
+                return PacketRefused.NO_STATUS
             if found.re is bad:
-                return "failed"
+                return TextRefused.FAILED
         if values and self._settings.pause_s:
             yield Pause(self._settings.pause_s)
         return ""
@@ -144,22 +152,22 @@ class TextSession:
         outcome = dialogue.result
         if not self._ready:
             return events + self._finish_setup(outcome or "", now)
-        if outcome == "no_status":
+        if outcome == PacketRefused.NO_STATUS:
             # A late answer would be mistaken for the next command's: start again.
-            return events + self._restart("the module did not answer", "no_status", now)
+            return events + self._restart("the module did not answer", PacketRefused.NO_STATUS, now)
         token, self._sending = self._sending, None
         if token is not None:
             events.append(Refused(token, outcome) if outcome else Delivered(token))
             self._must_listen = True
         elif outcome:
-            return events + self._restart("a step of listen failed", "failed", now)
+            return events + self._restart("a step of listen failed", TextRefused.FAILED, now)
         self._restarts.clear()
         return events + self._listen(now)
 
     def _finish_setup(self, outcome: str, now: int) -> list[Event]:
         name = self._settings.name
         if outcome:
-            how = "does not answer" if outcome == "no_status" else "rejects"
+            how = "does not answer" if outcome == PacketRefused.NO_STATUS else "rejects"
             what = f"the {name} {how} a step of setup or listen"
             return [Failed(PeerError(what, fix="check power, wiring, baudRate and the steps"))]
         self._ready = self._was_ready = True
@@ -215,13 +223,13 @@ class TextSession:
         if self._restarted is not None and self._restarted.search(line):
             if not self._ready and self._dialogue is None:
                 return []
-            return self._restart("the module restarted", "reset", now)
+            return self._restart("the module restarted", PacketRefused.RESET, now)
         if self._listen_on is not None and self._listen_on.search(line):
             self._must_listen = True
             return self._listen(now)
         if self._ignored is not None and self._ignored.search(line):
             return []
-        return [Dropped("garbage_bytes", "bytes of an unexpected line", len(line))]
+        return [Dropped(FrameDropped.GARBAGE, "bytes of an unexpected line", len(line))]
 
     # --- to the module ---------------------------------------------------------------------------
 
@@ -234,10 +242,12 @@ class TextSession:
         destination, payload = taken
         longest = self._settings.longest_packet
         if len(payload) > longest:
-            return CannotSend("too_long", f"{len(payload)} bytes, longest_packet is {longest}")
+            return CannotSend(
+                PacketRefused.TOO_LONG, f"{len(payload)} bytes, longest_packet is {longest}"
+            )
         if any(byte in payload for byte in self._forbidden):
             return CannotSend(
-                "unframable", "the packet contains the line end; {data} cannot send it"
+                PacketRefused.UNFRAMABLE, "the packet contains the line end; {data} cannot send it"
             )
         if self._dialogue is not None:
             return NOT_YET

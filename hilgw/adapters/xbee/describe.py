@@ -7,34 +7,65 @@ from __future__ import annotations
 
 from hilgw.adapters.xbee import frames
 from hilgw.errors import FrameError
+from hilgw.reasons import PacketRefused, RefusedReason
 
 SHOWN = 64  # bytes of payload a description shows at most
 
-# Delivery status of 89 and 8B: a word for the ledger, and the meaning.
-DELIVERY: dict[int, tuple[str, str]] = {
-    0x00: ("ok", "delivered"),
-    0x01: ("no_ack", "not acknowledged"),
-    0x02: ("cca", "the air was never free (CCA); at 868 MHz also: duty cycle exceeded"),
-    0x03: ("purged", "purged: never fetched from the module"),
-    0x04: ("duty_cycle", "duty cycle exceeded, or the transmitter failed"),
-    0x15: ("bad_endpoint", "bad destination endpoint"),
-    0x21: ("no_network_ack", "no network acknowledgement"),
-    0x22: ("not_joined", "the module has not joined a network"),
-    0x23: ("self_addressed", "addressed to the module itself"),
-    0x24: ("address_unknown", "address not found"),
-    0x25: ("no_route", "route not found"),
-    0x26: ("not_relayed", "no neighbour relayed the broadcast"),
-    0x2B: ("bad_binding", "bad binding table index"),
-    0x2C: ("no_resources", "out of resources, or invalid values in the frame"),
-    0x2D: ("aps_broadcast", "encrypted broadcast without encryption enabled"),
-    0x2E: ("aps_unicast", "encrypted unicast without encryption enabled"),
-    0x31: ("internal", "internal error of the module"),
-    0x32: ("no_resources", "out of resources"),
-    0x34: ("no_session", "no secure session"),
-    0x35: ("encryption", "encryption failed"),
-    0x74: ("too_long", "payload too large for the module"),
-    0x75: ("unrequested", "indirect message never requested"),
-    0xBB: ("not_authorised", "the key is not authorised"),
+
+class XBeeRefused(RefusedReason):
+    """Delivery statuses of the module (transmit status, frames 0x89 and 0x8B)."""
+
+    CCA = "cca", "the air was never free (CCA); at 868 MHz also: duty cycle exceeded"
+    PURGED = "purged", "purged: never fetched from the module"
+    DUTY_CYCLE = "duty_cycle", "duty cycle exceeded, or the transmitter failed"
+    BAD_ENDPOINT = "bad_endpoint", "bad destination endpoint"
+    NO_NETWORK_ACK = "no_network_ack", "no network acknowledgement"
+    NOT_JOINED = "not_joined", "the module has not joined a network"
+    SELF_ADDRESSED = "self_addressed", "addressed to the module itself"
+    ADDRESS_UNKNOWN = "address_unknown", "address not found"
+    NO_ROUTE = "no_route", "route not found"
+    NOT_RELAYED = "not_relayed", "no neighbour relayed the broadcast"
+    BAD_BINDING = "bad_binding", "bad binding table index"
+    NO_RESOURCES = "no_resources", "out of resources"
+    APS_BROADCAST = "aps_broadcast", "encrypted broadcast without encryption enabled"
+    APS_UNICAST = "aps_unicast", "encrypted unicast without encryption enabled"
+    INTERNAL = "internal", "internal error of the module"
+    NO_SESSION = "no_session", "no secure session"
+    ENCRYPTION = "encryption", "encryption failed"
+    UNREQUESTED = "unrequested", "indirect message never requested"
+    NOT_AUTHORISED = "not_authorised", "the key is not authorised"
+    OTHER = "status_*", "a status that the guides do not list, in hexadecimal"
+
+
+DELIVERY: dict[int, RefusedReason] = {
+    0x01: PacketRefused.NO_ACK,
+    0x02: XBeeRefused.CCA,
+    0x03: XBeeRefused.PURGED,
+    0x04: XBeeRefused.DUTY_CYCLE,
+    0x15: XBeeRefused.BAD_ENDPOINT,
+    0x21: XBeeRefused.NO_NETWORK_ACK,
+    0x22: XBeeRefused.NOT_JOINED,
+    0x23: XBeeRefused.SELF_ADDRESSED,
+    0x24: XBeeRefused.ADDRESS_UNKNOWN,
+    0x25: XBeeRefused.NO_ROUTE,
+    0x26: XBeeRefused.NOT_RELAYED,
+    0x2B: XBeeRefused.BAD_BINDING,
+    0x2C: XBeeRefused.NO_RESOURCES,
+    0x2D: XBeeRefused.APS_BROADCAST,
+    0x2E: XBeeRefused.APS_UNICAST,
+    0x31: XBeeRefused.INTERNAL,
+    0x32: XBeeRefused.NO_RESOURCES,
+    0x34: XBeeRefused.NO_SESSION,
+    0x35: XBeeRefused.ENCRYPTION,
+    0x74: PacketRefused.TOO_LONG,
+    0x75: XBeeRefused.UNREQUESTED,
+    0xBB: XBeeRefused.NOT_AUTHORISED,
+}
+_DELIVERY_TEXT = {
+    0x00: "delivered",
+    0x01: "not acknowledged",
+    0x2C: "out of resources, or invalid values in the frame",
+    0x74: "payload too large for the module",
 }
 
 MODEM: dict[int, str] = {
@@ -107,13 +138,14 @@ def association_text(status: int) -> str:
 
 def delivery_reason(status: int) -> str:
     """A word for the ledger; "ok" for success."""
-    known = DELIVERY.get(status)
-    return known[0] if known else f"status_{status:02x}"
+    if status == 0:
+        return "ok"
+    return DELIVERY.get(status, f"status_{status:02x}")
 
 
 def delivery_text(status: int) -> str:
-    known = DELIVERY.get(status)
-    return known[1] if known else f"delivery status {status:02X}"
+    known = DELIVERY[status].doc if status in DELIVERY else f"delivery status {status:02X}"
+    return _DELIVERY_TEXT.get(status, known)
 
 
 def modem_text(status: int) -> str:

@@ -12,13 +12,24 @@ from hilgw.adapters.base import Dropped, Received, StationSettings
 from hilgw.adapters.xbee import frames
 from hilgw.adapters.xbee.handshake import RAW_802, Module
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings, normal_address
+from hilgw.reasons import DroppedReason, PacketDropped
 
 PAYLOAD_AT = {frames.RX_64: 11, frames.RX_16: 5, frames.RX: 12, frames.RX_EXPLICIT: 18}
-BAD_FRAME = Dropped("bad_frame", "a frame with a wrong checksum or length, or without its end")
+
+
+class XBeeDropped(DroppedReason):
+    """Reasons of the adapter `xbee`."""
+
+    ENDPOINT = "endpoint", "a frame for another endpoint, cluster or profile"
+
+
+BAD_FRAME = Dropped(
+    PacketDropped.BAD_FRAME, "a frame with a wrong checksum or length, or without its end"
+)
 DATA_ENDPOINTS = frames.Endpoints()
 _UNKNOWN_64 = b"\xff" * 8
-_EMPTY = Dropped("empty", "a received frame without data")
-_ENDPOINT = Dropped("endpoint", "a frame for another endpoint, cluster or profile")
+_EMPTY = Dropped(PacketDropped.EMPTY, "a received frame without data")
+_ENDPOINT = Dropped(XBeeDropped.ENDPOINT, "a frame for another endpoint, cluster or profile")
 
 
 def route_of(settings: XBeeSettings, common: StationSettings) -> Route:

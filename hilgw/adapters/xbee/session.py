@@ -40,6 +40,7 @@ from hilgw.adapters.xbee.rssi import LastHop
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
 from hilgw.errors import FrameError
 from hilgw.medium.packet import Packet
+from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.units import NS_PER_S, s_to_ns
 
 # Bytes that the smallest UART buffer (174 bytes, S2C) accepts before CTS falls, 17 bytes from full:
@@ -47,7 +48,7 @@ from hilgw.units import NS_PER_S, s_to_ns
 UART_ROOM = 157
 GAP_NS = 300_000_000  # a frame with a longer pause is truncated
 
-_EARLY = Dropped("not_ready", "received while the module was being set up")
+_EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being set up")
 _TO_ALL = (frames.BROADCAST_16, frames.BROADCAST_64)
 
 
@@ -88,7 +89,7 @@ class XBeeSession:
         return events + self._start_handshake(now)
 
     def close(self) -> list[Event]:
-        events = self._refuse_all("down")
+        events = self._refuse_all(PacketRefused.DOWN)
         self._decoder.reset()
         self._gap_deadline = None
         self._handshake = self._module = None
@@ -177,9 +178,9 @@ class XBeeSession:
     def _take_modem_status(self, status: int, now: int) -> list[Event]:
         text = words.modem_text(status)
         if status in words.RESETS:
-            lost, why = self._refuse_all("reset"), f"the module restarted: {text}"
+            lost, why = self._refuse_all(PacketRefused.RESET), f"the module restarted: {text}"
         elif status == words.LEFT and self._module and self._module.protocol == ZIGBEE:
-            lost, why = self._refuse_all("not_joined"), f"the module {text}"
+            lost, why = self._refuse_all(words.XBeeRefused.NOT_JOINED), f"the module {text}"
         else:
             return [Notice(f"module: {text}")]
         return [*lost, NotReady(why), *self._start_handshake(now)]
@@ -207,7 +208,7 @@ class XBeeSession:
         limit = module.broadcast if destination in _TO_ALL else module.payload
         if len(payload) > limit:
             text = f"{len(payload)} bytes for the radio, the module's limit is {limit}"
-            return CannotSend("too_long", text)
+            return CannotSend(PacketRefused.TOO_LONG, text)
         if not self._window.admits(len(payload) + transmit.overhead):
             return NOT_YET
         frame_id = self._next_id()
@@ -267,7 +268,7 @@ class XBeeSession:
         if self._gap_deadline is not None and now >= self._gap_deadline:
             self._gap_deadline = None
             self._take(self._decoder.flush(), events, now)
-        events += [Refused(token, "no_status") for token in self._window.expire(now)]
+        events += [Refused(token, PacketRefused.NO_STATUS) for token in self._window.expire(now)]
         if self._rssi is not None:
             events += self._rssi.expire(now)
         events += self._network.expire(now)

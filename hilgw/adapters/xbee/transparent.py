@@ -29,6 +29,7 @@ from hilgw.adapters.xbee.settings import XBeeSettings
 from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.medium.packet import Packet
+from hilgw.reasons import PacketRefused
 
 SEQUENCE = b"+++"  # CC: alone between two silences it enters command mode
 
@@ -111,9 +112,9 @@ class TransparentSession:
             # Split by the module, it would be received as two packets.
             limit = self._module.payload
             text = f"{len(payload)} bytes for the radio, the module's limit is {limit}"
-            return CannotSend("too_long", text)
+            return CannotSend(PacketRefused.TOO_LONG, text)
         if frame == SEQUENCE:
-            return CannotSend("unframable", "+++ alone would enter command mode")
+            return CannotSend(PacketRefused.UNFRAMABLE, "+++ alone would enter command mode")
         return None
 
     # --- time ---------------------------------------------------------------------------------

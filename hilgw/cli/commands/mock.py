@@ -186,7 +186,7 @@ async def _plug_in(
     kind: str, host: MockHost, timer: Any, modules: list[Module]
 ) -> list[dict[str, Any]]:
     """Makes and hosts the modules; returns a description of each, as --json prints it."""
-    from hilgw.engine.mock_host import create_mock
+    from hilgw.engine.mock_host import create_mock, network_of
 
     # All parameters are checked before the first port is made.
     mocks = [
@@ -196,7 +196,7 @@ async def _plug_in(
         for index, module in enumerate(modules)
     ]
     for mock, module in zip(mocks, modules, strict=True):
-        wanted = OPTIONS[getattr(mock, "network", "serial")]
+        wanted = OPTIONS[network_of(mock)]
         if module.option not in ("", wanted):
             raise UsageError(f"{kind} has no --{module.option}", fix=f"use --{wanted}")
         module.option = wanted
@@ -213,6 +213,7 @@ async def _plug_in(
 
 async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceSide:
     """The mock's end of its virtual port or TCP connection."""
+    from hilgw.engine.mock_host import retry_s_of
     from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
     from hilgw.transports.tcp.stream import parse_address
     from hilgw.transports.virtual.pty import VirtualPort
@@ -231,7 +232,7 @@ async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceS
         raise UsageError(
             f"--connect {module.address}: port 0 is not valid", fix="e.g. 127.0.0.1:27015"
         )
-    client = TcpClientDevice(getattr(mock, "retry_s", 1.0))
+    client = TcpClientDevice(retry_s_of(mock))
     client.aim(*address)
     return client
 

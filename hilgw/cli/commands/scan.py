@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.errors import PeerError, PortError, UsageError
 
 if TYPE_CHECKING:
+    from hilgw.adapters.base import SearchableAdapter
     from hilgw.discovery.scan import Found
 
 
@@ -124,7 +125,8 @@ def _ports(named: list[str]) -> list[tuple[str, tuple[int, int] | None]]:
     return [(path, usb(path)) for path in infos if not tty.holders(path)]
 
 
-def _adapters(kinds: list[str] | None) -> list[Any]:
+def _adapters(kinds: list[str] | None) -> list[SearchableAdapter]:
+    from hilgw.adapters.base import SearchableAdapter
     from hilgw.plugins import ADAPTERS, find
 
     known = find(ADAPTERS)
@@ -132,7 +134,7 @@ def _adapters(kinds: list[str] | None) -> list[Any]:
         if kind not in known:
             raise UsageError(f"unknown kind {kind!r}", fix="known kinds: " + ", ".join(known))
     adapters = [loader() for name, loader in known.items() if not kinds or name in kinds]
-    found = [adapter for adapter in adapters if getattr(adapter, "probes", ())]
+    found = [adapter for adapter in adapters if isinstance(adapter, SearchableAdapter)]
     if not found:
         what = f"{' and '.join(kinds or known)} cannot be identified without changing settings"
         raise UsageError(what, fix="omit --kind to search for all others")

@@ -11,7 +11,6 @@ from hilgw.control.session import LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, PeerError, PortError
-from hilgw.transports.stream import FdStream
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -108,8 +107,7 @@ class PeerLink(Generic[S]):
         now = self.checked_now()
         self.transport = transport
         transport.on_drained = self._drained
-        if isinstance(transport, FdStream):
-            transport.read_bytes = READ_BYTES
+        transport.read_bytes = READ_BYTES
         self._discard_until_ns = 0
         self._full_since = self._asked_ns = None
         self.peer_confirmed = self._drain_awaited = self._has_faulted = False
@@ -176,11 +174,7 @@ class PeerLink(Generic[S]):
 
     def has_unread(self) -> bool:
         """Whether bytes of the peer have arrived that the event loop has not read yet."""
-        if not isinstance(self.transport, FdStream):
-            return False
-        from hilgw.transports.serial import tty  # POSIX, as is this stream
-
-        return tty.unread(self.transport.fileno()) > 0
+        return self.transport is not None and self.transport.in_waiting > 0
 
     def call(self, ask: Callable[[], list[Event]], now: int) -> bool:
         """Calls the session and handles its events. An error it raises is contained here. Returns
@@ -282,11 +276,7 @@ class PeerLink(Generic[S]):
             return True
         if transport.pending or self._pacer is None:
             return not transport.pending
-        if not isinstance(transport, FdStream):
-            return True
-        from hilgw.transports.serial import tty  # POSIX, as is this stream
-
-        return not tty.waiting(transport.fileno())
+        return not transport.out_waiting
 
     def _write(self, data: bytes, now: int) -> bool:
         transport = self.transport
@@ -300,7 +290,7 @@ class PeerLink(Generic[S]):
             with self.lock:
                 transport.write(data)
         except PortError as error:
-            full = error.reason == "full"
+            full = error.reason == PortError.FULL
             self.fail(PeerError("reads too slowly", where=self.name) if full else error)
             return False
         return True

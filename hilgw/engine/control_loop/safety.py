@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hilgw.control.limits import check_command
 from hilgw.control.safety import Mode, mode_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.observer import Observer
     from hilgw.engine.statistics import ControlLoopStatistics
-    from hilgw.transports.base import Handle, Scheduler
+    from hilgw.transports.base import Handle, Scheduler, Transport
 
 NO_STOP = "no_stop"  # a reason for a refusal: the motor could not be stopped any more
 
@@ -239,14 +239,13 @@ class EmergencyStop:
         self.lock = threading.Lock()
         self.triggered = 0
         self._fd = -1
-        self._transport: Any = None
+        self._transport: Transport | None = None
         self._stop_bytes = b""
 
-    def attach(self, transport: Any) -> None:
+    def attach(self, transport: Transport) -> None:
         """A connection is up. One without a descriptor (a pipe in memory) cannot be stopped."""
         self.detach()
-        fileno = getattr(transport, "fileno", None)
-        fd = -1 if fileno is None else fileno()
+        fd = transport.fileno()
         with self.lock:
             self._transport = transport
             self._fd = os.dup(fd) if fd >= 0 else -1
@@ -280,7 +279,8 @@ class EmergencyStop:
     def _stop_on_stream(self) -> None:
         """Where half a message still waits in the event loop, only closing stops the robot."""
         stop = self._stop_bytes
-        if not self._transport.pending and os.write(self._fd, stop) == len(stop):
+        pending = 0 if self._transport is None else self._transport.pending
+        if not pending and os.write(self._fd, stop) == len(stop):
             return
         with socket.socket(fileno=os.dup(self._fd)) as connection:
             connection.shutdown(socket.SHUT_RDWR)

@@ -9,6 +9,7 @@ from hilgw.engine.latency import Latency
 from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.timing import Wakeup
 from hilgw.medium.packet import BROADCAST, Copy, Packet
+from hilgw.reasons import ExpiredReason, RejectedReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +56,8 @@ class EmitterPort:
         emitter = self.emitter
         usual = emitter.getChannel()
         if channel is not None and not emitter.setChannel(channel):
-            self._count.offer("channel")
-            return "channel"
+            self._count.offer(RejectedReason.CHANNEL)
+            return RejectedReason.CHANNEL
         emitter.settle(now)  # whether or not a step has ended, or a timer is late
         result = emitter.send(data, now)
         emitter.setChannel(usual)
@@ -108,7 +109,7 @@ class EmitterPort:
     def close(self) -> None:
         """The gateway ends: queued packets expire."""
         self._wakeup.set(None)
-        self._count.expire(self.emitter.expire_all(), "stopped")
+        self._count.expire(self.emitter.expire_all(), ExpiredReason.STOPPED)
 
 
 class ReceiverPort:

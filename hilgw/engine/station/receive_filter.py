@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hilgw.medium.airs import normal
 from hilgw.medium.packet import Packet
+from hilgw.reasons import PacketDropped
 
 if TYPE_CHECKING:
     from hilgw.adapters.base import Received, StationSettings
@@ -45,7 +46,7 @@ class ReceiveFilter:
             self._statistics.echo()
             return
         if airs.is_duplicate(air, name, event.address, event.data, now):
-            self._statistics.drop("duplicate", "another module here received it first")
+            self._statistics.drop(PacketDropped.DUPLICATE, "another module here received it first")
             return
         self._statistics.count.receive()
         self._transmit(

@@ -36,8 +36,7 @@ from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.packet import Copy, Packet
-from hilgw.transports.base import ModemLines
-from hilgw.transports.stream import FdStream
+from hilgw.reasons import PacketRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +111,7 @@ class Station:
         """The medium delivers one copy, to be sent."""
         queue = self._queue
         if not queue.add(copy):
-            reason = queue.full_reason if self.ready else "down"
+            reason = queue.full_reason if self.ready else PacketRefused.DOWN
             self.statistics.refuse(reason, f"the queue of {queue.limit} B is full")
         elif self.ready:
             self._pump(self._scheduler.now())
@@ -153,8 +152,7 @@ class Station:
     def attach(self, transport: Transport) -> None:
         """The port is open: the handshake starts."""
         self._transport = transport
-        if isinstance(transport, FdStream):
-            transport.read_bytes = TURN_BYTES
+        transport.read_bytes = TURN_BYTES
         self._unanswered = 0
         now = self._scheduler.now()
         self._pacer.reset()
@@ -167,7 +165,9 @@ class Station:
         now = self._scheduler.now()
         self._call(self.session.close, now)
         self._settle(now)
-        self.statistics.refuse("down", "the port went down", self._queue.drop_in_flight())
+        self.statistics.refuse(
+            PacketRefused.DOWN, "the port went down", self._queue.drop_in_flight()
+        )
         self._rearm(now)
         commands, self._commands = self._commands, []
         for address, name, answer in commands:
@@ -253,7 +253,7 @@ class Station:
         if self._queue.outstanding.pop(token, None) is None:
             return
         self.statistics.refuse(reason, "not delivered")
-        if reason == "no_status":
+        if reason == PacketRefused.NO_STATUS:
             self._unanswered += 1
             if self._unanswered >= SILENT_FRAMES:
                 self._unanswered = 0
@@ -278,7 +278,7 @@ class Station:
             elif not self._write(frame.data):
                 if queue.waiting and queue.waiting[0] is copy:
                     queue.take()
-                    self.statistics.refuse("down", "the port took no bytes")
+                    self.statistics.refuse(PacketRefused.DOWN, "the port took no bytes")
             else:
                 queue.take()
                 ends = self._pacer.occupy(len(frame.data), now, backlog=backlog)
@@ -293,7 +293,7 @@ class Station:
             return self.session.send(copy.packet, now)
         except Exception as error:  # noqa: BLE001 - as in _call; this packet must not come again
             self.fault(error)
-            return CannotSend("fault", "the adapter failed on it")
+            return CannotSend(PacketRefused.FAULT, "the adapter failed on it")
 
     def _settle(self, now: int) -> None:
         while (copy := self._queue.take_delivered(now)) is not None:
@@ -316,9 +316,6 @@ class Station:
         if transport is None:
             return
         try:
-            if not isinstance(transport, ModemLines):
-                what = f"this port has no {name.upper()}"
-                raise PortError(what, reason=PortError.UNSUPPORTED, where=transport.name)
             transport.set_modem_line(name, on)
         except PortError as error:
             self._fail(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from hilgw.medium.packet import Copy
+from hilgw.reasons import PacketRefused
 
 UNLIMITED_BYTES = 16 * 1024 * 1024
 
@@ -18,7 +19,7 @@ class TransmitQueue:
 
     def __init__(self, bufferSize: int) -> None:
         self.limit = UNLIMITED_BYTES if bufferSize < 0 else bufferSize
-        self.full_reason = "cap" if bufferSize < 0 else "overflow"
+        self.full_reason = PacketRefused.CAP if bufferSize < 0 else PacketRefused.OVERFLOW
         self.waiting: deque[Copy] = deque()
         self.outstanding: dict[int, Copy] = {}
         self.on_wire: deque[tuple[int, Copy]] = deque()

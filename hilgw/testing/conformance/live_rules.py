@@ -28,7 +28,6 @@ from hilgw.testing.conformance.subject import Subject
 from hilgw.testing.fixtures.faulty_device import FaultyDevice
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
-from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
 
@@ -216,11 +215,8 @@ class LiveSetup:
             )
         port = VirtualPort(self.timer, baud_rate=line.baudRate, bits_per_byte=line.byteSize)
 
-        async def open_port() -> Transport:
-            transport = await open_serial(port.path, line, self.timer)
-            if isinstance(transport, SerialStream):
-                transport.modem_lines = port.set_modem_line
-            return transport
+        def open_port() -> Awaitable[Transport]:
+            return open_serial(port.path, line, self.timer, modem_lines=port.set_modem_line)
 
         return open_port, lambda: port_identity(port.path), port
 

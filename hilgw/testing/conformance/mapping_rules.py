@@ -49,7 +49,7 @@ class MappingRules(CodecRules, PayloadRules):
     def _check_settings(self, rule: str) -> None:
         settings = self.adapter.Settings
         require(
-            dataclasses.is_dataclass(settings) and settings.__dataclass_params__.frozen,  # type: ignore[attr-defined]
+            _is_frozen_dataclass(settings),
             rule,
             f"Settings is {settings!r}",
             "a frozen dataclass",
@@ -190,3 +190,8 @@ class MappingRules(CodecRules, PayloadRules):
             return self.make_mock(spec, "line", new_air(), (0.0, 0.0, 0.0))
 
         return guarded(make)
+
+
+def _is_frozen_dataclass(settings: Any) -> bool:
+    of_any: Any = settings  # the type checker does not know the parameters of a dataclass
+    return dataclasses.is_dataclass(settings) and bool(of_any.__dataclass_params__.frozen)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LineSettings, LostHandler, ReadHandler, Scheduler
+from hilgw.transports.base import (
+    LineSettings,
+    LostHandler,
+    ReadHandler,
+    Scheduler,
+    SwitchModemLine,
+    TransportDefaults,
+)
 from hilgw.transports.virtual.pacing import PacedLine
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
@@ -21,7 +28,7 @@ class SimulatedPort:
     def __init__(self, scheduler: Scheduler, line: LineSettings) -> None:
         self.path = "simulated"
         self.plugged = True
-        self.on_modem_line: Callable[[str, bool], None] | None = None
+        self.on_modem_line: SwitchModemLine | None = None
         self.cut: Callable[[bytes], bytes] | None = None
         self.written = bytearray()
         self._line = line
@@ -47,6 +54,12 @@ class SimulatedPort:
             data = self.cut(data)
         if self.plugged:
             self._to_client.put(data)
+
+    def stall(self) -> None:
+        """Does nothing: the rules of a line without flow control apply."""
+
+    def unstall(self) -> None:
+        """Does nothing."""
 
     def unplug(self) -> None:
         self.plugged = False
@@ -93,7 +106,7 @@ class SimulatedPort:
             self._on_data(data, self._line.baudRate)
 
 
-class SimulatedTransport:
+class SimulatedTransport(TransportDefaults):
     """The client's end, a `hilgw.transports.base.Transport`."""
 
     name = "simulated"

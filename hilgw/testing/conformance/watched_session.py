@@ -231,8 +231,10 @@ class WatchedSession:
                 need(isinstance(data, bytes) and data, "a Write of at least one byte")
             case SetLine(line, on):
                 need(line in ("dtr", "rts") and type(on) is bool, "dtr or rts, on or off")
-            case Delivered(token) | Refused(token):
-                need(_is_word(getattr(event, "reason", "delivered")), "a reason in one word")
+            case Delivered(token):
+                self._settle(event, token, name, more)
+            case Refused(token, reason):
+                need(_is_word(reason), "a reason in one word")
                 self._settle(event, token, name, more)
             case Ready(identity, addresses):
                 need(

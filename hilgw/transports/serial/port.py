@@ -20,7 +20,7 @@ import serial
 
 from hilgw.errors import PortError
 from hilgw.transports import threads
-from hilgw.transports.base import LineSettings, Scheduler, Transport
+from hilgw.transports.base import LineSettings, Scheduler, SwitchModemLine, Transport
 from hilgw.transports.open_errors import held_by, port_error
 from hilgw.transports.serial.quirks import (
     BoundedQueue,
@@ -47,12 +47,14 @@ async def open_serial(
     *,
     path: DataPath = "auto",
     allow_urls: bool = False,
+    modem_lines: SwitchModemLine | None = None,
 ) -> Transport:
     """Opens `port` with these line settings, ready to start().
 
     port: a device path or COMn; loop:// ; with allow_urls also socket://HOST:PORT and
-    rfc2217://HOST:PORT. path: how the bytes move. Raises PortError with the reason absent, busy,
-    denied, lost or unsupported. `notices` of the transport has the remarks for the user.
+    rfc2217://HOST:PORT. path: how the bytes move. modem_lines: switches those of a pty, which has
+    none of its own. Raises PortError with the reason absent, busy, denied, lost or unsupported.
+    `notices` of the transport has the remarks for the user.
     """
     kind = kind_of(port, allow_urls)
     if kind == "socket":
@@ -65,9 +67,10 @@ async def open_serial(
         opening = {"loop": _open_loop, "rfc2217": _open_rfc2217}[kind]
         return ThreadedStream(await _in_time(port, lambda: opening(port, line)), port)
     device: _Device = await _in_time(port, lambda: _open_device(port, line))
-    over = _over_asyncio if path == "asyncio" or os.name != "posix" else _over_descriptor
     try:
-        return over(device, port)
+        if path == "asyncio" or os.name != "posix":
+            return _over_asyncio(device, port)
+        return _over_descriptor(device, port, modem_lines)
     except BaseException:
         device.close()
         raise
@@ -214,10 +217,10 @@ async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
 # --- moving the bytes ---------------------------------------------------------------------------
 
 
-def _over_descriptor(device: _Device, name: str) -> Transport:
+def _over_descriptor(device: _Device, name: str, modem_lines: SwitchModemLine | None) -> Transport:
     from hilgw.transports.serial.stream import SerialStream
 
-    return SerialStream(device, name, device.notices, is_pty=device.is_pty)
+    return SerialStream(device, name, device.notices, is_pty=device.is_pty, modem_lines=modem_lines)
 
 
 def _over_asyncio(device: _Device, name: str) -> Transport:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from hilgw.errors import PortError
 from hilgw.transports import threads
+from hilgw.transports.base import SwitchModemLine
 from hilgw.transports.stream import FdStream
 
 
@@ -22,20 +23,30 @@ class OpenPort(Protocol):
 
 
 class SerialStream(FdStream):
-    """A tty. Closing a real one may block in the driver, so a thread does it."""
+    """A tty. Closing a real one may block in the driver, so a thread does it.
 
-    def __init__(self, port: OpenPort, name: str, notices: list[str], *, is_pty: bool) -> None:
+    modem_lines: switches the modem lines of a pty, which has none of its own.
+    """
+
+    def __init__(
+        self,
+        port: OpenPort,
+        name: str,
+        notices: list[str],
+        *,
+        is_pty: bool,
+        modem_lines: SwitchModemLine | None = None,
+    ) -> None:
         super().__init__(asyncio.get_running_loop(), port.fileno(), name)
         self.notices = notices
-        self.modem_lines: Callable[[str, bool], None] | None = None
-        """Switches the modem lines of a pty, which has none of its own."""
         self._port = port
         self._is_pty = is_pty
+        self._modem_lines = modem_lines
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """See `hilgw.transports.base.ModemLines`. An ioctl that does not block."""
-        if self.modem_lines is not None:
-            self.modem_lines(name, on)
+        """An ioctl that does not block."""
+        if self._modem_lines is not None:
+            self._modem_lines(name, on)
             return
         if self._is_pty:
             what = f"a pseudo terminal has no {name.upper()}"

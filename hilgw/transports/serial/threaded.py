@@ -10,7 +10,7 @@ from typing import Protocol
 
 from hilgw.errors import PortError
 from hilgw.transports import threads
-from hilgw.transports.base import LostHandler, ReadHandler
+from hilgw.transports.base import LostHandler, ReadHandler, TransportDefaults
 from hilgw.transports.stream import CLOSE_DEADLINE_S, READ_BYTES, WRITE_LIMIT_BYTES
 
 WRITE_CHUNK_BYTES = 4096
@@ -30,7 +30,7 @@ class BlockingPort(Protocol):
     def close(self) -> None: ...
 
 
-class ThreadedStream:
+class ThreadedStream(TransportDefaults):
     """A blocking port as a `hilgw.transports.base.Transport`. Bounded in both directions: the
     reader waits until the event loop takes its bytes, and a write that does not fit is refused."""
 
@@ -73,7 +73,7 @@ class ThreadedStream:
             if self._stopping:
                 raise PortError("the port was lost", reason=PortError.LOST, where=self.name)
             if len(self._out) + len(data) > self._limit:
-                raise PortError("the write buffer is full", reason="full", where=self.name)
+                raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
             self._out += data
             self._lock.notify_all()
 

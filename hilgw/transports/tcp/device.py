@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from hilgw.errors import PortError
-from hilgw.transports.base import Transport
+from hilgw.transports.base import SwitchModemLine, Transport
 from hilgw.transports.tcp.listener import TcpListener
 from hilgw.transports.tcp.stream import connect_tcp, format_address
 
@@ -14,7 +14,7 @@ DeviceHandler = Callable[[bytes, int | None], None]
 
 
 class TcpDevice:
-    """A `hilgw.transports.base.DeviceSide` with one connection at a time.
+    """A `hilgw.transports.base.ConnectionSide` with one connection at a time.
 
     on_open and on_close are called for each connection; nothing is paced. unplug() ends the
     connection and prevents a new one until plug(). Bytes written without a connection are lost.
@@ -23,10 +23,12 @@ class TcpDevice:
     def __init__(self, path: str) -> None:
         self.path = path
         self.plugged = True
+        self.on_modem_line: SwitchModemLine | None = None  # never called
         self.on_open: Callable[[], None] | None = None
         self.on_close: Callable[[], None] | None = None
         self._on_data: DeviceHandler | None = None
         self._stream: Transport | None = None
+        self._stalled = False
 
     def start(self, on_data: DeviceHandler) -> None:
         self._on_data = on_data
@@ -42,8 +44,17 @@ class TcpDevice:
         except PortError:  # the peer does not read, or has gone
             asyncio.get_running_loop().call_soon(self._lost, self._stream)
 
+    def stall(self) -> None:
+        self._stalled = True
+        if self._stream is not None:
+            self._stream.pause_reading()
+
+    def unstall(self) -> None:
+        self._stalled = False
+        if self._stream is not None:
+            self._stream.resume_reading()
+
     def hang_up(self) -> None:
-        """Closes the connection; the peer reads the end of the stream."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
@@ -66,6 +77,8 @@ class TcpDevice:
         if self.on_open is not None:
             self.on_open()
         if self._stream is stream:
+            if self._stalled:
+                stream.pause_reading()
             stream.start(self._received, lambda error: self._lost(stream))
 
     def _received(self, data: bytes) -> None:

@@ -12,7 +12,9 @@ from hilgw.transports.base import (
     LostHandler,
     ReadHandler,
     Scheduler,
+    SwitchModemLine,
     Transport,
+    TransportDefaults,
 )
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 from hilgw.transports.virtual.pacing import PacedLine
@@ -36,7 +38,7 @@ class PipeDevice:
         self._limit = limit
         self._client: PipeTransport | None = None
         self._on_data: DeviceHandler | None = None
-        self.on_modem_line: Callable[[str, bool], None] | None = None
+        self.on_modem_line: SwitchModemLine | None = None
         self._closed = False
         self._stalled = False
         self._to_client = PacedLine(
@@ -92,7 +94,7 @@ class PipeDevice:
             self._on_data(data, host_baud)
 
 
-class PipeTransport:
+class PipeTransport(TransportDefaults):
     """The client's end of a `Pipe`, a `hilgw.transports.base.Transport`."""
 
     def __init__(
@@ -137,11 +139,11 @@ class PipeTransport:
         if self._closed or self._lost:
             raise PortError("the port was lost", reason=PortError.LOST, where=self.name)
         if len(self._to_device) + len(data) > self._limit:
-            raise PortError("the write buffer is full", reason="full", where=self.name)
+            raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
         self._to_device.put(data)
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        """See `hilgw.transports.base.ModemLines`."""
+        """Reaches the device while it is plugged in."""
         device = self._device
         if device.on_modem_line is not None and device.plugged and not self._closed:
             device.on_modem_line(name, on)

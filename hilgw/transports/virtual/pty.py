@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hilgw.errors import PortError
-from hilgw.transports.base import Scheduler
+from hilgw.errors import PortError, PortReason
+from hilgw.transports.base import Scheduler, SwitchModemLine
 from hilgw.transports.serial import tty
 from hilgw.transports.virtual.pacing import PacedLine
 
@@ -107,7 +107,9 @@ class PortLink:
                 fix="choose another name, or stop that process",
             )
 
-    def _refusal(self, what: str, reason: str, fix: str = "choose another name") -> PortError:
+    def _refusal(
+        self, what: str, reason: PortReason, fix: str = "choose another name"
+    ) -> PortError:
         return PortError(what, reason=reason, where=self.path, fix=fix)
 
 
@@ -146,7 +148,7 @@ class VirtualPort:
         self._baud_rate = baud_rate
         self._bits_per_byte = bits_per_byte
         self._on_data: DeviceHandler | None = None
-        self.on_modem_line: Callable[[str, bool], None] | None = None
+        self.on_modem_line: SwitchModemLine | None = None
         self._from_client = PacedLine(
             scheduler,
             self._arrived,

@@ -17,6 +17,7 @@ from hilgw.engine.observer import Observer
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.errors import HilgwError, PortError
 from hilgw.framing import create
+from hilgw.transports.base import TransportDefaults
 from tests.e2e.control_loop_peers import CAB, Devices, registrations
 from tests.engine.fakes import FakeScheduler
 
@@ -24,7 +25,7 @@ TYPES = wire.types_of("R2020a")
 MS = 1_000_000
 
 
-class FakeConnection:
+class FakeConnection(TransportDefaults):
     """full: takes no more; slow: what is written waits until `drain`."""
 
     name = "fake"

@@ -82,7 +82,7 @@ def test_a_connection_that_is_gone_or_has_no_descriptor_has_no_emergency_stop() 
     theirs.close()
     ours.close()
     stop.trigger()
-    stop.attach(SimpleNamespace(pending=0))
+    stop.attach(Connection(fd=-1, pending=0))
     stop.prepare(b"stop")
     stop.trigger()
     assert stop.triggered == 1

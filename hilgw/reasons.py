@@ -1,0 +1,118 @@
+"""Reasons in reports: each is a machine word with its meaning; docs/reasons.md lists all of them.
+
+A kind of reasons is a class. The kinds that adapters extend, `RefusedReason` and `DroppedReason`,
+have no members: each adapter declares its own words in a subclass. Words that several adapters use
+are in `PacketRefused` and `PacketDropped`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """NAME = "machine_word", "what it means". A word that ends in * is a family, as status_*."""
+
+    doc: str
+
+    def __new__(cls, word: str, doc: str) -> Reason:
+        reason = str.__new__(cls, word)
+        reason._value_ = word
+        reason.doc = doc
+        return reason
+
+    @classmethod
+    def declared(cls) -> Iterator[Reason]:
+        """The reasons of this kind, and those that its subclasses add."""
+        yield from cls
+        for more in cls.__subclasses__():
+            yield from more.declared()
+
+    @classmethod
+    def known(cls, word: str) -> Reason:
+        """The reason of this kind for `word`. Raises ValueError when it is not declared."""
+        if isinstance(word, cls):
+            return word
+        for reason in cls.declared():
+            family = reason.endswith("*") and word.startswith(reason[:-1])
+            if family or word == reason:
+                return reason
+        raise ValueError(f"{word!r} is not declared as a {cls.__name__}")
+
+    @classmethod
+    def check(cls, word: str) -> str:
+        """Returns `word`. Raises ValueError when this kind of reasons does not declare it."""
+        cls.known(word)
+        return word
+
+
+class RejectedReason(Reason):
+    """An Emitter did not accept a packet."""
+
+    FULL = "full", "the Emitter's buffer has no room for it"
+    INVALID = "invalid", "it is empty"
+    CAP = "cap", "an unlimited buffer has reached its cap"
+    CHANNEL = "channel", "the Emitter does not allow this channel"
+
+
+class NotReceivedReason(Reason):
+    """No listener received a packet; in the order of the checks, the later ones nearer to success.
+    Also of one listener that did not receive it."""
+
+    NOBODY = "nobody", "there is no listener of this type"
+    OWN_ROBOT = "own_robot", "only the sender's own robot listens"
+    CHANNEL = "channel", "no listener is on this channel"
+    AIR = "air", "it came from the air that the listener sends to"
+    DISABLED = "disabled", "the Receiver is not enabled"
+    RANGE = "range", "out of range"
+    CONE = "cone", "outside the cone of the Emitter or the Receiver"
+    OBSTACLE = "obstacle", "an obstacle is in the way"
+    OTHER_MODULE = "other_module", "another module of this air sends it"
+
+
+class ExpiredReason(Reason):
+    """A packet was still in a queue."""
+
+    STOPPED = "stopped", "the gateway ended"
+
+
+class RefusedReason(Reason):
+    """A station accepted a packet to send or to deliver, and lost it."""
+
+
+class PacketRefused(RefusedReason):
+    """Reasons of the gateway, and those that several adapters use."""
+
+    DOWN = "down", "the port is not up, or went down"
+    OVERFLOW = "overflow", "the buffer or the queue has no room for it"
+    CAP = "cap", "an unlimited buffer has reached its cap"
+    DISABLED = "disabled", "the Receiver was disabled meanwhile"
+    DETACHED = "detached", "the station left the medium meanwhile"
+    OWN_ECHO = "own_echo", "a module received the packet of another module of this gateway"
+    FAULT = "fault", "the adapter or the controller failed on it"
+    EMPTY = "empty", "it has no data"
+    CHANNEL = "channel", "the mapping has no destination for its channel"
+    TOO_LONG = "too_long", "longer than the hardware or the framing allows"
+    TOO_SHORT = "too_short", "shorter than the hardware or the framing allows"
+    UNFRAMABLE = "unframable", "the framing or the hardware cannot carry these bytes"
+    RESET = "reset", "the module restarted before it acknowledged the packet"
+    NO_STATUS = "no_status", "the module did not answer in time"
+    NO_ACK = "no_ack", "the module at the other end did not acknowledge it"
+
+
+class DroppedReason(Reason):
+    """The hardware received something that did not become a packet."""
+
+
+class PacketDropped(DroppedReason):
+    """Reasons of the gateway, and those that several adapters use."""
+
+    DUPLICATE = "duplicate", "another module of this gateway received the packet first"
+    OWN_ECHO = "own_echo", "the local echo of a packet just sent"
+    NOT_READY = "not_ready", "received while the module was being set up"
+    EMPTY = "empty", "a packet or frame without data"
+    BAD_FRAME = "bad_frame", "a frame with a wrong checksum or length, or without its end"
+    NO_PACKET = "no_packet", "a frame of another type"
+    NO_HEADER = "no_header", "a frame without data after the channel byte"
+    NO_HEX = "no_hex", "a packet whose data are not hex digits"

@@ -1,0 +1,96 @@
+"""Every reason is declared with its meaning and documented; no other word reaches a report."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import hilgw
+from hilgw import plugins
+from hilgw.adapters.base import CannotSend, Dropped, Refused
+from hilgw.errors import PortError, PortReason
+from hilgw.medium.ledger import Ledger
+from hilgw.reasons import DroppedReason, Reason, RefusedReason
+
+ROOT = Path(hilgw.__file__).parent
+# Control loops count words of their own.
+OTHERS = {"testing", "control", "control_loop", "bodies", "controllers"}
+FILES = [path for path in sorted(ROOT.rglob("*.py")) if not OTHERS & {*path.parts}]
+
+
+def own_reasons() -> list[Reason]:
+    """Those of this project; tests declare others."""
+    for kind in plugins.names(plugins.ADAPTERS):
+        plugins.load(plugins.ADAPTERS, kind)
+    return [each for each in Reason.declared() if type(each).__module__.startswith("hilgw.")]
+
+
+def test_every_reason_is_documented() -> None:
+    page = (ROOT.parent / "docs" / "reasons.md").read_text()
+    for reason in own_reasons():
+        assert f"| `{reason}` | {reason.doc.replace('<', '&lt;')} |" in page, repr(reason)
+
+
+def test_every_reason_has_a_word_and_a_meaning() -> None:
+    for reason in own_reasons():
+        assert reason.replace("_", "").replace("*", "").isalnum(), repr(reason)
+        assert reason == reason.lower(), repr(reason)
+        assert reason.doc, repr(reason)
+        assert not reason.doc.endswith("."), repr(reason)
+
+
+def given(call: ast.Call) -> list[ast.expr]:
+    """The reasons among the arguments of a call."""
+    if isinstance(call.func, ast.Attribute):
+        name, places = call.func.attr, {"enter": 1, "expire": 1, "refuse": 0, "drop": 0, "offer": 0}
+    elif isinstance(call.func, ast.Name):
+        name, places = call.func.id, {"Refused": 1, "Dropped": 0, "CannotSend": 0}
+    else:
+        return []
+    found = [word.value for word in call.keywords if word.arg == "reason"]
+    return found + (call.args[places[name] :][:1] if name in places else [])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_reason_is_written_as_text(path: Path) -> None:
+    for call in (
+        node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)
+    ):
+        for value in given(call):
+            assert not (isinstance(value, ast.Constant) and value.value), f"line {call.lineno}"
+
+
+def test_a_word_that_is_not_declared_is_an_error() -> None:
+    ledger = Ledger()
+    for wrong in (
+        lambda: Refused(1, "bad_luck"),
+        lambda: Dropped("bad_luck", "?"),
+        lambda: CannotSend("bad_luck", "?"),
+        lambda: ledger.station("a").refuse("bad_luck"),
+        lambda: ledger.station("a").drop("bad_luck"),
+        lambda: ledger.station("a").expire(1, "bad_luck"),
+        lambda: ledger.emitter("a").offer("bad_luck"),
+        lambda: ledger.source("a").enter(0, "bad_luck"),
+        lambda: PortError("?", reason="bad_luck"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ValueError, match="'bad_luck' is not declared as a"):
+            wrong()
+
+
+def test_another_adapter_declares_its_own_words() -> None:
+    class PagerDropped(DroppedReason):
+        NO_SIGNAL = "no_signal", "out of range of its transmitter"
+        OTHER = "pager_*", "an error by its number"
+
+    assert Dropped(PagerDropped.NO_SIGNAL, "?").reason == "no_signal"
+    assert Dropped("no_signal", "?").reason == "no_signal"
+    assert Dropped("pager_7", "?").reason == "pager_7"
+    with pytest.raises(ValueError, match="RefusedReason"):
+        RefusedReason.check("no_signal")
+    assert {PagerDropped.NO_SIGNAL: 1} == {"no_signal": 1}
+
+
+def test_a_port_error_has_a_reason_of_its_list() -> None:
+    assert PortError("?", reason=PortError.LOST).reason is PortReason.LOST
