@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from hilgw.config import overrides as options
 from hilgw.config.checks import check
@@ -15,7 +15,7 @@ from hilgw.config.context import Context
 from hilgw.config.diagnose import diagnose
 from hilgw.config.model import GatewayConfig
 from hilgw.config.scene import in_folder
-from hilgw.config.schema.file import file_adapter
+from hilgw.config.schema.file import file_validator
 from hilgw.config.source.document import Document, compose
 from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
 from hilgw.config.source.text import read_text
@@ -59,10 +59,11 @@ def load_text(
 
 def _validate(document: Document, context: Context) -> GatewayConfig | None:
     try:
-        return file_adapter().validate_python(document.data, context=context)
+        config: GatewayConfig = file_validator().validate_python(document.data, context=context)
     except ValidationError as error:
         document.problems += diagnose(error, document, context)
         return None
+    return config
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
