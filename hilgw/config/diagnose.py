@@ -90,7 +90,7 @@ def locate(details: ErrorDetails) -> tuple[Path, bool]:
 
 def _union(error: _Error) -> tuple[str, str]:
     """No member of a union fits: a wrong tag, or a value of another type."""
-    tag, names = error.extra["tag"], error.extra["names"]
+    tag, names = error.extra["tag"], list(error.extra["names"]())
     offer = f"write `{tag}: " + " | ".join(names[:24] or ["NAME"]) + "`"
     if isinstance(error.value, dict):
         if tag not in error.value:

@@ -22,7 +22,7 @@ def json_schema_of(schema: Any) -> dict[str, Any]:
 
 
 class _Generator(GenerateJsonSchema):
-    """Adds the keys `json` of the metadata; `make` there makes the schema of a kind.
+    """Adds the keys `json` of the metadata; `make` there makes the schema of kinds.
 
     parts: each mapping of settings, by the name of its definition.
     """
@@ -42,10 +42,12 @@ class _Generator(GenerateJsonSchema):
 
     def function_plain_schema(self, schema: Any) -> dict[str, Any]:
         try:
-            kind = schema["metadata"]["make"]()
+            made = schema["metadata"]["make"]()
         except ConfigError:
             raise PydanticOmit from None
-        return self.generate_inner(kind)
+        if made["type"] == "tagged-union" and not made["choices"]:
+            raise PydanticOmit
+        return self.generate_inner(made)
 
 
 def _linked(schema: Any) -> Any:

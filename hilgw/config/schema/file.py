@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic_core import SchemaValidator, core_schema
@@ -123,23 +123,31 @@ def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> Any:
 def _by_kind(group: plugins.Group) -> Any:
     """A mapping that selects a part of the group by its key `kind`; a kind is imported, and its
     schema made, when it is used."""
-    return union("kind", {kind: _on_demand(group, kind) for kind in plugins.names(group)}, {})
 
-
-def _on_demand(group: plugins.Group, kind: str) -> Any:
     @functools.cache
-    def validator() -> SchemaValidator:
+    def validator(kind: str) -> SchemaValidator:
         return SchemaValidator(_kind_schema(group, kind))
 
     def validate(value: Any, info: Any) -> Any:
         try:
-            chosen = validator()
+            chosen = validator(value["kind"])
         except ConfigError as error:
             raise refuse_key(value, "kind", refuse(error.what, error.fix)) from error
         return chosen.validate_python(value, context=info.context)
 
-    make = functools.partial(_kind_schema, group, kind)
-    return core_schema.with_info_plain_validator_function(validate, metadata={"make": make})
+    def on_demand(make: Callable[[], Any]) -> Any:
+        return core_schema.with_info_plain_validator_function(validate, metadata={"make": make})
+
+    def others() -> Any:
+        kinds = set(plugins.names(group)) - set(own)
+        return union("kind", {kind: schema_of(kind) for kind in sorted(kinds)}, {})
+
+    def schema_of(kind: str) -> Any:
+        return on_demand(functools.partial(_kind_schema, group, kind))
+
+    own = {kind: schema_of(kind) for kind in plugins.own(group)}
+    names = functools.partial(plugins.names, group)
+    return union("kind", own, {}, rest=on_demand(others), names=names)
 
 
 def _kind_schema(group: plugins.Group, kind: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic_core import core_schema
@@ -24,10 +24,18 @@ _WORDS: dict[Any, str] = {
 }
 
 
-def union(tag: str, by_name: Mapping[str, Any], by_type: Mapping[Any, Any]) -> Any:
+def union(
+    tag: str,
+    by_name: Mapping[str, Any],
+    by_type: Mapping[Any, Any],
+    *,
+    rest: Any = None,
+    names: Callable[[], Iterable[str]] | None = None,
+) -> Any:
     """A union of mappings, each with its name under the key `tag`, and of other types.
 
-    by_name, by_type: the schema of each name, and of each type as settings declare it.
+    by_name, by_type: the schema of each name, and of each type as settings declare it. rest: the
+    schema of all other names; `names` returns all, when one is not in by_name.
     """
     types: dict[type[Any], str] = {}
     choices = {CHOICE + name: schema for name, schema in by_name.items()}
@@ -36,15 +44,20 @@ def union(tag: str, by_name: Mapping[str, Any], by_type: Mapping[Any, Any]) -> A
         for accepted in _accepted(member):
             types.setdefault(accepted, CHOICE + _word(member))
 
+    if rest is not None:
+        choices[CHOICE] = rest
+
     def choose(value: Any) -> str | None:
         if tag and isinstance(value, dict):
             name = value.get(tag)
-            return CHOICE + name if isinstance(name, str) else None
+            if not isinstance(name, str) or CHOICE + name in choices:
+                return f"{CHOICE}{name}"
+            return CHOICE if names and name in names() else None
         return types.get(type(value))
 
     context: dict[str, Any] = {
         "tag": tag,
-        "names": list(by_name),
+        "names": names or (lambda: list(by_name)),
         "wanted": " or ".join(dict.fromkeys(map(_word, by_type))),
         "text": str in types,
     }
