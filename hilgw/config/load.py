@@ -12,7 +12,6 @@ from pydantic_core import ValidationError
 from hilgw.config import overrides as options
 from hilgw.config.checks import check
 from hilgw.config.context import Context
-from hilgw.config.diagnose import diagnose
 from hilgw.config.model import GatewayConfig
 from hilgw.config.scene import in_folder
 from hilgw.config.schema.file import file_validator
@@ -61,6 +60,8 @@ def _validate(document: Document, context: Context) -> GatewayConfig | None:
     try:
         config: GatewayConfig = file_validator().validate_python(document.data, context=context)
     except ValidationError as error:
+        from hilgw.config.diagnose import diagnose  # for wrong files only
+
         document.problems += diagnose(error, document, context)
         return None
     return config
