@@ -49,11 +49,16 @@ def parts_schema(
             raise TypeError(f"{title}: {twice[0]} is declared twice")
         fields |= own
     fields.pop(rest, None)
+    about = {
+        "title": title,
+        "description": inspect.getdoc(parts[-1]) or "",
+        "additionalProperties": bool(rest),
+    }
     mapping = core_schema.typed_dict_schema(
         fields,
         strict=True,
         extra_behavior="allow" if rest else "forbid",
-        metadata=_json({"title": title, "description": inspect.getdoc(parts[-1]) or ""}),
+        metadata=_json(about),
     )
     builder = _Builder(fields, parts, make, rest)
     return core_schema.with_info_wrap_validator_function(builder, mapping)
@@ -217,7 +222,12 @@ def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
 def _wrapped(hint: Any, key: str) -> Any:
     """A dataclass that the file has under a key of its own: `port: {usb: {...}}`."""
     field = core_schema.typed_dict_field(settings_schema(hint))
-    mapping = core_schema.typed_dict_schema({key: field}, strict=True, extra_behavior="forbid")
+    mapping = core_schema.typed_dict_schema(
+        {key: field},
+        strict=True,
+        extra_behavior="forbid",
+        metadata=_json({"additionalProperties": False}),
+    )
 
     def unwrap(value: Any, handler: Any, info: Any) -> Any:
         info.context.note_shape(value, {key: "{...}"})
