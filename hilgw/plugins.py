@@ -101,12 +101,12 @@ MOCKS = Group(
 
 def names(group: Group) -> list[str]:
     """The kinds of a group, sorted; imports none of them."""
-    return sorted({*_own(group), *_points(group)})
+    return sorted({*own(group), *_points(group)})
 
 
 def has(group: Group, kind: str) -> bool:
     """Whether the group has this kind. Searches the entry points only if this project has not."""
-    return kind in _own(group) or kind in _points(group)
+    return kind in own(group) or kind in _points(group)
 
 
 def find(group: Group) -> dict[str, Loader]:
@@ -115,13 +115,13 @@ def find(group: Group) -> dict[str, Loader]:
     A kind of this project takes precedence over one of another distribution.
     """
     others = {name: _of_entry_point(group, point) for name, point in _points(group).items()}
-    own = {name: _of_module(group, name) for name in _own(group)}
-    return dict(sorted({**others, **own}.items()))
+    ours = {name: _of_module(group, name) for name in own(group)}
+    return dict(sorted({**others, **ours}.items()))
 
 
 def load(group: Group, kind: str) -> Any:
     """The part of this kind. ConfigError: there is none, or it does not load."""
-    if kind in _own(group):
+    if kind in own(group):
         return _of_module(group, kind)()
     point = _points(group).get(kind)
     if point is None:
@@ -160,7 +160,8 @@ def unknown(noun: str, name: str, known: Iterable[str]) -> ConfigError:
     return ConfigError(f"unknown {noun} {quoted(name)}", fix=suggest(name, known))
 
 
-def _own(group: Group) -> list[str]:
+def own(group: Group) -> list[str]:
+    """The kinds of this project; imports none of them and searches no entry points."""
     import pkgutil
 
     try:

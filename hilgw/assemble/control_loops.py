@@ -20,8 +20,9 @@ from hilgw.framing import create
 from hilgw.plugins import BODIES, CONTROLLERS, load, new_air
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
+from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
-from hilgw.transports.tcp.stream import connect_tcp, parse_address
+from hilgw.transports.tcp.stream import connect_tcp
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 
 from hilgw import __version__
 
-LIBRARIES = ("pyserial", "pyserial-asyncio", "crcmod", "cobs", "PyYAML", "pydantic")
+LIBRARIES = ("pyserial", "pyserial-asyncio", "crcmod", "cobs", "PyYAML", "pydantic", "google-re2")
 
 
 def print_version() -> None:

@@ -23,7 +23,7 @@ from hilgw.devices.fields import normalise
 from hilgw.errors import ConfigError, PortError, quoted, suggest
 from hilgw.settings import MockSpec
 from hilgw.transports.serial.urls import kind_of
-from hilgw.transports.tcp.stream import parse_address
+from hilgw.transports.tcp.address import parse_address
 
 _LOOPBACK = "127.0.0.1"
 _NO_PATH = ("has unprintable characters", "write the path only")

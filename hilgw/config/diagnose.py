@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic_core import ErrorDetails, ValidationError
 
 from hilgw.config.context import Context
+from hilgw.config.schema.unions import CHOICE
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic, Path, descend
 from hilgw.errors import quoted, suggest
@@ -28,70 +30,105 @@ _WANTED = {
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """One error of pydantic: its path (and whether it is the key itself), the value, the details
+    of its type. word: the key or value as typed, if it is not text. parent: the mapping or list."""
+
+    kind: str
+    path: Path
+    is_key: bool
+    value: Any
+    extra: Mapping[str, Any]
+    word: str | None
+    parent: Any
+    context: Context
+
+    @property
+    def is_missing(self) -> bool:
+        no_key = (
+            isinstance(self.parent, dict) and self.path[-1:] and self.path[-1] not in self.parent
+        )
+        return self.kind == "missing" or (self.kind in ("hilgw", "hilgw_union") and bool(no_key))
+
+    @property
+    def is_on_key(self) -> bool:
+        return self.is_key or self.is_missing or self.kind == "extra_forbidden"
 
 
 def diagnose(error: ValidationError, document: Document, context: Context) -> list[Diagnostic]:
     """One diagnostic per error, except for values whose errors were reported already."""
     found = []
     for details in error.errors(include_url=False)[:MAX_ERRORS]:
-        path, is_key = _path(details["loc"])
-        kind = details["type"]
-        missing = kind == "missing" or (kind == "hilgw" and not _exists(document.data, path))
-        if document.is_bad(path) or (missing and path[:-1] in document.partial):
-            continue
-        is_key = is_key or kind == "invalid_key"
-        on_key = is_key or missing or kind == "extra_forbidden"
-        position = document.position_of_key(path) if on_key else document.position_of_value(path)
+        path, is_key = locate(details)
         word = (document.key_words if is_key else document.words).get(path)
-        what, fix = _words(details, path, word, document, context)
+        parent, extra = descend(document.data, path[:-1]), details.get("ctx", {})
+        one = _Error(details["type"], path, is_key, details["input"], extra, word, parent, context)
+        if document.is_bad(path) or (one.is_missing and path[:-1] in document.partial):
+            continue
+        position = (document.position_of_key if one.is_on_key else document.position_of_value)(path)
+        what, fix = _WORDS.get(one.kind, _other)(one)
         found.append(Diagnostic.at(position, path, what, fix))
     return found
 
 
-def _path(location: Iterable[Any]) -> tuple[Path, bool]:
-    """The path of a pydantic location, and whether it is the key itself."""
-    parts = tuple(location)
-    if parts and parts[-1] == "[key]":
-        return parts[:-1], True
-    return parts, False
+def locate(details: ErrorDetails) -> tuple[Path, bool]:
+    """The path of an error of pydantic, and whether it is the key itself.
+
+    An error of a union with a tag is at the tag.
+    """
+    path = tuple(part for part in details["loc"] if not str(part).startswith(CHOICE))
+    if details["type"] == "hilgw_union" and isinstance(details["input"], dict):
+        path += (details["ctx"]["tag"],)
+    if path[-1:] == ("[key]",):
+        return path[:-1], True
+    return path, details["type"] == "invalid_key"
 
 
-def _exists(data: Any, path: Path) -> bool:
-    parent = descend(data, path[:-1])
-    return not isinstance(parent, dict) or not path or path[-1] in parent
+def _union(error: _Error) -> tuple[str, str]:
+    """No member of a union fits: a wrong tag, or a value of another type."""
+    tag, names = error.extra["tag"], list(error.extra["names"]())
+    offer = f"write `{tag}: " + " | ".join(names[:24] or ["NAME"]) + "`"
+    if isinstance(error.value, dict):
+        if tag not in error.value:
+            return "missing", offer
+        name = error.value[tag]
+        if not isinstance(name, str):
+            return "must be text", offer
+        return f"unknown {tag} {quoted(name)}", suggest(name, names)
+    if error.extra["wanted"]:
+        return _mistyped(error.extra["wanted"], error.extra["text"], error.value, error.word)
+    return f"must be a mapping with the key {quoted(tag)}", offer
 
 
-def _words(
-    details: Mapping[str, Any],
-    path: Path,
-    word: str | None,
-    document: Document,
-    context: Context,
-) -> tuple[str, str]:
-    kind, value = details["type"], details["input"]
-    extra = details.get("ctx", {})
-    if kind == "hilgw":
-        return extra["what"], extra["fix"]
-    if kind == "hilgw_type":
-        return _mistyped(extra["wanted"], extra["text"], value, word)
-    if kind in _WANTED:
-        is_text = _WANTED[kind] == "text"
-        return _mistyped(_WANTED[kind], is_text, value, word)
-    if kind == "missing":
-        return "missing", context.advice(descend(document.data, path[:-1]), str(path[-1]))
-    if kind == "extra_forbidden":
-        keys = context.keys(descend(document.data, path[:-1]))
-        if (new := RENAMED.get(path[-1])) in keys:
-            return "this key was renamed", f"write {new}"
-        return "unknown key", suggest(path[-1], keys)
-    if kind == "finite_number":
-        return "must be a finite number", "write a number"
-    if kind == "literal_error":
-        return f"must be {extra.get('expected', 'another value')}", "write that"
-    return str(details["msg"])[:120], "see docs/config.md"
+def _unknown_key(error: _Error) -> tuple[str, str]:
+    keys = error.context.keys(error.parent)
+    if (new := RENAMED.get(error.path[-1])) in keys:
+        return "this key was renamed", f"write {new}"
+    return "unknown key", suggest(error.path[-1], keys)
+
+
+def _type(error: _Error) -> tuple[str, str]:
+    wanted = _WANTED[error.kind]
+    return _mistyped(wanted, wanted == "text", error.value, error.word)
+
+
+def _other(error: _Error) -> tuple[str, str]:
+    return f"is not valid: {error.kind}"[:120], "see docs/config.md"
+
+
+_WORDS: Mapping[str, Callable[[_Error], tuple[str, str]]] = {
+    "hilgw": lambda error: (error.extra["what"], error.extra["fix"]),
+    "hilgw_union": _union,
+    "missing": lambda error: ("missing", error.context.advice(error.parent, str(error.path[-1]))),
+    "extra_forbidden": _unknown_key,
+    "finite_number": lambda error: ("must be a finite number", "write a number"),
+    "literal_error": lambda error: (f"must be {error.extra['expected']}", "write that"),
+    **dict.fromkeys(_WANTED, _type),
+}
 
 
 def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) -> tuple[str, str]:

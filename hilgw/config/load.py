@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from hilgw.config import overrides as options
 from hilgw.config.checks import check
 from hilgw.config.context import Context
-from hilgw.config.diagnose import diagnose
 from hilgw.config.model import GatewayConfig
-from hilgw.config.recovery import recover
 from hilgw.config.scene import in_folder
-from hilgw.config.schema.file import file_adapter
+from hilgw.config.schema.file import file_validator
 from hilgw.config.source.document import Document, compose
 from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
 from hilgw.config.source.text import read_text
-
-MAX_RECOVERIES = 3  # further validations of a file with errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +57,14 @@ def load_text(
 
 
 def _validate(document: Document, context: Context) -> GatewayConfig | None:
-    validate = functools.partial(file_adapter().validate_python, context=context)
     try:
-        return validate(document.data)
+        config: GatewayConfig = file_validator().validate_python(document.data, context=context)
     except ValidationError as error:
+        from hilgw.config.diagnose import diagnose  # for wrong files only
+
         document.problems += diagnose(error, document, context)
-        recovered = recover(error, document, context)
-    for _ in range(MAX_RECOVERIES * recovered):
-        try:
-            validate(document.data)
-        except ValidationError as error:  # errors of the first validation are reported already
-            if recover(error, document, context):
-                continue
-        break
-    return None
+        return None
+    return config
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

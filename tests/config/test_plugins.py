@@ -88,9 +88,9 @@ def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     )
     (tmp_path / "hilgw_foo_leaves.py").write_text("raise SystemExit(0)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    shape.file_adapter.cache_clear()
+    shape.file_validator.cache_clear()
     yield tmp_path
-    shape.file_adapter.cache_clear()
+    shape.file_validator.cache_clear()
 
 
 def test_kinds_of_this_package() -> None:

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import binascii
 import math
-import re
 from typing import NamedTuple
 
-from hilgw.adapters.text.patterns import Pattern, compiled, compiled_head, split_at_data
+from hilgw.adapters.text.patterns import (
+    Match,
+    Pattern,
+    compiled,
+    compiled_head,
+    groups_of,
+    split_at_data,
+)
 from hilgw.framing.base import FrameDropped
 from hilgw.reasons import PacketDropped
 
@@ -108,9 +114,10 @@ class Decoder:
         del self._held[:at]
         return items
 
-    def _packet(self, held: bytes, head: re.Match[bytes]) -> tuple[Item, int] | None:
+    def _packet(self, held: bytes, head: Match) -> tuple[Item, int] | None:
         """The packet that begins here, and its end; None while its rest may still come."""
-        digits = head["length"]
+        found = groups_of(head)
+        digits = found["length"]
         size = int(digits) if digits and digits.isdigit() and len(digits) < 6 else self._longest
         if size >= self._longest:
             return _CUT, head.end()
@@ -123,7 +130,7 @@ class Decoder:
         tail = self._line.search(held[end:over])
         if tail is None:
             return _CUT, start
-        groups = {**head.groupdict(), **tail.groupdict(), "data": held[start:end]}
+        groups = {**found, **groups_of(tail), "data": held[start:end]}
         return _received(groups), over + len(self._end)
 
     def _read(self, line: bytes) -> Item:
@@ -131,7 +138,7 @@ class Decoder:
         if self._head is not None or len(line) > self._longest:
             return line
         found = self._line.search(line)
-        return line if found is None else _received(found.groupdict())
+        return line if found is None else _received(groups_of(found))
 
 
 def _received(groups: dict[str, bytes | None]) -> Item:

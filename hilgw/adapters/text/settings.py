@@ -9,7 +9,7 @@ from typing import Any
 
 from hilgw.adapters._common.routes import ByDestination, ByHeader, OneChannel, check_mapping
 from hilgw.adapters.base import Problem, StationSettings
-from hilgw.adapters.text.patterns import checked, compiled_head, split_at_data
+from hilgw.adapters.text.patterns import checked, compiled_head, names_of_groups, split_at_data
 from hilgw.errors import ConfigError
 from hilgw.settings import setting
 
@@ -33,7 +33,7 @@ class Step:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextSettings:
     """Settings of a text module, besides those of every adapter. Patterns are regular expressions
-    (Python's) for one line."""
+    (RE2's: as Python's, without lookaround and backreferences) for one line."""
 
     send: tuple[Step, ...] = setting(
         "steps that send a packet: {data} is replaced by its bytes, {hex} by its bytes in hex "
@@ -133,8 +133,7 @@ def _check_receive(text: str) -> None:
         checked(parts[1])
         return
     checked(text)
-    groups = compiled_head(text).groupindex
-    if not {"data", "hex"} & groups.keys():
+    if not {"data", "hex"} & names_of_groups(compiled_head(text)):
         fix = "mark the packet's data: (?P<data>...) or (?P<hex>[0-9A-Fa-f]+)"
         raise ConfigError(f"{text!r} has no group for the data", fix=fix)
 

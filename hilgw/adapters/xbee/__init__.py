@@ -16,13 +16,11 @@ from hilgw.adapters.base import (
     StationSettings,
 )
 from hilgw.adapters.xbee import settings as _xbee_settings
-from hilgw.adapters.xbee.session import XBeeSession
 from hilgw.adapters.xbee.settings import (
     WINDOW,
     ModuleChannel,
     XBeeSettings,
 )
-from hilgw.adapters.xbee.transparent import TransparentSession
 
 # BD 0 to A; S1 ends at 115200.
 RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600)
@@ -116,8 +114,13 @@ class XBeeAdapter:
         return _xbee_settings.check(settings, common)
 
     def session(self, settings: XBeeSettings, common: StationSettings) -> AdapterSession:
+        # Imported here: a check of a configuration needs no session.
         if settings.api_mode == 0:
+            from hilgw.adapters.xbee.transparent import TransparentSession
+
             return TransparentSession(settings, common)
+        from hilgw.adapters.xbee.session import XBeeSession
+
         return XBeeSession(settings, common)
 
     def mock(self, settings: XBeeSettings, common: StationSettings) -> MockSpec:

@@ -102,7 +102,7 @@ def _address(text: str) -> tuple[str, int]:
     """HOST and PORT. UsageError also for an address that other hosts can reach."""
     import socket
 
-    from hilgw.transports.tcp.stream import is_loopback
+    from hilgw.transports.tcp.address import is_loopback
 
     host, colon, port = text.rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host

@@ -214,8 +214,8 @@ async def _plug_in(
 async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceSide:
     """The mock's end of its virtual port or TCP connection."""
     from hilgw.engine.mock_host import retry_s_of
+    from hilgw.transports.tcp.address import parse_address
     from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
-    from hilgw.transports.tcp.stream import parse_address
     from hilgw.transports.virtual.pty import VirtualPort
 
     if module.option == "link":

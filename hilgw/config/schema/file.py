@@ -1,12 +1,12 @@
-"""The model of the whole file; kinds are loaded on demand."""
+"""The schema of the whole file; kinds are loaded on demand."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, TypeAdapter, WithJsonSchema
+from pydantic_core import SchemaValidator, core_schema
 
 from hilgw import plugins
 from hilgw.adapters.base import StationSettings
@@ -19,9 +19,9 @@ from hilgw.config.model import (
     PartConfig,
     RobotConfig,
 )
-from hilgw.config.schema.limits import refuse
-from hilgw.config.schema.models import annotation, parts_model
-from hilgw.config.schema.unions import Pick, choose_by_kind
+from hilgw.config.schema.limits import checked, refuse, refuse_key
+from hilgw.config.schema.models import parts_schema, settings_schema
+from hilgw.config.schema.unions import union
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.errors import ConfigError, quoted
 from hilgw.medium.motion import Circle, Waypoints
@@ -33,50 +33,52 @@ RESERVED = frozenset(("all", "none"))
 
 
 @functools.cache
-def file_adapter() -> TypeAdapter[GatewayConfig]:
+def file_validator() -> SchemaValidator:
     """Validates the data of a file and returns the configuration; its context is a Context."""
-    name, device_name = _name(".:/"), _name(":/")
-    types = {
-        "robots": _named(name, _robot(device_name)),
-        "obstacles": _named(name, annotation(ObstacleSettings)),
-        "adapters": _named(name, _by_kind(plugins.ADAPTERS)),
-        "airs": _named(name, _air(name)),
-    }
-    return TypeAdapter(parts_model("hilgw", (GatewayConfig,), _itself, types=types))
+    return SchemaValidator(_file_schema())
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a file, with every kind that is installed and loads."""
-    schema = file_adapter().json_schema()
+    from hilgw.config.schema.editors import json_schema_of
+
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
+        **json_schema_of(_file_schema()),
         "title": "hilgw configuration",
     }
 
 
 def broken_kinds() -> list[ConfigError]:
     """The error of each installed kind that cannot be used."""
-    return [
-        error
-        for group in (plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS)
-        for error in _models(group, functools.partial(_model, group))[1]
-    ]
+    broken = []
+    for group in (plugins.ADAPTERS, plugins.BODIES, plugins.CONTROLLERS):
+        for kind in plugins.names(group):
+            try:
+                _kind_schema(group, kind)
+            except ConfigError as error:
+                broken.append(error)
+    return broken
+
+
+def _file_schema() -> Any:
+    name, device_name = _name(".:/"), _name(":/")
+    types = {
+        "robots": _named(name, _robot(device_name)),
+        "obstacles": _named(name, settings_schema(ObstacleSettings)),
+        "adapters": _named(name, _by_kind(plugins.ADAPTERS)),
+        "airs": _named(name, _air(name)),
+    }
+    return parts_schema("hilgw", (GatewayConfig,), _itself, types=types)
 
 
 def _itself(instance: Any) -> Any:
     return instance
 
 
-class _NoOthers:
-    """In the JSON Schema: names that do not match their pattern are errors."""
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(schema), "additionalProperties": False}
-
-
 def _named(name: Any, item: Any) -> Any:
-    return Annotated[dict[name, item], _NoOthers()]
+    only_names = {"json": {"additionalProperties": False}}
+    return core_schema.dict_schema(name, item, strict=True, metadata=only_names)
 
 
 def _name(forbidden: str) -> Any:
@@ -91,60 +93,65 @@ def _name(forbidden: str) -> Any:
             raise refuse(f"the name {quoted(name)} is reserved", "choose another")
         return name
 
-    schema = {"type": "string", "pattern": f"^[^{forbidden}]{{1,64}}$"}
-    return Annotated[str, AfterValidator(check), WithJsonSchema(schema)]
+    pattern = {"pattern": f"^[^{forbidden}]{{1,64}}$"}
+    return checked(core_schema.str_schema(strict=True), check, pattern)
 
 
 def _robot(device_name: Any) -> Any:
     types = {
-        "motion": _one_of("kind", MOTIONS) | None,
+        "motion": core_schema.nullable_schema(_one_of("kind", MOTIONS)),
         "devices": _named(device_name, _one_of("node", NODES)),
-        "controller": _by_kind(plugins.CONTROLLERS) | None,
-        "body": _by_kind(plugins.BODIES) | None,
+        "controller": core_schema.nullable_schema(_by_kind(plugins.CONTROLLERS)),
+        "body": core_schema.nullable_schema(_by_kind(plugins.BODIES)),
     }
-    return parts_model("robot", (RobotConfig,), _itself, types=types)
+    return parts_schema("robot", (RobotConfig,), _itself, types=types)
 
 
 def _air(name: Any) -> Any:
-    node = parts_model("node", (NodeConfig,), _itself, rest="parameters")
-    return parts_model("air", (AirConfig,), _itself, types={"nodes": _named(name, node)})
+    node = parts_schema("node", (NodeConfig,), _itself, rest="parameters")
+    return parts_schema("air", (AirConfig,), _itself, types={"nodes": _named(name, node)})
 
 
 def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> Any:
     """A mapping that selects one of these dataclasses by its key `tag`."""
-    models = {
-        name: parts_model(name, (part,), _itself, tag=(tag, name)) for name, part in parts.items()
+    schemas = {
+        name: parts_schema(name, (part,), _itself, tag=(tag, name)) for name, part in parts.items()
     }
-
-    def get(name: str) -> Any:
-        if name not in models:
-            raise plugins.unknown(tag, name, models)
-        return models[name]
-
-    choose = choose_by_kind(tag, lambda: models, get)
-    return Annotated[Any, Pick(choose, models.values())]
+    return union(tag, schemas, {})
 
 
 def _by_kind(group: plugins.Group) -> Any:
-    """A mapping that selects a part of the group by its key `kind`."""
-    get = functools.cache(functools.partial(_model, group))
-    choose = choose_by_kind("kind", lambda: plugins.find(group), get)
-    return Annotated[Any, Pick(choose, lambda: _models(group, get)[0])]
+    """A mapping that selects a part of the group by its key `kind`; a kind is imported, and its
+    schema made, when it is used."""
 
+    @functools.cache
+    def validator(kind: str) -> SchemaValidator:
+        return SchemaValidator(_kind_schema(group, kind))
 
-def _models(group: plugins.Group, get: Callable[[str], Any]) -> tuple[list[Any], list[ConfigError]]:
-    """The models of the group, and the errors of kinds that cannot be used."""
-    models, broken = [], []
-    for kind in plugins.find(group):
+    def validate(value: Any, info: Any) -> Any:
         try:
-            models.append(get(kind))
+            chosen = validator(value["kind"])
         except ConfigError as error:
-            broken.append(error)
-    return models, broken
+            raise refuse_key(value, "kind", refuse(error.what, error.fix)) from error
+        return chosen.validate_python(value, context=info.context)
+
+    def on_demand(make: Callable[[], Any]) -> Any:
+        return core_schema.with_info_plain_validator_function(validate, metadata={"make": make})
+
+    def others() -> Any:
+        kinds = set(plugins.names(group)) - set(own)
+        return union("kind", {kind: schema_of(kind) for kind in sorted(kinds)}, {})
+
+    def schema_of(kind: str) -> Any:
+        return on_demand(functools.partial(_kind_schema, group, kind))
+
+    own = {kind: schema_of(kind) for kind in plugins.own(group)}
+    names = functools.partial(plugins.names, group)
+    return union("kind", own, {}, rest=on_demand(others), names=names)
 
 
-def _model(group: plugins.Group, kind: str) -> Any:
-    """The model of this kind. ConfigError: it is unknown, or cannot be used."""
+def _kind_schema(group: plugins.Group, kind: str) -> Any:
+    """The schema of this kind. ConfigError: it is unknown, or cannot be used."""
     part = plugins.load(group, kind)
     build = _adapter if group == plugins.ADAPTERS else _part
     try:
@@ -159,7 +166,7 @@ def _adapter(group: plugins.Group, kind: str, adapter: Any) -> Any:
         return AdapterConfig(kind=kind, common=common, settings=settings)
 
     parts = (StationSettings, adapter.Settings)
-    return parts_model(f"adapter {kind}", parts, make, tag=("kind", kind))
+    return parts_schema(f"adapter {kind}", parts, make, tag=("kind", kind))
 
 
 def _part(group: plugins.Group, kind: str, part: Any) -> Any:
@@ -167,4 +174,4 @@ def _part(group: plugins.Group, kind: str, part: Any) -> Any:
         return PartConfig(kind=kind, settings=settings)
 
     title = f"{group.export.lower()} {kind}"
-    return parts_model(title, (part.Settings,), make, tag=("kind", kind))
+    return parts_schema(title, (part.Settings,), make, tag=("kind", kind))

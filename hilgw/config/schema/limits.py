@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from pydantic import AfterValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError, core_schema
 
 from hilgw.errors import quoted, suggest
 
@@ -21,10 +20,10 @@ def refuse(what: str, fix: str = "") -> PydanticCustomError:
     return PydanticCustomError("hilgw", "{what}", {"what": what, "fix": fix})
 
 
-def mistyped(wanted: str, text_would_do: bool) -> PydanticCustomError:
-    """The value has none of the wanted types."""
-    context = {"wanted": wanted, "text": text_would_do}
-    return PydanticCustomError("hilgw_type", "must be {wanted}", context)
+def refuse_key(value: Any, key: str, refused: PydanticCustomError) -> ValidationError:
+    """The error at a key of the validated mapping."""
+    details = InitErrorDetails(type=refused, loc=(key,), input=value)
+    return ValidationError.from_exception_data("hilgw", [details])
 
 
 def number(value: float) -> str:
@@ -51,13 +50,21 @@ def bounds_in_words(metadata: Metadata) -> str:
     return f"{span}, or {beside}" if beside and span else span
 
 
+def checked(schema: Any, check: Callable[[Any], Any], json: dict[str, Any]) -> Any:
+    """The schema with a check of its own, which the keys `json` express in JSON Schema."""
+    return core_schema.no_info_after_validator_function(check, schema, metadata={"json": json})
+
+
 def bounded(hint: type[int] | type[float], metadata: Metadata) -> Any:
     """int or float within its bounds, or one of its choices."""
+    schema: Any = core_schema.int_schema(strict=True)
+    if hint is float:
+        schema = core_schema.float_schema(strict=True, allow_inf_nan=False)
     if choices := metadata.get("choices"):
-        return Annotated[hint, AfterValidator(_one_of(choices)), _json(hint, {"enum": [*choices]})]
+        return checked(schema, _one_of(choices), {"enum": [*choices]})
     words = bounds_in_words(metadata)
     if not words:
-        return hint
+        return schema
     low, above, high = metadata.get("ge"), metadata.get("gt"), metadata.get("le")
     also = tuple(metadata.get("also", ()))
 
@@ -77,27 +84,26 @@ def bounded(hint: type[int] | type[float], metadata: Metadata) -> Any:
 
     keys = {"minimum": low, "exclusiveMinimum": above, "maximum": high}
     limits = {key: value for key, value in keys.items() if value is not None}
-    schema = {"anyOf": [{"enum": [*also]}, limits]} if also else limits
-    return Annotated[hint, AfterValidator(check), _json(hint, schema)]
+    return checked(schema, check, {"anyOf": [{"enum": [*also]}, limits]} if also else limits)
 
 
 def worded(metadata: Metadata) -> Any:
     """str that matches its pattern, or is one of its choices."""
+    schema = core_schema.str_schema(strict=True)
     if choices := metadata.get("choices"):
-        return Annotated[str, AfterValidator(_one_of(choices)), _json(str, {"enum": [*choices]})]
+        return checked(schema, _one_of(choices), {"enum": [*choices]})
     pattern = metadata.get("pattern")
     if not pattern:
-        return str
-    compiled = re.compile(pattern)
+        return schema
     example = metadata.get("example")
     hint = f"write it like {example}" if example else f"it must match {pattern}"
 
     def check(value: str) -> str:
-        if compiled.fullmatch(value):
+        if re.fullmatch(pattern, value):
             return value
         raise refuse(f"{quoted(value)} is not valid here", hint)
 
-    return Annotated[str, AfterValidator(check), _json(str, {"pattern": f"^(?:{pattern})$"})]
+    return checked(schema, check, {"pattern": f"^(?:{pattern})$"})
 
 
 def _one_of(choices: Iterable[Any]) -> Callable[[Any], Any]:
@@ -114,8 +120,3 @@ def _one_of(choices: Iterable[Any]) -> Callable[[Any], Any]:
         raise refuse(f"{number(value)} is not one of the choices", f"allowed: {listed}")
 
     return check
-
-
-def _json(hint: type[Any], schema: dict[str, Any]) -> WithJsonSchema:
-    names = {int: "integer", float: "number", str: "string"}
-    return WithJsonSchema({"type": names[hint], **schema})

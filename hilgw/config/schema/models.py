@@ -1,38 +1,30 @@
-"""Strict pydantic models, made from settings dataclasses.
+"""Strict schemas for pydantic's core, made from settings dataclasses.
 
-`annotation(Dataclass)` validates plain data and returns the dataclass. Settings may be bool,
+`settings_schema(Dataclass)` validates plain data and returns the dataclass. Settings may be bool,
 int, float, str, Literal, None, lists (as tuples), dicts, dataclasses, and unions of these that
 differ by their YAML type or by a field of one literal value.
+
+pydantic's models are not used: their import and their making take 100 ms at each start.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, create_model
-from pydantic.functional_validators import WrapValidator
+from pydantic_core import core_schema
 
 from hilgw.config.context import Context
-from hilgw.config.schema.limits import bounded, refuse, worded
-from hilgw.config.schema.unions import Pick, choose_by_tag, choose_by_type, is_tag, wrong
+from hilgw.config.schema.limits import bounded, refuse, refuse_key, worded
+from hilgw.config.schema.unions import is_tag, one_of
 from hilgw.errors import HilgwError
 
-PREFIX = "field_"  # of the model's attributes: settings cannot collide with pydantic's names
 
-
-class _Closed(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-
-
-class _Open(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
-
-
-def parts_model(
+def parts_schema(
     title: str,
     parts: tuple[type[Any], ...],
     make: Callable[..., Any],
@@ -44,40 +36,47 @@ def parts_model(
 ) -> Any:
     """A mapping that holds the keys of all `parts` (dataclasses) side by side.
 
-    make: gets one instance per part. tag: a key, and the only value it may have. types: replace the
-    types of these fields. rest: the field of the last part that takes all other keys. tagged:
-    fields of one literal value are required.
+    make: gets one instance per part. tag: a key, and the only value it may have. types: the schemas
+    of these fields. rest: the field of the last part that takes all other keys. tagged: fields of
+    one literal value are required.
     """
     fields: dict[str, Any] = {}
     if tag:
-        fields[PREFIX + tag[0]] = (Literal[tag[1]], Field(alias=tag[0]))
+        fields[tag[0]] = core_schema.typed_dict_field(core_schema.literal_schema([tag[1]]))
     for part in parts:
         own = _fields(part, types, tagged)
         if twice := [key for key in own if key in fields]:
-            raise TypeError(f"{title}: {twice[0].removeprefix(PREFIX)} is declared twice")
+            raise TypeError(f"{title}: {twice[0]} is declared twice")
         fields |= own
-    base: type[BaseModel] = _Closed
-    if rest:
-        hint, _ = fields.pop(PREFIX + rest)
-        extra = {"__annotations__": {"__pydantic_extra__": hint}, "__module__": __name__}
-        base = type("_Rest", (_Open,), extra)
-    model = create_model(title, __base__=base, __doc__=parts[-1].__doc__, **fields)
-    return Annotated[model, WrapValidator(_Builder(model, parts, make, rest))]
+    fields.pop(rest, None)
+    about = {
+        "title": title,
+        "description": inspect.getdoc(parts[-1]) or "",
+        "additionalProperties": bool(rest),
+    }
+    mapping = core_schema.typed_dict_schema(
+        fields,
+        strict=True,
+        extra_behavior="allow" if rest else "forbid",
+        metadata=_json(about),
+    )
+    builder = _Builder(fields, parts, make, rest)
+    return core_schema.with_info_wrap_validator_function(builder, mapping)
 
 
 @functools.cache
-def annotation(part: type[Any], *, tagged: bool = False) -> Any:
+def settings_schema(part: type[Any], *, tagged: bool = False) -> Any:
     """Validates one settings dataclass. tagged: the field that distinguishes it from the others of
     a union is required."""
-    return parts_model(part.__name__, (part,), lambda instance: instance, tagged=tagged)
+    return parts_schema(part.__name__, (part,), lambda instance: instance, tagged=tagged)
 
 
 class _Builder:
-    """Validates data with a model, then makes the dataclasses from the valid data."""
+    """Validates a mapping, then makes the dataclasses from the valid data."""
 
     def __init__(
         self,
-        model: type[BaseModel],
+        fields: Mapping[str, Any],
         parts: tuple[type[Any], ...],
         make: Callable[..., Any],
         rest: str,
@@ -86,8 +85,8 @@ class _Builder:
         self._make = make
         self._rest = rest
         self._keys = {
-            field.alias or "": str((field.examples or [""])[0])
-            for field in model.model_fields.values()
+            key: str(field.get("metadata", {}).get("json", {}).get("examples", [""])[0])
+            for key, field in fields.items()
         }
 
     def __call__(self, value: Any, handler: Any, info: Any) -> Any:
@@ -98,53 +97,59 @@ class _Builder:
             made = self._make(*(self._instance(part, checked) for part in self._parts))
         except HilgwError as error:
             refused = refuse(error.what, error.fix)
-            raise wrong(value, error.where, refused) if error.where in value else refused from error
+            raise (
+                refuse_key(value, error.where, refused) if error.where in value else refused
+            ) from error
         return context.note(value, made)
 
-    def _instance(self, part: type[Any], checked: BaseModel) -> Any:
-        values = {
-            field.name: getattr(checked, PREFIX + field.name)
-            for field in dataclasses.fields(part)
-            if field.init and field.name != self._rest
-        }
+    def _instance(self, part: type[Any], checked: dict[Any, Any]) -> Any:
+        names = [field.name for field in dataclasses.fields(part) if field.init]
+        values = {name: checked[name] for name in names if name in checked and name != self._rest}
         if self._rest:
-            values[self._rest] = dict(checked.model_extra or {})
+            values[self._rest] = {
+                key: item for key, item in checked.items() if key not in self._keys
+            }
         return part(**values)
 
 
 def _fields(part: type[Any], types: Mapping[str, Any], tagged: bool) -> dict[str, Any]:
-    hints = get_type_hints(part)
-    return {
-        PREFIX + field.name: (
-            types.get(field.name) or convert(hints[field.name], field.metadata),
-            _info(field, required=tagged and is_tag(hints[field.name])),
-        )
-        for field in dataclasses.fields(part)
-        if field.init
-    }
+    hints, made = get_type_hints(part), {}
+    for field in dataclasses.fields(part):
+        hint = hints[field.name]
+        required = _is_required(field) or (tagged and is_tag(hint))
+        schema = types.get(field.name) or convert(hint, field.metadata)
+        about = _json(_about(field, required=required))
+        if field.init:
+            made[field.name] = core_schema.typed_dict_field(
+                schema, required=required, metadata=about
+            )
+    return made
 
 
-def _info(field: dataclasses.Field[Any], *, required: bool) -> Any:
-    details: dict[str, Any] = {"alias": field.name, "title": field.name}
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _about(field: dataclasses.Field[Any], *, required: bool) -> dict[str, Any]:
+    """What an editor shows of a setting."""
+    about: dict[str, Any] = {"title": field.name}
     if doc := field.metadata.get("doc"):
         unit = field.metadata.get("unit")
-        details["description"] = f"{doc} ({unit})" if unit else doc
-    extra: dict[str, Any] = {}
+        about["description"] = f"{doc} ({unit})" if unit else doc
     if (example := field.metadata.get("example")) is not None:
-        details["examples"] = [example]
+        about["examples"] = [example]
     if required:
         pass
     elif field.default is not dataclasses.MISSING:
-        details["default_factory"] = functools.partial(_same, field.default)
-        extra["default"] = plain(field.default)
+        about["default"] = plain(field.default)
     elif field.default_factory is not dataclasses.MISSING:
-        details["default_factory"] = field.default_factory
-        extra["default"] = plain(field.default_factory())
-    return Field(json_schema_extra=extra or None, **details)
+        about["default"] = plain(field.default_factory())
+    return about
 
 
-def _same(value: Any) -> Any:
-    return value
+def _json(words: dict[str, Any]) -> dict[str, Any]:
+    """Metadata of a schema: these keys of its JSON Schema."""
+    return {"json": words}
 
 
 def plain(value: Any) -> Any:
@@ -161,32 +166,34 @@ def plain(value: Any) -> Any:
 
 
 def convert(hint: Any, metadata: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """The pydantic type of a settings type, with the limits of its numbers and texts."""
+    """The schema of a settings type, with the limits of its numbers and texts."""
     origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         written_as = getattr(hint, "written_as", "")
-        return _wrapped(hint, written_as) if written_as else annotation(hint)
+        return _wrapped(hint, written_as) if written_as else settings_schema(hint)
     if origin in (Union, UnionType):
         return _union(arguments, metadata)
     if origin is dict:
-        return dict[convert(arguments[0]), convert(arguments[1], metadata)]  # type: ignore[misc]
+        key, value = convert(arguments[0]), convert(arguments[1], metadata)
+        return core_schema.dict_schema(key, value, strict=True)
     if origin is tuple:
         return _tuple(arguments, metadata)
     if origin is list:
-        return list[convert(arguments[0], metadata)]  # type: ignore[misc]
+        return core_schema.list_schema(convert(arguments[0], metadata), strict=True)
+    if origin is Literal:
+        return core_schema.literal_schema(list(arguments))
     if hint in (int, float):
         return bounded(hint, metadata)
     if hint is str:
         return worded(metadata)
-    return hint
+    return core_schema.bool_schema(strict=True) if hint is bool else core_schema.any_schema()
 
 
 def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
-    """A list in the file; strict pydantic would take only a tuple."""
+    """A list in the file; a strict schema would take only a tuple."""
     if len(arguments) == 2 and arguments[1] is Ellipsis:
-        items: Any = tuple[convert(arguments[0], metadata), ...]  # type: ignore[misc]
-        return Annotated[items, Strict(False)]
-    items = tuple[tuple(convert(item, metadata) for item in arguments)]  # type: ignore[misc]
+        item = convert(arguments[0], metadata)
+        return core_schema.tuple_schema([item], variadic_item_index=0, strict=False)
 
     def has_length(value: Any) -> Any:
         if isinstance(value, list) and len(value) != len(arguments):
@@ -194,7 +201,9 @@ def _tuple(arguments: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
             raise refuse(what, f"write {len(arguments)} of them")
         return value
 
-    return Annotated[items, Strict(False), BeforeValidator(has_length)]
+    items = [convert(item, metadata) for item in arguments]
+    fixed = core_schema.tuple_schema(items, strict=False)
+    return core_schema.no_info_before_validator_function(has_length, fixed)
 
 
 def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
@@ -202,26 +211,26 @@ def _union(members: tuple[Any, ...], metadata: Mapping[str, Any]) -> Any:
     if len(some) == 1:
         one = convert(some[0], metadata)
     else:
-        classes = [member for member in some if dataclasses.is_dataclass(member)]
-        tagged = len(classes) > 1
-        types = {
-            member: annotation(member, tagged=True)
-            if tagged and member in classes
-            else convert(member, metadata)
-            for member in some
-        }
-        choose = choose_by_tag(types) if tagged else choose_by_type(types)
-        one = Annotated[Any, Pick(choose, list(types.values()))]
-    return one | None if NoneType in members else one
+        classes: list[Any] = [member for member in some if dataclasses.is_dataclass(member)]
+        schemas = {member: convert(member, metadata) for member in some if member not in classes}
+        for part in classes:
+            schemas[part] = settings_schema(part, tagged=True) if classes[1:] else convert(part)
+        one = one_of({member: schemas[member] for member in some})
+    return core_schema.nullable_schema(one) if NoneType in members else one
 
 
 def _wrapped(hint: Any, key: str) -> Any:
     """A dataclass that the file has under a key of its own: `port: {usb: {...}}`."""
-    fields: dict[str, Any] = {PREFIX + key: (annotation(hint), Field(alias=key))}
-    model = create_model(hint.__name__ + "Key", __base__=_Closed, **fields)
+    field = core_schema.typed_dict_field(settings_schema(hint))
+    mapping = core_schema.typed_dict_schema(
+        {key: field},
+        strict=True,
+        extra_behavior="forbid",
+        metadata=_json({"additionalProperties": False}),
+    )
 
     def unwrap(value: Any, handler: Any, info: Any) -> Any:
         info.context.note_shape(value, {key: "{...}"})
-        return getattr(handler(value), PREFIX + key)
+        return handler(value)[key]
 
-    return Annotated[model, WrapValidator(unwrap)]
+    return core_schema.with_info_wrap_validator_function(unwrap, mapping)

@@ -1,12 +1,13 @@
-"""Strict YAML: one pass over the text gives plain data and the position of every key and value.
+"""Strict YAML: plain data, and the position of every key and value.
 
-YAML beyond plain data (aliases, anchors, tags, merge keys, several documents) is an error, and so
-are words that YAML versions read differently; see scalars.py. The pass collects all errors; only a
-syntax error ends it.
+PyYAML composes the text to nodes; here the nodes become data. YAML beyond plain data (aliases,
+anchors, tags, merge keys, several documents) is an error, and so are words that YAML versions read
+differently; see scalars.py. All errors are collected; only a syntax error ends the document.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,7 @@ class Document:
 
     keys, values: path -> position of the key, and of the value. key_words, words: path -> the word
     as typed, for keys and values that are not text. bad: paths that have an error already. partial:
-    paths of mappings with keys that could not be read. syntax: a syntax error ended the pass,
+    paths of mappings with keys that could not be read. syntax: a syntax error ended the document,
     `data` is incomplete.
     """
 
@@ -63,243 +64,210 @@ class Document:
         return any(path[:length] in self.bad for length in range(len(path) + 1))
 
 
-@dataclass(slots=True)
-class _Open:
-    """A mapping or list being read. path: None when what is read is not kept.
-
-    key: the key whose value comes next; NO_KEY when a key comes next; SKIP: its value is not kept.
-    bracket: the position of its bracket, when it has one.
-    """
-
-    container: dict[Any, Any] | list[Any]
-    path: Path | None
-    key: Any
-    bracket: Position | None
-
-
-_NO_KEY = object()
-_SKIP = object()
-
-
 def compose(text: str, file: str) -> Document:
     """Reads one YAML text. Never raises for anything in `text`."""
     document = Document(file)
-    _Composer(document, Lines(text, file)).run(text)
+    lines = Lines(text, file)
+    loader = _Loader(text)
+    try:
+        root = loader.get_single_node()
+    except (yaml.MarkedYAMLError, ValueError, OverflowError) as error:
+        root, document.syntax = loader.unfinished(), True
+        problem = Diagnostic.at(*_explained(error, loader, lines))
+    if root is not None:
+        document.data = _Reader(document, lines, loader.beyond).value(root, ())
+    if document.syntax:
+        document.problems.append(problem)
+    elif root is None:
+        start = Position(file, 1, 1)
+        document.report(start, (), "the file is empty", "begin with `version: 1`")
     return document
 
 
-class _Composer:
-    """Follows the parser's events with a stack of its own: no recursion, so depth is a count."""
+def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Position, Path, str, str]:
+    """The position, what is wrong, and the fix, of an error that ends the document."""
+    if not isinstance(error, yaml.MarkedYAMLError):  # an escape "\\UFFFFFFFF", an endless %YAML
+        position = lines.position(loader.get_mark().index)
+        return position, (), "not valid YAML", "write another number or character"
+    mark, what, fix = explain(error)
+    position = lines.position(mark.index if mark else 0)
+    if "<stream end>" in str(error.problem) and (bracket := loader.bracket()):
+        signs = "{}" if isinstance(bracket.event, yaml.MappingStartEvent) else "[]"
+        what, fix = f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
+        position = lines.position(bracket.event.start_mark.index)
+    elif "mapping values" in str(error.problem) and loader.word is not None:
+        word = lines.position(loader.word)
+        if word.line < position.line and lines.is_first(word):
+            position, (what, fix) = word, NO_COLON
+    return position, (), what, fix
 
-    def __init__(self, document: Document, lines: Lines) -> None:
-        self.document = document
-        self.lines = lines
-        self.stack: list[_Open] = []
-        self.word: Position | None = None  # where an unquoted word begins
-        self.values = 0
-        self.documents = 0
 
-    def run(self, text: str) -> None:
-        loader: Any = yaml.SafeLoader(text)
-        try:
-            while not self.document.syntax and loader.check_event():
-                self.take(loader.get_event())
-        except yaml.MarkedYAMLError as error:
-            mark, what, fix = explain(error)
-            position = self.lines.position(mark.index if mark else 0)
-            if "<stream end>" in str(error.problem) and (opened := self.open_bracket()):
-                position, what, fix = opened
-            elif "mapping values" in str(error.problem) and (
-                word := self.key_before(position.line)
-            ):
-                position, what, fix = word, *NO_COLON
-            self.end(position, what, fix)
-        except (ValueError, OverflowError):  # an escape such as "\UFFFFFFFF", an endless %YAML
-            position = self.lines.position(loader.get_mark().index)
-            self.end(position, "not valid YAML", "write another number or character")
-        if self.documents == 0 and not self.document.syntax:
-            self.document.report(
-                Position(self.document.file, 1, 1),
-                (),
-                "the file is empty",
-                "begin with `version: 1`",
-            )
+@dataclass(slots=True)
+class _Opened:
+    """A node that is being composed: its first event; itself, and the key or index of its child
+    that is being composed, as soon as there is one."""
 
-    def end(self, position: Position, what: str, fix: str = "") -> None:
-        """Adds an error after which the rest of the text cannot be read."""
-        self.document.problems.append(Diagnostic.at(position, (), what, fix))
-        self.document.syntax = True
+    event: Any
+    node: Any = None
+    key: Any = None
 
-    def open_bracket(self) -> tuple[Position, str, str] | None:
-        """The innermost open bracket, and the error when the text ends before it is closed."""
-        for item in reversed(self.stack):
-            if item.bracket is not None:
-                signs = "{}" if isinstance(item.container, dict) else "[]"
-                return item.bracket, f"'{signs[0]}' is not closed", f"close it with '{signs[1]}'"
-        return None
 
-    def key_before(self, line: int) -> Position | None:
-        """The last word, when it begins a line before `line`: a key that lacks its ':'."""
-        word = self.word
-        return word if word and word.line < line and self.lines.is_first(word) else None
+class _Loader(yaml.SafeLoader):
+    """Composes one text; an alias becomes a node without a value.
 
-    def take(self, event: Any) -> None:
-        position = self.lines.position(event.start_mark.index)
-        plain = isinstance(event, yaml.ScalarEvent) and event.style is None
-        self.word = position if plain else None
-        if isinstance(event, yaml.DocumentStartEvent):
-            self.documents += 1
-            if self.documents > 1:
-                self.end(position, "a second document begins here", "keep one, or use two files")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self.stack.pop()
-        elif isinstance(event, yaml.NodeEvent):
-            self.values += 1
-            if self.values > MAX_VALUES:
-                self.end(position, f"more than {MAX_VALUES} values", "use several files")
-            elif self.stack and self.stack[-1].key is _NO_KEY:
-                self.take_key(event, position)
-            else:
-                self.take_value(event, position)
+    beyond: for each node with an alias, an anchor or a tag: what is wrong, the fix, and whether
+    its value can be read all the same. word: where an unquoted word begins, if it is the last node.
 
-    # --- keys -----------------------------------------------------------------------------------
+    libyaml's loader takes 3 ms less for a configuration, but many '[' overflow its stack.
+    """
 
-    def take_key(self, event: Any, position: Position) -> None:
-        top = self.stack[-1]
-        top.key = _SKIP
-        if isinstance(event, yaml.CollectionStartEvent):
-            self.lose_key(position, "a key must be text", "put it in quotes")
-            self.push(event, None)
-            return
-        if isinstance(event, yaml.AliasEvent) or event.anchor or event.tag:
-            self.lose_key(position, *_beyond(event))
-            return
-        key = self.key_of(event, position, top.path)
-        if key is None or top.path is None:
-            return
-        path = (*top.path, key)
-        if path in self.document.keys:
-            first = self.document.keys[path].line
-            what = f"duplicate key, first in line {first}"
-            self.document.problems.append(Diagnostic.at(position, path, what, "keep one of them"))
-            return
-        self.document.keys[path] = position
-        if not isinstance(key, str):
-            self.document.key_words[path] = event.value
-        top.key = key
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.beyond: dict[yaml.Node, tuple[str, str, bool]] = {}
+        self.word: int | None = None
+        self._opened: list[_Opened] = []
+        self._root: yaml.Node | None = None
+        self._values = 0
 
-    def lose_key(self, position: Position, what: str, fix: str) -> None:
-        """Reports the error of a key that cannot be kept."""
-        path = self.stack[-1].path
-        if path is not None:
-            self.document.problems.append(Diagnostic.at(position, path, what, fix))
-            self.document.partial.add(path)
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if self._opened:
+            self._opened[-1].node, self._opened[-1].key = parent, index
+        is_word = isinstance(event, yaml.ScalarEvent) and event.style is None
+        self.word = event.start_mark.index if is_word else None
+        self._check_limits(event)
+        if isinstance(event, yaml.AliasEvent):
+            self.get_event()  # type: ignore[no-untyped-call]
+            mark: Any = event.start_mark
+            node: Any = yaml.ScalarNode("", "", mark)
+            self.beyond[node] = f"alias {quoted(str(event.anchor))}", "write the value out", False
+            return node
+        self.anchors.clear()  # otherwise PyYAML reports duplicates
+        self._opened.append(_Opened(event))
+        node = super().compose_node(parent, index)
+        self._opened.pop()
+        if event.anchor:
+            fix = "delete it and write values out"
+            self.beyond[node] = f"anchor {quoted(event.anchor)}", fix, not event.tag
+        elif event.tag:
+            is_readable = not isinstance(event, yaml.ScalarEvent)
+            self.beyond[node] = f"tag {quoted(event.tag)}", "delete it", is_readable
+        if not self._opened:
+            self._root = node
+        return node
 
-    def key_of(self, event: Any, position: Position, parent: Path | None) -> str | int | None:
-        """The key that this scalar is; None when it is not a valid key."""
-        word: str = event.value
-        if not event.implicit[0]:
-            return word
-        if word == "<<":
-            self.lose_key(position, "merge key '<<'", "write the keys out")
+    def _check_limits(self, event: Any) -> None:
+        what, fix = "", ""
+        self._values += 1
+        if self._values > MAX_VALUES:
+            what, fix = f"more than {MAX_VALUES} values", "use several files"
+        elif isinstance(event, yaml.CollectionStartEvent) and len(self._opened) >= MAX_DEPTH:
+            what, fix = f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation"
+        if what:
+            raise yaml.MarkedYAMLError(problem=what, problem_mark=event.start_mark, note=fix)
+
+    def bracket(self) -> _Opened | None:
+        """The innermost open bracket."""
+        opened = [item for item in self._opened if getattr(item.event, "flow_style", False)]
+        return opened[-1] if opened else None
+
+    def unfinished(self) -> yaml.Node | None:
+        """The root with all nodes before an error; None when there are none."""
+        for outer, inner in itertools.pairwise(self._opened):
+            if inner.node is None:
+                continue
+            if isinstance(outer.node, yaml.SequenceNode):
+                outer.node.value.append(inner.node)
+            elif outer.key is not None:
+                outer.node.value.append((outer.key, inner.node))
+        return self._opened[0].node if self._opened else self._root
+
+
+class _Reader:
+    """Makes data of nodes, and reports each node that is not plain data."""
+
+    def __init__(
+        self, document: Document, lines: Lines, beyond: dict[yaml.Node, tuple[str, str, bool]]
+    ) -> None:
+        self._document = document
+        self._lines = lines
+        self._beyond = beyond
+
+    def value(self, node: Any, path: Path) -> Any:
+        document, position = self._document, self._position(node)
+        document.values[path] = position
+        if node in self._beyond:
+            what, fix, is_readable = self._beyond[node]
+            document.problems.append(Diagnostic.at(position, path, what, fix))
+            if not is_readable:
+                document.bad.add(path)
+                return BAD
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self._scalar(node, position, path)
+
+    def _mapping(self, node: Any, path: Path) -> dict[Any, Any]:
+        data: dict[Any, Any] = {}
+        for key_node, value_node in node.value:
+            key = self._key(key_node, path)
+            if key is None:
+                continue
+            below, position = (*path, key), self._position(key_node)
+            if below in self._document.keys:
+                what = f"duplicate key, first in line {self._document.keys[below].line}"
+                fix = "keep one of them"
+                self._document.problems.append(Diagnostic.at(position, below, what, fix))
+                continue
+            self._document.keys[below] = position
+            if not isinstance(key, str):
+                self._document.key_words[below] = key_node.value
+            data[key] = self.value(value_node, below)
+        return data
+
+    def _key(self, node: Any, parent: Path) -> str | int | None:
+        """The key of a mapping; None, with an error, when it cannot be read."""
+        word, what, fix = node.value, "", ""
+        if not isinstance(node, yaml.ScalarNode):
+            what, fix = "a key must be text", "put it in quotes"
+        elif node in self._beyond:
+            what, fix, _ = self._beyond[node]
+        elif node.style is not None:
+            return str(word)
+        elif word == "<<":
+            what, fix = "merge key '<<'", "write the keys out"
+        elif word == "":
+            what, fix = "a key is missing before ':'", "write it, or delete the ':'"
+        if what:
+            self._document.partial.add(parent)
+            self._document.problems.append(Diagnostic.at(self._position(node), parent, what, fix))
             return None
         try:
             key = resolve(word)
+            if isinstance(key, str) or type(key) is int:
+                return key
+            raise Surprise(f"the key {word} is not text", "put it in quotes")
         except Surprise as surprise:
-            self.report(position, _below(parent, word), surprise.what, surprise.fix)
-            return word
-        if isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool)):
-            return key
-        if word == "":
-            self.lose_key(position, "a key is missing before ':'", "write it, or delete the ':'")
-            return None
-        self.report(
-            position, _below(parent, word), f"the key {word} is not text", "put it in quotes"
-        )
-        return word
+            path = (*parent, word)
+            self._document.report(self._position(node), path, surprise.what, surprise.fix)
+            return str(word)
 
-    # --- values ---------------------------------------------------------------------------------
-
-    def take_value(self, event: Any, position: Position) -> None:
-        path = self.next_path()
-        if path is not None:
-            self.document.values[path] = position
-        value: Any = BAD
-        if isinstance(event, yaml.AliasEvent) or event.tag:
-            self.report(position, path, *_beyond(event))
-        elif event.anchor and path is not None:
-            self.document.problems.append(Diagnostic.at(position, path, *_beyond(event)))
-        if isinstance(event, yaml.CollectionStartEvent):
-            value = self.push(event, path)
-        elif isinstance(event, yaml.ScalarEvent) and not event.tag:
-            value = self.value_of(event, position, path)
-        if path is None:
-            return
-        self.attach(path, value)
-
-    def next_path(self) -> Path | None:
-        """The path of the next value; closes its key."""
-        if not self.stack:
-            return ()
-        top = self.stack[-1]
-        key, top.key = top.key, _NO_KEY if isinstance(top.container, dict) else None
-        if top.path is None or key is _SKIP:
-            return None
-        return (*top.path, len(top.container) if isinstance(top.container, list) else key)
-
-    def value_of(self, event: Any, position: Position, path: Path | None) -> Any:
-        word: str = event.value
-        if not event.implicit[0]:
-            if any("\ud800" <= character <= "\udfff" for character in word):
-                self.report(position, path, "an escape of half a character", "write the character")
-                return BAD
-            return word
+    def _scalar(self, node: Any, position: Position, path: Path) -> Any:
+        word: str = node.value
         try:
-            value = resolve(word)
+            if node.style is None:
+                value = resolve(word)
+            elif any("\ud800" <= character <= "\udfff" for character in word):
+                raise Surprise("an escape of half a character", "write the character")
+            else:
+                return word
         except Surprise as surprise:
-            self.report(position, path, surprise.what, surprise.fix)
+            self._document.report(position, path, surprise.what, surprise.fix)
             return BAD
-        if path is not None and not isinstance(value, str):
-            self.document.words[path] = word
+        if not isinstance(value, str):
+            self._document.words[path] = word
         return value
 
-    def push(self, event: Any, path: Path | None) -> Any:
-        mapping = isinstance(event, yaml.MappingStartEvent)
-        container: dict[Any, Any] | list[Any] = {} if mapping else []
-        position = self.lines.position(event.start_mark.index)
-        if len(self.stack) >= MAX_DEPTH:
-            self.end(
-                position, f"nested more than {MAX_DEPTH} deep", "remove brackets or indentation"
-            )
-        bracket = position if event.flow_style else None
-        self.stack.append(_Open(container, path, _NO_KEY if mapping else None, bracket))
-        return container
-
-    def attach(self, path: Path, value: Any) -> None:
-        """Puts a value into its container: the one opened before it."""
-        if not path:
-            self.document.data = value
-            return
-        depth = -2 if isinstance(value, dict | list) else -1
-        container = self.stack[depth].container
-        if isinstance(container, list):
-            container.append(value)
-        else:
-            container[path[-1]] = value
-
-    def report(self, position: Position, path: Path | None, what: str, fix: str) -> None:
-        if path is not None:
-            self.document.report(position, path, what, fix)
-
-
-def _below(parent: Path | None, key: str) -> Path | None:
-    return None if parent is None else (*parent, key)
-
-
-def _beyond(event: Any) -> tuple[str, str]:
-    """The error of a node that uses YAML beyond plain data."""
-    if isinstance(event, yaml.AliasEvent):
-        return f"alias {quoted(str(event.anchor))}", "write the value out"
-    if event.anchor:
-        return f"anchor {quoted(event.anchor)}", "delete it and write values out"
-    return f"tag {quoted(event.tag)}", "delete it"
+    def _position(self, node: Any) -> Position:
+        return self._lines.position(node.start_mark.index)

@@ -33,20 +33,41 @@ _TRUE = frozenset(("true", "True", "TRUE"))
 _FALSE = frozenset(("false", "False", "FALSE"))
 _SPECIAL = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
-_YES_NO = re.compile(r"yes|no|on|off", re.IGNORECASE)
+_YES_NO = frozenset(("yes", "no", "on", "off"))
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+([eE][-+][0-9]+)?")
 
-_LEADING_ZERO = re.compile(r"[-+]?0[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
-_OCTAL = re.compile(r"[-+]?0[oO][0-7]+")
-_BINARY = re.compile(r"[-+]?0[bB][01_]+")
-_ODD_HEX = re.compile(r"[-+]?0[xX][0-9a-fA-F_]+")
-_COLONS = re.compile(r"[-+]?[0-9][0-9_]*(:[0-9]+)+(\.[0-9_]*)?")
-_UNDERSCORES = re.compile(r"[-+]?(?=[0-9._]*_)[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?")
-_EXPONENT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
-_BARE_POINT = re.compile(r"[-+]?([0-9]+\.|\.[0-9]+)")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?")
+_NUMERIC = re.compile(r"[-+]?\.?[0-9]")
+# Forms of numbers and dates that YAML versions read differently, and why; the first match applies.
+# re compiles a form when it is needed: a file has few such words.
+_FORMS = (
+    (_OCTAL := r"[-+]?0[oO][0-7]+", "octal numbers are read differently by YAML versions"),
+    (
+        _LEADING_ZERO := r"[-+]?0[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?",
+        "a number with leading zeros is octal in YAML 1.1, decimal in 1.2",
+    ),
+    (_BINARY := r"[-+]?0[bB][01_]+", "binary numbers are text in YAML 1.2"),
+    (r"[-+]?0[xX][0-9a-fA-F_]+", "this form of a hexadecimal number is text in YAML 1.2"),
+    (
+        r"[-+]?[0-9][0-9_]*(:[0-9]+)+(\.[0-9_]*)?",
+        "digits with colons are a base-60 number in YAML 1.1",
+    ),
+    (
+        _UNDERSCORES := r"[-+]?(?=[0-9._]*_)[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?",
+        "a number with underscores is text in YAML 1.2",
+    ),
+    (
+        _EXPONENT := r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+",
+        "a number with this exponent is text in YAML 1.1",
+    ),
+    (
+        _BARE_POINT := r"[-+]?([0-9]+\.|\.[0-9]+)",
+        "a number needs a digit on both sides of the point",
+    ),
+    (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?", "a date is not text in YAML 1.1"),
+)
+_AFTER = {_LEADING_ZERO: " (an address, a serial number)"}
 
 _INT_LIMIT = 2**64
 
@@ -101,40 +122,24 @@ def _plain(word: str) -> str:
 def _refuse(word: str) -> None:
     """Raises Surprise for a word that is a number, a date or a boolean in some YAML version."""
     quote = f'"{word}" if it is text' if len(word) <= 40 else "it in quotes if it is text"
-    if _YES_NO.fullmatch(word):
+    if word.lower() in _YES_NO:
         truth = "true" if word.lower() in ("yes", "on") else "false"
         raise Surprise(f"{word} is {truth} in YAML 1.1, text in 1.2", f"write {truth}, or {quote}")
-    if _OCTAL.fullmatch(word):
-        number = _decimal(word.lower().replace("o", ""), 8)
-        raise Surprise("octal numbers are read differently by YAML versions", number + quote)
-    if _LEADING_ZERO.fullmatch(word):
-        raise Surprise(
-            "a number with leading zeros is octal in YAML 1.1, decimal in 1.2",
-            f"write {_plain(word)} without zeros, or {quote} (an address, a serial number)",
-        )
-    if _BINARY.fullmatch(word):
-        number = _decimal(word.lower().replace("b", "").replace("_", ""), 2)
-        raise Surprise("binary numbers are text in YAML 1.2", number + quote)
-    if _ODD_HEX.fullmatch(word):
-        raise Surprise("this form of a hexadecimal number is text in YAML 1.2", f"write {quote}")
-    if _COLONS.fullmatch(word):
-        raise Surprise("digits with colons are a base-60 number in YAML 1.1", f"write {quote}")
-    if _UNDERSCORES.fullmatch(word):
-        raise Surprise(
-            "a number with underscores is text in YAML 1.2", f"write {_plain(word)}, or {quote}"
-        )
-    if _EXPONENT.fullmatch(word):
-        raise Surprise(
-            "a number with this exponent is text in YAML 1.1", f"write {_plain(word)}, or {quote}"
-        )
-    if _BARE_POINT.fullmatch(word):
-        raise Surprise(
-            "a number needs a digit on both sides of the point",
-            f"write {_plain(word)}, or {quote}",
-        )
-    if _DATE.fullmatch(word):
-        raise Surprise("a date is not text in YAML 1.1", f"write {quote}")
+    if not _NUMERIC.match(word):
+        return
+    for form, what in _FORMS:
+        if re.fullmatch(form, word):
+            raise Surprise(what, f"write {_instead(form, word)}{quote}{_AFTER.get(form, '')}")
 
 
-def _decimal(digits: str, base: int) -> str:
-    return f"write {int(digits, base)}, or " if len(digits) <= 64 else "write "
+def _instead(form: str, word: str) -> str:
+    """The number as all YAML versions read it, and "or"; empty when there is none."""
+    if form in (_OCTAL, _BINARY):
+        digits = re.sub("[oObB_]", "", word)
+        base = 8 if form == _OCTAL else 2
+        return f"{int(digits, base)}, or " if len(digits) <= 64 else ""
+    if form == _LEADING_ZERO:
+        return f"{_plain(word)} without zeros, or "
+    if form in (_UNDERSCORES, _EXPONENT, _BARE_POINT):
+        return f"{_plain(word)}, or "
+    return ""

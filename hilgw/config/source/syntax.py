@@ -43,13 +43,21 @@ _WORDS: tuple[tuple[str, str, str, str], ...] = (
     ("expected ',' or '}'", "", "this cannot follow in a mapping", "write ',' or '}' before it"),
     ("expected <block end>", "", "wrong indentation", "align it with the keys above"),
     ("expected '<document start>'", "", "this cannot follow the end of the data", "delete it"),
+    (
+        "found another document",
+        "",
+        "a second document begins here",
+        "keep one, or use two files",
+    ),
     ("incompatible YAML document", "", "unknown YAML version", "delete the %YAML line"),
     ("undefined tag handle", "", "tags are not allowed", "delete it"),
 )
 
 
 def explain(error: yaml.MarkedYAMLError) -> tuple[Any, str, str]:
-    """The mark, what is wrong, and the fix."""
+    """The mark, what is wrong, and the fix: the error's note, if it has one."""
+    if error.note:
+        return error.problem_mark, str(error.problem), error.note
     problem, context = str(error.problem or ""), str(error.context or "")
     mark = error.problem_mark or error.context_mark
     for part, around, what, fix in _WORDS:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from hilgw.errors import PortError
 from hilgw.transports.base import SwitchModemLine, Transport
+from hilgw.transports.tcp.address import format_address
 from hilgw.transports.tcp.listener import TcpListener
-from hilgw.transports.tcp.stream import connect_tcp, format_address
+from hilgw.transports.tcp.stream import connect_tcp
 
 DeviceHandler = Callable[[bytes, int | None], None]
 

@@ -14,7 +14,8 @@ from hilgw.transports.base import Transport
 from hilgw.transports.open_errors import port_error
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 from hilgw.transports.tcp import stream as tcp
-from hilgw.transports.tcp.stream import PEER_CLOSED, TcpStream, format_address, is_loopback, tune
+from hilgw.transports.tcp.address import format_address, is_loopback
+from hilgw.transports.tcp.stream import PEER_CLOSED, TcpStream, tune
 
 MAX_CLIENTS = 64
 MAX_PER_ADDRESS = 8

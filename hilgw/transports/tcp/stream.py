@@ -8,7 +8,6 @@ other case.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import socket
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from hilgw.transports.asyncio_stream import AsyncioStream
 from hilgw.transports.base import Transport
 from hilgw.transports.open_errors import port_error
 from hilgw.transports.stream import WRITE_LIMIT_BYTES, FdStream
+from hilgw.transports.tcp.address import format_address
 
 CONNECT_DEADLINE_S = 5.0
 KEEPALIVE_IDLE_S = 1
@@ -114,21 +114,3 @@ async def _connect_to_first(found: list[Any]) -> socket.socket:
         else:
             return connection
     raise last
-
-
-def format_address(host: str, port: int) -> str:
-    """HOST:PORT, with brackets around an IPv6 address."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def is_loopback(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of [tcp://]HOST:PORT, an IPv6 address in brackets. Raises ValueError."""
-    host, _, port = text.removeprefix("tcp://").rpartition(":")
-    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    if not bare or (":" in bare and bare == host) or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{text!r} is not HOST:PORT")
-    return bare, int(port)

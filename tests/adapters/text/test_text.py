@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -19,7 +20,7 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.adapters.text import ADAPTER
-from hilgw.adapters.text.patterns import checked, compiled, split_at_data
+from hilgw.adapters.text.patterns import checked, compiled, groups_of, split_at_data
 from hilgw.adapters.text.settings import Step
 from hilgw.errors import ConfigError
 from hilgw.medium.packet import Packet
@@ -101,42 +102,79 @@ class TestAtRadio(AdapterConformance):
 
 # --- patterns ---
 
-TOO_MANY_WAYS = [
+MANY_WAYS = [
     "(a+)+$", "(a|aa)*b", ".*.*x", r"(\d+,)*", r"\d+\d+\d+x", "(x+x+)+y", "(a?){30}a{30}",
     "a?" * 30 + "a" * 30, "(a|b|ab)" * 12, "(?:a+|b+)(?:a+|b+)x", "(a+)?(a+)?(a+)?b",
     r"(?:ab)*?1+?\d*", "(b*?b*)??", "(?:x|a+b?a+c?a+)", "(?i)a+A+a+x", "(?i:a+A+a+)x",
 ]  # fmt: skip
+LINES = (b"a" * 1024, b"a" * 1023 + b"!", b"1," * 512, b"x" * 1024, b"+RCV=1,1," * 113)
 
 
-@pytest.mark.parametrize("text", [*TOO_MANY_WAYS, "[", r"(?P<a>x)(?P=a)", "a{1,2000}", "x" * 2000])
-def test_patterns_that_could_take_too_long_are_refused(text: str) -> None:
-    with pytest.raises(ConfigError):
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("[", "without lookaround"),
+        (r"(?P<a>x)(?P=a)", "without lookaround"),
+        ("(?x) ok # it is", "without lookaround"),
+        ("a{1,2000}", "without lookaround"),
+        ("(((.?){10}){10}){10}", "large counts"),
+        ("a{,3}", r"write \{0,3\}"),
+        ("x" * 2000, "at most 1000"),
+    ],
+)
+def test_patterns_that_are_not_taken(text: str, fix: str) -> None:
+    with pytest.raises(ConfigError, match=fix):
         checked(text)
 
 
 @pytest.mark.parametrize(
     "text",
-    [r"\w+: (?P<data>.*)", AT_RADIO["receive"], "(ok|busy|radio_(err|tx_ok))( .*)?", "a{3}x?"],
+    [
+        *MANY_WAYS,
+        r"\w+: (?P<data>.*)",
+        AT_RADIO["receive"],
+        "(ok|busy|radio_(err|tx_ok))( .*)?",
+        "a{3}x?",
+        "(?P<data>(a|aa|.)*)",
+        "(?P<a>(.?){400})(?P<b>.*)",
+    ],
 )
-def test_patterns_that_are_taken_are_fast_on_the_longest_line(text: str) -> None:
+def test_no_line_of_a_device_takes_longer_than_20_ms(text: str) -> None:
     pattern = compiled(text)
-    begin = time.perf_counter()
-    for line in (b"a" * 1024 + b"!", b"1," * 512 + b"!", b"+RCV=1,1," * 110):
+
+    def took(line: bytes) -> float:
+        begin = time.thread_time()
         pattern.search(line)
-    assert time.perf_counter() - begin < 1
+        return time.thread_time() - begin
+
+    assert max(min(took(line) for _ in range(3)) for line in LINES) < 0.02
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_flags_for_the_whole_pattern_stay_in_front(whole: bool) -> None:
+def test_flags_apply_to_the_whole_pattern(whole: bool) -> None:
     assert compiled("(?i)ok|done", whole=whole).search(b"DONE")
-    assert compiled("(?x)(?i) o k", whole=whole).search(b"OK")
-    with pytest.raises(ConfigError, match="not a regular expression"):
-        checked("(?x) ok # it is")
+    assert bool(compiled("(?i)ok|done", whole=whole).search(b"it is DONE")) is not whole
 
 
-@pytest.mark.parametrize("text", ["ok.*|busy.*", "(?i)ok( .*)?|(?P<data>.*),-?[0-9]+(,[0-9]+)?"])
-def test_ways_beside_one_another_are_no_trouble(text: str) -> None:
-    checked(text)
+@pytest.mark.parametrize(
+    ("text", "line", "group"),
+    [
+        ("(?P<g>a|ab)(c|bcd)", b"abcd", b"a"),  # the first alternative, as in Python
+        ("(?P<g>.*?),", b"a,b,", b"a,b"),  # anchored at the end
+        (r"x(?P<g>[\x80-\xff].)", b"x\xff\n", b"\xff\n"),  # bytes, line ends included
+        ("(?P<g>é)", "é".encode(), "é".encode()),
+        (r"(?P<g>\d+)?x", b"x", None),
+    ],
+)
+def test_patterns_mean_what_they_mean_in_python(
+    text: str, line: bytes, group: bytes | None
+) -> None:
+    found = compiled(text).search(line)
+    assert found is not None
+    assert groups_of(found) == {"g": group}
+    python = re.search(b"(?:" + text.encode() + rb")\Z", line, re.DOTALL)
+    assert python is not None
+    assert python["g"] == group
 
 
 def test_a_pattern_is_split_at_its_data() -> None:
@@ -212,11 +250,11 @@ def test_other_words_in_braces_are_said_as_they_stand() -> None:
 @pytest.mark.parametrize(
     ("changes", "place"),
     [
-        ({"receive": "(a+)+"}, "receive"),
+        ({"receive": "(a+"}, "receive"),
         ({"receive": "x"}, "receive"),
         ({"ignore": "["}, "ignore"),
         ({"send": (Step(send="x"),)}, "send"),
-        ({"send": (Step(send="{dat}{hex}", expect="(ab|b)*"),)}, "send.0.expect"),
+        ({"send": (Step(send="{dat}{hex}", expect="(ab|b"),)}, "send.0.expect"),
         ({"send": (Step(send="{hex}"), Step(expect="ok"))}, "send.0"),
         ({"line_end": ""}, "line_end"),
         ({"setup": (Step(),)}, "setup.0"),
