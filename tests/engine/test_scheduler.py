@@ -218,13 +218,12 @@ def test_the_count_is_right_while_deadlines_of_the_same_moment_are_cancelled(
             for victim in victims:
                 victim.cancel()
             counts.append(len(timer))
+            done.set()
 
         timer.call_at(when, cancel_all)
         victims = [timer.call_at(when, lambda: None) for _ in range(200)]
-        timer.call_at(when + MS, done.set)
         await done.wait()
-        assert counts == [1]
-        assert len(timer) == 0
+        assert counts == [0]
 
     run(scenario)
 
