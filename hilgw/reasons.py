@@ -60,7 +60,7 @@ class NotReceivedReason(Reason):
     """No listener received a packet; in the order of the checks, the later ones nearer to success.
     Also of one listener that did not receive it."""
 
-    NOBODY = "nobody", "there is no listener of this type"
+    NO_LISTENER = "no_listener", "there is no listener of this type"
     OWN_ROBOT = "own_robot", "only the sender's own robot listens"
     CHANNEL = "channel", "no listener is on this channel"
     AIR = "air", "it came from the air that the listener sends to"

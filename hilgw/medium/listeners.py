@@ -155,7 +155,7 @@ class Listeners:
         """The reason for a packet without a listener on its channel."""
         owners = self._owners.get(packet.type)
         if not owners:
-            return NotReceivedReason.NOBODY
+            return NotReceivedReason.NO_LISTENER
         if packet.owner is not None and len(owners) == 1 and packet.owner in owners:
             return NotReceivedReason.OWN_ROBOT
         return NotReceivedReason.CHANNEL

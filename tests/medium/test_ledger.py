@@ -51,7 +51,7 @@ def test_what_hardware_hears_enters_or_has_a_reason() -> None:
     ledger = Ledger()
     station = ledger.station("xbee0")
     station.receive()
-    ledger.source("xbee0").enter(0, "nobody")
+    ledger.source("xbee0").enter(0, "no_listener")
     station.echo()
     station.drop("too_long")
     assert ledger.violations() == []
@@ -67,7 +67,7 @@ BREAKING: dict[str, Callable[[Ledger], object]] = {
     "departed": lambda ledger: ledger.emitter("a.tx").depart(),
     "expired": lambda ledger: ledger.emitter("a.tx").expire(1, "stopped"),
     "emitter a.tx: accepted": lambda ledger: ledger.emitter("a.tx", lambda: 5),
-    "entered the medium": lambda ledger: ledger.source("a.tx").enter(0, "nobody"),
+    "entered the medium": lambda ledger: ledger.source("a.tx").enter(0, "no_listener"),
     "heard": lambda ledger: setattr(ledger.source("a.tx"), "packets", 9),
     "copies": lambda ledger: ledger.station("b.rx").accept(),
     "delivered": lambda ledger: ledger.station("b.rx").deliver(),

@@ -205,8 +205,8 @@ def test_bodies_carry_their_devices_and_obstacles() -> None:
 @pytest.mark.parametrize(
     ("listeners", "reason"),
     [
-        ([], "nobody"),
-        ([{"type": "serial"}], "nobody"),
+        ([], "no_listener"),
+        ([{"type": "serial"}], "no_listener"),
         ([{"owner": "a"}], "own_robot"),
         ([{"owner": "a", "channels": frozenset([2])}], "own_robot"),
         ([{"channels": frozenset([2])}], "channel"),
@@ -366,7 +366,7 @@ def test_retuning_and_leaving() -> None:
     bench.medium.retune("rx", None)
     assert bench.send(packet()) == ["rx"]
     bench.medium.detach("rx")
-    assert bench.why(packet()) == "nobody"
+    assert bench.why(packet()) == "no_listener"
     bench.medium.detach("rx")
     bench.medium.retune("rx", ONE)
     bench.medium.move("rx", ORIGIN)
@@ -464,10 +464,10 @@ def test_a_copy_in_flight_to_one_who_left_is_counted() -> None:
 def test_the_observer_hears_of_each_packet_before_anybody_gets_it() -> None:
     seen: list[tuple[bytes, list[str], str]] = []
     bench = Bench(on_transmit=lambda sent, names, why, missed: seen.append((sent.data, names, why)))
-    assert bench.why(packet(data=b"1")) == "nobody"
+    assert bench.why(packet(data=b"1")) == "no_listener"
     bench.listener("rx", channels=ONE)
     bench.send(packet(data=b"2"))
-    assert seen[0] == (b"1", [], "nobody")
+    assert seen[0] == (b"1", [], "no_listener")
     assert seen[1][:2] == (b"2", ["rx"])
 
 
