@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import pkgutil
 from pathlib import Path
 
 import pytest
 
-import hilgw
-from hilgw import plugins
+import hilgw.adapters
+import hilgw.bridge
+import hilgw.framing
 from hilgw.adapters.base import CannotSend, Dropped, Refused
 from hilgw.errors import PortError, PortReason
 from hilgw.medium.ledger import Ledger
@@ -22,8 +25,9 @@ FILES = [path for path in sorted(ROOT.rglob("*.py")) if not OTHERS & {*path.part
 
 def own_reasons() -> list[Reason]:
     """Those of this project; tests declare others."""
-    for kind in plugins.names(plugins.ADAPTERS):
-        plugins.load(plugins.ADAPTERS, kind)
+    for room in (hilgw.adapters, hilgw.bridge, hilgw.framing):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
     return [each for each in Reason.declared() if type(each).__module__.startswith("hilgw.")]
 
 
