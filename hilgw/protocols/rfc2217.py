@@ -286,8 +286,7 @@ class Server:
         if command in (FLOWCONTROL_SUSPEND, FLOWCONTROL_RESUME):
             return [Flow(command == FLOWCONTROL_SUSPEND)]
         if command == NOTIFY_MODEMSTATE:
-            state = b"" if self._modem is None else bytes((self._modem.changes(None),))
-            return [Reply(_answer(NOTIFY_MODEMSTATE, state))] if state else []
+            return [] if self._modem is None else [Reply(self._present_state(self._modem))]
         return self._octet_command(command, value[0]) if len(value) == 1 else None
 
     def _octet_command(self, command: int, value: int) -> list[Event] | None:
@@ -301,10 +300,14 @@ class Server:
             return [Purge(received=bool(value & 1), to_send=bool(value & 2))]
         if command == SET_MODEMSTATE_MASK:
             self._modem_mask = value
-            return [Reply(_answer(SET_MODEMSTATE_MASK, bytes((value,))))]
+            state = b"" if self._modem is None else self._present_state(self._modem)
+            return [Reply(_answer(SET_MODEMSTATE_MASK, bytes((value,))) + state)]
         if command == SET_LINESTATE_MASK:  # no line state is reported, whatever the mask
             return [Reply(_answer(SET_LINESTATE_MASK, bytes((value,))))]
         return None
+
+    def _present_state(self, bits: ModemBits) -> bytes:
+        return _answer(NOTIFY_MODEMSTATE, bytes((bits.changes(None) & self._modem_mask,)))
 
     # --- to the client ----------------------------------------------------------------------------
 

@@ -241,11 +241,13 @@ def test_modem_states_are_told_when_they_change_and_the_mask_lets_them() -> None
     assert server.modem_state(off) == b""
     assert server.modem_state(on) == bytes((IAC, SB, COM_PORT, 107, 0xFB, IAC, SE))
     assert server.modem_state(off) == bytes((IAC, SB, COM_PORT, 107, 0x0F, IAC, SE))
-    server.feed(command(11, 0x11))
+    assert server.feed(command(11, 0x11)) == [  # the present state follows
+        Reply(command(111, 0x11) + command(107, 0))
+    ]
     assert server.modem_state(ModemBits(False, True, False, True)) == b""
     assert server.modem_state(on) == bytes((IAC, SB, COM_PORT, 107, 0x11, IAC, SE))
     assert server.feed(command(7)) == [
-        Reply(bytes((IAC, SB, COM_PORT, 107, 0xF0, IAC, SE)))  # polled: the state alone
+        Reply(command(107, 0x10))  # polled: the state alone
     ]
 
 
