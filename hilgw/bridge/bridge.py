@@ -17,8 +17,10 @@ from hilgw.bridge.clients import (
     Clients,
     WriterRule,
 )
-from hilgw.bridge.flow import Feed, Flow, NewReframer, Reframer
+from hilgw.bridge.flow import Feed, Flow, NewReframer, Reframer, read_in_turns
+from hilgw.bridge.line import PortLine
 from hilgw.bridge.port import BridgePort
+from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import PeerError
@@ -36,11 +38,18 @@ STOP_S = 1.5
 # Listening begins after the first attempt to open the port has ended, or after this time: clients
 # then receive bytes of the device from the start.
 FIRST_TRY_S = 1.0
+# A client that does not read is disconnected by Clients, which is patient with a single one for
+# 10 s; the kernel must not be faster.
+USER_TIMEOUT_MS = 12_000
 
 
 @dataclass(frozen=True, slots=True)
 class BridgeSettings:
-    """Port and TCP address of a bridge. pace: bytes from TCP leave at the line rate."""
+    """Port and TCP addresses of a bridge. pace: bytes from TCP leave at the line rate.
+
+    rfc2217: host and TCP port for clients that set the line. idle_s: a client without traffic for
+    this time is disconnected.
+    """
 
     port: str
     host: str
@@ -48,6 +57,8 @@ class BridgeSettings:
     line: LineSettings = LineSettings()
     writer: WriterRule = "first"
     pace: bool = False
+    rfc2217: tuple[str, int] | None = None
+    idle_s: float | None = None
 
 
 class Bridge(Observer):
@@ -87,17 +98,23 @@ class Bridge(Observer):
             new_reframer=new_reframer,
             inform=inform,
             warn=lambda text: observer.notice("tcp", text),
+            idle_ns=None if settings.idle_s is None else round(settings.idle_s * 1e9),
         )
         self._connect_port(new_reframer)
-        self._listener = TcpListener(
-            settings.host,
-            settings.tcp_port,
-            self._clients.add,
-            # One more: Clients decides which connection ends for a new one.
-            max_clients=MAX_CLIENTS + 1,
-            max_per_address=MAX_CLIENTS + 1,
-            send_buffer_bytes=SEND_BUFFER_BYTES,
+        self._line = PortLine(
+            settings.line,
+            scheduler,
+            on_line=self._line_changed,
+            waiting_bytes=lambda: self._port.waiting_bytes,
+            notify=lambda text: observer.notice(NAME, text),
         )
+        self._port.on_attached, self._port.on_detached = self._line.attach, self._line.detach
+        self._listener = _listener(settings.host, settings.tcp_port, self._add_raw)
+        self._rfc2217: TcpListener | None = None
+        self._listeners = [self._listener]
+        if settings.rfc2217 is not None:
+            self._rfc2217 = _listener(*settings.rfc2217, self._add_rfc2217)
+            self._listeners.append(self._rfc2217)
         self.supervisor = Supervisor(
             self._port,
             open_port,
@@ -124,6 +141,28 @@ class Bridge(Observer):
             pass_on(data)
 
         self._port.data_received = on_data
+
+    def _add_raw(self, stream: Transport, peer: str) -> None:
+        self._clients.add(stream, peer)
+
+    def _add_rfc2217(self, stream: Transport, peer: str) -> None:
+        if self._port.framed:
+            read_in_turns(stream)
+        telnet = Rfc2217Stream(
+            stream,
+            self._port,
+            self._line,
+            on_refused=lambda: self._inform(
+                f"client {peer} sets nothing: only a writer sets the line (--writer)"
+            ),
+        )
+        client = self._clients.add(telnet, peer, telnet=True)
+        if client is not None:
+            telnet.may_set = lambda: client.writes
+
+    def _line_changed(self, line: LineSettings) -> None:
+        self._port.set_line(line)
+        self._inform(f"the line is set to {line}{' with RTS/CTS' if line.rtscts else ''}")
 
     def _pause(self) -> None:
         self._clients.pause()
@@ -169,13 +208,19 @@ class Bridge(Observer):
         tried.cancel()
         if any(end.done() for end in ends):
             return
-        await self._listener.start()
+        for listener in self._listeners:
+            await listener.start()
         self._listening = True
         self._inform(f"listening on {self.where}")
+        if self._rfc2217 is not None:
+            url = f"rfc2217://{self._rfc2217.where}"
+            self._clients.telnet_fix = f"connect it to {url}"
+            self._inform(f"listening on {url}")
         self._check_ready()
 
     async def _stop(self, *tasks: asyncio.Task[Any]) -> None:
-        self._listener.close()
+        for listener in self._listeners:
+            listener.close()
         self._clients.close()
         for task in tasks:
             task.cancel()
@@ -217,9 +262,10 @@ class Bridge(Observer):
                 "ups": supervisor.ups,
             },
             "listen": self.where,
+            **({} if self._rfc2217 is None else {"rfc2217": self._rfc2217.where}),
             "clients": {
                 "accepted": clients.accepted,
-                "refused": clients.refused + self._listener.refused,
+                "refused": clients.refused + sum(each.refused for each in self._listeners),
                 "too_slow": clients.slow,
             },
             "to_serial": self.to_serial.as_dict(),
@@ -238,3 +284,16 @@ def _reframer_factory(
         return Reframer(new_framing(), scheduler, flow, deliver)
 
     return new_reframer
+
+
+def _listener(host: str, tcp_port: int, add: Callable[[Transport, str], None]) -> TcpListener:
+    return TcpListener(
+        host,
+        tcp_port,
+        add,
+        # One more: Clients decides which connection ends for a new one.
+        max_clients=MAX_CLIENTS + 1,
+        max_per_address=MAX_CLIENTS + 1,
+        send_buffer_bytes=SEND_BUFFER_BYTES,
+        user_timeout_ms=USER_TIMEOUT_MS,
+    )

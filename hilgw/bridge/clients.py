@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from hilgw.bridge.backlog import StaleWatch
 from hilgw.bridge.flow import (
     CLIENT_GONE,
     CLIENT_SLOW,
     NO_CLIENT,
     NOT_WRITER,
+    TELNET,
+    WRITER_GONE,
     Flow,
     NewReframer,
     Reframer,
@@ -16,9 +19,10 @@ from hilgw.bridge.flow import (
 )
 from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.errors import PortError
+from hilgw.protocols.rfc2217 import begins_with_negotiation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from hilgw.bridge.port import BridgePort
     from hilgw.transports.base import Handle, Scheduler, Transport
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 WriterRule = Literal["first", "last", "all"]
 WRITER_RULES: tuple[WriterRule, ...] = ("first", "last", "all")
 MAX_CLIENTS = 64
+MAX_PER_ADDRESS = MAX_CLIENTS // 2
 # A client that does not keep up pauses the port for this time, then it is disconnected. A single
 # client may be slower, as long as it receives something within the longer time.
 PATIENCE_NS = 1_000_000_000
@@ -37,6 +42,10 @@ SEND_BUFFER_BYTES = 65536
 # TCP does not distinguish a client that has only finished sending from one that is gone, until data
 # is sent to it. A client that has finished and receives nothing for this time is disconnected.
 HALF_CLOSED_NS = 10_000_000_000
+# A stream may begin with a piece of what looks like a telnet command: the rest comes within this
+# time, or it is data.
+OPENING_NS = 100_000_000
+REFUSED_QUIET_NS = 1_000_000_000  # between two messages about refused clients
 
 
 class Client:
@@ -46,27 +55,70 @@ class Client:
         self.stream = stream
         self.peer = peer
         self.writes = False
-        self.finished = False  # it has closed its sending direction
+        self.ended = False  # it has closed its sending direction; bytes may still be unread
+        self.finished = False  # it has, and all its bytes were read
         self.sent_bytes = 0
+        self.active_ns = 0
         self.reframer: Reframer | None = None
         self._clients = clients
+        self._opening: bytearray | None = None  # held until it is clear that it is not telnet
+
+    @property
+    def address(self) -> str:
+        return self.peer.rpartition(":")[0]
 
     def received(self, data: bytes) -> None:
+        if self._opening is not None:
+            data = self._check_opening(data)
+            if not data:
+                return
         clients = self._clients
         clients.to_port.received_bytes += len(data)
+        if clients.idle_ns is not None:
+            self.active_ns = clients.scheduler.now()
         if self.reframer is not None:
             self.reframer.feed(data)
         elif self.writes:
-            clients.port.write(data)
+            clients.port.write(data, self)
         else:
             clients.to_port.dropped[NOT_WRITER] += len(data)
 
     def pass_on(self, data: bytes) -> None:
         """Writes a whole frame to the port, if this client is a writer."""
         if self.writes:
-            self._clients.port.write(data)
+            self._clients.port.write(data, self)
         else:
             self._clients.to_port.dropped[NOT_WRITER] += len(data)
+
+    # --- telnet where it does not belong ----------------------------------------------------------
+
+    def expect_no_telnet(self) -> None:
+        """A negotiation at the beginning of the stream is not passed on."""
+        self._opening = bytearray()
+
+    def end_opening(self) -> None:
+        """No more bytes come that could make a negotiation of the first ones."""
+        held, self._opening = self._opening, None
+        if held:
+            self.received(bytes(held))
+
+    def drop_opening(self) -> int:
+        """Drops the bytes held; returns their number."""
+        held, self._opening = self._opening, None
+        return 0 if held is None else len(held)
+
+    def _check_opening(self, data: bytes) -> bytes:
+        """The bytes that are data for certain."""
+        opening = self._opening or bytearray()
+        if not opening:
+            scheduler = self._clients.scheduler
+            scheduler.call_at(scheduler.now() + OPENING_NS, self.end_opening)
+        opening += data
+        verdict = begins_with_negotiation(bytes(opening[:3]))
+        self._opening = opening if verdict is None else None
+        if verdict:
+            self._clients.refuse_telnet(self, len(opening))
+        return b"" if verdict is not False else bytes(opening)
 
 
 class _Waiting:
@@ -92,6 +144,8 @@ class Clients:
         new_reframer: NewReframer | None,
         inform: Callable[[str], None],
         warn: Callable[[str], None],
+        idle_ns: int | None = None,
+        telnet_fix: str = "start the bridge with --rfc2217",
     ) -> None:
         self.port = port
         self.to_port = to_port
@@ -99,7 +153,9 @@ class Clients:
         self.accepted = 0
         self.refused = 0
         self.slow = 0
-        self._scheduler = scheduler
+        self.idle_ns = idle_ns
+        self.scheduler = scheduler
+        self.telnet_fix = telnet_fix
         self._rule = rule
         self._new_reframer = new_reframer
         self._inform = inform
@@ -108,44 +164,97 @@ class Clients:
         self._waiting: dict[Client, _Waiting] = {}
         self._look: Handle | None = None
         self._paused = False
+        self._idle_look: Handle | None = None
+        self._refusal_ns: int | None = None
+        self._telnet_warned = False
+        self._stale = StaleWatch[Client](
+            scheduler, lambda: port.accepted_bytes, self._has_waiting, self._drop_stale
+        )
 
     def __len__(self) -> int:
         return len(self._clients)
 
     # --- coming and going -------------------------------------------------------------------------
 
-    def add(self, stream: Transport, peer: str) -> None:
-        if len(self) >= MAX_CLIENTS and not self._disconnect_a_finished_one():
-            self.refused += 1
-            stream.close()
-            self._warn(f"client {peer} refused: {MAX_CLIENTS} clients are connected")
-            return
+    def add(self, stream: Transport, peer: str, *, telnet: bool = False) -> Client | None:
+        """telnet: the stream handles it, so that a negotiation is expected. None: refused."""
         client = Client(stream, peer, self)
+        reason = self._no_room(client.address)
+        if reason:
+            self._refuse(client, reason)
+            return None
+        if not telnet:
+            client.expect_no_telnet()
+        client.active_ns = self.scheduler.now()
         if self._new_reframer is not None:
             client.reframer = self._new_reframer(self.to_port, client.pass_on)
             read_in_turns(stream)
         stream.on_half_close = lambda: self._finish(client)
+        stream.on_peer_ended = lambda: self._end(client)
         stream.on_drained = lambda: self._stop_waiting(client)
         if self._paused:
             stream.pause_reading()
         self.accepted += 1
         self._clients += (client,)
         self._elect()
-        stream.start(client.received, lambda error: self._remove(client, error.what))
+        stream.start(client.received, lambda error: self._lose(client, error))
         self._inform(f"client {peer} connected{'' if client.writes else ', receives only'}")
+        self._watch_idle()
+        return client
+
+    def _no_room(self, address: str) -> str:
+        """Why no client of this address can be added; makes room where that disconnects nobody."""
+        same = [client for client in self._clients if client.address == address]
+        if len(same) >= MAX_PER_ADDRESS and not self._disconnect_a_finished_one(same):
+            return f"{MAX_PER_ADDRESS} clients from {address} are connected"
+        if len(self) >= MAX_CLIENTS and not self._disconnect_a_finished_one(self._clients):
+            return f"{MAX_CLIENTS} clients are connected"
+        return ""
+
+    def _refuse(self, client: Client, reason: str) -> None:
+        self.refused += 1
+        client.stream.close()
+        now = self.scheduler.now()
+        if self._refusal_ns is None or now - self._refusal_ns >= REFUSED_QUIET_NS:
+            self._refusal_ns = now
+            self._warn(f"client {client.peer} refused: {reason}")
+
+    def refuse_telnet(self, client: Client, size: int) -> None:
+        """Its stream begins with a negotiation, which the device must not receive."""
+        self.to_port.received_bytes += size
+        self.to_port.dropped[TELNET] += size
+        self._remove(client, "it uses telnet", CLIENT_GONE)
+        if not self._telnet_warned:
+            self._telnet_warned = True
+            self._warn(f"client {client.peer} disconnected: it uses telnet; {self.telnet_fix}")
 
     def close(self) -> None:
         for client in self._clients:
             self._close_stream(client, CLIENT_GONE)
         self._clients = ()
         self._waiting.clear()
-        if self._look is not None:
-            self._look.cancel()
+        self._stale.close()
+        for look in (self._look, self._idle_look):
+            if look is not None:
+                look.cancel()
 
     def _close_stream(self, client: Client, reason: str) -> None:
-        """Closes a stream; its unsent bytes are dropped for this reason."""
-        client.stream.close()
-        self.from_port.take_back(client.stream.unsent, reason)
+        """Closes a stream; its unsent bytes are dropped for this reason, and its unread ones."""
+        stream = client.stream
+        stream.close()
+        self.from_port.take_back(stream.unsent, reason)
+        self._drop_unread(stream.unread + client.drop_opening())
+
+    def _drop_unread(self, size: int) -> None:
+        if size:
+            self.to_port.received_bytes += size
+            self.to_port.dropped[WRITER_GONE] += size
+
+    def _lose(self, client: Client, error: PortError) -> None:
+        """The connection was reset, or it broke after the client had ended its direction."""
+        if not client.ended:
+            self.port.drop_from(client, WRITER_GONE)
+        self._remove(client, error.what)
 
     def _remove(self, client: Client, why: str, reason: str = CLIENT_GONE) -> None:
         if client not in self._clients:
@@ -156,6 +265,7 @@ class Clients:
             client.reframer.reset()
         self._stop_waiting(client)
         self._elect()
+        self._stale.watch(client)
         if not client.finished:
             self._inform(f"client {client.peer} left: {why}")
 
@@ -166,10 +276,19 @@ class Clients:
         for client in self._clients:
             client.writes = client in chosen
 
+    def _end(self, client: Client) -> None:
+        """The client has closed its sending direction while the port is full."""
+        client.ended = True
+        self._stale.watch(client)
+
     def _finish(self, client: Client) -> None:
         """The client has closed its sending direction; it may still expect an answer."""
+        if client.finished:
+            return
+        client.end_opening()
         self._inform(f"client {client.peer} finished sending")
-        client.finished = True
+        client.ended = client.finished = True
+        self._stale.watch(client)
         if client.reframer is not None:
             client.reframer.reset()
         self._elect()
@@ -180,17 +299,47 @@ class Clients:
             self._remove(client, "it had finished sending")
         elif client in self._clients:
             sent = client.sent_bytes
-            self._scheduler.call_at(
-                self._scheduler.now() + HALF_CLOSED_NS,
+            self.scheduler.call_at(
+                self.scheduler.now() + HALF_CLOSED_NS,
                 lambda: self._disconnect_when_idle(client, sent),
             )
 
-    def _disconnect_a_finished_one(self) -> bool:
-        for client in self._clients:
+    def _disconnect_a_finished_one(self, clients: Iterable[Client]) -> bool:
+        for client in clients:
             if client.finished:
                 self._remove(client, "it had finished sending")
                 return True
         return False
+
+    # --- clients that are gone, or idle -----------------------------------------------------------
+
+    def _has_waiting(self, client: Client) -> bool:
+        """Whether the device has not accepted all that this client has sent."""
+        unread = client.ended and not client.finished and client in self._clients
+        return unread or self.port.waiting_from(client) > 0
+
+    def _drop_stale(self, client: Client) -> None:
+        before = self.to_port.dropped[WRITER_GONE]
+        if client in self._clients and not client.finished:
+            self._drop_unread(client.stream.discard_received())
+            self._finish(client)
+        self.port.drop_from(client, WRITER_GONE)
+        dropped = self.to_port.dropped[WRITER_GONE] - before
+        self._warn(f"{dropped} B of client {client.peer} dropped: the device accepted nothing")
+
+    def _watch_idle(self) -> None:
+        """Looks again when the client that was idle for the longest time may have to leave."""
+        if self.idle_ns is not None and self._idle_look is None and self._clients:
+            oldest = min(client.active_ns for client in self._clients)
+            self._idle_look = self.scheduler.call_at(oldest + self.idle_ns, self._look_at_idle)
+
+    def _look_at_idle(self) -> None:
+        self._idle_look = None
+        now, idle_ns = self.scheduler.now(), self.idle_ns or 0
+        for client in self._clients:
+            if now - client.active_ns >= idle_ns:
+                self._remove(client, f"it was idle for {idle_ns / 1e9:g} s")
+        self._watch_idle()
 
     # --- from the port to all ---------------------------------------------------------------------
 
@@ -210,17 +359,19 @@ class Clients:
                     self._disconnect_slow(client, len(data))
                 continue
             client.sent_bytes += len(data)
+            if self.idle_ns is not None:
+                client.active_ns = self.scheduler.now()
             flow.sent_bytes += len(data)
             if stream.pending > HIGH_WATER_BYTES and client not in self._waiting:
                 self._wait_for(client)
 
     def _wait_for(self, client: Client) -> None:
         """Pauses reading the port until this client has caught up or is disconnected."""
-        now = self._scheduler.now()
+        now = self.scheduler.now()
         self._waiting[client] = _Waiting(client.stream.pending, now)
         self.port.hold()
         if self._look is None:
-            self._look = self._scheduler.call_at(now + LOOK_NS, self._look_at_waiting)
+            self._look = self.scheduler.call_at(now + LOOK_NS, self._look_at_waiting)
 
     def _stop_waiting(self, client: Client) -> None:
         if self._waiting.pop(client, None) is not None and not self._waiting:
@@ -228,7 +379,7 @@ class Clients:
 
     def _look_at_waiting(self) -> None:
         self._look = None
-        now = self._scheduler.now()
+        now = self.scheduler.now()
         for client, waiting in list(self._waiting.items()):
             pending = client.stream.pending
             if pending < waiting.pending:
@@ -240,7 +391,7 @@ class Clients:
             if expired:
                 self._disconnect_slow(client, 0)
         if self._waiting:
-            self._look = self._scheduler.call_at(now + LOOK_NS, self._look_at_waiting)
+            self._look = self.scheduler.call_at(now + LOOK_NS, self._look_at_waiting)
 
     def _disconnect_slow(self, client: Client, refused_bytes: int) -> None:
         lost = client.stream.pending + refused_bytes

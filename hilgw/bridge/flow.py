@@ -24,6 +24,9 @@ class BridgeDropped(DroppedReason):
     NO_CLIENT = "no_client_bytes", "from the port, while no client was connected"
     CLIENT_SLOW = "client_slow_bytes", "for a client that was disconnected because it was too slow"
     CLIENT_GONE = "client_gone_bytes", "for a client that disconnected"
+    WRITER_GONE = "writer_gone_bytes", "for the port, from a client that is gone"
+    PURGED = "purged_bytes", "for the port, purged by an RFC 2217 client"
+    TELNET = "telnet_bytes", "for the port, from a raw client that uses telnet"
     FULL = "full_bytes", "for the port, whose write buffer had no room"
     CANNOT_CARRY = "cannot_carry", "a frame that the framing cannot carry"
 
@@ -33,6 +36,9 @@ NOT_WRITER = BridgeDropped.NOT_WRITER
 NO_CLIENT = BridgeDropped.NO_CLIENT
 CLIENT_SLOW = BridgeDropped.CLIENT_SLOW
 CLIENT_GONE = BridgeDropped.CLIENT_GONE
+WRITER_GONE = BridgeDropped.WRITER_GONE
+PURGED = BridgeDropped.PURGED
+TELNET = BridgeDropped.TELNET
 FULL = BridgeDropped.FULL
 CANNOT_CARRY = BridgeDropped.CANNOT_CARRY
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hilgw.bridge.backlog import Backlog
 from hilgw.bridge.flow import FULL, PORT_DOWN, Flow, read_in_turns
 from hilgw.errors import PortError
 from hilgw.transports.virtual.pacing import PacedLine
@@ -41,7 +42,7 @@ class BridgePort:
         on_room: Callable[[], None],
     ) -> None:
         self.name = name
-        self.identity = f"{line.baudRate} {line.data_bits}{line.parity}{line.stop_bits}"
+        self.identity = str(line)
         self.on_ready: Callable[[str], None] | None = None
         self.on_not_ready: Callable[[str], None] | None = None
         self.on_failed: Callable[[HilgwError], None] | None = None
@@ -55,9 +56,16 @@ class BridgePort:
         self._full = False
         self._held = False
         self._paced: PacedLine | None = None
+        self._scheduler: Scheduler | None = None
+        self.on_attached: Callable[[Transport], None] = lambda transport: None
+        self.on_detached: Callable[[], None] = lambda: None
+        self._backlog = Backlog()
+        self._taken = 0  # bytes given to the transport, those that were taken back left out
 
     def pace(self, scheduler: Scheduler, line: LineSettings) -> None:
         """From now on data leaves at the rate of this line."""
+        waiting = b"" if self._paced is None else self._paced.take()
+        self._scheduler = scheduler
         self._paced = PacedLine(
             scheduler,
             self._send_slice,
@@ -66,6 +74,15 @@ class BridgePort:
             slice_bytes=slice_bytes(line),
             catch_up_ns=CATCH_UP_NS,
         )
+        if self._stream is not None and self._stream.pending:
+            self._paced.hold()
+        self._paced.put(waiting)
+
+    def set_line(self, line: LineSettings) -> None:
+        """The line of the open port has changed."""
+        self.identity = str(line)
+        if self._paced is not None and self._scheduler is not None:
+            self.pace(self._scheduler, line)
 
     # --- the supervisor calls these ---------------------------------------------------------------
 
@@ -76,6 +93,7 @@ class BridgePort:
             read_in_turns(stream)
         if self._held:
             stream.pause_reading()
+        self.on_attached(transport)
         if self.on_ready is not None:
             self.on_ready(self.identity)
 
@@ -86,18 +104,21 @@ class BridgePort:
         if self._paced is not None:
             self._flow.dropped[PORT_DOWN] += self._paced.clear()
             self._paced.release()
+        self._backlog = Backlog()
         self._make_room()
+        self.on_detached()
         self.on_lost()
 
     # --- the clients call these -------------------------------------------------------------------
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, client: object = None) -> None:
         stream = self._stream
         if stream is None:
             self._flow.dropped[PORT_DOWN] += len(data)
             return
         if self._paced is not None:
             self._paced.put(data)
+            self._note(client, len(data))
             if len(self._paced) > PACED_HIGH_BYTES:
                 self._stop_writers()
             return
@@ -107,8 +128,73 @@ class BridgePort:
             self._refused(len(data), error)
             return
         self._flow.sent_bytes += len(data)
-        if stream.pending > HIGH_WATER_BYTES:
-            self._stop_writers()
+        self._taken += len(data)
+        if stream.pending:
+            self._note(client, len(data))
+            if stream.pending > HIGH_WATER_BYTES:
+                self._stop_writers()
+
+    @property
+    def accepted_bytes(self) -> int:
+        """How many bytes the driver has accepted so far."""
+        return self._taken - (self._stream.pending if self._stream is not None else 0)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes that the driver has not accepted yet."""
+        paced = 0 if self._paced is None else len(self._paced)
+        return paced + (self._stream.pending if self._stream is not None else 0)
+
+    def waiting_from(self, client: object) -> int:
+        """How many of them are from this client."""
+        self._backlog.shrink(self.waiting_bytes)
+        return self._backlog.of(client)
+
+    def drop_from(self, client: object, reason: str) -> None:
+        """Drops and counts the bytes of this client that the driver has not accepted yet."""
+        stream = self._stream
+        if stream is None or not self.waiting_from(client):
+            return
+        unsent = stream.take_unsent()
+        self._flow.sent_bytes -= len(unsent)
+        self._taken -= len(unsent)
+        queue = unsent if self._paced is None else unsent + self._paced.take()
+        self._backlog.shrink(len(queue))  # some transports keep the first bytes
+        kept = self._backlog.without(client, queue)
+        self._backlog = Backlog()
+        self._flow.dropped[reason] += len(queue) - sum(len(data) for _, data in kept)
+        for each, data in kept:
+            self.write(data, each)
+        if not stream.pending:
+            self._drained()
+        if not self.waiting_bytes:
+            self._make_room()
+
+    def drop_all(self, reason: str) -> None:
+        """Drops and counts all bytes that the driver has not accepted yet."""
+        if self._stream is None:
+            return
+        unsent = len(self._stream.take_unsent())
+        self.take_back(unsent, reason)
+        if self._paced is not None:
+            self._flow.dropped[reason] += self._paced.clear()
+        self._drained()
+        if not self.waiting_bytes:
+            self._make_room()
+
+    def drop_held(self, size: int, reason: str) -> None:
+        """Counts bytes of a client that were never written here."""
+        self._flow.received_bytes += size
+        self._flow.dropped[reason] += size
+
+    def take_back(self, size: int, reason: str) -> None:
+        """Counts bytes that were written and never sent."""
+        self._flow.take_back(size, reason)
+        self._taken -= size
+
+    def _note(self, client: object, size: int) -> None:
+        self._backlog.add(client, size)
+        self._backlog.shrink(self.waiting_bytes)
 
     def hold(self) -> None:
         """Stops reading from the port, because a client does not keep up."""
@@ -138,6 +224,7 @@ class BridgePort:
             self._refused(len(data), error)
             return
         self._flow.sent_bytes += len(data)
+        self._taken += len(data)
         if stream.pending:
             paced.hold()  # the device accepts less than the line rate
         elif len(paced) <= PACED_LOW_BYTES:

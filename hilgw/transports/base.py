@@ -38,16 +38,29 @@ class LineSettings:
 
     baudRate: int = 9600
     data_bits: int = 8
-    parity: str = "N"  # N, E, O
+    parity: str = "N"  # N, E, O; M and S where the driver has them
     stop_bits: int = 1
     rtscts: bool = False
     dtr: bool | None = None  # None: unchanged
     rts: bool | None = None
     rs485: str = "none"  # one of RS485_MODES
 
+    def __str__(self) -> str:
+        return f"{self.baudRate} {self.data_bits}{self.parity}{self.stop_bits}"
+
     @property
     def byteSize(self) -> int:
         return 1 + self.data_bits + (self.parity != "N") + self.stop_bits
+
+
+@dataclass(frozen=True, slots=True)
+class ModemState:
+    """The inputs among the modem lines."""
+
+    cts: bool
+    dsr: bool
+    ri: bool
+    cd: bool
 
 
 class Transport(Protocol):
@@ -57,15 +70,19 @@ class Transport(Protocol):
     ended. read_bytes: the most bytes per call of on_data, where the transport reads them from the
     kernel itself; other ports are served in between. on_drained: called when the last pending byte
     is written (flow control). on_half_close: called when the peer has ended its direction and may
-    still receive; when None, that ends the stream.
+    still receive; when None, that ends the stream. on_peer_ended: called once when that happens
+    while reading is paused, so that received bytes may still wait (Linux; elsewhere it is not
+    detected). unread: received bytes that were never read when the stream ended.
     """
 
     name: str
     notices: list[str]
     unsent: int
     read_bytes: int
+    unread: int
     on_drained: Callable[[], None] | None
     on_half_close: Callable[[], None] | None
+    on_peer_ended: Callable[[], None] | None
 
     @property
     def pending(self) -> int:
@@ -97,8 +114,29 @@ class Transport(Protocol):
 
     def resume_reading(self) -> None: ...
 
+    def take_unsent(self) -> bytes:
+        """Removes the pending bytes that can still be taken back, and returns them."""
+
+    def discard_received(self) -> int:
+        """Discards the bytes that wait to be read while reading is paused; returns their number."""
+
+    # The line of an open port. All these return at once and raise PortError: unsupported, and
+    # nothing has changed; or lost.
+
     def set_modem_line(self, name: str, on: bool) -> None:
-        """Switches "dtr" or "rts". Raises PortError: unsupported, or lost."""
+        """Switches "dtr" or "rts"."""
+
+    def set_line(self, line: LineSettings) -> None:
+        """Sets rate, format and flow control; dtr, rts and rs485 are ignored."""
+
+    def set_break(self, on: bool) -> None:
+        """Begins or ends a break."""
+
+    def purge(self, *, received: bool, to_send: bool) -> int:
+        """Discards what the driver holds; returns how many bytes were not sent therefore."""
+
+    def modem_state(self) -> ModemState:
+        """Reads the inputs."""
 
     def close(self) -> None:
         """Ends at once and discards pending bytes; any further call does nothing."""
@@ -112,6 +150,8 @@ class TransportDefaults:
 
     name: str
     read_bytes: int = 65536
+    unread: int = 0
+    on_peer_ended: Callable[[], None] | None = None
 
     @property
     def in_waiting(self) -> int:
@@ -125,8 +165,28 @@ class TransportDefaults:
         return -1
 
     def set_modem_line(self, name: str, on: bool) -> None:
-        what = f"this port has no {name.upper()}"
-        raise PortError(what, reason=PortError.UNSUPPORTED, where=self.name)
+        raise self._unsupported(f"this port has no {name.upper()}")
+
+    def take_unsent(self) -> bytes:
+        return b""
+
+    def discard_received(self) -> int:
+        return 0
+
+    def set_line(self, line: LineSettings) -> None:
+        raise self._unsupported("the line of this port cannot be set while it is open")
+
+    def set_break(self, on: bool) -> None:
+        raise self._unsupported("this port sends no break")
+
+    def purge(self, *, received: bool, to_send: bool) -> int:
+        return 0
+
+    def modem_state(self) -> ModemState:
+        raise self._unsupported("this port has no modem lines")
+
+    def _unsupported(self, what: str) -> PortError:
+        return PortError(what, reason=PortError.UNSUPPORTED, where=self.name)
 
 
 class DeviceSide(Protocol):

@@ -17,6 +17,8 @@ WRITE_LIMIT_BYTES = 256 * 1024
 CLOSE_DEADLINE_S = 2.0
 # While reading is paused the event loop does not watch the descriptor: poll for a hang-up.
 HANG_UP_PERIOD_S = 0.02
+HIDDEN_END_LOOKS = 10
+_PEER_ENDED = getattr(select, "POLLRDHUP", 0)  # Linux
 
 
 class FdStream(TransportDefaults):
@@ -104,7 +106,7 @@ class FdStream(TransportDefaults):
         except OSError as error:
             if self._lost is not None:  # known and not reported yet: the reason
                 raise self._lost from self._lost.__cause__
-            raise self._fail(describe_loss(error), error) from error
+            raise self._write_failed(error) from error
         if sent < size:
             rest += memoryview(data)[sent:]
             self._loop.add_writer(self._fd, self._writable)
@@ -115,11 +117,19 @@ class FdStream(TransportDefaults):
         if self._reading:
             self._reading = False
             self._loop.remove_reader(self._fd)
-            self._hang_up.begin()
+        self._watch()
 
     def resume_reading(self) -> None:
         self._paused = False
         self._watch()
+
+    def take_unsent(self) -> bytes:
+        """Removes the pending bytes and returns them; on_drained is not called for them."""
+        if not self._rest:
+            return b""
+        rest, self._rest = self._rest, bytearray()
+        self._loop.remove_writer(self._fd)
+        return bytes(rest)
 
     def close(self) -> None:
         """Ends at once and discards pending bytes; on_lost is not called any more."""
@@ -169,7 +179,7 @@ class FdStream(TransportDefaults):
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._fail(describe_loss(error), error)
+            self._write_failed(error)
             return
         del rest[:sent]
         if not rest:
@@ -183,8 +193,11 @@ class FdStream(TransportDefaults):
     # --- states -----------------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        wanted = self._on_data is not None and not self._paused and not self._ended
-        if wanted and not self._reading and self._fd >= 0:
+        if self._on_data is None or self._ended or self._fd < 0:
+            return
+        if self._paused:
+            self._hang_up.begin()
+        elif not self._reading:
             self._reading = True
             self._loop.add_reader(self._fd, self._readable)
             self._hang_up.stop()
@@ -197,6 +210,9 @@ class FdStream(TransportDefaults):
         self._reading = False
         self._loop.remove_reader(self._fd)
         self.on_half_close()
+
+    def _write_failed(self, error: OSError) -> PortError:
+        return self._fail(describe_loss(error), error)
 
     def _fail(self, what: str, cause: OSError | None = None) -> PortError:
         """The stream ended by itself. The event loop calls on_lost later, never write() itself."""
@@ -243,19 +259,29 @@ class FdStream(TransportDefaults):
 class HangUpWatch:
     """Polls for a hang-up while reading is paused and the event loop would not report it.
 
-    fd None, or a system without poll(): never reports one.
+    fd None, or a system without poll(): never reports one. report_end: called once when the peer
+    of a socket has ended its direction, where poll() reports that (Linux); polling stops then,
+    because a later reset does not remove what can still be read. ask_end: finds an end that poll()
+    does not report, because unread bytes come before it; asked in each tenth look.
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, report: Callable[[], None], fd: int | None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        report: Callable[[], None],
+        fd: int | None,
     ) -> None:
+        self.report_end: Callable[[], None] | None = None
+        self.ask_end: Callable[[], bool] = lambda: False
+        self._looks = 0
         self._loop = loop
         self._report = report
         self._fd = fd if hasattr(select, "poll") else None
         self._handle: asyncio.TimerHandle | None = None
+        self._end_reported = False
 
     def begin(self) -> None:
-        if self._fd is not None and self._handle is None:
+        if self._fd is not None and self._handle is None and not self._end_reported:
             self._handle = self._loop.call_later(HANG_UP_PERIOD_S, self._look)
 
     def stop(self) -> None:
@@ -266,11 +292,19 @@ class HangUpWatch:
     def _look(self) -> None:
         self._handle = None
         poll = select.poll()
-        poll.register(self._fd or 0, 0)
-        if poll.poll(0):
+        poll.register(self._fd or 0, 0 if self.report_end is None else _PEER_ENDED)
+        events = sum(event for _, event in poll.poll(0))
+        if events & ~_PEER_ENDED:
             self._report()
+        elif self.report_end is not None and (events or self._hidden_end()):
+            self._end_reported = True
+            self.report_end()
         else:
             self.begin()
+
+    def _hidden_end(self) -> bool:
+        self._looks += 1
+        return self._looks % HIDDEN_END_LOOKS == 0 and self.ask_end()
 
 
 def describe_loss(error: OSError) -> str:

@@ -151,7 +151,9 @@ class Rig:
     async def listening(self) -> None:
         await until(lambda: any(text.startswith("listening") for text in self.log.said))
 
-    async def client(self, *, reading: bool = True, receive_bytes: int | None = None) -> Client:
+    async def client(
+        self, *, reading: bool = True, receive_bytes: int | None = None, source: str = "127.0.0.1"
+    ) -> Client:
         """A client that the bridge knows of when this returns. receive_bytes: size of its
         buffer in the kernel, to make it slow."""
         import socket
@@ -159,6 +161,7 @@ class Rig:
         count = self.report["clients"]["accepted"]
         connection = socket.socket()
         connection.setblocking(False)
+        connection.bind((source, 0))
         if receive_bytes is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         host, _, port = self.bridge.where.rpartition(":")

@@ -181,17 +181,18 @@ def test_one_that_has_finished_and_gets_nothing_is_let_go(
 
 def test_there_is_room_for_so_many_and_finished_ones_make_room(tmp_path: Path) -> None:
     async def scenario(rig: Rig) -> None:
-        clients = [await rig.client() for _ in range(MAX_CLIENTS)]
+        sources = ["127.0.0.1", "127.0.0.2"] * (MAX_CLIENTS // 2)
+        clients = [await rig.client(source=source) for source in sources]
         reader, writer = await asyncio.open_connection("127.0.0.1", rig.bridge._listener.port)
         assert await reader.read() == b""
         writer.close()
         assert rig.report["clients"]["refused"] == 1
-        clients[5].writer.write_eof()
+        clients[4].writer.write_eof()
         await until(lambda: rig.log.said[-1].endswith("finished sending"))
         last = await rig.client()
         rig.device.write(b"x")
         await until(lambda: last.data == b"x")
-        assert clients[5].ended
+        assert clients[4].ended
 
     run_bridge(tmp_path, scenario)
 

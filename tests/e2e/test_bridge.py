@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import serial
 
 from hilgw.framing import create
 from tests.bridge.rig import ALL_VALUES, Device
@@ -256,6 +260,10 @@ def test_addresses_that_are_refused(listen: str, words: str, tmp_path: Path) -> 
         (("--listen", "127.0.0.1:0", "--frame", "cops-crc16"), "did you mean 'cobs-crc16'?"),
         (("--listen", "127.0.0.1:0", "--frame", "gap:20ms"), "TCP does not preserve pauses"),
         (("--listen", "127.0.0.1:0", "--writer", "middle"), "--writer"),
+        (("--listen", "127.0.0.1:0", "--idle", "0"), "not a number of seconds"),
+        (("--listen", "127.0.0.1:0", "--idle", "nan"), "not a number of seconds"),
+        (("--listen", "127.0.0.1:0", "--rfc2217", "0.0.0.0:2217"), "not a loopback address"),
+        (("--listen", "127.0.0.1:0", "--rfc2217", "2217"), "--rfc2217 2217: not HOST:PORT"),
         (("--listen", "127.0.0.1:0", "--duration", "long"), "not a duration"),
     ],
 )
@@ -378,3 +386,118 @@ def test_two_bridges_and_socat_make_one_serial_line(tmp_path: Path) -> None:
             socat.wait()
     for end in ends:
         end.close()
+
+
+# --- RFC 2217 -------------------------------------------------------------------------------------
+
+
+def rfc2217_url(bridge: Bridge) -> str:
+    match = re.search(r"listening on (rfc2217://\S+)\n", bridge.text())
+    assert match is not None, bridge.text()
+    return match[1]
+
+
+@contextlib.contextmanager
+def pyserial_client(url: str, **settings: Any) -> Iterator[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Thread.setDaemon, in pyserial 3.5
+        port = serial.serial_for_url(url, timeout=5, **settings)
+    try:
+        yield port
+    finally:
+        port.close()
+
+
+def check_the_line_and_the_bytes(device: Device, url: str, rate: int) -> None:
+    """What a client sets reaches the tty, and all values pass both ways."""
+    with pyserial_client(url, baudrate=rate, stopbits=2) as port:
+        wait_until(lambda: speed_of(device) == getattr(termios, f"B{rate}"), 5, "the rate")
+        assert termios.tcgetattr(device.slave)[2] & termios.CSTOPB
+        port.write(ALL_VALUES)
+        assert heard(device, 256) == ALL_VALUES
+        device.write(ALL_VALUES)
+        assert port.read(256) == ALL_VALUES
+        port.dtr = False
+        port.break_condition = True
+        port.break_condition = False
+
+
+def speed_of(device: Device) -> int:
+    speed: int = termios.tcgetattr(device.slave)[5]
+    return speed
+
+
+def test_an_rfc_2217_client_sets_the_line_and_it_is_restored(
+    device: Device, tmp_path: Path
+) -> None:
+    report = str(tmp_path / "report.json")
+    with Bridge(device, "--rfc2217", "127.0.0.1:0", "--report", report) as bridge:
+        url = rfc2217_url(bridge)
+        check_the_line_and_the_bytes(device, url, 9600)
+        with pyserial_client(url) as port:  # a pty is always ready
+            assert (port.cts, port.dsr, port.ri, port.cd) == (True, True, False, True)
+        wait_until(lambda: speed_of(device) == termios.B115200, 5, "the line of the command")
+        assert bridge.stop(signal.SIGTERM) == 143
+        assert "the line is set to 9600 8N2\n" in bridge.text()
+        assert "a pseudo terminal has no DTR" in bridge.text()
+    result = report_of(tmp_path)
+    assert f"rfc2217://{result['rfc2217']}" in bridge.text()
+    assert result["port"]["line"] == "115200 8N1"
+
+
+@pytest.mark.judge("ser2net")
+def test_ser2net_connects_to_it_and_passes_the_line_on(device: Device, tmp_path: Path) -> None:
+    """pyserial, ser2net as server and as client, the bridge, the device.
+
+    Modem states are left out: ser2net loses those that come before it has its own client.
+    """
+    with Bridge(device, "--rfc2217") as bridge, socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+        free.close()
+        (tmp_path / "ser2net.yaml").write_text(
+            "connection: &bridge\n"
+            f"  accepter: telnet(rfc2217),tcp,127.0.0.1,{port}\n"
+            "  connector: telnet(rfc2217),tcp,"
+            + rfc2217_url(bridge).removeprefix("rfc2217://").replace(":", ",")
+            + "\n"
+        )
+        command = ["ser2net", "-n", "-d", "-u", "-c", str(tmp_path / "ser2net.yaml")]
+        ser2net = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: somebody_listens(port), 10, "ser2net")
+            check_the_line_and_the_bytes(device, f"rfc2217://127.0.0.1:{port}", 19200)
+        finally:
+            ser2net.terminate()
+            ser2net.wait()
+
+
+def somebody_listens(port: int) -> bool:
+    """Without a connection, of which ser2net takes one at a time."""
+    return f":{port:04X} 00000000:0000 0A" in Path("/proc/net/tcp").read_text()
+
+
+def test_a_telnet_client_on_the_raw_address_is_told_what_to_do(device: Device) -> None:
+    with Bridge(device) as bridge:
+        with bridge.connect() as client:
+            client.sendall(b"\xff\xfd\x01\xff\xfb\x03\xff\xfd\x03")
+            client.settimeout(5)
+            with contextlib.suppress(ConnectionResetError):
+                assert client.recv(10) == b""
+        wait_until(lambda: "it uses telnet; start the bridge with --rfc2217" in bridge.text())
+        assert device.read() == b""
+
+
+def test_an_idle_client_is_disconnected_when_the_option_says_so(device: Device) -> None:
+    with Bridge(device, "--idle", "0.2") as bridge, bridge.connect() as client:
+        client.settimeout(5)
+        assert client.recv(10) == b""
+        wait_until(lambda: "it was idle for 0.2 s" in bridge.text())
+
+
+@pytest.mark.judge("socat")
+def test_one_line_of_a_shell_is_delivered(device: Device) -> None:
+    with Bridge(device) as bridge:
+        host, port = bridge.address
+        line = f"printf 'one line' | socat -u - TCP:{host}:{port}"
+        subprocess.run(["sh", "-c", line], check=True, timeout=10)
+        assert heard(device, 8) == b"one line"

@@ -26,6 +26,7 @@ EPILOG = """\
 examples:
   hilgw bridge /dev/ttyUSB0 --listen 127.0.0.1:5000
   hilgw bridge /dev/ttyACM0 --listen [::1]:0 --baud 57600 --parity E --frame cobs-crc16
+  hilgw bridge /dev/ttyUSB0 --listen 127.0.0.1:5000 --rfc2217 127.0.0.1:2217
 
 All clients receive; a client that does not keep up for a second is disconnected. Any client can
 move motors, so only loopback addresses are allowed; from other hosts use ssh -L.
@@ -44,6 +45,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     option = parser.add_argument
     option("port", metavar="PORT", help="the serial port, e.g. /dev/ttyUSB0 or rfc2217://HOST:PORT")
     option("--listen", metavar="HOST:PORT", required=True, help="port 0: any free one, shown")
+    option(
+        "--rfc2217",
+        metavar="HOST:PORT",
+        nargs="?",
+        const="",
+        help="also listen for clients that set the line (RFC 2217); alone: any free port",
+    )
     option("--baud", metavar="N", type=int, default=BAUD_RATE, help=f"default {BAUD_RATE}")
     option("--databits", metavar="N", type=int, choices=(7, 8), default=8, help="7 or 8 (default)")
     option("--parity", metavar="P", type=str.upper, choices=PARITIES, default="N", help="N, E or O")
@@ -57,6 +65,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="the client that may send to the port (default: the one connected first)",
     )
     option("--pace", action="store_true", help="send to the port at its line rate")
+    option("--idle", metavar="SECONDS", type=_seconds, help="disconnect clients without traffic")
     option("--duration", metavar="TIME", type=duration, help="stop after e.g. 10s, 500ms, 2min")
     option("--report", metavar="FILE", help="write counts as JSON; -: to stdout")
     option("--ready-file", metavar="FILE", help="write this file when listening and the port is up")
@@ -91,14 +100,30 @@ def _settings(args: argparse.Namespace) -> BridgeSettings:
     from hilgw.bridge.bridge import BridgeSettings
     from hilgw.transports.base import LineSettings
 
-    host, tcp_port = _address(args.listen)
+    host, tcp_port = _address("--listen", args.listen)
+    rfc2217 = None
+    if args.rfc2217 is not None:
+        rfc2217 = _address("--rfc2217", args.rfc2217) if args.rfc2217 else (host, 0)
     if not 0 < args.baud < 1 << 31:
         raise UsageError(f"--baud {args.baud}: not a baud rate", fix="e.g. --baud 115200")
     line = LineSettings(args.baud, args.databits, PARITIES[args.parity], args.stopbits, args.rtscts)
-    return BridgeSettings(args.port, host, tcp_port, line, args.writer, args.pace)
+    return BridgeSettings(
+        args.port, host, tcp_port, line, args.writer, args.pace, rfc2217, args.idle
+    )
 
 
-def _address(text: str) -> tuple[str, int]:
+def _seconds(text: str) -> float:
+    """A number of seconds, more than none and less than a year."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 365 * 86400:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, e.g. 60")
+    return seconds
+
+
+def _address(option: str, text: str) -> tuple[str, int]:
     """HOST and PORT. UsageError also for an address that other hosts can reach."""
     import socket
 
@@ -113,14 +138,14 @@ def _address(text: str) -> tuple[str, int]:
         or int(port) > 65535
         or (":" in bare and bare == host)
     ):
-        raise UsageError(f"--listen {text}: not HOST:PORT", fix="e.g. 127.0.0.1:5000 or [::1]:5000")
+        raise UsageError(f"{option} {text}: not HOST:PORT", fix="e.g. 127.0.0.1:5000 or [::1]:5000")
     try:
         found = socket.getaddrinfo(bare, int(port), type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise UsageError(f"--listen {text}: unknown address", fix="e.g. 127.0.0.1:5000") from None
+        raise UsageError(f"{option} {text}: unknown address", fix="e.g. 127.0.0.1:5000") from None
     if not all(is_loopback(str(address[0])) for *_, address in found):
         raise UsageError(
-            f"--listen {text}: not a loopback address; any client can move motors",
+            f"{option} {text}: not a loopback address; any client can move motors",
             fix="listen on 127.0.0.1 or [::1], and from other hosts use ssh -L",
         )
     return bare, int(port)

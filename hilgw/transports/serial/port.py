@@ -27,6 +27,7 @@ from hilgw.transports.serial.quirks import (
     BoundedWrite,
     KeepsModemLines,
     NonBlocking,
+    pyserial_settings,
     supported_by_pty,
 )
 from hilgw.transports.serial.urls import host_and_port, kind_of, unsupported
@@ -88,16 +89,7 @@ class _Device(KeepsModemLines, NonBlocking, serial.Serial):  # type: ignore[misc
 def _configure(port: Any, name: str, line: LineSettings, **more: Any) -> None:
     """Sets the line settings; pyserial applies them when it opens the port."""
     port.requested = line
-    port.apply_settings(
-        {
-            "baudrate": line.baudRate,
-            "bytesize": line.data_bits,
-            "parity": line.parity,
-            "stopbits": line.stop_bits,
-            "rtscts": line.rtscts,
-            "xonxoff": False,  # it would remove two values from binary data
-        }
-    )
+    port.apply_settings(pyserial_settings(line))
     for attribute, value in more.items():
         setattr(port, attribute, value)
     if line.dtr is not None:

@@ -36,9 +36,21 @@ class KeepsModemLines:
         setattr(self, line, on)
 
 
+def pyserial_settings(line: LineSettings) -> dict[str, Any]:
+    """For apply_settings() of a port."""
+    return {
+        "baudrate": line.baudRate,
+        "bytesize": line.data_bits,
+        "parity": line.parity,
+        "stopbits": line.stop_bits,
+        "rtscts": line.rtscts,
+        "xonxoff": False,  # it would remove two values from binary data
+    }
+
+
 class NonBlocking:
     """For pyserial-asyncio, which calls these methods in the event loop: no draining, no busy
-    waiting, no blocking close, and no second configuration of the port."""
+    waiting, no blocking close, and no second configuration of the port but by reconfigure()."""
 
     fd: int
     is_open: bool
@@ -52,6 +64,27 @@ class NonBlocking:
         """pyserial also calls this for a new timeout, which needs no configuration here."""
         if not self.settled:
             super()._reconfigure_port(force_update)  # type: ignore[misc]
+
+    def reconfigure(self, line: LineSettings) -> None:
+        """Changes the line of the open port in one step. Raises OSError, ValueError, termios.error;
+        the former settings hold then."""
+        before: dict[str, Any] = self.get_settings()  # type: ignore[attr-defined]
+        try:
+            self._settle(pyserial_settings(line))
+        except BaseException:
+            self._settle(before)
+            raise
+
+    def _settle(self, settings: dict[str, Any]) -> None:
+        from hilgw.transports.serial import tty
+
+        self.apply_settings(settings)  # type: ignore[attr-defined]
+        self.settled = False
+        try:
+            self._reconfigure_port()
+            tty.make_raw(self.fd)  # pyserial has its own idea of VMIN
+        finally:
+            self.settled = True
 
     def flush(self) -> None:
         """Does nothing: pyserial would wait until the peer, which may be stalled, has read all."""

@@ -8,18 +8,23 @@ from typing import Protocol
 
 from hilgw.errors import PortError
 from hilgw.transports import threads
-from hilgw.transports.base import SwitchModemLine
+from hilgw.transports.base import LineSettings, ModemState, SwitchModemLine
+from hilgw.transports.serial.quirks import supported_by_pty
 from hilgw.transports.stream import FdStream
 
 
 class OpenPort(Protocol):
     """The methods of pyserial's port that are used here."""
 
+    break_condition: bool
+
     def fileno(self) -> int: ...
 
     def close(self) -> None: ...
 
     def switch(self, line: str, on: bool) -> None: ...
+
+    def reconfigure(self, line: LineSettings) -> None: ...
 
 
 class SerialStream(FdStream):
@@ -56,6 +61,38 @@ class SerialStream(FdStream):
         except OSError as error:
             what = f"{name.upper()} cannot be switched: {error}"
             raise PortError(what, reason=PortError.LOST, where=self.name) from error
+
+    # --- the line; none of these calls waits for bytes --------------------------------------------
+
+    def set_line(self, line: LineSettings) -> None:
+        """A pty keeps 8 bits without parity; `notices` says so."""
+        supported = supported_by_pty(line, self.notices) if self._is_pty else line
+        try:
+            self._port.reconfigure(supported)
+        except Exception as error:  # pyserial and termios raise many kinds
+            raise self._unsupported(f"the driver does not accept {line}: {error}") from error
+
+    def set_break(self, on: bool) -> None:
+        try:
+            self._port.break_condition = on
+        except OSError as error:
+            raise self._unsupported(f"no break can be sent: {error}") from error
+
+    def purge(self, *, received: bool, to_send: bool) -> int:
+        from hilgw.transports.serial import tty
+
+        try:
+            return tty.purge(self.fileno(), received=received, to_send=to_send)
+        except OSError as error:
+            raise self._unsupported(f"the driver discards nothing: {error}") from error
+
+    def modem_state(self) -> ModemState:
+        from hilgw.transports.serial import tty
+
+        try:
+            return ModemState(*tty.modem_inputs(self.fileno()))
+        except OSError as error:
+            raise self._unsupported(f"no modem lines: {error}") from error
 
     def _close_descriptor(self, fd: int) -> None:
         close_without_waiting(self._loop, fd, self._is_pty, self._closed_now, self._port.close)

@@ -47,6 +47,7 @@ class ThreadedStream(TransportDefaults):
         self._lock = threading.Condition()  # protects the fields below; both threads wait on it
         self._out = bytearray()
         self.unsent = 0  # bytes that were pending when the stream ended
+        self._writing = 0  # the first bytes of _out, which a thread is writing
         self._in = bytearray()
         self._reading = False
         self._stopping = False
@@ -83,6 +84,20 @@ class ThreadedStream(TransportDefaults):
     def resume_reading(self) -> None:
         self._reading = self._on_data is not None
         self._loop.call_soon(self._hand_over)
+
+    def take_unsent(self) -> bytes:
+        """All but the chunk that a thread is writing."""
+        with self._lock:
+            rest = bytes(self._out[self._writing :])
+            del self._out[self._writing :]
+        return rest
+
+    def discard_received(self) -> int:
+        with self._lock:
+            size = len(self._in)
+            self._in.clear()
+            self._lock.notify_all()
+        return size
 
     def close(self) -> None:
         if not self._closed:
@@ -169,9 +184,11 @@ class ThreadedStream(TransportDefaults):
                     if self._stopping:
                         return
                     data = bytes(self._out[:WRITE_CHUNK_BYTES])
+                    self._writing = len(data)
                 self._port.write(data)
                 with self._lock:
                     del self._out[: len(data)]
+                    self._writing = 0
                     drained = not self._out
                 if drained:
                     self._post(self._drained)

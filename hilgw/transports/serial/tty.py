@@ -81,6 +81,27 @@ def baud_rate(fd: int) -> int | None:
     return _SPEEDS.get(constant)
 
 
+def modem_inputs(fd: int) -> tuple[bool, bool, bool, bool]:
+    """CTS, DSR, RI and CD. Raises OSError, ENOTTY on a pty."""
+    (bits,) = struct.unpack("=i", fcntl.ioctl(fd, termios.TIOCMGET, bytes(4)))
+    lines = (termios.TIOCM_CTS, termios.TIOCM_DSR, termios.TIOCM_RI, termios.TIOCM_CD)
+    cts, dsr, ri, cd = (bool(bits & line) for line in lines)
+    return cts, dsr, ri, cd
+
+
+def purge(fd: int, *, received: bool, to_send: bool) -> int:
+    """Discards what the driver holds; returns its unsent bytes, 0 on a pty. Raises OSError."""
+    unsent = waiting(fd) if to_send else 0
+    try:
+        if received:
+            termios.tcflush(fd, termios.TCIFLUSH)
+        if to_send:
+            termios.tcflush(fd, termios.TCOFLUSH)
+    except termios.error as error:
+        raise OSError(*error.args) from error
+    return unsent
+
+
 def discard(fd: int) -> None:
     """Discards the bytes in the kernel buffers of this tty, so that closing it does not wait."""
     try:

@@ -32,7 +32,8 @@ class TcpListener:
     loopback_only: refuses any other address, because a client can move motors. Connections over
     the limits are closed at once and counted in `refused`. Port 0: any free port, the same for all
     addresses; `port` is its number after start(). send_buffer_bytes: size of the kernel's buffer
-    for a client that does not read; None: the kernel's default, up to megabytes.
+    for a client that does not read; None: the kernel's default, up to megabytes. user_timeout_ms:
+    a client that acknowledges or receives nothing for this time is disconnected by the kernel.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class TcpListener:
         max_per_address: int = MAX_PER_ADDRESS,
         limit: int = WRITE_LIMIT_BYTES,
         send_buffer_bytes: int | None = None,
+        user_timeout_ms: int = tcp.USER_TIMEOUT_MS,
     ) -> None:
         self.host = host
         self.port = port
@@ -56,6 +58,7 @@ class TcpListener:
         self._max_per_address = max_per_address
         self._limit = limit
         self._send_buffer_bytes = send_buffer_bytes
+        self._user_timeout_ms = user_timeout_ms
         self._loop = asyncio.get_running_loop()
         self._sockets: list[socket.socket] = []
         self._servers: list[asyncio.Server] = []
@@ -130,7 +133,7 @@ class TcpListener:
             return
         try:
             connection.setblocking(False)
-            tune(connection)
+            tune(connection, self._user_timeout_ms)
         except OSError:  # closed by the peer already
             connection.close()
             return
@@ -149,7 +152,7 @@ class TcpListener:
 
     def _made(self, stream: AsyncioStream) -> None:
         try:
-            tune(stream.extra("socket"))
+            tune(stream.extra("socket"), self._user_timeout_ms)
         except OSError:  # closed by the peer already
             stream.close()
             return

@@ -8,16 +8,24 @@ other case.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 from collections.abc import Callable
 from typing import Any
 
+from hilgw.errors import PortError
 from hilgw.transports.asyncio_stream import AsyncioStream
-from hilgw.transports.base import Transport
+from hilgw.transports.base import LostHandler, ReadHandler, Transport
 from hilgw.transports.open_errors import port_error
-from hilgw.transports.stream import WRITE_LIMIT_BYTES, FdStream
+from hilgw.transports.stream import (
+    READ_BYTES,
+    WRITE_LIMIT_BYTES,
+    FdStream,
+    describe_loss,
+)
 from hilgw.transports.tcp.address import format_address
+from hilgw.transports.tcp.peer_state import peer_has_ended
 
 CONNECT_DEADLINE_S = 5.0
 KEEPALIVE_IDLE_S = 1
@@ -29,7 +37,7 @@ OVER_ASYNCIO = os.name != "posix"
 PEER_CLOSED = "the peer closed the connection"
 
 
-def tune(connection: socket.socket) -> None:
+def tune(connection: socket.socket, user_timeout_ms: int = USER_TIMEOUT_MS) -> None:
     """Disables the Nagle delay and enables the detection of dead peers, where supported."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -38,7 +46,7 @@ def tune(connection: socket.socket) -> None:
         ("TCP_KEEPALIVE", KEEPALIVE_IDLE_S),  # its name on macOS
         ("TCP_KEEPINTVL", KEEPALIVE_INTERVAL_S),
         ("TCP_KEEPCNT", KEEPALIVE_PROBES),
-        ("TCP_USER_TIMEOUT", USER_TIMEOUT_MS),
+        ("TCP_USER_TIMEOUT", user_timeout_ms),
     ):
         option = getattr(socket, name, None)
         if option is not None:
@@ -56,12 +64,77 @@ class TcpStream(FdStream):
         )
         self._connection = connection
         self.on_closed: Callable[[], None] | None = None
+        self._peer_ended = False
+        self._undeliverable = 0  # bytes for a peer that does not receive any more
+        self._deaf: OSError | None = None
+
+    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
+        if self.on_peer_ended is not None:
+            self._hang_up.report_end = self._end_detected
+            self._hang_up.ask_end = lambda: peer_has_ended(self._connection)
+        super().start(on_data, on_lost)
+
+    def write(self, data: bytes) -> None:
+        if self._deaf is not None:
+            raise self._deafness()
+        super().write(data)
+
+    def discard_received(self) -> int:
+        """At most what the kernel holds, some megabytes."""
+        return _discard(self._fd)
+
+    def _hung_up(self) -> None:
+        """Linux tells a reset that follows an end (EPIPE) from one that does not."""
+        error = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error == errno.EPIPE and self.on_peer_ended is not None:
+            self._end_detected()
+            self._write_failed(OSError(error, os.strerror(error)))
+        else:
+            super()._hung_up()
+
+    def _end_detected(self) -> None:
+        """The peer has ended its direction; what it has sent before may still be unread."""
+        self._peer_ended = True
+        if self.on_peer_ended is not None:
+            self.on_peer_ended()
+
+    def _write_failed(self, error: OSError) -> PortError:
+        """The received bytes of a peer that ended its direction first stay readable."""
+        if not self._peer_ended or self._ended:
+            return super()._write_failed(error)
+        self._deaf = error
+        self._undeliverable = len(self.take_unsent())
+        if self.on_drained is not None:
+            self._loop.call_soon(self.on_drained)
+        return self._deafness()
+
+    def _deafness(self) -> PortError:
+        return PortError(PEER_CLOSED, reason=PortError.LOST, where=self.name)
+
+    def _end_of_data(self) -> None:
+        if self._deaf is not None:
+            self._fail(describe_loss(self._deaf), self._deaf)
+        else:
+            super()._end_of_data()
 
     def _close_descriptor(self, fd: int) -> None:
+        self.unsent += self._undeliverable
+        self.unread = _discard(fd)
         self._connection.close()
         self._closed_now()
         if self.on_closed is not None:
             self.on_closed()
+
+
+def _discard(fd: int) -> int:
+    """Reads and discards what a socket has received; returns the number of bytes."""
+    size = 0
+    try:
+        while data := os.read(fd, READ_BYTES):
+            size += len(data)
+    except OSError:
+        pass  # nothing more; or the end of a connection that was reset
+    return size
 
 
 async def wrap(

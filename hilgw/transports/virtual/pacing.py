@@ -84,6 +84,12 @@ class PacedLine:
             self._alarm = None
         return lost
 
+    def take(self) -> bytes:
+        """As clear(), and returns the bytes."""
+        waiting = bytes(self._queue)
+        self.clear()
+        return waiting
+
     def hold(self) -> None:
         """Stops deliveries and puts nothing more on the wire (flow control)."""
         self._held = True

@@ -155,6 +155,14 @@ class PipeTransport(TransportDefaults):
         self._paused = False
         self._loop.call_soon(self._hand_over)
 
+    def take_unsent(self) -> bytes:
+        return self._to_device.take()
+
+    def discard_received(self) -> int:
+        size = len(self._held)
+        self._held.clear()
+        return size
+
     def close(self) -> None:
         if not self._closed:
             self._closed = True

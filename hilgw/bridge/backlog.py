@@ -1,0 +1,117 @@
+"""Bytes that wait for the port, by client: which of them are dropped when a client is gone."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.transports.base import Handle, Scheduler
+
+# Bytes of a client that is gone become late commands when the device accepts nothing for this time.
+STALE_NS = 2_000_000_000
+LOOK_NS = 100_000_000
+
+T = TypeVar("T")
+
+
+class Backlog:
+    """Who wrote the bytes of a queue, in their order."""
+
+    def __init__(self) -> None:
+        self._owners: deque[object] = deque()
+        self._sizes: deque[int] = deque()
+        self._size = 0
+
+    def add(self, owner: object, size: int) -> None:
+        """The owner has appended `size` bytes to the queue."""
+        self._size += size
+        if self._owners and self._owners[-1] is owner:
+            self._sizes[-1] += size
+        else:
+            self._owners.append(owner)
+            self._sizes.append(size)
+
+    def shrink(self, size: int) -> None:
+        """The queue holds `size` bytes now: the first ones have left it."""
+        left = self._size - size
+        if left <= 0:
+            return
+        self._size = size
+        while left:
+            gone = min(left, self._sizes[0])
+            left -= gone
+            self._sizes[0] -= gone
+            if not self._sizes[0]:
+                self._sizes.popleft()
+                self._owners.popleft()
+
+    def of(self, owner: object) -> int:
+        """How many bytes of the queue the owner wrote."""
+        pairs = zip(self._owners, self._sizes, strict=True)
+        return sum(size for each, size in pairs if each is owner)
+
+    def without(self, owner: object, queue: bytes) -> list[tuple[object, bytes]]:
+        """The bytes of the queue that others wrote, with their owners."""
+        kept, start = [], 0
+        for each, size in zip(self._owners, self._sizes, strict=True):
+            if each is not owner:
+                kept.append((each, queue[start : start + size]))
+            start += size
+        return kept
+
+
+class StaleWatch(Generic[T]):
+    """Calls on_stuck for each client that is gone, when the device is stuck.
+
+    A device is stuck when `accepted_bytes` has not changed for STALE_NS. waits: whether bytes of
+    this client still wait. The time counts from watch(), so that a short stall drops nothing.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        accepted_bytes: Callable[[], int],
+        waits: Callable[[T], bool],
+        on_stuck: Callable[[T], None],
+    ) -> None:
+        self._scheduler = scheduler
+        self._accepted_bytes = accepted_bytes
+        self._waits = waits
+        self._on_stuck = on_stuck
+        self._since: dict[T, int] = {}
+        self._accepted = 0
+        self._look: Handle | None = None
+
+    def watch(self, client: T) -> None:
+        """Begins to watch over the bytes of a client that sends no more."""
+        if client in self._since or not self._waits(client):
+            return
+        now = self._scheduler.now()
+        self._since[client] = now
+        if self._look is None:
+            self._accepted = self._accepted_bytes()
+            self._look = self._scheduler.call_at(now + LOOK_NS, self._look_again)
+
+    def close(self) -> None:
+        self._since.clear()
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+
+    def _look_again(self) -> None:
+        self._look = None
+        now = self._scheduler.now()
+        before, self._accepted = self._accepted, self._accepted_bytes()
+        for client, since in list(self._since.items()):
+            if not self._waits(client):
+                del self._since[client]
+            elif before != self._accepted:
+                self._since[client] = now
+            elif now - since >= STALE_NS:
+                del self._since[client]
+                self._on_stuck(client)
+        if self._since:
+            self._look = self._scheduler.call_at(now + LOOK_NS, self._look_again)

@@ -1,0 +1,236 @@
+"""A client of the bridge that speaks telnet with the COM port option, as a stream of plain bytes.
+
+The clients of a bridge see a `hilgw.transports.base.Transport`; negotiation and line commands stay
+here. Commands are read, up to a limit, while the device accepts no data: a purge and a change of
+DTR or RTS must get through then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.bridge.flow import PURGED
+from hilgw.errors import PortError
+from hilgw.protocols.rfc2217 import (
+    Agreed,
+    Data,
+    Flow,
+    ModemBits,
+    Purge,
+    Reply,
+    SendBreak,
+    Server,
+    Setting,
+    escape,
+)
+from hilgw.transports.base import TransportDefaults
+from hilgw.transports.stream import WRITE_LIMIT_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.bridge.line import PortLine
+    from hilgw.bridge.port import BridgePort
+    from hilgw.protocols.rfc2217 import Event
+    from hilgw.transports.base import LostHandler, ModemState, ReadHandler, Transport
+
+HOLD_BYTES = 65536  # data that is read while the device accepts none
+
+
+class Rfc2217Stream(TransportDefaults):
+    """See the module. may_set: whether the client may set the line now, as only a writer may.
+
+    on_refused: called once, when it may not and tries to. An end of the client's direction ends
+    the stream, after its data: such a client has no use for half of a connection.
+    """
+
+    def __init__(
+        self,
+        stream: Transport,
+        port: BridgePort,
+        line: PortLine,
+        *,
+        on_refused: Callable[[], None],
+    ) -> None:
+        self.name = stream.name
+        self.notices: list[str] = []
+        self.unsent = 0
+        self.unread = 0
+        self.on_drained: Callable[[], None] | None = None
+        self.on_half_close: Callable[[], None] | None = None
+        self.may_set: Callable[[], bool] = lambda: False
+        self._stream = stream
+        self._port = port
+        self._line = line
+        self._on_refused = on_refused
+        self._refused = False
+        self._server = Server()
+        self._on_data: ReadHandler = lambda data: None
+        self._on_lost: LostHandler = lambda error: None
+        self._held = bytearray()  # from the client, while the device accepts nothing
+        self._out = bytearray()  # to the client, while it wants nothing
+        self._suspended = False
+        self._paused = False
+        self._eof = False
+        self._over = False
+
+    # --- the transport ----------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> int:
+        return self._stream.pending + len(self._out)
+
+    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
+        self._on_data, self._on_lost = on_data, on_lost
+        self._stream.on_drained = self._drained
+        self._stream.on_half_close = self._end
+        self._stream.on_peer_ended = self._peer_ended
+        self._stream.start(self._received, self._lost)
+        self._send(self._server.open())
+        self._line.listen(self._modem_changed)
+
+    def write(self, data: bytes) -> None:
+        if not self._suspended:
+            self._stream.write(escape(data))
+            return
+        if len(self._out) + len(data) > WRITE_LIMIT_BYTES:
+            raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
+        self._out += data
+
+    def pause_reading(self) -> None:
+        self._paused = True
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        if self._held:
+            data, self._held = bytes(self._held), bytearray()
+            self._on_data(data)
+        if self._paused or self._over:
+            return
+        self._stream.resume_reading()
+        if self._eof:
+            self._end()
+
+    def discard_received(self) -> int:
+        size = len(self._held) + self._stream.discard_received()
+        self._held.clear()
+        return size
+
+    def close(self) -> None:
+        if not self._over:
+            rest = self._stream.take_unsent()
+            self._stream.close()
+            self._finish()
+            data = [event.data for event in Server().feed(rest) if isinstance(event, Data)]
+            self.unsent = sum(map(len, data)) + len(self._out)
+
+    async def wait_closed(self) -> None:
+        await self._stream.wait_closed()
+
+    # --- from the TCP stream ----------------------------------------------------------------------
+
+    def _received(self, data: bytes) -> None:
+        for event in self._server.feed(data):
+            if self._over:
+                return
+            self._handle(event)
+
+    def _handle(self, event: Event) -> None:
+        if isinstance(event, Data):
+            self._take_data(event.data)
+        elif isinstance(event, Reply):
+            self._send(event.data)
+        elif isinstance(event, Setting):
+            self._send(self._server.answer(event.name, self._set(event)))
+        elif isinstance(event, Purge):
+            if self._allowed():
+                self._purge(event)
+            self._send(self._server.purged(event))
+        elif isinstance(event, Agreed):
+            self._modem_changed(self._line.modem_state)
+        elif isinstance(event, Flow):
+            self._suspend(event.suspended)
+        elif isinstance(event, SendBreak) and self._allowed():
+            self._line.send_break(self)
+
+    def _take_data(self, data: bytes) -> None:
+        if not self._paused:
+            self._on_data(data)
+            return
+        self._held += data
+        if len(self._held) > HOLD_BYTES:
+            self._stream.pause_reading()
+
+    def _set(self, setting: Setting) -> int | str | bool:
+        if setting.value is None or not self._allowed():
+            return self._line.get(setting.name)
+        return self._line.set(setting.name, setting.value, self)
+
+    def _allowed(self) -> bool:
+        if self.may_set():
+            return True
+        if not self._refused:
+            self._refused = True
+            self._on_refused()
+        return False
+
+    def _purge(self, purge: Purge) -> None:
+        if purge.to_send:
+            self._port.drop_held(len(self._held), PURGED)
+            self._held.clear()
+            self._port.drop_all(PURGED)
+        unsent = self._line.purge(received=purge.received, to_send=purge.to_send)
+        self._port.take_back(unsent, PURGED)
+
+    def _suspend(self, suspended: bool) -> None:
+        self._suspended = suspended
+        if not suspended and self._out:
+            data, self._out = bytes(self._out), bytearray()
+            self._send(escape(data))
+            if not self._stream.pending:
+                self._drained()
+
+    def _drained(self) -> None:
+        if self.on_drained is not None and not self._out:
+            self.on_drained()
+
+    def _modem_changed(self, state: ModemState) -> None:
+        bits = ModemBits(cts=state.cts, dsr=state.dsr, ri=state.ri, cd=state.cd)
+        self._send(self._server.modem_state(bits))
+
+    def _send(self, data: bytes) -> None:
+        """Commands pass a client's flow control. A client that reads no answers is disconnected."""
+        if not data or self._over:
+            return
+        try:
+            self._stream.write(data)
+        except PortError as error:
+            if error.reason != PortError.LOST:  # the stream reports its loss itself
+                self._stream.close()
+                self._lost(error)
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def _peer_ended(self) -> None:
+        if self.on_peer_ended is not None:
+            self.on_peer_ended()
+
+    def _end(self) -> None:
+        """The client has ended its direction, and the stream has read all of it."""
+        self._eof = True
+        self._peer_ended()
+        if not self._held and not self._over:
+            self._stream.close()
+            self._lost(PortError("it closed the connection", reason=PortError.LOST))
+
+    def _lost(self, error: PortError) -> None:
+        if not self._over:
+            self._finish()
+            self.unsent = self._stream.unsent + len(self._out)
+            self._on_lost(error)
+
+    def _finish(self) -> None:
+        self._over = True
+        self.unread = len(self._held) + self._stream.unread
+        self._line.unlisten(self._modem_changed)
+        self._line.release(self)

@@ -1,0 +1,188 @@
+"""A bridge in a thread of its own, on a recorded port: for clients that block, as pyserial's."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from hilgw.bridge.bridge import Bridge, BridgeSettings
+from hilgw.engine.direct_loop import DirectLoop
+from hilgw.engine.scheduler import Timer
+from hilgw.errors import PortError
+from hilgw.transports.base import (
+    LineSettings,
+    LostHandler,
+    ModemState,
+    ReadHandler,
+    Transport,
+    TransportDefaults,
+)
+from tests.bridge.rig import Log, until
+
+Call = tuple[Any, ...]
+
+
+class RecordedPort(TransportDefaults):
+    """A serial port with modem lines whose plug connects TxD to RxD, RTS to CTS, DTR to DSR.
+
+    calls: what reached it, in order. stalled: it accepts no bytes. refuses: a line that its driver
+    does not accept.
+    """
+
+    def __init__(self) -> None:
+        self.name = "recorded"
+        self.notices: list[str] = []
+        self.unsent = self.unread = 0
+        self.on_drained: Callable[[], None] | None = None
+        self.on_half_close: Callable[[], None] | None = None
+        self.on_peer_ended: Callable[[], None] | None = None
+        self.calls: list[Call] = []
+        self.inputs = ModemState(cts=False, dsr=False, ri=False, cd=False)
+        self.stalled = False
+        self.refuses: LineSettings | None = None
+        self._rest = bytearray()
+        self._on_data: ReadHandler = lambda data: None
+
+    @property
+    def pending(self) -> int:
+        return len(self._rest)
+
+    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
+        self._on_data = on_data
+
+    def write(self, data: bytes) -> None:
+        if self.stalled:
+            self._rest += data
+            return
+        self.calls.append(("data", data))
+        asyncio.get_running_loop().call_soon(self._on_data, data)
+
+    def wake(self) -> None:
+        """The device accepts bytes again."""
+        self.stalled = False
+        rest = self.take_unsent()
+        if rest:
+            self.calls.append(("data", rest))
+        if self.on_drained is not None:
+            self.on_drained()
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def take_unsent(self) -> bytes:
+        rest, self._rest = bytes(self._rest), bytearray()
+        return rest
+
+    def close(self) -> None:
+        self.unsent = len(self.take_unsent())
+
+    async def wait_closed(self) -> None: ...
+
+    # --- the line ---------------------------------------------------------------------------------
+
+    def set_modem_line(self, name: str, on: bool) -> None:
+        self.calls.append((name, on))
+        self.inputs = replace(self.inputs, **{{"rts": "cts", "dtr": "dsr"}[name]: on})
+
+    def set_line(self, line: LineSettings) -> None:
+        if line == self.refuses:
+            raise PortError("the driver does not accept it", reason=PortError.UNSUPPORTED)
+        self.calls.append(("line", str(line), line.rtscts))
+
+    def set_break(self, on: bool) -> None:
+        self.calls.append(("break", on))
+
+    def purge(self, *, received: bool, to_send: bool) -> int:
+        self.calls.append(("purge", received, to_send))
+        return 0
+
+    def modem_state(self) -> ModemState:
+        return self.inputs
+
+
+class Served:
+    """The bridge, seen from outside of its thread."""
+
+    def __init__(self, port: Transport | None = None) -> None:
+        self.port = port or RecordedPort()
+        self.log = Log()
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop
+        self._stop: asyncio.Event
+        self.bridge: Bridge
+
+    @property
+    def calls(self) -> list[Call]:
+        assert isinstance(self.port, RecordedPort)
+        return self.port.calls
+
+    @property
+    def url(self) -> str:
+        return f"rfc2217://{self.bridge.report()['rfc2217']}"
+
+    def address(self, url: str) -> tuple[str, int]:
+        host, _, port = url.rpartition("/")[2].rpartition(":")
+        return host, int(port)
+
+    def run(self, settings: dict[str, Any]) -> None:
+        with asyncio.Runner(loop_factory=DirectLoop) as runner:
+            runner.run(self._run(settings))
+
+    async def _run(self, settings: dict[str, Any]) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        timer = Timer(self._loop)
+
+        async def open_port() -> Transport:
+            return self.port
+
+        line = settings.pop("line", LineSettings(115200))
+        settings = {"rfc2217": ("127.0.0.1", 0), **settings}
+        self.bridge = Bridge(
+            BridgeSettings("recorded", "127.0.0.1", 0, line, **settings),
+            timer,
+            open_port=open_port,
+            identity=lambda: 1,
+            observer=self.log,
+            inform=self.log.said.append,
+        )
+        self.bridge.on_ready = self._ready.set
+        try:
+            await self.bridge.run(self._stop)
+        finally:
+            timer.close()
+
+    def ask(self, function: Callable[[], Any]) -> Any:
+        """Calls it in the event loop of the bridge."""
+
+        async def call() -> Any:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(call(), self._loop).result(10)
+
+    def wait_for(self, condition: Callable[[], object]) -> None:
+        asyncio.run_coroutine_threadsafe(until(condition), self._loop).result(10)
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+
+    def wait_ready(self) -> None:
+        assert self._ready.wait(10)
+
+
+@contextmanager
+def served(port: Transport | None = None, **settings: Any) -> Iterator[Served]:
+    """A running bridge on this port, with both listeners."""
+    bridge = Served(port)
+    thread = threading.Thread(target=bridge.run, args=(settings,))
+    thread.start()
+    try:
+        bridge.wait_ready()
+        yield bridge
+    finally:
+        bridge.stop()
+        thread.join(10)

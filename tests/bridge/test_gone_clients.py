@@ -1,0 +1,504 @@
+"""Clients that leave, die or keep silent while the device accepts nothing: seen, counted, freed."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.bridge import backlog
+from hilgw.bridge import clients as bridge_clients
+from hilgw.bridge.backlog import STALE_NS, Backlog
+from hilgw.bridge.clients import (
+    HALF_CLOSED_NS,
+    MAX_CLIENTS,
+    MAX_PER_ADDRESS,
+    OPENING_NS,
+    Clients,
+)
+from hilgw.bridge.flow import Flow
+from hilgw.bridge.port import HIGH_WATER_BYTES, BridgePort
+from hilgw.errors import PortError
+from hilgw.transports.base import LineSettings, LostHandler, ReadHandler, TransportDefaults
+from tests.bridge.rig import Rig, run_bridge, until
+from tests.engine.fakes import FakeScheduler
+
+SECOND = 1_000_000_000
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() resets the connection
+FULL = HIGH_WATER_BYTES + 1
+
+
+class FakeStream(TransportDefaults):
+    """One end of bytes: a TCP client with what its kernel holds, or the device's port."""
+
+    def __init__(self) -> None:
+        self.name = "fake"
+        self.notices: list[str] = []
+        self.unsent = self.unread = 0
+        self.on_drained: Callable[[], None] | None = None
+        self.on_half_close: Callable[[], None] | None = None
+        self.on_peer_ended: Callable[[], None] | None = None
+        self.closed = self.paused = self.ended = False
+        self.stalled = False
+        self.written = bytearray()
+        self._rest = bytearray()
+        self._kernel = bytearray()  # received and not read
+        self._on_data: ReadHandler = lambda data: None
+        self._on_lost: LostHandler = lambda error: None
+
+    @property
+    def pending(self) -> int:
+        return len(self._rest)
+
+    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
+        self._on_data, self._on_lost = on_data, on_lost
+
+    def write(self, data: bytes) -> None:
+        (self._rest if self.stalled else self.written).extend(data)
+
+    def accept(self, size: int) -> None:
+        """The other end accepts so many of the waiting bytes."""
+        self.written += self._rest[:size]
+        del self._rest[:size]
+        if not self._rest and self.on_drained is not None:
+            self.on_drained()
+
+    def take_unsent(self) -> bytes:
+        rest, self._rest = bytes(self._rest), bytearray()
+        return rest
+
+    def pause_reading(self) -> None:
+        self.paused = True
+
+    def resume_reading(self) -> None:
+        self.paused = False
+        self._read()
+
+    def discard_received(self) -> int:
+        size = len(self._kernel)
+        self._kernel.clear()
+        return size
+
+    def close(self) -> None:
+        if not self.closed:
+            self._end_here()
+
+    async def wait_closed(self) -> None: ...
+
+    # --- the other end ----------------------------------------------------------------------------
+
+    def send(self, data: bytes) -> None:
+        self._kernel += data
+        self._read()
+
+    def end(self) -> None:
+        self.ended = True
+        if self.paused and self.on_peer_ended is not None:
+            self.on_peer_ended()
+        self._read()
+
+    def _end_here(self) -> None:
+        self.closed = True
+        self.unsent, self.unread = len(self.take_unsent()), self.discard_received()
+
+    def reset(self) -> None:
+        self._end_here()
+        self._on_lost(PortError("reset by the peer", reason=PortError.LOST))
+
+    def _read(self) -> None:
+        if self.paused or self.closed:
+            return
+        data = bytes(self._kernel)
+        self._kernel.clear()
+        if data:
+            self._on_data(data)
+        if self.ended and not self.paused and not self.closed and self.on_half_close is not None:
+            self.on_half_close()
+
+
+class Bench:
+    """The clients of a bridge and its port, on a clock of the test."""
+
+    def __init__(self, rule: Any = "first", *, pace: bool = False, **more: Any) -> None:
+        self.scheduler = FakeScheduler()
+        self.to_port, self.from_port = Flow(), Flow()
+        self.said: list[str] = []
+        self.warned: list[str] = []
+        line = LineSettings(115200)
+        self.port = BridgePort(
+            "port",
+            line,
+            self.to_port,
+            lambda: self.clients.pause(),
+            lambda: self.clients.resume(),
+        )
+        if pace:
+            self.port.pace(self.scheduler, line)
+        self.clients = Clients(
+            self.scheduler,
+            self.port,
+            self.to_port,
+            self.from_port,
+            rule=rule,
+            new_reframer=None,
+            inform=self.said.append,
+            warn=self.warned.append,
+            **more,
+        )
+        self.device = FakeStream()
+        self.port.attach(self.device)
+        self._number = 1000
+
+    def client(self, host: str = "127.0.0.1") -> FakeStream:
+        stream = FakeStream()
+        self._number += 1
+        self.clients.add(stream, f"{host}:{self._number}")
+        return stream
+
+    def wait(self, ns: int) -> None:
+        self.scheduler.run_until(self.scheduler.now() + ns)
+
+    @property
+    def adds_up(self) -> bool:
+        flow = self.to_port
+        return flow.received_bytes == flow.sent_bytes + sum(flow.dropped.values())
+
+
+# --- an end: what was written is still delivered --------------------------------------------------
+
+
+def test_after_an_end_the_bytes_are_delivered_as_long_as_the_device_accepts_some() -> None:
+    """A slow device: a byte each second, for a minute."""
+    bench = Bench()
+    bench.device.stalled = True
+    client = bench.client()
+    client.send(b"x" * FULL)
+    client.send(b"the last words")
+    client.end()
+    for _ in range(60):
+        bench.wait(SECOND)
+        bench.device.accept(1)
+    bench.device.stalled = False
+    bench.device.accept(FULL)
+    assert bench.device.written == b"x" * FULL + b"the last words"
+    assert bench.to_port.dropped == {}
+    assert bench.adds_up
+
+
+@pytest.mark.parametrize("size", [10, FULL])
+@pytest.mark.parametrize("pace", [False, True])
+def test_they_are_dropped_once_the_device_has_accepted_nothing_for_two_seconds(
+    size: int, pace: bool
+) -> None:
+    """Waiting in the bridge, or unread in the kernel: the device gets none of them later."""
+    bench = Bench(pace=pace)
+    bench.device.stalled = True
+    client = bench.client()
+    client.send(bytes(size))
+    bench.wait(SECOND // 10)
+    if bench.device.pending == size == FULL or pace:
+        client.send(b"unread" * 10_000)
+    received = bench.to_port.received_bytes
+    client.end()
+    bench.wait(STALE_NS - SECOND // 5)
+    assert not bench.to_port.dropped
+    bench.wait(SECOND // 2)
+    assert bench.to_port.dropped["writer_gone_bytes"] >= received
+    assert bench.device.pending == 0
+    assert bench.to_port.sent_bytes == 0
+    assert bench.adds_up
+    assert "the device accepted nothing" in bench.warned[0]
+    bench.device.stalled = False
+    bench.device.accept(0)
+    bench.client().send(b"fresh")
+    client.close()
+    bench.wait(HALF_CLOSED_NS + SECOND)
+    assert bench.device.written == b"fresh"
+
+
+def test_the_bytes_of_clients_that_stay_are_kept() -> None:
+    bench = Bench("all")
+    bench.device.stalled = True
+    stays, leaves = bench.client(), bench.client()
+    for _ in range(3):
+        stays.send(b"stay")
+        leaves.send(b"go")
+    leaves.end()
+    bench.wait(STALE_NS + SECOND)
+    assert bench.to_port.dropped == {"writer_gone_bytes": 6}
+    bench.device.accept(100)
+    assert bench.device.written == b"staystaystay"
+    assert bench.adds_up
+
+
+def test_a_writer_that_stays_waits_for_as_long_as_the_device_likes() -> None:
+    bench = Bench()
+    bench.device.stalled = True
+    client = bench.client()
+    client.send(bytes(FULL))
+    client.send(b"unread")
+    bench.wait(3600 * SECOND)
+    assert bench.to_port.dropped == {}
+    bench.device.stalled = False
+    bench.device.accept(FULL)
+    assert bench.device.written == bytes(FULL) + b"unread"
+
+
+# --- a reset: at once -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [10, FULL])
+def test_after_a_reset_its_bytes_are_dropped_at_once(size: int) -> None:
+    bench = Bench("all")
+    bench.device.stalled = True
+    client, other = bench.client(), bench.client()
+    other.send(b"other")
+    client.send(bytes(size))
+    client.send(b"unread" if client.paused else b"")
+    client.reset()
+    assert bench.to_port.dropped == {"writer_gone_bytes": size + 6 * (size == FULL)}
+    bench.device.accept(FULL)
+    assert bench.device.written == b"other"
+    assert bench.adds_up
+
+
+def test_a_reset_after_an_end_drops_nothing_yet() -> None:
+    """The bridge caused it, by sending to a client that had closed its connection."""
+    bench = Bench()
+    bench.device.stalled = True
+    client = bench.client()
+    client.send(b"command")
+    client.end()
+    client.reset()
+    bench.device.accept(100)
+    assert bench.device.written == b"command"
+    assert bench.to_port.dropped == {}
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+def test_one_address_has_at_most_half_of_the_places() -> None:
+    bench = Bench()
+    first = [bench.client() for _ in range(MAX_PER_ADDRESS + 3)]
+    assert [each.closed for each in first] == [False] * MAX_PER_ADDRESS + [True] * 3
+    others = [bench.client("::1") for _ in range(MAX_CLIENTS - MAX_PER_ADDRESS)]
+    assert not any(each.closed for each in others)
+    assert bench.client("127.0.0.2").closed
+    assert bench.clients.refused == 4
+    assert len(bench.warned) == 1  # in one second
+    first[7].end()
+    assert not bench.client().closed
+    assert first[7].closed
+
+
+def test_clients_that_ended_while_the_device_is_stuck_make_room_after_two_seconds() -> None:
+    bench = Bench()
+    bench.device.stalled = True
+    writer = bench.client("::1")
+    writer.send(bytes(FULL))
+    visitors = []
+    for _ in range(MAX_PER_ADDRESS):
+        visitors.append(bench.client())
+        visitors[-1].send(b"hello")
+        visitors[-1].end()
+    assert bench.client().closed
+    bench.wait(STALE_NS + SECOND)
+    assert bench.to_port.dropped == {"writer_gone_bytes": 5 * MAX_PER_ADDRESS}
+    assert not bench.client().closed
+    bench.wait(HALF_CLOSED_NS * 2)
+    assert all(each.closed for each in visitors)
+    assert bench.to_port.sent_bytes == FULL
+    assert bench.adds_up
+
+
+# --- --idle ---------------------------------------------------------------------------------------
+
+
+def test_idle_is_off_by_default() -> None:
+    bench = Bench()
+    client = bench.client()
+    bench.wait(365 * 86400 * SECOND)
+    assert not client.closed
+
+
+def test_a_client_without_traffic_is_disconnected_after_that_time() -> None:
+    bench = Bench(idle_ns=10 * SECOND)
+    sends, silent = bench.client(), bench.client()
+    for _ in range(4):
+        sends.send(b"x")
+        bench.wait(3 * SECOND)
+    assert silent.closed
+    assert not sends.closed
+    assert "it was idle for 10 s" in bench.said[-1]
+    bench.wait(4 * SECOND)
+    bench.clients.broadcast(b"from the device")
+    bench.wait(9 * SECOND)
+    assert not sends.closed
+    bench.wait(SECOND)
+    assert sends.closed
+
+
+# --- telnet on the raw listener -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 6])
+def test_a_negotiation_is_not_passed_on_and_the_user_is_told_once(cut: int) -> None:
+    bench = Bench()
+    stream = b"\xff\xfd\x01\xff\xfb\x2c"
+    for _ in range(2):
+        client = bench.client()
+        client.send(stream[:cut])
+        if cut < 6:
+            client.send(stream[cut:])
+        assert client.closed
+    assert bench.device.written == b""
+    (warning,) = bench.warned
+    assert "it uses telnet; start the bridge with --rfc2217" in warning
+    assert set(bench.to_port.dropped) <= {"telnet_bytes", "writer_gone_bytes"}
+    assert bench.adds_up
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\xff\xfd\x00", b"\xff\xfd\xf0data", b"\xff\x01", b"a\xff\xfd\x01", b"\xff\xfa"]
+)
+def test_binary_data_passes_as_it_is(data: bytes) -> None:
+    bench = Bench()
+    client = bench.client()
+    for byte in data:
+        client.send(bytes([byte]))
+    assert bench.device.written == data
+    client.send(b"\xff\xfd\x01")  # later in the stream it is data
+    assert bench.device.written == data + b"\xff\xfd\x01"
+
+
+@pytest.mark.parametrize("how", ["time", "end"])
+def test_a_piece_of_a_negotiation_that_does_not_go_on_is_data(how: str) -> None:
+    bench = Bench()
+    client = bench.client()
+    client.send(b"\xff\xfd")
+    assert bench.device.written == b""
+    if how == "time":
+        bench.wait(OPENING_NS)
+    else:
+        client.end()
+    assert bench.device.written == b"\xff\xfd"
+
+
+def test_a_held_piece_of_a_client_that_is_reset_is_counted() -> None:
+    bench = Bench()
+    client = bench.client()
+    client.send(b"\xff")
+    client.reset()
+    bench.wait(SECOND)
+    assert bench.to_port.dropped == {"writer_gone_bytes": 1}
+    assert bench.adds_up
+
+
+# --- whose bytes wait -----------------------------------------------------------------------------
+
+
+def test_the_owners_of_a_queue_follow_its_bytes() -> None:
+    queue = Backlog()
+    for owner, size in (("a", 3), ("b", 2), ("b", 2), ("a", 1)):
+        queue.add(owner, size)
+    queue.shrink(6)
+    assert (queue.of("a"), queue.of("b"), queue.of("c")) == (2, 4, 0)
+    assert queue.without("b", b"abbbba") == [("a", b"a"), ("a", b"a")]
+    queue.shrink(1)
+    assert queue.without("b", b"a") == [("a", b"a")]
+    queue.shrink(5)  # more than it knows of: nothing has left
+    assert queue.of("a") == 1
+
+
+# --- with sockets and a pty -----------------------------------------------------------------------
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize("how", ["end", "reset"])
+def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """70 of them; the device then gets nothing of what they wrote, and new clients are served."""
+    monkeypatch.setattr(backlog, "STALE_NS", 100_000_000)
+    monkeypatch.setattr(backlog, "LOOK_NS", 10_000_000)
+    monkeypatch.setattr(bridge_clients, "HALF_CLOSED_NS", 100_000_000)
+
+    async def scenario(rig: Rig) -> None:
+        writer = await rig.client()
+        writer.send(b"a" * 500_000)  # its end comes after more bytes than the bridge's side holds
+        await until(lambda: rig.bridge._port._full)
+        before = descriptors()
+        address = ("127.0.0.1", rig.bridge._listener.port)
+        for _ in range(70):
+            visitor = socket.create_connection(address)
+            visitor.sendall(b"stale")
+            if how == "reset":
+                visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            visitor.close()
+            await asyncio.sleep(0)
+        if how == "reset":
+            connection = writer.writer.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        await writer.close()
+        await until(lambda: len(rig.bridge._clients) == 0)
+        assert descriptors() <= before
+        dropped = rig.report["to_serial"]["dropped"]["writer_gone_bytes"]
+        assert dropped > 64 * 1024
+        client = await rig.client()
+        client.send(b"fresh")
+        await until(lambda: rig.report["to_serial"]["received_bytes"] >= dropped + 5)
+        heard = bytearray()
+
+        def fresh() -> bool:
+            heard.extend(rig.device.read())
+            return heard.endswith(b"fresh")
+
+        await until(fresh)
+        assert len(heard) < 64 * 1024  # what the kernel of the pty had accepted before
+        assert set(heard) == set(b"afresh")
+
+    run_bridge(tmp_path, scenario)
+
+
+def test_the_kernel_finds_dead_clients_and_is_patient_with_slow_ones(tmp_path: Path) -> None:
+    """A single client may receive nothing for 10 s; the kernel's own limit comes after that."""
+
+    async def scenario(rig: Rig) -> None:
+        await rig.client()
+        (client,) = rig.bridge._clients._clients
+        connection = client.stream._connection  # type: ignore[attr-defined]
+        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 1
+        patience_ms = bridge_clients.PATIENCE_ALONE_NS // 1_000_000
+        limit_ms = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        assert patience_ms < limit_ms <= patience_ms + 3000
+
+    run_bridge(tmp_path, scenario)
+
+
+def test_one_shot_of_a_client_is_delivered(tmp_path: Path) -> None:
+    """printf ... | nc: it closes at once, while the device is busy for a moment."""
+
+    async def scenario(rig: Rig) -> None:
+        writer = await rig.client()
+        writer.send(b"a" * 500_000)
+        await until(lambda: rig.bridge._port._full)
+        visitor = socket.create_connection(("127.0.0.1", rig.bridge._listener.port))
+        visitor.sendall(b"one shot")
+        visitor.close()
+        await until(lambda: rig.report["clients"]["accepted"] == 2)
+        rig.device.write(b"an answer that resets the connection")
+        heard = await rig.device_heard(500_008)
+        assert heard.replace(b"a", b"") == b"one shot"
+        assert rig.report["to_serial"]["dropped"] == {}
+
+    run_bridge(tmp_path, scenario, writer="all")

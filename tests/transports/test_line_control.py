@@ -1,0 +1,253 @@
+"""The line of an open port: changed in one step, on a pty; and what else a bridge needs of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import termios
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from hilgw.engine.scheduler import Timer
+from hilgw.errors import PortError
+from hilgw.transports.base import LineSettings
+from hilgw.transports.serial.port import open_serial
+from hilgw.transports.serial.stream import SerialStream
+from hilgw.transports.serial.threaded import ThreadedStream
+from hilgw.transports.tcp.peer_state import peer_has_ended
+from hilgw.transports.tcp.stream import TcpStream
+from hilgw.transports.virtual.pipe import Pipe
+from tests.transports.rig import LINE, Client, run, turns, until
+
+
+def with_pty(use: Callable[[SerialStream, int], Coroutine[Any, Any, None]]) -> None:
+    """An open pty as a serial port, and the descriptor of its other end."""
+
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        master, slave = os.openpty()
+        stream = await open_serial(os.ttyname(slave), LINE, timer)
+        assert isinstance(stream, SerialStream)
+        try:
+            await use(stream, master)
+        finally:
+            stream.close()
+            os.close(master)
+            os.close(slave)
+            timer.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("rate", [9600, 250000, 12345])
+def test_the_line_changes_and_bytes_still_pass_raw(rate: int) -> None:
+    async def use(stream: SerialStream, master: int) -> None:
+        client = Client(stream)
+        stream.set_line(LineSettings(rate, stop_bits=2, rtscts=True))
+        settings = termios.tcgetattr(stream.fileno())
+        assert settings[2] & termios.CSTOPB
+        assert settings[2] & termios.CRTSCTS
+        assert settings[6][termios.VMIN] == 1  # an empty read would be a hang-up
+        os.write(master, bytes(range(256)))
+        await until(lambda: client.data == bytes(range(256)))
+        assert not client.lost
+        stream.set_line(LINE)
+        assert not termios.tcgetattr(stream.fileno())[2] & (termios.CSTOPB | termios.CRTSCTS)
+
+    with_pty(use)
+
+
+def test_a_pty_keeps_eight_bits_and_says_so() -> None:
+    async def use(stream: SerialStream, master: int) -> None:
+        known = len(stream.notices)
+        stream.set_line(LineSettings(9600, data_bits=7, parity="E"))
+        assert "neither parity nor 7 data bits" in stream.notices[known]
+        assert termios.tcgetattr(stream.fileno())[4] == termios.B9600
+
+    with_pty(use)
+
+
+def test_a_line_that_the_driver_refuses_leaves_the_old_one() -> None:
+    async def use(stream: SerialStream, master: int) -> None:
+        with pytest.raises(PortError, match="does not accept") as caught:
+            stream.set_line(LineSettings(9600, stop_bits=3))
+        assert caught.value.reason == PortError.UNSUPPORTED
+        settings = termios.tcgetattr(stream.fileno())
+        assert settings[4] == termios.B115200
+        assert settings[6][termios.VMIN] == 1
+
+    with_pty(use)
+
+
+def test_a_pty_has_no_modem_lines_ignores_breaks_and_purges() -> None:
+    async def use(stream: SerialStream, master: int) -> None:
+        with pytest.raises(PortError) as caught:
+            stream.modem_state()
+        assert caught.value.reason == PortError.UNSUPPORTED
+        stream.set_break(True)
+        stream.set_break(False)
+        os.write(master, b"old")
+        await turns()
+        assert stream.purge(received=True, to_send=True) == 0
+        client = Client(stream)
+        os.write(master, b"new")
+        await until(lambda: client.data == b"new")
+        assert stream.out_waiting == 0
+
+    with_pty(use)
+
+
+# --- taking back ----------------------------------------------------------------------------------
+
+
+def test_bytes_that_the_kernel_has_not_accepted_are_taken_back() -> None:
+    async def use(stream: SerialStream, master: int) -> None:
+        data = bytes(range(256)) * 400
+        stream.write(data)
+        waiting = stream.pending
+        rest = stream.take_unsent()
+        assert (len(rest), stream.pending) == (waiting, 0)
+        assert rest == data[-waiting:]
+        assert stream.take_unsent() == b""
+        heard = bytearray()
+        while len(heard) < len(data) - waiting:
+            heard += os.read(master, 65536)
+        stream.write(b"on")
+        heard += os.read(master, 65536)
+        assert heard == data[:-waiting] + b"on"
+
+    with_pty(use)
+
+
+def test_a_thread_keeps_only_the_chunk_it_is_writing() -> None:
+    class Stuck:
+        in_waiting = 0
+
+        def __init__(self) -> None:
+            import threading
+
+            self.entered, self.free = threading.Event(), threading.Event()
+            self.data = b""
+
+        def read(self, size: int = 1, /) -> bytes:
+            self.free.wait(0.01)
+            return b""
+
+        def write(self, data: bytes, /) -> int:
+            self.entered.set()
+            self.free.wait(5)
+            self.data += data
+            return len(data)
+
+        def close(self) -> None:
+            self.free.set()
+
+    async def scenario() -> None:
+        port = Stuck()
+        stream = ThreadedStream(port, "stuck")
+        stream.write(b"a" * 5000)
+        await until(port.entered.is_set)
+        assert stream.take_unsent() == b"a" * (5000 - 4096)
+        assert stream.pending == 4096
+        port.free.set()
+        await until(lambda: stream.pending == 0)
+        assert port.data == b"a" * 4096
+        stream.close()
+        await stream.wait_closed()
+
+    run(scenario)
+
+
+def test_a_pipe_gives_back_what_is_not_on_the_wire() -> None:
+    async def scenario() -> None:
+        timer = Timer(asyncio.get_running_loop())
+        client = await Pipe(timer, LINE).open()
+        client.write(b"abc")
+        assert client.take_unsent() == b"abc"
+        assert client.pending == 0
+        assert client.discard_received() == 0
+        timer.close()
+
+    run(scenario)
+
+
+# --- an end that is not read ----------------------------------------------------------------------
+
+
+def connected(family: socket.AddressFamily, host: str) -> tuple[socket.socket, socket.socket]:
+    with socket.create_server((host, 0), family=family) as server:
+        client = socket.create_connection(server.getsockname()[:2])
+        return server.accept()[0], client
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_an_end_is_noticed_while_reading_is_paused(host: str, hidden: bool) -> None:
+    """hidden: it comes after more bytes than the kernel of the reader holds."""
+
+    async def scenario() -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        served, peer = connected(family, host)
+        served.setblocking(False)
+        stream = TcpStream(served, "peer")
+        ended: list[bool] = []
+        stream.on_peer_ended = lambda: ended.append(True)
+        stream.on_half_close = lambda: ended.append(False)
+        stream.pause_reading()  # before start(), as a bridge does whose port is full
+        client = Client(stream)
+        peer.setblocking(False)
+        size = 5
+        peer.send(b"first")
+        while hidden:
+            try:
+                size += peer.send(bytes(65536))
+            except BlockingIOError:
+                break
+        assert not peer_has_ended(served)
+        peer.close()
+        assert peer_has_ended(served)
+        await until(lambda: ended == [True])
+        if hidden:
+            assert stream.discard_received() == size
+        else:
+            stream.resume_reading()
+            await until(lambda: ended == [True, False])
+            assert client.data == b"first"
+        stream.close()
+
+    run(scenario)
+
+
+def test_the_last_bytes_stay_readable_when_the_peer_cannot_be_written_to() -> None:
+    async def scenario() -> None:
+        served, peer = connected(socket.AF_INET, "127.0.0.1")
+        served.setblocking(False)
+        stream = TcpStream(served, "peer")
+        ended: list[bool] = []
+        stream.on_peer_ended = lambda: ended.append(True)
+        stream.on_half_close = lambda: ended.append(False)
+        client = Client(stream)
+        stream.pause_reading()
+        peer.sendall(b"the last words")
+        peer.close()
+        await until(lambda: ended == [True])
+        stream.write(b"an answer")
+        with pytest.raises(PortError) as caught:
+            for _ in range(1000):
+                stream.write(b"more")
+                await turns(1)
+        assert caught.value.reason == PortError.LOST
+        assert not client.lost
+        stream.resume_reading()
+        await until(lambda: client.lost != [])
+        assert client.data == b"the last words"
+
+    run(scenario)
+
+
+def test_a_state_that_cannot_be_told_is_no_end() -> None:
+    with socket.socket() as unconnected:
+        assert not peer_has_ended(unconnected)
