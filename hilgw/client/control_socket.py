@@ -7,55 +7,28 @@ connect: it has mode 0600, in a folder of mode 0700.
 from __future__ import annotations
 
 import json
-import os
 import socket
-import stat
 import time
 from pathlib import Path
 from typing import Any
 
-from hilgw.errors import HilgwError, PeerError, UsageError
+from hilgw.client.control_paths import live_sockets
+from hilgw.errors import PeerError, UsageError
 
 LINE_BYTES = 256 * 1024
-
-
-def control_folder() -> Path:
-    """The folder for the control sockets of this user, made if needed. HilgwError when it is not
-    private."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(runtime) / "hilgw" if runtime else Path(f"/tmp/hilgw-{os.getuid()}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise HilgwError(
-            "not a private folder of this user",
-            where=str(folder),
-            fix="remove it, or set XDG_RUNTIME_DIR",
-        )
-    return folder
 
 
 def find_gateway(control: str | None) -> Path:
     """The socket at the path `control`; without one, that of the only running gateway."""
     if control is not None:
         return Path(control)
-    alive = [path for path in sorted(control_folder().glob("*.sock")) if _is_alive(path)]
-    if not alive:
+    live = live_sockets()
+    if not live:
         raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
-    if len(alive) > 1:
-        names = ", ".join(str(path) for path in alive)
+    if len(live) > 1:
+        names = ", ".join(str(path) for path in live)
         raise UsageError(f"several gateways are running: {names}", fix="name one with --control")
-    return alive[0]
-
-
-def _is_alive(path: Path) -> bool:
-    try:
-        os.kill(int(path.stem), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    return live[0]
 
 
 def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:
@@ -79,7 +52,10 @@ def _exchange(path: Path, line: bytes, timeout_s: float) -> bytes:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout_s)
         connection.connect(str(path))
-        connection.sendall(line)
+        try:
+            connection.sendall(line)
+        except ConnectionError:
+            pass  # a gateway that refuses the connection answers before it reads
         while b"\n" not in answer:
             connection.settimeout(max(end_s - time.monotonic(), 0.001))
             data = connection.recv(65536)

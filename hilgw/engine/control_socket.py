@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hilgw.client.control_socket import LINE_BYTES, control_folder
+from hilgw.client.control_socket import LINE_BYTES
+from hilgw.engine.control_listener import ControlListener
 from hilgw.errors import HilgwError, PeerError, UsageError, quoted
 from hilgw.medium.pose import Pose
 
@@ -21,48 +22,62 @@ if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
 
 IDLE_S = 10.0
+MAX_CLIENTS = 64
+READ_BYTES = 65536
 ADDRESS = re.compile(r"[0-9A-Fa-f]{16}|[0-9A-Fa-f]{4}")
 COMMAND = re.compile(r"[A-Z%][A-Z0-9]")
 COMMAND_BYTES = 64
 
 
 class ControlServer:
-    """Answers requests on the gateway's control socket."""
+    """Answers requests on the gateway's control socket.
+
+    A client has IDLE_S for each request and IDLE_S to read its answer. path: where the socket is;
+    None: in the folder of `hilgw.client.control_paths`.
+    """
 
     def __init__(self, gateway: Gateway, path: str | None = None) -> None:
         self._gateway = gateway
-        self._own = path is None
-        self.path = Path(path) if path else control_folder() / f"{os.getpid()}.sock"
-        self._server: asyncio.Server | None = None
+        self._listener = ControlListener(self._admit, path)
+        self._clients: set[asyncio.Task[None]] = set()
+
+    @property
+    def path(self) -> Path:
+        return self._listener.path
 
     async def start(self) -> None:
-        if self._own:
-            self.path.unlink(missing_ok=True)
-        try:
-            self._server = await asyncio.start_unix_server(self._serve, self.path, limit=LINE_BYTES)
-        except OSError as error:
-            what = error.strerror or f"{error}"  # a path that is too long has no number
-            fix = "name a shorter path with --control, or set XDG_RUNTIME_DIR"
-            raise HilgwError(
-                f"cannot make the control socket: {what}", where=str(self.path), fix=fix
-            ) from None
-        self.path.chmod(0o600)
+        """Starts listening. HilgwError when the socket cannot be made; then nothing is left."""
+        self._listener.start()
 
     async def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-            self.path.unlink(missing_ok=True)
+        """Stops listening, removes the socket, and closes the connections."""
+        self._listener.close()
+        for client in self._clients:
+            client.cancel()
+        await asyncio.gather(*self._clients, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while line := await asyncio.wait_for(reader.readline(), IDLE_S):
-                writer.write(json.dumps(await self._answer(line)).encode() + b"\n")
-                await writer.drain()
-        except (OSError, ValueError, TimeoutError):
-            pass  # the client left, stalled, or sent an endless line
-        finally:
-            writer.close()
+    def _admit(self, connection: socket.socket) -> None:
+        if len(self._clients) >= MAX_CLIENTS:
+            with connection:
+                try:
+                    connection.send(_encode({"error": "too many connections to the gateway"}))
+                except OSError:
+                    pass  # the client left
+            return
+        client = asyncio.get_running_loop().create_task(self._serve(connection))
+        self._clients.add(client)
+        client.add_done_callback(self._clients.discard)
+
+    async def _serve(self, connection: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        received = bytearray()
+        with connection:
+            try:
+                while line := await asyncio.wait_for(_read_line(connection, received), IDLE_S):
+                    answer = _encode(await self._answer(line))
+                    await asyncio.wait_for(loop.sock_sendall(connection, answer), IDLE_S)
+            except (OSError, ValueError, TimeoutError):
+                pass  # the client left, stalled, or sent an endless line
 
     async def _answer(self, line: bytes) -> dict[str, Any]:
         try:
@@ -111,6 +126,28 @@ class ControlServer:
         if answer.problem:
             raise PeerError(f"{name}: {answer.problem}", where=answer.asked)
         return {"ok": True, "address": answer.address, "value": answer.value.hex()}
+
+
+async def _read_line(connection: socket.socket, received: bytearray) -> bytes:
+    """The next line; at the end what came after the last one. received: bytes that came in and
+    were not returned yet. ValueError for a line that is too long."""
+    searched = 0
+    while (end := received.find(b"\n", searched)) < 0:
+        searched = len(received)
+        if searched > LINE_BYTES:
+            raise ValueError("the line is too long")
+        data = await asyncio.get_running_loop().sock_recv(connection, READ_BYTES)
+        if not data:
+            end = searched
+            break
+        received += data
+    line = bytes(received[: end + 1])
+    del received[: end + 1]
+    return line
+
+
+def _encode(answer: dict[str, Any]) -> bytes:
+    return json.dumps(answer).encode() + b"\n"
 
 
 def _pose(position: object, rotation: object) -> Pose | None:

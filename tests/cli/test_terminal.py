@@ -7,7 +7,14 @@ import io
 import pytest
 
 from hilgw.cli.output.summary import control_loop_lines
-from hilgw.cli.output.terminal import PACKETS_PER_S, TROUBLES_PER_S, RateLimit, Terminal
+from hilgw.cli.output.terminal import (
+    PACKETS_PER_S,
+    STATES_PER_S,
+    STATES_PER_STATION,
+    TROUBLES_PER_S,
+    RateLimit,
+    Terminal,
+)
 from hilgw.cli.output.text import Style, duration, escape, use_colour
 from hilgw.engine.latency import Latency
 from hilgw.engine.observer import ControlLoopStatus, State
@@ -56,6 +63,36 @@ def test_a_flood_is_counted_not_shown() -> None:
     clock.now += 1
     shown.transmitted(packet(), ["a"], None)
     assert f"{1000 - PACKETS_PER_S} more packets" in out.getvalue()
+
+
+def test_states_of_a_station_that_flaps_are_counted_and_hide_no_other() -> None:
+    out, clock = io.StringIO(), Clock()
+    shown = terminal(out, clock)
+    for number in range(500):
+        shown.state("xb0", State.UP, f"{number}")
+        shown.state("xb0", State.BACKOFF, f"{number}")
+    shown.state("xb1", State.FAILED, "wrong module")
+    assert out.getvalue().count("xb0") == STATES_PER_STATION
+    assert "xb1          failed: wrong module" in out.getvalue()
+    clock.now += 1
+    shown.notice("gateway", "any line")
+    left_out = f"... {1000 - STATES_PER_STATION} more states not shown"
+    assert out.getvalue().count(left_out) == 1
+    shown.state("xb0", State.UP, "again")
+    assert "up: again" in out.getvalue()
+    assert out.getvalue().count("more states") == 1
+
+
+def test_states_of_many_stations_are_limited_together() -> None:
+    out, clock = io.StringIO(), Clock()
+    shown = terminal(out, clock)
+    for number in range(1000):
+        shown.state(f"xb{number}", State.FAILED, "")
+    assert out.getvalue().count("\n") == STATES_PER_S
+    parts = ("emitters", "stations", "robots", "control_loops")
+    ledger = {"adds_up": True, "violations": []}
+    shown.summary({"duration_s": 0.0, "ledger": ledger} | {key: {} for key in parts})
+    assert f"... {1000 - STATES_PER_S} more states not shown" in out.getvalue()
 
 
 def test_the_rate_limit_counts_each_second_anew() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.client.control_socket import LINE_BYTES, ask, control_folder, find_gateway
-from hilgw.errors import HilgwError, PeerError, UsageError
+from hilgw.client.control_paths import control_folder
+from hilgw.client.control_socket import LINE_BYTES, ask, find_gateway
+from hilgw.errors import PeerError, UsageError
 
 
 @pytest.fixture
@@ -49,25 +50,39 @@ def server(tmp_path: Path) -> Iterator[Callable[[bytes], Path]]:
     listener.close()
 
 
-def test_the_folder_is_private_or_refused(folder: Path) -> None:
-    assert folder.stat().st_mode & 0o777 == 0o700
-    folder.chmod(0o755)
-    with pytest.raises(HilgwError, match="not a private folder"):
-        control_folder()
-
-
 def test_the_only_running_gateway_is_found(folder: Path) -> None:
     assert find_gateway("./own") == Path("own")
     with pytest.raises(PeerError, match="no gateway of yours is running"):
         find_gateway(None)
     (folder / "no_number.sock").touch()
-    (folder / "999999999.sock").touch()  # no process has this number
-    mine = folder / f"{os.getpid()}.sock"
-    mine.touch()
-    assert find_gateway(None) == mine
-    (folder / "1.sock").touch()
-    with pytest.raises(UsageError, match="several gateways are running"):
-        find_gateway(None)
+    (folder / f"{os.getpid()}.sock").touch()  # a process has this number, and no socket
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as mine,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other,
+    ):
+        mine.bind(str(folder / "999999999.sock"))  # of a container: no process has this number
+        mine.listen()
+        other.bind(str(folder / "1.sock"))
+        assert find_gateway(None) == folder / "999999999.sock"
+        other.listen()
+        with pytest.raises(UsageError, match="several gateways are running"):
+            find_gateway(None)
+
+
+def test_a_refusal_is_read_although_the_request_was_not(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(tmp_path / "full"))
+        listener.listen()
+
+        def refuse() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.send(b'{"error": "full"}\n')
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        assert ask(tmp_path / "full", {"do": "x" * 1_000_000}) == {"error": "full"}
+        thread.join(10)
 
 
 def test_an_answer_in_pieces_is_put_together(server: Callable[[bytes], Path]) -> None:

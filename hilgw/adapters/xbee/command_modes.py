@@ -22,10 +22,13 @@ GUARD_S = 1.1  # GT, 1000 ms from the factory: the silence before +++
 COMMAND_OK_S = 2.0  # the module answers OK only after the silence that follows +++
 
 _MODES = {0: "transparent mode", 4: "MicroPython mode"}
+# Packets may precede the OK to +++. In command mode the module holds them back, so that an answer
+# is a whole line: in noise many lines end like one.
 _OK = re.compile(rb"OK\Z")
-_MODE = re.compile(rb"[0-9A-Fa-f]{1,4}\Z")
-_DONE = re.compile(rb"(?:OK|ERROR)\Z")
-_VALUE = re.compile(rb"(?:ERROR|[0-9A-Fa-f]{1,16})\Z")
+_DONE_OK = re.compile(rb"\AOK\Z")
+_MODE = re.compile(rb"\A[0-9A-Fa-f]{1,4}\Z")
+_DONE = re.compile(rb"\A(?:OK|ERROR)\Z")
+_VALUE = re.compile(rb"\A(?:ERROR|[0-9A-Fa-f]{1,16})\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +135,10 @@ class ApiCommands(_CommandMode):
         if ok is None:
             raise self._no_answer()
         answer = yield AskLine(b"ATAP\r", _MODE)
-        yield AskLine(b"ATCN\r", _OK)
-        if not isinstance(answer, re.Match):
+        left = yield AskLine(b"ATCN\r", _DONE_OK)
+        if not isinstance(answer, re.Match) or left is None:
             raise PeerError(
-                "the module enters command mode but does not answer ATAP",
+                "the module enters command mode but does not answer ATAP and ATCN",
                 fix="check that it is an XBee, and restart it",
             )
         mode = int(answer[0], 16)
@@ -193,7 +196,7 @@ class TextCommands(_CommandMode):
         return AtResponse(0, name, 0, bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
 
     def leave(self) -> Script[None]:
-        yield AskLine(b"ATCN\r", _OK)
+        yield AskLine(b"ATCN\r", _DONE_OK)
 
 
 def _api_mode_error(mode: int) -> MismatchError:

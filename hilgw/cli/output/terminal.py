@@ -17,6 +17,8 @@ from hilgw.medium.packet import BROADCAST, Copy, Packet
 PACKETS_PER_S = 40
 TROUBLES_PER_S = 5
 NOTICES_PER_S = 20
+STATES_PER_S = 200  # of all stations: enough for the start of a large configuration
+STATES_PER_STATION = 5
 DEVICES_SHOWN = 8
 MISSED_SHOWN = 3  # for each reason
 MANY = 64  # when verbose
@@ -49,6 +51,33 @@ class RateLimit:
         return count
 
 
+class StateLimit:
+    """The rate limit of states: for each station, so that one hides no other, and for all."""
+
+    def __init__(self) -> None:
+        self._all = RateLimit(STATES_PER_S)
+        self._stations: dict[str, RateLimit] = {}
+        self._held_back_since = -math.inf
+        self._held_back = 0
+
+    def admit(self, station: str, now_s: float) -> bool:
+        if station not in self._stations:
+            self._stations[station] = RateLimit(STATES_PER_STATION)
+        if self._stations[station].admit(now_s) and self._all.admit(now_s):
+            return True
+        if not self._held_back:
+            self._held_back_since = now_s
+        self._held_back += 1
+        return False
+
+    def take_held_back(self, now_s: float = math.inf) -> int:
+        """How many were held back, a second after the first of them or later; else 0."""
+        if now_s < self._held_back_since + 1:
+            return 0
+        count, self._held_back = self._held_back, 0
+        return count
+
+
 class Terminal(Observer):
     """Writes one line per event. quiet: only errors and the summary; verbose: deliveries too."""
 
@@ -71,6 +100,7 @@ class Terminal(Observer):
         # Separate limits: many refusals must not hide a notice, and nothing may hide a stop.
         self._notices = RateLimit(NOTICES_PER_S)
         self._stops = RateLimit(TROUBLES_PER_S)
+        self._states = StateLimit()
 
     def line(self, text: str) -> None:
         """Writes a line."""
@@ -81,7 +111,7 @@ class Terminal(Observer):
             self._quiet = True  # the reader is gone; the gateway continues
 
     def state(self, station: str, state: State, reason: str) -> None:
-        if self._quiet and state not in _BAD:
+        if (self._quiet and state not in _BAD) or not self._states.admit(station, self._clock()):
             return
         word = state.value
         if state in _GOOD:
@@ -141,6 +171,7 @@ class Terminal(Observer):
 
     def summary(self, report: dict[str, Any]) -> None:
         """Writes the summary of a run."""
+        self._show_held_back(self._states.take_held_back(), "states")
         for line in summary_lines(report):
             self.line(line)
 
@@ -148,12 +179,16 @@ class Terminal(Observer):
         now = self._clock()
         if not limit.admit(now):
             return False
-        held_back = limit.take_held_back()
-        if held_back:
-            self._write("", self._style.dim(f"... {held_back} more {what} not shown"))
+        self._show_held_back(limit.take_held_back(), what)
         return True
 
+    def _show_held_back(self, count: int, what: str) -> None:
+        if count:
+            self._write("", self._style.dim(f"... {count} more {what} not shown"))
+
     def _write(self, source: str, text: str) -> None:
+        # With any line, or the last states of a station that is quiet now are never mentioned.
+        self._show_held_back(self._states.take_held_back(self._clock()), "states")
         stamp = self._style.dim(f"{self._clock() - self._start:9.3f}")
         self.line(f"{stamp}  {self._style.strong(f'{source:<12}')} {text}")
 

@@ -1,0 +1,173 @@
+"""The listening end of the control socket: a socket in the file system that is never another's.
+
+The file of a listening socket stays when its process is killed. A dead one is replaced or removed,
+a live one never is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from hilgw.client.control_paths import control_folder, is_live
+from hilgw.errors import HilgwError
+
+BACKLOG = 64
+# Without a free descriptor accept() fails at once, repeatedly: pause after a failure.
+ACCEPT_PAUSE_S = 0.1
+NAMES = 100
+
+ClientHandler = Callable[[socket.socket], None]
+
+
+class ControlListener:
+    """Accepts connections and calls on_client(connection) for each; they do not block.
+
+    path: where the socket is; None: PID.sock in the control folder, or PID-N.sock where a gateway
+    of another container has the same number. It has mode 0600.
+    """
+
+    def __init__(self, on_client: ClientHandler, path: str | None = None) -> None:
+        self.path = Path(path or "")
+        self._given = path is not None
+        self._on_client = on_client
+        self._loop = asyncio.get_running_loop()
+        self._listening: socket.socket | None = None
+        self._file = (0, 0)
+
+    def start(self) -> None:
+        """Starts listening. HilgwError when the socket cannot be made; then nothing is left."""
+        try:
+            listening = self._listen_at_path() if self._given else self._listen_in_folder()
+        except OSError as error:
+            what = error.strerror or f"{error}"  # a path that is too long has no number
+            path = "another path" if error.strerror else "a shorter path"
+            raise HilgwError(
+                f"cannot make the control socket: {what}",
+                where=str(self.path),
+                fix=f"name {path} with --control, or set XDG_RUNTIME_DIR",
+            ) from None
+        self._listening = listening
+        self._loop.add_reader(listening, self._accept)
+
+    def close(self) -> None:
+        """Removes the socket and stops listening. Accepted connections stay open."""
+        if self._listening is None:
+            return
+        if _file(self.path) == self._file:
+            self.path.unlink(missing_ok=True)
+        self._loop.remove_reader(self._listening)
+        self._listening.close()
+        self._listening = None
+
+    # --- the file ---------------------------------------------------------------------------------
+
+    def _listen_at_path(self) -> socket.socket:
+        try:
+            return self._listen()
+        except FileExistsError:
+            _remove_dead([self.path])
+        try:
+            return self._listen()
+        except FileExistsError:
+            raise HilgwError(
+                "another program has this control socket",
+                where=str(self.path),
+                fix="name another path with --control",
+            ) from None
+
+    def _listen_in_folder(self) -> socket.socket:
+        folder = control_folder()
+        _remove_dead(folder.glob("*.sock"))
+        for number in range(1, NAMES):
+            more = f"-{number}" if number > 1 else ""
+            self.path = folder / f"{os.getpid()}{more}.sock"
+            try:
+                return self._listen()
+            except FileExistsError:
+                continue
+        raise HilgwError("too many control sockets", where=str(folder), fix="remove some")
+
+    def _listen(self) -> socket.socket:
+        """A socket that listens at `path`. FileExistsError when there is something already.
+
+        It listens under another name first: at `path` nothing refuses connections, ever.
+        """
+        first = self.path.with_name(f".{secrets.token_hex(3)}")
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            listening.setblocking(False)
+            listening.bind(str(first))
+            try:
+                first.chmod(0o600)
+                listening.listen(BACKLOG)
+                self._file = _file(first)
+                os.link(first, self.path)
+            finally:
+                first.unlink()
+        except BaseException:
+            listening.close()
+            raise
+        return listening
+
+    # --- clients ----------------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        if self._listening is None:
+            return
+        try:
+            connection, _ = accept(self._listening)
+        except (BlockingIOError, InterruptedError, ConnectionError):
+            return
+        except OSError:
+            self._loop.remove_reader(self._listening)
+            self._loop.call_later(ACCEPT_PAUSE_S, self._listen_again, self._listening)
+            return
+        connection.setblocking(False)
+        self._on_client(connection)
+
+    def _listen_again(self, listening: socket.socket) -> None:
+        if listening is self._listening:
+            self._loop.add_reader(listening, self._accept)
+
+
+def accept(listening: socket.socket) -> tuple[socket.socket, object]:
+    """The next connection and its address; a function, so that tests can make it fail."""
+    return listening.accept()
+
+
+def _remove_dead(paths: Iterable[Path]) -> None:
+    """Removes the dead sockets among these files of one folder.
+
+    Under a lock of the folder: between the test of one and its removal no other gateway may
+    replace it. When another gateway has the lock or a file cannot be removed, it stays.
+    """
+    import fcntl  # not on Windows
+
+    for path in paths:
+        try:
+            folder = os.open(path.parent, os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if stat.S_ISSOCK(path.lstat().st_mode) and not is_live(path):
+                path.unlink()
+        except OSError:
+            continue
+        finally:
+            os.close(folder)
+
+
+def _file(path: Path) -> tuple[int, int]:
+    """What tells this file from any other; (0, 0) when there is none."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino
