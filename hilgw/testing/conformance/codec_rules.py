@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import cycle
-from random import Random
+
+from hypothesis import strategies as st
 
 from hilgw.adapters.base import Dropped, Event, Received, Transmission, line_of
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, shown
-from hilgw.testing.conformance.exploring import (
+from hilgw.testing.conformance.inputs import anything, cut_streams, cuts, explore, noise
+from hilgw.testing.conformance.outcomes import (
     SECOND_NS,
-    anything,
-    cuts,
     difference,
     dropped,
     essence,
-    explore,
-    is_noise,
-    noise,
     received,
     silence,
     unmatched,
@@ -79,15 +76,10 @@ class CodecRules(Subject):
         frames = [wire for wire, _ in self._incoming()]
         streams = frames if self.pause_s else [b"".join(frames * 2)[:2000], *frames]
 
-        def check(example: tuple[bytes, list[int]]) -> None:
-            stream, positions = example
-            self._compare("any chunking gives the same events", stream, cuts(stream, positions), 0)
+        def check(example: tuple[bytes, list[bytes]]) -> None:
+            self._compare("any chunking gives the same events", *example, byte_ns=0)
 
-        def make(chance: Random) -> tuple[bytes, list[int]]:
-            stream = chance.choice(streams)
-            return stream, [chance.randrange(len(stream)) for _ in range(chance.randint(1, 12))]
-
-        explore(make, check, self.examples)
+        explore(cut_streams(streams), check, self.examples)
 
     def test_byte_by_byte_equals_whole(self) -> None:
         """A frame received byte by byte, at the rate of the line, equals one received at once."""
@@ -142,15 +134,8 @@ class CodecRules(Subject):
             events += silence(session, now, GIVEN_UP_S)[0]
             self._require_frames("garbage costs no good frame", events, expected, stream)
 
-        wires = [wire for wire, _ in vectors]
-
-        def make(chance: Random) -> tuple[bytes, ...]:
-            return tuple(noise(chance, wires, self.check_bits) for _ in range(3))
-
-        def valid(pieces: tuple[bytes, ...]) -> bool:
-            return all(is_noise(piece, wires, self.check_bits) for piece in pieces)
-
-        explore(make, check, 2 * self.examples, valid)
+        pieces = noise([wire for wire, _ in vectors], self.check_bits, self.tolerant)
+        explore(st.tuples(pieces, pieces, pieces), check, self.examples)
 
     def test_truncated_frame_is_dropped(self) -> None:
         """A truncated frame is dropped, counted, and costs no valid frame after a silence."""
@@ -225,17 +210,13 @@ class CodecRules(Subject):
             )
             session.close()
 
-        def make(chance: Random) -> tuple[str, list[tuple[bytes, int, int]]]:
-            return chance.choice(STATES), [
-                (
-                    anything(chance, frames),
-                    chance.choice((0, 1_000_000, SECOND_NS)),
-                    chance.choice((0, 0, 1, 2)),
-                )
-                for _ in range(chance.randrange(7))
-            ]
-
-        explore(make, check, 3 * self.examples)
+        step = st.tuples(
+            anything(frames),
+            st.sampled_from((0, 1_000_000, SECOND_NS)),
+            st.sampled_from((0, 0, 1, 2)),
+        )
+        examples = st.tuples(st.sampled_from(STATES), st.lists(step, max_size=6))
+        explore(examples, check, 2 * self.examples)
 
     def test_describe_never_raises(self) -> None:
         """describe() returns a line of text for any bytes, without side effects."""
@@ -245,7 +226,7 @@ class CodecRules(Subject):
         def check(data: bytes) -> None:
             session.describe(data)
 
-        explore(lambda chance: anything(chance, frames), check, 5 * self.examples)
+        explore(anything(frames), check, 2 * self.examples)
         for wire, vector in self._incoming():
             other, now = self._ready_session()
             half = len(wire) // 2

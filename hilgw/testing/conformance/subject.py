@@ -70,10 +70,12 @@ class Subject:
     values: ClassVar[Collection[int]] = ALL_VALUES
 
     # Checksum bits of a frame; below 8, noise may look like a packet. How many valid frames noise
-    # may destroy that ends right before them. Silence that a frame needs after it.
+    # may destroy that ends right before them. Silence that a frame needs after it. Whether a frame
+    # with one byte changed may be valid, as with the times of infra-red light.
     check_bits: ClassVar[int] = 16
     noise_costs: ClassVar[int] = 0
     pause_s: ClassVar[float] = 0.0
+    tolerant: ClassVar[bool] = False
 
     # Packets at once that the hardware transmits without losing one.
     burst: ClassVar[int] = 8
@@ -83,7 +85,7 @@ class Subject:
     arrival_s: ClassVar[float] = 60.0
     live_s: ClassVar[float] = 20.0
     channels: ClassVar[Sequence[int]] = ()  # checked in addition to those of the vectors
-    examples: ClassVar[int] = 40
+    examples: ClassVar[int] = 20
 
     def fits(self, data: bytes) -> bool:
         """Whether the hardware can carry this packet; the adapter must refuse any other."""
