@@ -8,6 +8,7 @@ position +infinity selects velocity control), -1 only where Webots gives it a me
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,16 +45,17 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One number of a device. low: the smallest value; also: values allowed besides."""
+    """One number of a device. low, high: the bounds; also: values allowed besides."""
 
     name: str
     unit: str = ""
     low: float = -math.inf
+    high: float = sys.float_info.max
     also: tuple[float, ...] = ()
 
     def check(self, value: float) -> Refusal | None:
         """None when Webots allows the value."""
-        if self.low <= value < math.inf:
+        if self.low <= value <= self.high:
             return None if value > -math.inf else Refusal(INFINITE, f"{self.name} is infinite")
         if math.isnan(value):
             return Refusal(NOT_A_NUMBER, f"{self.name} is NaN")
@@ -63,7 +65,7 @@ class Quantity:
             return Refusal(INFINITE, f"{self.name} is infinite")
         if value < self.low:
             return Refusal(OUT_OF_RANGE, f"{self.name} {value:g} is below {self.low:g}")
-        return None
+        return Refusal(OUT_OF_RANGE, f"{self.name} {value:.10g} is above {self.high:.10g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def _motor(node: str, shown: str, length: str, available: str, unit: str) -> Kin
 
 
 _CHANNEL = Quantity("channel", low=-1.0)
-_PERIOD = Quantity("period", "ms", low=0.0)
+_PERIOD = Quantity("period", "ms", low=0.0, high=2**31 - 1)  # an int of Webots' API
 KINDS: dict[str, Kind] = {
     kind.node: kind
     for kind in (

@@ -263,6 +263,16 @@ def test_a_period_thins_the_values_and_survives_jitter() -> None:
     assert not session.report([(0, 1.0)], 10_001 * MS)
 
 
+@pytest.mark.parametrize("period_ms", [2.0**31, 1.9e302, 1.7976931348623157e308])
+def test_a_period_beyond_webots_own_is_refused_and_the_old_one_stays(period_ms: float) -> None:
+    session = server()
+    refused, answer = session.receive(b"\x83\x26\x00" + f64(period_ms), 0)
+    assert isinstance(refused, Refused) and refused.reason == "out_of_range"
+    assert sent([answer]) == [Error(38, 0)]
+    assert session.report([(0, 1.0)], 0)
+    assert session.receive(b"\x83\x26\x00" + f64(2.0**31 - 1), 0) == [SensorSwitch(0, 2.0**31 - 1)]
+
+
 # --- serial line ----------------------------------------------------------------------------------
 
 

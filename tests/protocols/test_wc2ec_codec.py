@@ -368,7 +368,7 @@ FROM_EXTERNAL = st.one_of(
     st.builds(DisableSensor, st.integers(0, 255), indices),
     st.builds(SetValue, motors, indices, positions),
     st.builds(SetMotor, motors, indices, positions, reals, positive | st.just(-1.0), positive),
-    st.builds(SetPeriod, st.sampled_from([37, 38]), indices, positive),
+    st.builds(SetPeriod, st.sampled_from([37, 38]), indices, st.floats(0, 2**31 - 1)),
     st.builds(SendPacket, st.just(39), indices, channels, packets),
     st.builds(SetEmitter, st.just(39), indices, channels, positive | st.just(-1.0)),
     st.builds(SetReceiver, st.just(52), indices, channels, st.integers(0, 2**31 - 1)),

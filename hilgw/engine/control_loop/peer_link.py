@@ -135,7 +135,7 @@ class PeerLink(Generic[S]):
         try:
             events = self.session.receive(data, now)
         except Exception as error:  # noqa: BLE001 - as in call, which would cost an allocation
-            self.fault(error)
+            self.fault(error, by_peer=True)
             return
         self.handle(events, now)
 
@@ -220,13 +220,15 @@ class PeerLink(Generic[S]):
         if self.on_failed is not None:
             self.on_failed(error)
 
-    def fault(self, error: Exception) -> None:
-        """The session itself failed; reported once per connection."""
+    def fault(self, error: Exception, *, by_peer: bool = False) -> None:
+        """The session itself failed; reported once per connection. by_peer: at bytes of the peer,
+        which must not use up the restarts: then it is an error of the peer."""
         if self._has_faulted:
             return
         self._has_faulted = True
         self.listener.faulted(self._scheduler.now())
-        self.fail(AdapterError(f"the session failed: {error!r:.200}", where=self.name))
+        kind = PeerError if by_peer else AdapterError
+        self.fail(kind(f"the session failed: {error!r:.200}", where=self.name))
 
     def drop(self, reason: str) -> None:
         """Ends the peer's session now; nothing it has sent counts any more. A serial line cannot

@@ -14,6 +14,7 @@ import pytest
 
 from firmware_mocks._wc2ec import wire
 from hilgw.engine.observer import State
+from hilgw.engine.supervisor import FAULTS_ALLOWED
 from hilgw.errors import SafetyError
 from tests.e2e.control_loop_peers import (
     CAB,
@@ -332,6 +333,18 @@ def test_a_controller_session_that_raises_stops_the_motors_and_is_used_again(
         robot_of(running).wait_for(STOP)
         controller.wait_for_end()
         assert running.stops() == {"fault": 1}
+        running.call(lambda: delattr(session, "receive"))
+        driving(running)
+
+
+def test_what_controllers_send_never_uses_up_the_restarts(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path) as running:
+        session = running.tcp_server._link.session
+        running.call(lambda: setattr(session, "receive", broken))
+        for _ in range(FAULTS_ALLOWED + 2):
+            controller = running.controller()
+            controller.send(GO)
+            controller.wait_for_end()
         running.call(lambda: delattr(session, "receive"))
         driving(running)
 
