@@ -59,7 +59,7 @@ class Addressing:
         """Is a packet of this family for this module?"""
         raise NotImplementedError
 
-    def failure(self, *, in_reach: bool, exists: bool) -> int:
+    def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         """The delivery status of a packet without acknowledgement.
 
         in_reach: a module that accepts it is in reach. exists: there is one at any distance.
@@ -153,7 +153,7 @@ class Mac(Addressing):
             return room - (5 if self._encrypted else 0)
         return room - (4 + 5 if self._encrypted else HEADER_BYTES)
 
-    def failure(self, *, in_reach: bool, exists: bool) -> int:
+    def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         return Delivery.NO_ACK
 
     def receive_options(self, packet: Packet) -> int:
@@ -201,7 +201,7 @@ class Mesh(Addressing):
             return Delivery.NO_SECURE_SESSION
         return Delivery.SUCCESS
 
-    def failure(self, *, in_reach: bool, exists: bool) -> int:
+    def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         """Out of reach: no route. Lost again and again: no network acknowledgement."""
         return Delivery.NETWORK_ACK if in_reach else Delivery.ROUTE_NOT_FOUND
 

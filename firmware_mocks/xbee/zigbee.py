@@ -201,14 +201,23 @@ class Zigbee(Addressing):
             return Delivery.TOO_LARGE
         return Delivery.NO_SECURE_SESSION if request.options & SECURE else Delivery.SUCCESS
 
-    def failure(self, *, in_reach: bool, exists: bool) -> int:
-        """No module has this address; or it is out of reach; or lost again and again."""
+    def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
+        """Lost again and again; or out of reach; or no module has this address.
+
+        An address that no module has: the discovery of an unknown 16-bit address fails (24); a
+        packet to a known one is sent, and not acknowledged (21).
+        """
         if in_reach:
             return Delivery.NETWORK_ACK
-        return Delivery.ROUTE_NOT_FOUND if exists else Delivery.ADDRESS_NOT_FOUND
+        if exists:
+            return Delivery.ROUTE_NOT_FOUND
+        by_short = request.destination16 != UNKNOWN16 or request.destination64 == COORDINATOR64
+        return Delivery.NETWORK_ACK if by_short else Delivery.ADDRESS_NOT_FOUND
 
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
         """Adds the address and route discovery that the first packet to a module needs."""
+        if outcome.status == Delivery.ADDRESS_NOT_FOUND:
+            return replace(outcome, discovery=ADDRESS_DISCOVERY)
         receiver = outcome.receiver
         if receiver is None or receiver.long in self._known:
             return outcome

@@ -119,7 +119,9 @@ def test_broadcast(bench: Bench, network: tuple[Module, Module], to16: int) -> N
 
 def test_undeliverable(bench: Bench, network: tuple[Module, Module]) -> None:
     coordinator, router = network
-    assert bench.tx(coordinator, 0x1234, b"x") == b"\xff\xfd\x0b\x24\x00"
+    assert bench.tx(coordinator, 0x1234, b"x") == b"\xff\xfd\x0b\x24\x01"
+    assert bench.tx(coordinator, 0x1234, b"x", to16=0x5678) == b"\xff\xfd\x0b\x21\x00"
+    assert bench.tx(coordinator, ANY, b"x", to16=0x5678) == b"\xff\xfd\x0b\x21\x00"
     assert bench.tx(coordinator, coordinator.address, b"x")[3] == 0x23
     router.radio.position = (5000, 0, 0)
     assert bench.tx(coordinator, router.address, b"x")[3] == 0x25
