@@ -44,8 +44,16 @@ class Addressing:
         """The module's 16-bit address, FFFE when it has none."""
         return UNKNOWN16
 
+    @property
+    def key(self) -> bytes:
+        """The key that encrypts packets; empty: they are not encrypted."""
+        return self.settings.key
+
     def restart(self, now: int) -> None:
         """The module restarted, or its network registers changed."""
+
+    def open_network(self, now: int) -> None:
+        """NJ changed: the time in which other modules may join starts again."""
 
     def refusal(self, request: Request) -> int:
         """The delivery status of a request that cannot be sent at all; 0: it can."""
@@ -111,7 +119,7 @@ class Mac(Addressing):
             repeats=(MAC_RETRIES + 1) * (number("RR") + 1) if acknowledged else 1,
             sequence=self.next_sequence(),
             header=self.settings.has_header,
-            key=self.settings.key,
+            key=self.key,
         )
 
     def _overhead(self, request: Request) -> int:
@@ -186,7 +194,7 @@ class Mesh(Addressing):
             size=len(request.data) + MESH_OVERHEAD,
             repeats=unicast if acknowledged else once,
             sequence=self.next_sequence(),
-            key=self.settings.key,
+            key=self.key,
         )
 
     def accepts(self, packet: Packet) -> bool:
@@ -221,4 +229,4 @@ class Mesh(Addressing):
         return (mode or MODE_BITS) | (0x02 if packet.request.broadcast else 0x01)
 
     def longest(self) -> int:
-        return self.settings.hardware.payload - (MESH_ENCRYPTION_BYTES if self.settings.key else 0)
+        return self.settings.hardware.payload - (MESH_ENCRYPTION_BYTES if self.key else 0)
