@@ -19,13 +19,14 @@ from firmware_mocks.base import MS, Mock
 
 SUMMARY = "IrDA SIR transceivers on a UART, half duplex, receiving their own light"
 PARAMETERS: dict[str, str] = {
-    "baudRate": "rate of UART and light, bit/s: 2400, 9600 (default), 19200, 38400, 57600, 115200",
-    "echo": "it receives its own light: true (default) or false",
+    "baudRate": "rate of UART and light, bit/s: 2400, 9600, 19200, 38400, 57600, 115200 "
+    "(default 9600)",
+    "echo": "it receives its own light: true or false (default true)",
     "address": "address of the device that answers, 0 to 126 (default 0)",
     "replies": "KEY:VALUE, e.g. ping:pong: a device behind it returns a frame that begins with "
-    "KEY, with VALUE in place of KEY",
+    "KEY, with VALUE in place of KEY (default: none)",
     "turnaround_ms": "pause before an answer (default 10)",
-    "position": "x, y, z in metres",
+    "position": "x, y, z in metres (default 0, 0, 0; `hilgw mock`: in a row, 1 m apart)",
 }
 RATES = (2400, 9600, 19200, 38400, 57600, 115200)
 SENSITIVITY_DBM = -60.0  # the RSSI at a little more than 1 m

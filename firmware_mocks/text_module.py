@@ -19,26 +19,28 @@ PARAMETERS: dict[str, str] = {
     "line_end": "end of a line in both directions (default \\r\\n)",
     "boot_ms": "duration of a start; bytes that come meanwhile are lost (default 20)",
     "banner": "line that it sends after a start (default: none)",
-    "answers": "command (regular expression) -> reply line",
+    "answers": "command (regular expression) -> reply line (default: none)",
     "unknown": "reply line to any other command (default ERROR)",
     "transmit": "command that sends a packet: a regular expression with (?P<data>...) or "
-    "(?P<hex>...), or with (?P<length>...) when so many bytes follow it; (?P<destination>...)",
+    "(?P<hex>...), or with (?P<length>...) when so many bytes follow it; (?P<destination>...) "
+    "(default: none)",
     "accepted": "reply line to it at once (default: none)",
     "sent": "line that it sends when the packet has been sent (default: none)",
     "refused": "reply line to it while a packet is on the air (default busy)",
-    "receive": "line of a received packet, with {data} {hex} {length} {source} {rssi}",
-    "listen": "command (regular expression) to receive one packet; empty: it receives all",
-    "deaf": "command (regular expression) to stop receiving",
+    "receive": "line of a received packet, with {data} {hex} {length} {source} {rssi} "
+    "(default {data})",
+    "listen": "command (regular expression) to receive one packet (default: none, it receives all)",
+    "deaf": "command (regular expression) to stop receiving (default: none)",
     "address": "address (default: a number from its name)",
     "to_all": "broadcast address (default 0)",
     "band": "modules with the same band receive each other (default text)",
     "bits_per_s": "air rate, bit/s (default 50000)",
     "replies": "KEY:VALUE, e.g. ping:pong: it returns a packet that begins with KEY, with VALUE in "
-    "place of KEY",
+    "place of KEY (default: none)",
     "reply_ms": "time from the end of a packet to that answer (default 40)",
     "rssi_at_1m_dbm": "RSSI of its signal 1 m away (default -40)",
     "sensitivity_dbm": "RSSI of the weakest signal that it receives (default -120)",
-    "position": "x, y, z in metres",
+    "position": "x, y, z in metres (default 0, 0, 0; `hilgw mock`: in a row, 1 m apart)",
 }
 DEFAULTS: dict[str, Any] = {
     "baudRate": 115_200, "byteSize": 10, "line_end": "\\r\\n", "boot_ms": 20, "banner": "",

@@ -28,8 +28,8 @@ PARAMETERS: dict[str, str] = {
     "depth": "depth of the room in metres (default 1.5)",
     "sensors": "number of distance sensors, 3 to 250 (default 3: left, front, right)",
     "lift": "a linear motor in addition: no, yes (default no, as in the original)",
-    "dialect": "original (default), or full: with the starred commands, motor values, an Emitter "
-    "and a Receiver",
+    "dialect": "original, or full: with the starred commands, motor values, an Emitter "
+    "and a Receiver (default original)",
     "frame": "none: TCP; cobs-crc16: a serial line (default none)",
     "silence_ms": "on a serial line: silence that counts as a disconnect (default 500)",
     "webots": "Webots version of its node numbers (default R2020a)",

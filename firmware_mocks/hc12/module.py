@@ -45,7 +45,8 @@ class Module(Mock):
         self._choices = {"command_rate": "current", "set_by": "none", "set_low": "on"}
         self._framing = framing_of("cobs-crc16")
         self._power = "new"
-        self._set_is_low = False
+        self._pin_is_low = False
+        self._set_is_low = False  # as the firmware has seen it
         self._mode = "stream"  # or command, changing, asleep, update
         self._fixed_rate = False  # 9600, as SET was low at power-up or went low during the reset
         self._commands = Commands(self.settings, self.style)
@@ -86,7 +87,7 @@ class Module(Mock):
             case "version":
                 style.version = str(value)
             case "set":
-                self._set_is_low = values.choice(name, value, ("high", "low")) == "low"
+                self._pull(values.choice(name, value, ("high", "low")) == "low")
             case _:
                 self._choose(name, value)
         if self._power == "new":
@@ -127,6 +128,7 @@ class Module(Mock):
     def reset(self, now: int) -> None:
         self._forget()
         self._power = "on"
+        self._set_is_low = self._pin_is_low
         self._commands.sleeps = self._commands.updates = False
         self._fixed_rate = self._set_is_low
         self._enter("command" if self._set_is_low else "stream", now)
@@ -146,7 +148,17 @@ class Module(Mock):
         self.advance(now)
         if name != self._choices["set_by"]:
             return
-        low = on == (self._choices["set_low"] == "on")
+        self._pin_is_low = on == (self._choices["set_low"] == "on")
+        self._follow_pin(now)
+
+    def _pull(self, low: bool) -> None:
+        """The pin has this level from now on; the firmware sees it with the next call."""
+        self._pin_is_low = low
+        if self._power == "on":
+            self.timers.start("pin", 0, self._follow_pin)
+
+    def _follow_pin(self, now: int) -> None:
+        low = self._pin_is_low
         if low == self._set_is_low:
             return
         self._set_is_low = low

@@ -21,9 +21,9 @@ PARAMETERS: dict[str, str] = {
     "set": "level of the SET pin: high or low (default high)",
     "framing": "framing of the packets in `replies` (default cobs-crc16)",
     "replies": "KEY:VALUE, e.g. ping:pong: a device behind it returns a packet that begins with "
-    "KEY, with VALUE in place of KEY",
+    "KEY, with VALUE in place of KEY (default: none)",
     "rssi_at_1m_dbm": "RSSI of its signal 1 m away at full power (default -40)",
-    "position": "x, y, z in metres",
+    "position": "x, y, z in metres (default 0, 0, 0; `hilgw mock`: in a row, 1 m apart)",
 }
 RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 POWERS_DBM = (-1, 2, 5, 8, 11, 14, 17, 20)

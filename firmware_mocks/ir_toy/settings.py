@@ -14,16 +14,17 @@ from firmware_mocks.ir_toy.light import Placement, Point
 
 PARAMETERS: dict[str, str] = {
     "play": "keys that a remote control beside the toy presses in turn: NAME:ADDRESS:COMMAND, e.g. "
-    f"nec:0x04:0x08 ({NAMES}), or raw:9000,4500,560 in microseconds; with semicolons between them",
+    f"nec:0x04:0x08 ({NAMES}), or raw:9000,4500,560 in microseconds; with semicolons between them "
+    "(default: none)",
     "every_ms": "time between two presses (default 1000)",
     "repeats": "frames of each press after the first, as a held key sends them (default 0)",
     "replies": "codes that a lamp beside the toy answers, with the answers: nec:4:8=nec:4:0x88, "
-    "with semicolons between them, or a mapping",
+    "with semicolons between them, or a mapping (default: none)",
     "delay_ms": "time from a code to its answer (default 150)",
     "jammer": "an infrared emitter that disturbs all codes: steady, or ON_MS:OFF_MS (default none)",
-    "position": "x, y, z in metres",
+    "position": "x, y, z in metres (default 0, 0, 0; `hilgw mock`: in a row, 1 m apart)",
     "facing": "direction of LED and receiver: x, y, z (default 1, 0, 0)",
-    "cone": "full angle of LED and receiver in radians; -1: all around (default)",
+    "cone": "full angle of LED and receiver in radians; -1: all around (default -1)",
     "range_m": "range of its LED in metres (default 10)",
     "stretch_us": "its receiver lengthens marks by this (default 0; real ones 50 to 100)",
     "jitter_us": "its receiver shifts each edge by up to this, at random (default 0)",

@@ -16,9 +16,9 @@ PARAMETERS: dict[str, str] = {
     "UID": "unique id, 24 hex digits (default: from its name)",
     "VER": "firmware version (default RYLR998_REYAX_V1.2.2)",
     "replies": "KEY:VALUE, e.g. ping:pong,marco:polo: it returns a packet that begins with KEY, "
-    "with VALUE in place of KEY",
+    "with VALUE in place of KEY (default: none)",
     "rssi_at_1m_dbm": "RSSI of its signal 1 m away at full power (default -40)",
-    "position": "x, y, z in metres",
+    "position": "x, y, z in metres (default 0, 0, 0; `hilgw mock`: in a row, 1 m apart)",
 }
 
 NETWORK_ERROR, PREAMBLE_ERROR, SLEEP_ERROR, OTHER_ERROR = 15, 18, 20, 15

@@ -15,24 +15,26 @@ MODES = ("echo", "answer", "flood", "noise", "stall", "silent")
 PARAMETERS: dict[str, str] = {
     "mode": "echo: it returns each packet; answer: it answers packets with `replies`; flood: it "
     "sends numbered packets all the time; noise: it sends random bytes at the full rate; stall: it "
-    "reads nothing; silent: it reads and sends nothing (default answer with `replies`, else echo)",
+    "reads nothing; silent: it reads and sends nothing (default: answer with `replies`, else echo)",
     "framing": f"framing of its packets: {NAMES}, or a mapping (default cobs-crc16)",
     "baudRate": "UART rate, bit/s (default 115200); it reads bytes at another rate as noise, and "
     "answers noise",
     "byteSize": "bits per byte on the UART, 10 is 8N1 (default 10)",
     "replies": "KEY:VALUE, e.g. ping:pong,marco:polo: it returns a packet that begins with KEY, "
-    "with VALUE in place of KEY",
+    "with VALUE in place of KEY (default: none)",
     "delay_ms": "time from the last byte of a packet to its answer (default 0)",
     "rate": "packets/s of a flood; 0: the full rate of the line (default 0)",
     "size": "bytes of a packet of a flood (default 16)",
     "count": "packets of one flood; 0: endless (default 0)",
-    "flood_on": "beginning of the packets that start a flood",
-    "stall_on": "beginning of the packets that make it stop reading",
+    "flood_on": "beginning of the packets that start a flood (default: none)",
+    "stall_on": "beginning of the packets that make it stop reading (default: none)",
     "stall_ms": "time without reading; 0: for ever (default 0)",
-    "reboot_on": "beginning of the packets that make it reboot, in the middle of its answer",
+    "reboot_on": "beginning of the packets that make it reboot, in the middle of its answer "
+    "(default: none)",
     "reboot_every_ms": "it reboots by itself, in the middle of a frame; 0: never (default 0)",
     "boot_ms": "duration of a start; bytes that come meanwhile are lost (default 50)",
-    "banner": "text that it sends at each reboot, without framing; \\r, \\n, \\xNN are escapes",
+    "banner": "text that it sends at each reboot, without framing; \\r, \\n, \\xNN are escapes "
+    "(default \\r\\nuart_node: starting\\r\\n)",
     "buffer": "bytes of its input buffer; more are lost while it does not read (default 4096)",
     "rtscts": "1: it switches RTS off when its input buffer is half full (default 0)",
     "seed": "seed of the noise (default: that of the air)",

@@ -44,8 +44,16 @@ class Addressing:
         """The module's 16-bit address, FFFE when it has none."""
         return UNKNOWN16
 
+    @property
+    def key(self) -> bytes:
+        """The key that encrypts packets; empty: they are not encrypted."""
+        return self.settings.key
+
     def restart(self, now: int) -> None:
         """The module restarted, or its network registers changed."""
+
+    def open_network(self, now: int) -> None:
+        """NJ changed: the time in which other modules may join starts again."""
 
     def refusal(self, request: Request) -> int:
         """The delivery status of a request that cannot be sent at all; 0: it can."""
@@ -59,7 +67,7 @@ class Addressing:
         """Is a packet of this family for this module?"""
         raise NotImplementedError
 
-    def failure(self, *, in_reach: bool, exists: bool) -> int:
+    def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         """The delivery status of a packet without acknowledgement.
 
         in_reach: a module that accepts it is in reach. exists: there is one at any distance.
@@ -111,7 +119,7 @@ class Mac(Addressing):
             repeats=(MAC_RETRIES + 1) * (number("RR") + 1) if acknowledged else 1,
             sequence=self.next_sequence(),
             header=self.settings.has_header,
-            key=self.settings.key,
+            key=self.key,
         )
 
     def _overhead(self, request: Request) -> int:
@@ -153,7 +161,7 @@ class Mac(Addressing):
             return room - (5 if self._encrypted else 0)
         return room - (4 + 5 if self._encrypted else HEADER_BYTES)
 
-    def failure(self, *, in_reach: bool, exists: bool) -> int:
+    def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         return Delivery.NO_ACK
 
     def receive_options(self, packet: Packet) -> int:
@@ -186,7 +194,7 @@ class Mesh(Addressing):
             size=len(request.data) + MESH_OVERHEAD,
             repeats=unicast if acknowledged else once,
             sequence=self.next_sequence(),
-            key=self.settings.key,
+            key=self.key,
         )
 
     def accepts(self, packet: Packet) -> bool:
@@ -201,7 +209,7 @@ class Mesh(Addressing):
             return Delivery.NO_SECURE_SESSION
         return Delivery.SUCCESS
 
-    def failure(self, *, in_reach: bool, exists: bool) -> int:
+    def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         """Out of reach: no route. Lost again and again: no network acknowledgement."""
         return Delivery.NETWORK_ACK if in_reach else Delivery.ROUTE_NOT_FOUND
 
@@ -221,4 +229,4 @@ class Mesh(Addressing):
         return (mode or MODE_BITS) | (0x02 if packet.request.broadcast else 0x01)
 
     def longest(self) -> int:
-        return self.settings.hardware.payload - (MESH_ENCRYPTION_BYTES if self.settings.key else 0)
+        return self.settings.hardware.payload - (MESH_ENCRYPTION_BYTES if self.key else 0)

@@ -21,12 +21,13 @@ from firmware_mocks.xbee.packets import (
 from firmware_mocks.xbee.radio import Transceiver
 from firmware_mocks.xbee.serial_line import SerialLine
 from firmware_mocks.xbee.settings import Settings
+from firmware_mocks.xbee.zigbee import Zigbee
 
 AO_EXPLICIT, AO_LEGACY = 1, 2
 EVERY_PAN_IN_10 = 0x02  # frames 00 and 01 use 04 for it
 RELAY_SERIAL, RELAY_BLE, RELAY_MICROPYTHON = 0, 1, 2
 # Frame type -> the shortest frame data with all its fields.
-SHORTEST = {0x00: 11, 0x01: 5, 0x08: 4, 0x09: 4, 0x10: 14, 0x11: 20, 0x17: 15, 0x2D: 3}
+SHORTEST = {0x00: 11, 0x01: 5, 0x08: 4, 0x09: 4, 0x10: 14, 0x11: 20, 0x17: 15, 0x24: 13, 0x2D: 3}
 
 
 def number(frame: bytes, start: int, end: int) -> int:
@@ -59,6 +60,9 @@ class Api:
         if self._hardware.modern:
             self._frames |= {0x10: self._transmit_any, 0x11: self._transmit_explicit}
             self._frames |= {0x2D: self._relay}
+        if isinstance(radio.addressing, Zigbee):
+            self._trust_center = radio.addressing
+            self._frames |= {0x24: self._register_joining}
 
     def handle(self, frame: bytes, now: int) -> None:
         """One frame's data from the client."""
@@ -92,6 +96,12 @@ class Api:
             known = interface in (RELAY_BLE, RELAY_MICROPYTHON)
             code = Delivery.RELAY_REFUSED if known else Delivery.RELAY_INVALID
             answer(bytes((0x89, frame_id, code)), now)
+
+    def _register_joining(self, frame: bytes, now: int) -> None:
+        """Register a joining device: 64-bit address, two reserved bytes, kind of key, key."""
+        status = self._trust_center.register(number(frame, 2, 10), frame[12], frame[13:], now)
+        if frame[1]:
+            self._line.send_answer(bytes((0xA4, frame[1], status)), now)
 
     # --- transmissions --------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from firmware_mocks.xbee.serial_line import SerialLine
 from firmware_mocks.xbee.settings import Settings
 
 LINE = frozenset(("BD", "NB", "SB", "AP"))
-NETWORK = frozenset(("CE", "ID", "SC", "ZS", "EE", "KY"))
+NETWORK = frozenset(("CE", "ID", "II", "SC", "ZS", "EE", "EO", "KY", "NK"))
 LOCAL_ONLY = frozenset(("ND", "DN", "CN"))
 APPLY = 0x02  # option of a remote command
 OUTSTANDING = 64  # remote commands whose answers are awaited
@@ -101,6 +101,8 @@ class Commands:
             self._line.change()
         if changed & NETWORK:
             self._addressing.restart(now)
+        elif "NJ" in changed:
+            self._addressing.open_network(now)
 
     def _answer(self, name: str, value: bytes | None, now: int, hold: bool) -> Answer:
         action = self._actions.get(name)

@@ -7,9 +7,16 @@ from typing import Any
 
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
+from firmware_mocks.xbee import zdo
 from firmware_mocks.xbee.addressing import Addressing, Mac, Mesh
 from firmware_mocks.xbee.api import Api
-from firmware_mocks.xbee.commands import Commands, RemoteCommand, RemoteCommands, RemoteResponse
+from firmware_mocks.xbee.commands import (
+    Commands,
+    RemoteCommand,
+    RemoteCommands,
+    RemoteResponse,
+    Search,
+)
 from firmware_mocks.xbee.discovery import Discovery, Node, Query
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY, Hardware, nominal_rate
 from firmware_mocks.xbee.packets import (
@@ -28,8 +35,9 @@ from firmware_mocks.xbee.radio import Transceiver
 from firmware_mocks.xbee.serial_input import SerialInput
 from firmware_mocks.xbee.serial_line import POWER_UP, REPLY_NS, SerialLine
 from firmware_mocks.xbee.settings import Settings, assign
-from firmware_mocks.xbee.zigbee import Zigbee
+from firmware_mocks.xbee.zigbee import NETWORK_RESET, Zigbee
 
+AO_ZDO = 0x02  # the client answers ZDO requests
 RESTART_NS = 200 * MS
 
 
@@ -54,7 +62,9 @@ class Module(Mock):
             name, air, settings, addressing, self._hear, lambda now: self.input.work(now)
         )
         self._discovery = Discovery(settings, radio, self.timers, air.random)
-        searches = {"ND": self._discovery.search, "DN": self._discovery.resolve}
+        searches: dict[str, Search] = {"ND": self._discovery.search, "DN": self._discovery.resolve}
+        if isinstance(addressing, Zigbee):
+            searches |= {"NR": addressing.reset_network, "ED": addressing.scan_energy}
         commands = Commands(settings, line, addressing, self._restart_soon, searches)
         self._remote = RemoteCommands(settings, radio, line, commands)
         self._api = Api(settings, radio, line, commands, self._remote)
@@ -75,6 +85,7 @@ class Module(Mock):
             self.timers,
             in_reach=lambda: (other.addressing for other in self.radio.in_reach()),
             others=lambda: (other.addressing for other in self.radio.others()),
+            send=lambda request, done, now: self.radio.send(request, done, now),
         )
 
     def set(self, name: str, value: Any) -> None:
@@ -152,7 +163,7 @@ class Module(Mock):
         weakest, strongest = self.settings.hardware.rssi_dbm
         rssi = round(min(max(rssi_dbm, weakest), strongest))
         self.registers.put("DB", -rssi)
-        if packet.key != self.settings.key or packet.header != self.settings.has_header:
+        if packet.key != self.addressing.key or packet.header != self.settings.has_header:
             return
         body = packet.request.body
         if packet.request.kind == DATA:
@@ -165,6 +176,8 @@ class Module(Mock):
             self._remote.execute(packet, body, now)
         elif isinstance(body, RemoteResponse):
             self._remote.receive(packet, body, now)
+        elif packet.request.kind == NETWORK_RESET:
+            self.addressing.restart(now)
 
     def _receive_data(self, packet: Packet, rssi_dbm: int, now: int) -> None:
         ends = packet.request.endpoints
@@ -172,11 +185,25 @@ class Module(Mock):
             back = Endpoints(ends.destination, ends.source, DATA_CLUSTER, ends.profile)
             self._send_back(packet, packet.data, back, now)
             return
+        if zdo.is_zdo(ends) and self._answer_zdo(packet, now):
+            return
         self._reply(packet, now)
         if self.line.api_mode:
             self._api.deliver(packet, rssi_dbm, now)
         elif ends.cluster == DATA_CLUSTER:
             self.line.deliver(packet.data, now)
+
+    def _answer_zdo(self, packet: Packet, now: int) -> bool:
+        """Answer a ZDO request; False: it is for the client."""
+        cluster = packet.request.endpoints.cluster
+        passed_on = self.settings.number("AO") & AO_ZDO and cluster in zdo.PASSED_ON
+        if passed_on or not isinstance(self.addressing, Zigbee):
+            return False
+        answer = zdo.answer(cluster, packet.data, self.addressing.identity)
+        if answer is None:
+            return False
+        self._send_back(packet, answer, zdo.endpoints(cluster | zdo.RESPONSE), now)
+        return True
 
     def _reply(self, packet: Packet, now: int) -> None:
         """The reply of the first key that the packet begins with."""

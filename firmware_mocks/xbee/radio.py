@@ -124,6 +124,7 @@ class Transceiver:
     def _failure(self, packet: Packet) -> int:
         """The delivery status of a packet without acknowledgement."""
         return self.addressing.failure(
+            packet.request,
             in_reach=any(
                 other.band == self.band and other._accepts(packet) for other in self.in_reach()
             ),

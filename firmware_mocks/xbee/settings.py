@@ -20,24 +20,27 @@ CAPPED_CHANNEL, CAP_DBM = 0x1A, 8
 
 PARAMETERS: dict[str, str] = {
     "hardware": f"kind of module: {', '.join(KINDS)} (default xbee3)",
-    "position": "x, y, z in metres",
-    "channel": "radio channel, CH (12 is hex 0C); Zigbee: SC allows only it; 900HP: hopping HP",
-    "pan_id": "network, ID",
-    "api_mode": "0 transparent, 1 frames, 2 escaped frames (AP; default 1)",
+    "position": "x, y, z in metres (default 0, 0, 0; `hilgw mock`: in a row, 1 m apart)",
+    "channel": "radio channel, CH (default 12, hex 0C); Zigbee: SC allows only it (default: "
+    "11 to 25); 900HP: hopping HP (default: 0)",
+    "pan_id": "network, ID (default 0x3332; DigiMesh and 900HP 0x7FFF; Zigbee 0, any)",
+    "api_mode": "0 transparent, 1 frames, 2 escaped frames, AP (default 1)",
     "my": "16-bit address, MY (default 0xFFFF: the 64-bit address is used)",
     "ni": "node identifier, NI (default: the mock's name)",
-    "address": "64-bit address, SH and SL, 16 hexadecimal digits",
-    "power": "power level, PL, 0 to 4",
-    "baudRate": "UART rate, BD, bit/s",
-    "rtscts": "true: the client obeys CTS and waits before the input buffer overruns",
+    "address": "64-bit address, SH and SL, 16 hexadecimal digits (default: by the mock's name)",
+    "power": "power level, PL, 0 to 4 (default 4)",
+    "baudRate": "UART rate, BD, bit/s (default 9600)",
+    "rtscts": "true: the client obeys CTS and waits before the input buffer overruns "
+    "(default false)",
     "replies": "KEY:VALUE, e.g. ping:pong,marco:polo: it returns a packet that begins with KEY, "
-    "with VALUE in place of KEY",
+    "with VALUE in place of KEY (default: none)",
     "rssi_at_1m_dbm": "RSSI of its signal 1 m away at full power (default -40)",
     "noise_dbm": "noise at its receiver; above the threshold CA it cannot send (default -110)",
     "sensitivity_dbm": "RSSI of the weakest signal that it receives (default: by hardware)",
     "duty_cycle": "share of each hour in which it may send, as at 868 MHz; above it, packets fail "
     "with status 04 (default 1: no limit)",
-    "XX": "any AT register by its two letters, in hexadecimal, e.g. RR=3 (NI as text)",
+    "XX": "any AT register by its two letters, in hexadecimal, e.g. RR=3, NI as text (default: "
+    "the hardware's)",
 }
 
 _REGISTERS = {"pan_id": "ID", "api_mode": "AP", "my": "MY", "power": "PL"}

@@ -5,9 +5,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from hashlib import sha256
 
 from firmware_mocks.base import MS, Timers
+from firmware_mocks.xbee import zdo
 from firmware_mocks.xbee.addressing import MESH_OVERHEAD, NO_ACK, SECURE, Addressing
+from firmware_mocks.xbee.commands import Answer, Reply, Status
+from firmware_mocks.xbee.link_keys import KEY_BYTES, SECOND, LinkKeys, Registration
 from firmware_mocks.xbee.packets import (
     ADDRESS_DISCOVERY,
     BROADCAST64,
@@ -16,9 +20,11 @@ from firmware_mocks.xbee.packets import (
     UNKNOWN16,
     UNKNOWN64,
     Delivery,
+    Done,
     Outcome,
     Packet,
     Request,
+    ignore,
 )
 from firmware_mocks.xbee.serial_line import COORDINATOR_STARTED, JOINED, SerialLine
 from firmware_mocks.xbee.settings import Settings
@@ -39,13 +45,30 @@ NO_MATCHING_NETWORK = 0x22
 JOINING_CLOSED = 0x23
 SCANNING = 0xFF
 
+NETWORK_RESET = "network reset"  # kind of a packet: NR=1 to the whole network
+ALWAYS_OPEN = 0xFF  # NJ
+PAN_ANY = 0xFFFF  # II
+CHANNELS = 16
+SCAN_MS, LONGEST_SCAN_MS = 10, 0x3A98  # ED
+END_DEVICE_MODES = (4, 5)  # SM
+
 Modules = Callable[[], Iterable[Addressing]]
+Send = Callable[[Request, Done, int], object]
+
+
+def _resolved(request: Request) -> Request:
+    """Broadcast addresses FFFC to FFFF, in 64 or in 16 bits, as the 64-bit one."""
+    short = request.destination64 == UNKNOWN64 and request.destination16 in BROADCASTS16
+    if short or request.destination64 in BROADCASTS16:
+        return replace(request, destination64=BROADCAST64)
+    return request
 
 
 class Zigbee(Addressing):
     """A coordinator (CE=1) forms a network; a router joins one in reach.
 
     in_reach: the other Zigbee modules that this module's signal reaches. others: all of them.
+    send: transmits a packet.
     """
 
     def __init__(
@@ -55,14 +78,19 @@ class Zigbee(Addressing):
         timers: Timers,
         in_reach: Modules,
         others: Modules,
+        send: Send,
     ) -> None:
         super().__init__(settings)
         self._line = line
         self._timers = timers
         self._in_reach = in_reach
         self._others = others
+        self._send = send
         self._started = False
         self._known: set[int] = set()
+        self._network_key = b""
+        self._open_until = 0
+        self._link_keys = LinkKeys()
 
     # --- the network ----------------------------------------------------------------------------
 
@@ -78,14 +106,26 @@ class Zigbee(Addressing):
     def coordinator(self) -> bool:
         return self.settings.number("CE") == 1
 
+    @property
+    def key(self) -> bytes:
+        return self._network_key if self.settings.number("EE") else b""
+
+    @property
+    def identity(self) -> zdo.Identity:
+        end_device = self.settings.number("SM") in END_DEVICE_MODES
+        role = 0 if self.coordinator else 2 if end_device else 1
+        return zdo.Identity(self.source16, self.settings.address, role)
+
     def restart(self, now: int) -> None:
         """Leave the network, and look for one."""
         self._started = True
+        self._open_until = now + self.settings.number("NJ") * SECOND
         put = self.settings.registers.put
         for name, value in (("CH", 0), ("OP", 0), ("OI", 0xFFFF), ("MY", UNKNOWN16)):
             put(name, value)
         put("AI", SCANNING)
         self._known.clear()
+        self._link_keys.clear()
         self._timers.start("association", now + ASSOCIATION_NS, self.associate)
 
     def associate(self, now: int) -> None:
@@ -95,12 +135,13 @@ class Zigbee(Addressing):
         if self.coordinator:
             self._form(now)
             return
-        hosts, reason = self._hosts()
+        hosts, reason = self._hosts(now)
         if not hosts:
             self.settings.registers.put("AI", reason)
             return
         self._join(hosts[0], self._new_address())
         self._line.send_modem_status(JOINED, now)
+        self._announce(now)
         self._invite(now)
 
     def _form(self, now: int) -> None:
@@ -109,7 +150,12 @@ class Zigbee(Addressing):
         address = self.settings.address
         registers.put("CH", LOWEST_CHANNEL + (mask & -mask).bit_length() - 1)
         registers.put("OP", registers.number("ID") or address ^ 0xDEADBEEF)
-        registers.put("OI", zlib.crc32(address.to_bytes(8, "big")) & 0x3FFF)
+        random_pan = zlib.crc32(address.to_bytes(8, "big")) & 0x3FFF
+        registers.put(
+            "OI", random_pan if registers.number("II") == PAN_ANY else registers.number("II")
+        )
+        random_key = sha256(address.to_bytes(8, "big")).digest()[:KEY_BYTES]
+        self._network_key = registers.text("NK") if any(registers.text("NK")) else random_key
         registers.put("MY", 0)
         registers.put("AI", 0)
         self._line.send_modem_status(COORDINATOR_STARTED, now)
@@ -121,6 +167,7 @@ class Zigbee(Addressing):
             registers.put(name, host.settings.number(name))
         registers.put("MY", address)
         registers.put("AI", 0)
+        self._network_key = host._network_key
 
     def _invite(self, now: int) -> None:
         """Modules in reach that look for a network find this one."""
@@ -131,7 +178,7 @@ class Zigbee(Addressing):
     def _neighbours(self) -> Iterable[Zigbee]:
         return (other for other in self._in_reach() if isinstance(other, Zigbee))
 
-    def _hosts(self) -> tuple[list[Zigbee], int]:
+    def _hosts(self, now: int) -> tuple[list[Zigbee], int]:
         """Modules whose network can be joined; if there are none, the reason."""
         settings = self.settings
         hosts = [other for other in self._neighbours() if other.joined]
@@ -143,11 +190,78 @@ class Zigbee(Addressing):
             for host in hosts
             if wanted in (0, host.settings.number("OP"))
             and mask >> host.settings.number("CH") - LOWEST_CHANNEL & 1
-            and host.settings.key == settings.key
+            and host._admits(self, now)
         ]
         if not hosts:
             return [], NO_MATCHING_NETWORK
-        return [host for host in hosts if host.settings.number("NJ")], JOINING_CLOSED
+        return [host for host in hosts if host._is_open(now)], JOINING_CLOSED
+
+    def _is_open(self, now: int) -> bool:
+        """NJ: seconds since the start of the module or since its change; 0 never, FF always."""
+        seconds = self.settings.number("NJ")
+        return seconds == ALWAYS_OPEN or (seconds > 0 and now < self._open_until)
+
+    def open_network(self, now: int) -> None:
+        self._open_until = now + self.settings.number("NJ") * SECOND
+        if self.joined:
+            self._invite(now)
+
+    def _admits(self, joining: Zigbee, now: int) -> bool:
+        """A module joins with the key of the network, or with one registered for it."""
+        if joining.settings.key == self.settings.key:
+            return True
+        link_key = self._trust_center()._link_keys.key(joining.settings.address, now)
+        return link_key != b"" and link_key == joining.settings.key
+
+    def _trust_center(self) -> Zigbee:
+        """The coordinator of this network."""
+        network = self.settings.number("OP")
+        others = (other for other in self._others() if isinstance(other, Zigbee))
+        members = (m for m in others if m.coordinator and m.settings.number("OP") == network)
+        return self if self.coordinator else next(members, self)
+
+    def register(self, address: int, kind: int, key: bytes, now: int) -> Registration:
+        """Frame 24: let the module of this address join with a key of its own, for KT seconds."""
+        timeout_s = self.settings.number("KT")
+        status = self._link_keys.register(address, kind, key, timeout_s, now)
+        if status == Registration.SUCCESS and self.joined:
+            self._invite(now)
+        return status
+
+    def _announce(self, now: int) -> None:
+        """Device_annce to the whole network."""
+        payload = zdo.announcement(self.next_sequence(), self.identity)
+        ends = zdo.endpoints(zdo.DEVICE_ANNCE)
+        self._send(Request(payload, BROADCAST64, endpoints=ends), ignore, now)
+
+    # --- commands -------------------------------------------------------------------------------
+
+    def reset_network(self, value: bytes, reply: Reply, now: int) -> None:
+        """NR: leave the network, alone (0) or with all its members (1), and look for one."""
+        if value not in (b"", b"\0", b"\1"):
+            reply(Answer(Status.BAD_PARAMETER), now)
+            return
+        reply(Answer(), now)
+        if value != b"\1" or not self.joined:
+            self.restart(now)
+            return
+        everyone = Request(b"", BROADCAST64, kind=NETWORK_RESET)
+        self._send(everyone, lambda outcome, when: self.restart(when), now)
+
+    def scan_energy(self, value: bytes, reply: Reply, now: int) -> None:
+        """ED: the noise on each channel, in -dBm, after a scan of `value` milliseconds."""
+        duration_ms = int.from_bytes(value, "big") if value else SCAN_MS
+        if duration_ms > LONGEST_SCAN_MS:
+            reply(Answer(Status.BAD_PARAMETER), now)
+            return
+        noise = min(max(round(-self.settings.noise_dbm), 0), 0xFF)
+        levels = bytes((noise,)) * CHANNELS
+        text = "".join(f"{level:X}," for level in levels)
+        self._timers.start(
+            "energy scan",
+            now + duration_ms * MS,
+            lambda when: reply(Answer(value=levels, text=text), when),
+        )
 
     def _new_address(self) -> int:
         taken = {member.source16 for member in self._others()}
@@ -159,8 +273,7 @@ class Zigbee(Addressing):
     # --- packets --------------------------------------------------------------------------------
 
     def packet(self, request: Request) -> Packet:
-        if request.destination64 == UNKNOWN64 and request.destination16 in BROADCASTS16:
-            request = replace(request, destination64=BROADCAST64)
+        request = _resolved(request)
         acknowledged = not request.broadcast
         once = bool(request.options & NO_ACK)
         return Packet(
@@ -173,7 +286,7 @@ class Zigbee(Addressing):
             size=len(request.data) + MESH_OVERHEAD * max(1, -(-len(request.data) // UNICAST_BYTES)),
             repeats=MAC_TRANSMISSIONS * (1 if once else APS_RETRIES) if acknowledged else 1,
             sequence=self.next_sequence(),
-            key=self.settings.key,
+            key=self.key,
         )
 
     def accepts(self, packet: Packet) -> bool:
@@ -189,7 +302,7 @@ class Zigbee(Addressing):
         return request.destination16 == self.source16
 
     def refusal(self, request: Request) -> int:
-        key = self.settings.key
+        request, key = _resolved(request), self.key
         if not self.joined:
             return Delivery.NOT_JOINED
         if not request.broadcast and self._is_addressed_by(request):
@@ -201,14 +314,23 @@ class Zigbee(Addressing):
             return Delivery.TOO_LARGE
         return Delivery.NO_SECURE_SESSION if request.options & SECURE else Delivery.SUCCESS
 
-    def failure(self, *, in_reach: bool, exists: bool) -> int:
-        """No module has this address; or it is out of reach; or lost again and again."""
+    def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
+        """Lost again and again; or out of reach; or no module has this address.
+
+        An address that no module has: the discovery of an unknown 16-bit address fails (24); a
+        packet to a known one is sent, and not acknowledged (21).
+        """
         if in_reach:
             return Delivery.NETWORK_ACK
-        return Delivery.ROUTE_NOT_FOUND if exists else Delivery.ADDRESS_NOT_FOUND
+        if exists:
+            return Delivery.ROUTE_NOT_FOUND
+        by_short = request.destination16 != UNKNOWN16 or request.destination64 == COORDINATOR64
+        return Delivery.NETWORK_ACK if by_short else Delivery.ADDRESS_NOT_FOUND
 
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
         """Adds the address and route discovery that the first packet to a module needs."""
+        if outcome.status == Delivery.ADDRESS_NOT_FOUND:
+            return replace(outcome, discovery=ADDRESS_DISCOVERY)
         receiver = outcome.receiver
         if receiver is None or receiver.long in self._known:
             return outcome
@@ -225,4 +347,4 @@ class Zigbee(Addressing):
         """API mode sends fragments."""
         if self._line.api_mode:
             return FRAGMENTED_BYTES
-        return UNICAST_BYTES - (ENCRYPTION_BYTES if self.settings.key else 0)
+        return UNICAST_BYTES - (ENCRYPTION_BYTES if self.key else 0)

@@ -203,6 +203,12 @@ class MockHost:
         self._follow_line(self._hosted(mock))
         self._run()
 
+    def set(self, mock: Mock, name: str, value: str) -> None:
+        """Sets a parameter of a running mock. ValueError lists the values allowed."""
+        self._catch_up()
+        mock.set(name, value)
+        self._run()
+
     def close(self) -> None:
         """Stops, and closes the devices. May be repeated."""
         self._closed = True

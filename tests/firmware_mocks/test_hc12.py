@@ -117,6 +117,45 @@ def test_low_again_within_200_ms_comes_up_at_9600() -> None:
     assert bench.modules[0].baud_rate == 19200
 
 
+def test_the_parameter_set_does_what_the_pin_does() -> None:
+    bench = Bench({"B": 19200}, {"B": 19200})
+    module = bench.modules[0]
+    module.set("set", "low")
+    bench.run(30)
+    module.set("set", "high")
+    assert bench.send(b"short") == b"short"
+    module.set("set", "low")
+    bench.run(60)
+    assert bench.ask(b"AT+C005") == b"OK+C005\r\n"
+    module.set("set", "high")
+    bench.run(70)
+    assert module.overruns == 0
+    assert bench.send(b"early", 20) == b""
+    assert module.overruns == 5
+    bench.modules[1].set("C", "5")
+    assert bench.send(b"late") == b"late"
+    module.set("set", "low")
+    bench.run(60)
+    module.set("set", "high")
+    bench.run(100)
+    module.set("set", "low")  # within 200 ms
+    bench.run(60)
+    assert module.baud_rate == 9600
+
+
+def test_the_parameter_set_without_power_is_the_level_at_power_up() -> None:
+    bench = Bench({"B": 19200})
+    module = bench.modules[0]
+    module.switch_off()
+    module.set("set", "low")
+    bench.run(100)
+    module.reset(bench.now)
+    assert module.baud_rate == 9600
+    module.set("set", "high")
+    module.reset(bench.now)
+    assert module.baud_rate == 19200
+
+
 def test_a_short_low_during_the_change_only_delays_it() -> None:
     bench = Bench({}, {})
     bench.set_low(True, 60)

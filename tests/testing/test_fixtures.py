@@ -167,6 +167,16 @@ def test_a_module_without_its_cable_boots_when_it_is_back(
         module.wait_for(lambda node: node.boots > 1, timeout_s=0.05)
 
 
+def test_a_parameter_set_on_a_running_module_starts_its_timers(
+    firmware_mock: FirmwareMocks,
+) -> None:
+    module = firmware_mock("hc12", B=19200, command_rate=9600)
+    module.set("set", "low")
+    module.wait_for(lambda hc12: hc12.baud_rate == 9600)
+    module.set("set", "high")
+    module.wait_for(lambda hc12: hc12.baud_rate == 19200)
+
+
 def test_modules_hear_each_other(
     firmware_mock: FirmwareMocks, air: AirOfTest, opened: Opened
 ) -> None:

@@ -54,6 +54,8 @@ def test_short_addresses_differ(bench: Bench) -> None:
         ({}, {"NJ": "0"}, 0x23),
         ({"position": (2000, 0, 0)}, {}, 0x21),
         ({"EE": "1"}, {}, 0x22),
+        ({}, {"EE": "1"}, 0x22),
+        ({"EE": "1", "KY": "01"}, {"EE": "1", "KY": "02"}, 0x22),
     ],
 )
 def test_why_a_router_does_not_join(
@@ -119,7 +121,9 @@ def test_broadcast(bench: Bench, network: tuple[Module, Module], to16: int) -> N
 
 def test_undeliverable(bench: Bench, network: tuple[Module, Module]) -> None:
     coordinator, router = network
-    assert bench.tx(coordinator, 0x1234, b"x") == b"\xff\xfd\x0b\x24\x00"
+    assert bench.tx(coordinator, 0x1234, b"x") == b"\xff\xfd\x0b\x24\x01"
+    assert bench.tx(coordinator, 0x1234, b"x", to16=0x5678) == b"\xff\xfd\x0b\x21\x00"
+    assert bench.tx(coordinator, ANY, b"x", to16=0x5678) == b"\xff\xfd\x0b\x21\x00"
     assert bench.tx(coordinator, coordinator.address, b"x")[3] == 0x23
     router.radio.position = (5000, 0, 0)
     assert bench.tx(coordinator, router.address, b"x")[3] == 0x25
@@ -163,3 +167,233 @@ def test_transparent_mode_talks_to_the_coordinator_by_default(bench: Bench) -> N
     bench.put(router, b"up")
     bench.run(100)
     assert bench.taken(coordinator) == b"up"
+
+
+# --- broadcast addresses, registers and commands --------------------------------------------------
+
+
+@pytest.mark.parametrize("to", [0xFFFC, 0xFFFD])
+def test_broadcast_with_the_same_address_in_64_and_16_bits(
+    bench: Bench, network: tuple[Module, Module], to: int
+) -> None:
+    coordinator, router = network
+    short = to.to_bytes(2, "big")
+    assert bench.tx(coordinator, to, b"all", to16=to) == short + b"\0\0\0"
+    assert bench.tx(coordinator, to, bytes(93), to16=to)[3] == 0x74
+    source = b"\x90" + coordinator.address.to_bytes(8, "big") + b"\x00\x00\x02"
+    assert bench.frames(router) == [source + b"all"]
+
+
+# Ranges and defaults of the user guide 90001539, chapter AT commands.
+REGISTERS = [
+    (b"EO", b"\x00", b"\xff", b""),
+    (b"SN", b"\x00\x01", b"\xff\xff", b"\x00\x00"),
+    (b"KT", b"\x01\x2c", b"\x00\x1e", b"\x00\x1d"),
+    (b"AR", b"\xff", b"\x00", b""),
+    (b"NW", b"\x00\x00", b"\x64\xff", b"\x65\x00"),
+    (b"JN", b"\x00", b"\x01", b"\x02"),
+    (b"II", b"\xff\xff", b"\x12\x34", b""),
+    (b"TO", b"\x00", b"\x40", b""),
+    (b"D9", b"\x01", b"\x05", b"\x06"),
+    (b"P2", b"\x00", b"\x05", b"\x06"),
+    (b"P3", b"\x01", b"\x00", b"\x06"),
+    (b"P4", b"\x01", b"\x00", b"\x06"),
+]
+
+
+@pytest.mark.parametrize(("name", "default", "allowed", "refused"), REGISTERS)
+def test_registers(
+    bench: Bench, name: bytes, default: bytes, allowed: bytes, refused: bytes
+) -> None:
+    module = bench.add(hardware="zigbee")
+    bench.settle()
+    assert bench.get(module, name) == default
+    assert bench.at(module, name, allowed) == b"\x00"
+    assert bench.get(module, name) == allowed
+    if refused:
+        assert bench.at(module, name, refused) == b"\x03"
+
+
+def test_remaining_children_in_four_bytes(bench: Bench) -> None:
+    module = bench.add(hardware="zigbee")
+    bench.settle()
+    assert bench.get(module, b"NC") == b"\x00\x00\x00\x14"
+    assert bench.at(module, b"NC", b"\x01") == b"\x03"
+
+
+def test_the_16_bit_network_address_that_is_set(bench: Bench) -> None:
+    coordinator = bench.add(hardware="zigbee", CE="1", II="1234")
+    router = bench.add(hardware="zigbee")
+    bench.settle()
+    assert bench.get(coordinator, b"OI") == bench.get(router, b"OI") == b"\x12\x34"
+
+
+def test_the_network_closes_after_the_time_in_nj(bench: Bench) -> None:
+    coordinator = bench.add(hardware="zigbee", CE="1", NJ="0")
+    late = bench.add(hardware="zigbee")
+    bench.settle()
+    assert bench.get(late, b"AI") == b"\x23"
+    bench.at(coordinator, b"NJ", b"\x3c")
+    bench.settle()
+    assert bench.get(late, b"AI") == b"\x00"
+    bench.run(58_000)
+    in_time = bench.add(hardware="zigbee")
+    bench.settle()
+    assert bench.get(in_time, b"AI") == b"\x00"
+    bench.at(in_time, b"NJ", b"\x00")
+    bench.at(late, b"NJ", b"\x00")
+    bench.run(2_000)
+    too_late = bench.add(hardware="zigbee")
+    bench.settle()
+    assert bench.get(too_late, b"AI") == b"\x23"
+
+
+def test_network_reset_of_one_module_and_of_all(
+    bench: Bench, network: tuple[Module, Module]
+) -> None:
+    coordinator, router = network
+    assert bench.at(router, b"NR", b"\x02") == b"\x03"
+    assert bench.at(router, b"NR", b"\x00") == b"\x00"
+    bench.run(200)
+    assert bench.frames(router) == [b"\x8a\x02"]
+    assert bench.frames(coordinator) == []
+    assert bench.at(router, b"NR", b"\x01") == b"\x00"
+    bench.run(300)
+    assert b"\x8a\x06" in bench.frames(coordinator)
+    assert b"\x8a\x02" in bench.frames(router)
+    plain = bench.add(hardware="xbee3")
+    bench.settle()
+    assert bench.at(plain, b"NR", b"\x00") == b"\x02"
+    assert bench.at(plain, b"ED", b"\x00") == b"\x02"
+
+
+def test_an_energy_scan_takes_its_time(bench: Bench) -> None:
+    module = bench.add(hardware="zigbee", noise_dbm=-87)
+    bench.settle()
+    assert bench.ask(module, b"\x08\x01ED\x01\x00", 250) == []
+    bench.run(20)
+    assert bench.frames(module) == [b"\x88\x01ED\x00" + bytes((87,)) * 16]
+    assert bench.at(module, b"ED") == b"\x00" + bytes((87,)) * 16
+    assert bench.at(module, b"ED", b"\x3a\x99") == b"\x03"
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+KEY_1, KEY_2 = "11" * 16, "22" * 16
+
+
+def register(bench: Bench, module: Module, address: int, key: bytes, kind: int = 0) -> int:
+    """Frame 24; the status of its A4."""
+    head = b"\x24\x05" + address.to_bytes(8, "big") + b"\xff\xfe" + bytes((kind,))
+    answer = next(frame for frame in bench.ask(module, head + key) if frame[0] != 0x91)
+    assert answer[:2] == b"\xa4\x05"
+    return answer[2]
+
+
+def test_a_registered_key_admits_its_module_until_it_expires(bench: Bench) -> None:
+    coordinator = bench.add(hardware="zigbee", CE="1", EE="1", KY=KEY_1, NK=KEY_2, KT="1E")
+    router = bench.add(hardware="zigbee", EE="1", KY=KEY_2)
+    bench.settle()
+    assert bench.get(router, b"AI") == b"\x22"
+    assert register(bench, coordinator, router.address + 1, bytes.fromhex(KEY_2)) == 0
+    assert bench.get(router, b"AI") == b"\x22"
+    assert register(bench, coordinator, router.address, bytes.fromhex(KEY_2)) == 0
+    bench.settle()
+    assert bench.get(router, b"AI") == b"\x00"
+    assert bench.tx(router, COORDINATOR, b"secret")[3] == 0
+    assert bench.frames(coordinator)[-1].endswith(b"secret")
+    bench.run(30_000)
+    bench.at(router, b"NR", b"\x00")
+    bench.run(200)
+    assert bench.get(router, b"AI") == b"\x22"
+
+
+@pytest.mark.parametrize(
+    ("address", "key", "kind", "status"),
+    [
+        (0, b"\x01" * 16, 0, 0xB3),
+        (0xFFFFFFFFFFFFFFFF, b"\x01" * 16, 0, 0xB3),
+        (0x13A20011223344, b"\x01" * 17, 0, 0x01),
+        (0x13A20011223344, bytes(16), 0, 0xB2),
+        (0x13A20011223344, b"\xff" * 16, 0, 0xB2),
+        (0x13A20011223344, b"", 0, 0xB1),
+        (0x13A20011223344, b"\x01" * 18, 1, 0xBD),
+    ],
+)
+def test_refused_registrations(
+    bench: Bench, address: int, key: bytes, kind: int, status: int
+) -> None:
+    coordinator = bench.add(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
+    bench.settle()
+    assert register(bench, coordinator, address, key, kind) == status
+
+
+def test_registrations_are_removed_and_limited(bench: Bench) -> None:
+    coordinator = bench.add(hardware="zigbee", CE="1", EE="1", KY=KEY_1)
+    bench.settle()
+    statuses = [register(bench, coordinator, 1 + number, b"\x01") for number in range(11)]
+    assert statuses == [0] * 10 + [0x18]
+    assert register(bench, coordinator, 1, b"") == 0
+    assert register(bench, coordinator, 11, b"\x01") == 0
+
+
+# --- ZDO ------------------------------------------------------------------------------------------
+
+
+def zdo(bench: Bench, client: Module, to: Module, cluster: int, payload: bytes) -> list[bytes]:
+    """Send a ZDO request with frame 11; the frames 91 that came back, without type and source."""
+    addresses = to.address.to_bytes(8, "big") + b"\xff\xfe"
+    service = b"\0\0" + cluster.to_bytes(2, "big") + b"\0\0"
+    frames = bench.ask(client, b"\x11\x00" + addresses + service + b"\0\0" + payload)
+    assert all(frame[0] == 0x91 for frame in frames)
+    return [frame[11:] for frame in frames]
+
+
+def test_zdo_answers(bench: Bench, network: tuple[Module, Module]) -> None:
+    coordinator, router = network
+    bench.at(coordinator, b"AO", b"\x03")
+    short = router.addressing.source16.to_bytes(2, "little")
+    long = router.address.to_bytes(8, "little")
+
+    def ask(cluster: int, payload: bytes) -> bytes:
+        (frame,) = zdo(bench, coordinator, router, cluster, b"\x07" + payload)
+        assert frame[:7] == b"\0\0" + (cluster | 0x8000).to_bytes(2, "big") + b"\0\0\x01"
+        assert frame[7] == 0x07
+        return frame[8:]
+
+    descriptor = bytes.fromhex("01408E1E1052FF00002CFF0000")
+    assert ask(0x0002, short) == b"\0" + short + descriptor
+    assert ask(0x0002, b"\x34\x12") == b"\x81\x34\x12"
+    assert ask(0x0005, short) == b"\0" + short + b"\x02\xe6\xe8"
+    assert ask(0x0004, short + b"\xe8") == b"\0" + short + bytes.fromhex("08E805C10100000000")
+    assert ask(0x0004, short + b"\x01") == b"\x82" + short + b"\0"
+    assert ask(0x0000, long + b"\0\0") == b"\0" + long + short
+    assert ask(0x0001, short + b"\0\0") == b"\0" + long + short
+    assert bench.frames(router) == []
+    assert zdo(bench, coordinator, router, 0x0000, b"\x07" + bytes(8) + b"\0\0") == []
+    assert zdo(bench, coordinator, router, 0x0002, b"\x07") == []
+
+
+def test_a_client_that_takes_zdo_requests_gets_them(
+    bench: Bench, network: tuple[Module, Module]
+) -> None:
+    coordinator, router = network
+    bench.at(coordinator, b"AO", b"\x01")
+    bench.at(router, b"AO", b"\x03")
+    short = router.addressing.source16.to_bytes(2, "little")
+    assert zdo(bench, coordinator, router, 0x0005, b"\x07" + short) == []
+    (request,) = bench.frames(router)
+    assert request[11:] == b"\0\0\x00\x05\0\0\x01\x07" + short
+    assert len(zdo(bench, coordinator, router, 0x0002, b"\x07" + short)) == 1
+
+
+def test_a_module_that_joined_announces_itself(bench: Bench) -> None:
+    coordinator = bench.add(hardware="zigbee", CE="1", AO="1")
+    bench.settle()
+    router = bench.add(hardware="zigbee", position=(1, 0, 0))
+    bench.run(300)
+    (announcement,) = bench.frames(coordinator)
+    short = router.addressing.source16.to_bytes(2, "little")
+    long = router.address.to_bytes(8, "little")
+    assert announcement[11:18] == b"\0\0\x00\x13\0\0\x02"
+    assert announcement[19:] == short + long + b"\x8e"
