@@ -104,10 +104,11 @@ class ReceiverBench:
             self.receiver.receive(HeardCopy(Heard(bytes(size)), self.now), self.now)
         self.coming.clear()
         self.receiver.sample(self.now)
-        return len(self.sizes())
+        return self.receiver.getQueueLength()
 
     def sizes(self) -> list[int]:
-        return [len(copy.packet.data) for copy in self.receiver._queue]
+        """Reads the whole queue."""
+        return list(iter(self.read, None))
 
     def read(self) -> int | None:
         """nextPacket: the size of what is taken away."""

@@ -170,6 +170,8 @@ def test_against_a_plain_model(buffer_size: int, actions: list[tuple[str, int]])
         else:
             receiver.enable(amount, now * MS)
             period, last = amount, now
-        assert [len(each.packet.data) for each in receiver._queue] == queue
+        head = receiver.head
+        assert (head and len(head.packet.data)) == (queue[0] if queue else None)
         assert taken == receiver.queued + read + lost
         assert receiver.queued_bytes == sum(queue) + sum(size for _, size in held)
+    assert [len(each.packet.data) for each in iter(receiver.nextPacket, None)] == queue

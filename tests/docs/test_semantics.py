@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
 
-from hilgw.config.load import load_config
-from hilgw.engine.control_socket import _pose
+from hilgw.assemble.gateway import build
+from hilgw.client.control_socket import ask
+from hilgw.config.load import load_config, load_text
+from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.observer import Observer
 from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose
 from hilgw.reasons import NotReceivedReason
@@ -31,10 +35,26 @@ def test_the_datagram_it_shows() -> None:
     assert decode(shown.encode()) == {"rover": Pose((1.0, 2.0, 0.0)), "wall": None}
 
 
-def test_the_request_it_shows() -> None:
+def test_the_request_it_shows(tmp_path: Path) -> None:
     (shown,) = re.findall(r'`(\{"do": "place".*?\})`', PAGE, re.DOTALL)
     request = json.loads(shown)
-    assert _pose(request["position"], request["rotation"]) is not None
+    config = load_text(
+        "version: 1\nrobots: {rover: {devices: {tx: {node: Emitter}}}}\n", "f"
+    ).config
+
+    async def place() -> Pose | None:
+        gateway = build(config, asyncio.get_running_loop(), Observer())
+        server = ControlServer(gateway, str(tmp_path / "control"))
+        await server.start()
+        try:
+            answer = await asyncio.to_thread(ask, tmp_path / "control", request)
+            assert answer == {"ok": True}
+            return gateway.scene.pose_of(request["object"])
+        finally:
+            await server.close()
+            gateway.close()
+
+    assert asyncio.run(place()) is not None
 
 
 def test_every_reason_not_to_receive_is_named() -> None:

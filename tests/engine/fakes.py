@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 from hilgw.adapters.base import (
     CannotSend,
@@ -90,6 +91,7 @@ class EchoSession:
         self.channel = channel
         self.sent = 0
         self.open_tokens: list[int] = []
+        self.gives_up_at: int | None = None  # waits until then for the answers
 
     def open(self, now: int) -> list[Event]:
         return [Ready("fake")]
@@ -116,10 +118,15 @@ class EchoSession:
         return Transmission(packet.data, self.sent)
 
     def next_deadline(self) -> int | None:
-        return None
+        return self.gives_up_at
 
     def expire(self, now: int) -> list[Event]:
-        return []
+        if self.gives_up_at is None or now < self.gives_up_at:
+            return []
+        self.gives_up_at = None
+        lost: list[Event] = [Refused(token, "no_status") for token in self.open_tokens]
+        self.open_tokens.clear()
+        return lost
 
     def describe(self, frame: bytes) -> str:
         return "frame"
@@ -129,9 +136,15 @@ class Bench:
     """A medium, a ledger and one station around an EchoSession."""
 
     def __init__(
-        self, *, tokens: bool = False, window: int = 2, bufferSize: int = 100, baudRate: int = 9600
+        self,
+        *,
+        tokens: bool = False,
+        window: int = 2,
+        bufferSize: int = 100,
+        baudRate: int = 9600,
+        scheduler: Any = None,
     ) -> None:
-        self.scheduler = FakeScheduler()
+        self.scheduler = FakeScheduler() if scheduler is None else scheduler
         self.ledger = Ledger()
         self.medium = Medium(self.ledger)
         self.airs = Airs()

@@ -52,6 +52,12 @@ class Busy:
         os.close(self._write)
 
 
+async def turns(count: int) -> None:
+    """Lets the loop poll its descriptors so often."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
 @pytest.fixture
 def pair() -> Any:
     ends = socket.socketpair()
@@ -69,8 +75,7 @@ def test_timers_tasks_threads_and_signals_have_their_turn_under_traffic() -> Non
             start = loop.time()
             await asyncio.sleep(0.05)
             assert 0.05 <= loop.time() - start < 1
-            for _ in range(100):
-                await asyncio.sleep(0)
+            await turns(100)
             told = asyncio.Event()
             threading.Thread(target=lambda: loop.call_soon_threadsafe(told.set)).start()
             await told.wait()
@@ -158,7 +163,7 @@ def test_a_hang_up_is_told_to_reader_and_writer() -> None:
                 ours.send(bytes(65536))
         loop.add_reader(ours, tell, "reader")
         loop.add_writer(ours, tell, "writer")
-        await asyncio.sleep(0.01)
+        await turns(10)
         assert told == set()
         theirs.close()
         await done.wait()
@@ -182,7 +187,9 @@ def test_a_callback_may_remove_others_that_are_ready_too() -> None:
         for reader, writer in pipes:
             os.write(writer, b"x")
             loop.add_reader(reader, ready, reader)
-        await asyncio.sleep(0.01)
+        while not called:
+            await asyncio.sleep(0)
+        await turns(10)
         assert len(called) == 1
         for ends in pipes:
             for end in ends:

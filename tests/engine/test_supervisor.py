@@ -52,9 +52,8 @@ class Rig:
         identity: Callable[[], object | None],
         timer: Timer,
     ) -> None:
-        self.bench = Bench(window=100, bufferSize=1000, baudRate=115200)
+        self.bench = Bench(window=100, bufferSize=1000, baudRate=115200, scheduler=timer)
         self.station = self.bench.station
-        self.station._scheduler = timer
         self.log = Log()
         self.supervisor = Supervisor(
             self.station, open_port, identity, self.log, where="port", jitter=random.Random(1)

@@ -3,6 +3,7 @@
 import pytest
 
 from hilgw.framing import create
+from hilgw.framing.crc import Checksum
 from hilgw.framing.slip import Slip, SlipSettings
 
 
@@ -25,12 +26,13 @@ def test_an_escape_that_is_none_spoils_its_packet_alone(bad: str) -> None:
 
 
 def test_crc_is_escaped_too() -> None:
-    slip = Slip(SlipSettings(crc="crc-8"))
+    settings = SlipSettings(crc="crc-8")
+    slip, checksum = Slip(settings), Checksum(settings.crc, settings.crc_order)
     payload = next(
         bytes([a, b])
         for a in range(256)
         for b in range(256)
-        if slip._checksum.seal(bytes([a, b]))[-1] == 0xC0
+        if checksum.seal(bytes([a, b]))[-1] == 0xC0
     )
     wire = slip.encode(payload)
     assert wire.endswith(b"\xdb\xdc\xc0")

@@ -105,6 +105,11 @@ class Station:
         """Copies accepted and neither delivered nor refused: waiting or in flight."""
         return len(self._queue)
 
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes of the copies that wait; at most bufferSize."""
+        return self._queue.bytes
+
     # --- called by the medium -----------------------------------------------------------------
 
     def deliver(self, copy: Copy) -> None:

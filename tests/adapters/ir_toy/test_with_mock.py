@@ -46,6 +46,7 @@ class Side:
         self.events: list[Event] = []
         self.waiting: list[Packet] = []
         self.delay_ns = 0
+        self.sent = 0  # packets that the session has taken
         self.usb: list[tuple[int, bytes]] = []
 
     def take(self, events: list[Event]) -> None:
@@ -71,12 +72,8 @@ class Side:
                 return
             assert isinstance(answer, Transmission), answer
             self.waiting.pop(0)
+            self.sent += 1
             self.put(answer.data)
-
-    @property
-    def sent(self) -> int:
-        """Packets the session has taken."""
-        return self.session._token
 
     def step(self) -> None:
         now = self.world.now

@@ -70,7 +70,7 @@ class FakeModule:
         if self.silent:
             return b""
         if self.api_mode not in (1, 2):
-            return self._command_mode(wire)
+            return self.command_mode(wire)
         if wire[:1] != b"\x7e":
             return b""
         data = unframe(wire, self.api_mode == 2)
@@ -78,9 +78,9 @@ class FakeModule:
         if self.deaf_for:
             self.deaf_for -= 1
             return b""
-        return frame(self._at(data), self.api_mode == 2) if data[0] in (8, 9) else b""
+        return frame(self.at_command(data), self.api_mode == 2) if data[0] in (8, 9) else b""
 
-    def _at(self, data: bytes) -> bytes:
+    def at_command(self, data: bytes) -> bytes:
         name, value = data[2:4].decode(), data[4:]
         head = b"\x88" + data[1:4]
         if name == "AC":
@@ -95,7 +95,7 @@ class FakeModule:
             return head + b"\x02"
         return head + b"\x00" + self.registers[name]
 
-    def _command_mode(self, wire: bytes) -> bytes:
+    def command_mode(self, wire: bytes) -> bytes:
         self.texts.append(wire)
         if wire == b"ATAP\r":
             return b"%x\r" % self.registers["AP"][0]

@@ -187,8 +187,8 @@ def test_ok_may_come_after_the_modules_own_guard_time() -> None:
 
 def test_command_mode_without_an_answer_to_atap_is_a_peer_error() -> None:
     class Mute(FakeModule):
-        def _command_mode(self, wire: bytes) -> bytes:
-            return b"" if wire == b"ATAP\r" else super()._command_mode(wire)
+        def command_mode(self, wire: bytes) -> bytes:
+            return b"" if wire == b"ATAP\r" else super().command_mode(wire)
 
     bench = Bench(Mute(0))
     bench.open()
@@ -252,9 +252,9 @@ def test_lost_answers_are_asked_for_again(lost: int) -> None:
 
 def test_a_module_that_stops_in_the_middle_is_a_peer_error() -> None:
     class Dying(FakeModule):
-        def _at(self, data: bytes) -> bytes:
+        def at_command(self, data: bytes) -> bytes:
             self.silent = data[2:4] == b"SL"
-            return super()._at(data)
+            return super().at_command(data)
 
     bench = Bench(Dying())
     bench.open()

@@ -34,7 +34,7 @@ class Typist(FakeModule):
         self.commanded = False
         self.typed: list[str] = []
 
-    def _command_mode(self, wire: bytes) -> bytes:
+    def command_mode(self, wire: bytes) -> bytes:
         if wire == b"+++":
             self.commanded = True
             return b"OK\r"
@@ -137,8 +137,8 @@ def test_a_value_refused_is_a_mismatch_and_command_mode_is_left() -> None:
     assert not bench.of(Failed)
     assert module.typed[-1] == "CN"
     refusing = Typist()
-    original = refusing._command_mode
-    refusing._command_mode = (  # type: ignore[method-assign]
+    original = refusing.command_mode
+    refusing.command_mode = (  # type: ignore[method-assign]
         lambda wire: b"ERROR\r" if wire == b"ATCH14\r" else original(wire)
     )
     bench = opened(refusing, channel=20)
@@ -183,8 +183,8 @@ def test_packets_have_no_token_and_no_rssi() -> None:
 
 def test_data_behind_the_last_ok_is_not_lost() -> None:
     module = Typist()
-    original = module._command_mode
-    module._command_mode = (  # type: ignore[method-assign]
+    original = module.command_mode
+    module.command_mode = (  # type: ignore[method-assign]
         lambda wire: original(wire) + (b"first\nsec" if wire == b"ATCN\r" else b"")
     )
     bench = opened(module, framing="lines")

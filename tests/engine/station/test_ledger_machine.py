@@ -92,6 +92,7 @@ class Machine(RuleBasedStateMachine):
         self.emitters: dict[str, EmitterPort] = {}
         self.receivers: dict[str, ReceiverPort] = {}
         self.stations: dict[str, Station] = {}
+        self.transports: dict[str, Breaking] = {}
         self.answers: dict[str, int] = dict.fromkeys(ROBOTS, 0)
 
     @initialize(
@@ -208,21 +209,24 @@ class Machine(RuleBasedStateMachine):
     def plug(self, name: str, late: bool) -> None:
         station = self.stations[name]
         station.detach()
+        self.transports.pop(name, None)
         station.session.raises = False  # type: ignore[attr-defined]
         if not late:
-            station.attach(Breaking())  # type: ignore[arg-type]
+            self.transports[name] = Breaking()
+            station.attach(self.transports[name])  # type: ignore[arg-type]
 
     @rule(name=st.sampled_from(sorted(STATIONS)))
     def unplug(self, name: str) -> None:
         self.stations[name].detach()
+        self.transports.pop(name, None)
 
     @rule(name=st.sampled_from(sorted(STATIONS)), how=st.sampled_from(["full", "gone", "raises"]))
     def break_down(self, name: str, how: str) -> None:
         station = self.stations[name]
         if how == "raises":
             station.session.raises = True  # type: ignore[attr-defined]
-        elif station._transport is not None:
-            setattr(station._transport, how, True)
+        elif name in self.transports:
+            setattr(self.transports[name], how, True)
 
     @rule(name=st.sampled_from(sorted(STATIONS)), data=st.sampled_from([b"ack", b"nak", b"hi"]))
     def hear(self, name: str, data: bytes) -> None:
