@@ -28,6 +28,8 @@ from typing import cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from ticks import gateway_loop
+
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields
 from hilgw.engine.robot.ports import EmitterPort
@@ -36,7 +38,6 @@ from hilgw.engine.timing import StepClock
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Packet
 from hilgw.transports.base import Scheduler
-from tools.bench.ticks import gateway_loop
 
 NS = 1_000_000_000
 PACKET = 64
