@@ -203,7 +203,7 @@ class Clients:
         return client
 
     def _no_room(self, address: str) -> str:
-        """Why no client of this address can be added; makes room where that disconnects nobody."""
+        """Why no client of this address can be added; makes room if that disconnects no client."""
         same = [client for client in self._clients if client.address == address]
         if len(same) >= MAX_PER_ADDRESS and not self._disconnect_a_finished_one(same):
             return f"{MAX_PER_ADDRESS} clients from {address} are connected"

@@ -1,6 +1,6 @@
 """Whether the peer of a loopback connection has closed its end, before that arrives (Linux).
 
-The end of a stream comes after its bytes, so it stays hidden while nobody reads them. The kernel
+The end of a stream comes after its bytes, so it stays hidden until they are read. The kernel
 has both ends of a loopback connection, and sock_diag(7) tells the state of the other one.
 """
 
