@@ -284,6 +284,12 @@ class HangUpWatch:
         if self._fd is not None and self._handle is None and not self._end_reported:
             self._handle = self._loop.call_later(HANG_UP_PERIOD_S, self._look)
 
+    def look_now(self) -> None:
+        """Does not wait for the next look, if one is due."""
+        if self._handle is not None:
+            self.stop()
+            self._look()
+
     def stop(self) -> None:
         if self._handle is not None:
             self._handle.cancel()

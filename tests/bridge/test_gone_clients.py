@@ -445,6 +445,7 @@ def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
                 visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             visitor.close()
             await asyncio.sleep(0)
+        await until(lambda: sum(map(rig.report["clients"].get, ("accepted", "refused"))) == 71)
         if how == "reset":
             connection = writer.writer.get_extra_info("socket")
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)

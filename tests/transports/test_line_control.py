@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import struct
 import termios
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -244,6 +245,27 @@ def test_the_last_bytes_stay_readable_when_the_peer_cannot_be_written_to() -> No
         stream.resume_reading()
         await until(lambda: client.lost != [])
         assert client.data == b"the last words"
+
+    run(scenario)
+
+
+def test_what_a_peer_sent_before_its_reset_is_not_delivered_after_a_pause() -> None:
+    """Although Linux would still give it to a reader."""
+
+    async def scenario() -> None:
+        served, peer = connected(socket.AF_INET, "127.0.0.1")
+        served.setblocking(False)
+        stream = TcpStream(served, "peer")
+        stream.on_peer_ended = lambda: None
+        stream.pause_reading()
+        client = Client(stream)
+        peer.sendall(b"stale")
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        peer.close()
+        stream.resume_reading()
+        await until(lambda: client.lost != [])
+        assert client.data == b""
+        assert stream.unread == 5
 
     run(scenario)
 

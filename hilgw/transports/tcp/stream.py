@@ -79,6 +79,11 @@ class TcpStream(FdStream):
             raise self._deafness()
         super().write(data)
 
+    def resume_reading(self) -> None:
+        """What a peer sent before it reset the connection is not read any more."""
+        self._hang_up.look_now()
+        super().resume_reading()
+
     def discard_received(self) -> int:
         """At most what the kernel holds, some megabytes."""
         return _discard(self._fd)
