@@ -74,6 +74,7 @@ class ControlLoopAssembly:
             safety,
             gateway.timer,
             gateway.observer,
+            config.devices if has_peer else {},
         )
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packet

@@ -14,6 +14,7 @@ from hilgw.config.scene import mount_of
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis
+from hilgw.devices.properties import node_of
 from hilgw.devices.receiver import Receiver
 from hilgw.discovery.ports import describe_port, exists, resolve_port
 from hilgw.engine.gateway import Gateway
@@ -115,7 +116,7 @@ class _Assembly:
         for device, fields in config.devices.items():
             if isinstance(fields, EmitterFields):
                 robot.emitters[device] = self.emitter(name, device, fields)
-            else:
+            elif isinstance(fields, ReceiverFields):
                 robot.receivers[device] = self.receiver(robot, device, fields)
         gateway.robots[name] = robot
         self.describe(f"  {name:<12} robot: {_devices(config)}")
@@ -252,7 +253,10 @@ def _listener(station: Station, mounted_on: str, mount: Pose) -> Listener:
 def _devices(config: RobotConfig) -> str:
     words = []
     for name, fields in config.devices.items():
-        node = "Emitter" if isinstance(fields, EmitterFields) else "Receiver"
+        node = node_of(fields)
+        if not isinstance(fields, EmitterFields | ReceiverFields):
+            words.append(f"{name} ({node})")
+            continue
         channel = "all" if fields.channel == BROADCAST else str(fields.channel)
         words.append(f"{name} ({node}, {fields.type}, channel {channel})")
     if config.controller is not None and controller_session(config.controller) is not None:

@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Protocol
 
 from hilgw.control.events import (
     Command,
-    EmitterSettings,
+    DeviceSettings,
     Event,
     PacketOut,
-    ReceiverSettings,
 )
 from hilgw.control.safety import Mode
 from hilgw.control.session import LinkSession
@@ -35,8 +34,9 @@ class BodySession(LinkSession, Protocol):
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """Sends one packet through an Emitter of the robot itself."""
 
-    def tune(self, settings: EmitterSettings | ReceiverSettings, now: int) -> list[Event]:
-        """Sets an Emitter or a Receiver of the robot itself."""
+    def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
+        """Sets a device of the robot itself that moves no motor: the bytes for it, or Refused where
+        the robot does not have it. The control loop has checked the value of an LED or a brake."""
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """The command that would stop this motor in this mode now. None: there is none; the control

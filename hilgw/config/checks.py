@@ -20,6 +20,7 @@ from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic, Path, spell
 from hilgw.controllers.base import PeerController
 from hilgw.devices.fields import normalise
+from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, PortError, quoted, suggest
 from hilgw.settings import MockSpec
 from hilgw.transports.serial.urls import kind_of
@@ -46,7 +47,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
         _check_webots_version(inspection, path, config, peer)
         _check_peer_mock(inspection, path, config, peer)
     _check_addresses(inspection)
-    _check_extensions(inspection)
+    _check_device_users(inspection)
     return inspection.warnings
 
 
@@ -62,6 +63,8 @@ def peer_of(part: PartConfig | None) -> PeerController | None:
 def _check_devices(inspection: Inspection) -> None:
     """The rules that span the fields of one device."""
     for path, fields in inspection.made("robots", None, "devices", None):
+        if isinstance(fields, NodeFields):
+            continue
         try:
             notes = normalise(fields)[1]
         except ConfigError as error:
@@ -341,11 +344,15 @@ def _address(url: str) -> tuple[str, int]:
     return _LOOPBACK if host == "localhost" else host.lower(), port
 
 
-def _check_extensions(inspection: Inspection) -> None:
-    """Emitters and Receivers of a robot whose controller cannot use them."""
+def _check_device_users(inspection: Inspection) -> None:
+    """Devices of a robot whose controller cannot use them."""
     for path, robot in inspection.made("robots", None):
         config = robot.controller
-        if not robot.devices or config is None or peer_of(config) is None:
+        has_peer = config is not None and peer_of(config) is not None
+        for name in () if has_peer else robot.devices.keys() - robot.radios.keys():
+            what = "has no effect: no controller outside the gateway uses it"
+            inspection.warn((*path, "devices", name), what)
+        if not robot.radios or config is None or not has_peer:
             continue
         if not getattr(config.settings, "extensions", True):
             inspection.warn(

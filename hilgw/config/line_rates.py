@@ -19,7 +19,7 @@ def notices(config: GatewayConfig) -> Iterator[str]:
     """One for each Emitter that is faster than the line of its adapter, with both rates, and one
     for each Receiver that expects another rate than its line or Emitter has."""
     for robot, robot_config in config.robots.items():
-        for device, fields in robot_config.devices.items():
+        for device, fields in robot_config.radios.items():
             name = f"{robot}.{device}"
             for adapter, adapter_config in config.adapters.items():
                 if not _meet(fields, adapter_config):
@@ -54,7 +54,7 @@ def _differing_emitters(
     for other, other_config in config.robots.items():
         if other == robot:
             continue  # a robot never receives its own packets
-        for device, emitter in other_config.devices.items():
+        for device, emitter in other_config.radios.items():
             if (
                 isinstance(emitter, EmitterFields)
                 and emitter.type == receiver.type

@@ -8,11 +8,11 @@ from typing import Any
 from hilgw.adapters.base import StationSettings
 from hilgw.control.safety import SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.devices.properties import DeviceFields
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
 from hilgw.settings import setting
 
-DeviceFields = EmitterFields | ReceiverFields
 Vector = tuple[float, float, float]
 Rotation = tuple[float, float, float, float]
 
@@ -87,13 +87,23 @@ class RobotConfig:
     )
     motion: Motion | None = setting("how the robot moves, instead of position", None)
     devices: dict[str, DeviceFields] = setting(
-        "Emitter and Receiver nodes by name", default_factory=dict
+        "nodes by name: Emitters, Receivers, and what the body does not have itself",
+        default_factory=dict,
     )
     controller: PartConfig | None = setting(
         "commands the robot: a program, firmware or a script", None
     )
     body: PartConfig | None = setting("has the sensors and motors: a simulated or real robot", None)
     safety: SafetySettings = setting("when hilgw stops the motors", default_factory=SafetySettings)
+
+    @property
+    def radios(self) -> dict[str, EmitterFields | ReceiverFields]:
+        """The Emitters and Receivers among the devices."""
+        return {
+            name: fields
+            for name, fields in self.devices.items()
+            if isinstance(fields, EmitterFields | ReceiverFields)
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

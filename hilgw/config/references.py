@@ -9,10 +9,13 @@ from typing import Any
 from hilgw.config.context import Context, Inspection
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Path, descend
+from hilgw.devices.properties import FIELDS
 from hilgw.errors import quoted, suggest
 
 _SECTIONS = {"robot": "robots", "adapter": "adapters", "air": "airs"}
 _NODES = {"emitter": "Emitter", "receiver": "Receiver"}
+_WITH_AN = ("Accelerometer", "Emitter", "InertialUnit", "LED")
+_RADIO = {"emitter": "an Emitter", "receiver": "a Receiver"}
 
 
 def check_references(inspection: Inspection) -> None:
@@ -70,10 +73,9 @@ def _find_device(document: Document, robot: Path, refers: str, name: str) -> tup
     devices = descend(document.data, (*robot, "devices"))
     devices = devices if isinstance(devices, dict) else {}
     node = descend(devices, (name, "node"))
-    if node in _NODES.values() and node != _NODES[refers]:
+    if node in FIELDS and node != _NODES[refers]:
         fitting = [key for key in devices if descend(devices, (key, "node")) == _NODES[refers]]
-        what = (
-            "an Emitter, not a Receiver" if refers == "receiver" else "a Receiver, not an Emitter"
-        )
-        return f"{quoted(name)} is {what}", suggest(name, fitting)
+        article = "an" if node in _WITH_AN else "a"
+        what = f"{quoted(name)} is {article} {node}, not {_RADIO[refers]}"
+        return what, suggest(name, fitting)
     return _find(devices, "device", name, "devices")

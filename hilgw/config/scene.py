@@ -13,6 +13,7 @@ from hilgw.config.context import Inspection
 from hilgw.config.model import GatewayConfig, MocapConfig, MotionFile, Rotation, Vector
 from hilgw.config.source.positions import Path, descend
 from hilgw.config.source.text import MAX_BYTES
+from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, printable, quoted, suggest
 from hilgw.medium.motion import Circle, TimedPoses, Waypoints, read_timed_poses
 from hilgw.medium.obstacles import obstacle
@@ -32,7 +33,8 @@ def check_scene(inspection: Inspection) -> None:
         if isinstance(robot.motion, MotionFile):
             _check_motion_file(inspection, path, robot.motion)
     for path, fields in inspection.made("robots", None, "devices", None):
-        _check_pose(inspection, path, fields.translation, fields.rotation)
+        if not isinstance(fields, NodeFields):
+            _check_pose(inspection, path, fields.translation, fields.rotation)
     for path, adapter in inspection.made("adapters", None):
         common = adapter.common
         needed = "position" if common.attached_to is None else ""

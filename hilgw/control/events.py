@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hilgw.devices.kinds import Device
+from hilgw.devices.kinds import Device, Value
 from hilgw.errors import HilgwError
 
 Direction = tuple[float, float, float]
@@ -80,7 +80,16 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class SensorValue:
-    """The present value of a sensor, or of a motor that reports (its kind's `value`)."""
+    """The present value of a sensor (`Device.reports` names its numbers), or of a motor that
+    reports its kind's `value`."""
+
+    index: int
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class MotorFeedback:
+    """The force (N) or torque (N m) that a motor applies now."""
 
     index: int
     value: float
@@ -89,7 +98,8 @@ class SensorValue:
 @dataclass(frozen=True, slots=True)
 class MotorCommand:
     """One setting of a motor; `field` is "position", "velocity", "acceleration",
-    "available_force" or "available_torque"."""
+    "available_force", "available_torque", or "force" or "torque", which the motor then applies
+    until it gets a position or a velocity."""
 
     index: int
     field: str
@@ -107,7 +117,34 @@ class MotorSettings:
     available: float
 
 
-Command = MotorCommand | MotorSettings
+@dataclass(frozen=True, slots=True)
+class MotorPid:
+    """The gains of a motor's position control: p above 0, i and d 0 or more."""
+
+    index: int
+    p: float
+    i: float
+    d: float
+
+
+Command = MotorCommand | MotorSettings | MotorPid
+"""What moves a motor, or changes how it moves: each passes the safety."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedValue:
+    """Sets an LED: 0 is off, other values are colours or on (Webots reference manual, LED)."""
+
+    index: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrakeDamping:
+    """The damping constant of a brake, in N m s/rad or N s/m."""
+
+    index: int
+    damping: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +153,14 @@ class SensorSwitch:
 
     index: int
     period_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackSwitch:
+    """The period of a motor's force or torque feedback; 0: off, as at first."""
+
+    index: int
+    period_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +201,10 @@ class ReceiverSettings:
     period_ms: int
 
 
+DeviceSettings = EmitterSettings | ReceiverSettings | LedValue | BrakeDamping | FeedbackSwitch
+"""What sets a device and moves no motor."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceFault:
     """The device failed."""
@@ -173,12 +222,11 @@ Event = (
     | Notice
     | Registered
     | SensorValue
-    | MotorCommand
-    | MotorSettings
+    | MotorFeedback
+    | Command
     | SensorSwitch
     | PacketOut
     | PacketIn
-    | EmitterSettings
-    | ReceiverSettings
+    | DeviceSettings
     | DeviceFault
 )

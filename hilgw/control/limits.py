@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 
-from hilgw.control.events import Command, MotorCommand
+from hilgw.control.events import BrakeDamping, Command, LedValue, MotorCommand, MotorPid
 from hilgw.devices.kinds import (
+    BRAKE,
     KINDS,
+    LED,
     MOTOR,
     NO_LIMITS,
     NO_SUCH_FIELD,
     OUT_OF_RANGE,
+    PID_QUANTITIES,
     Device,
     MotorLimits,
     Quantity,
@@ -32,6 +35,8 @@ def check_command(device: Device, command: Command) -> Refusal | None:
     """Checks a command to this motor; None: allowed."""
     if isinstance(command, MotorCommand):
         return _check_setting(device, command.field, command.value)
+    if isinstance(command, MotorPid):
+        return _check_pid(device, command)
     return check_settings(
         device, (command.position, command.velocity, command.acceleration, command.available)
     )
@@ -47,6 +52,23 @@ def _check_setting(device: Device, name: str, value: float) -> Refusal | None:
         refusal = _check_limits(device.limits, quantity, value)
     if refusal is not None:
         return Refusal(refusal.reason, f"'{device.name}': {refusal.text}")
+    return None
+
+
+def check_value(device: Device, command: LedValue | BrakeDamping) -> Refusal | None:
+    """Checks a value for an LED or a brake; None: allowed."""
+    wanted = LED if isinstance(command, LedValue) else BRAKE
+    if device.kind != wanted:
+        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' is not a {wanted}")
+    value = command.value if isinstance(command, LedValue) else command.damping
+    return check_settings(device, (value,))
+
+
+def _check_pid(device: Device, command: MotorPid) -> Refusal | None:
+    for quantity, value in zip(PID_QUANTITIES, (command.p, command.i, command.d), strict=True):
+        refusal = quantity.check(value)
+        if refusal is not None:
+            return Refusal(refusal.reason, f"'{device.name}': {refusal.text}")
     return None
 
 
@@ -70,6 +92,8 @@ def _check_limits(limits: MotorLimits, quantity: Quantity, value: float) -> Refu
     if quantity.name == "position" and math.isinf(value) and (low, high) != (-math.inf, math.inf):
         # Velocity control passes any position, so a limit of position excludes it.
         return Refusal(BEYOND_LIMIT, "velocity control would ignore the limits of position")
+    if quantity.name in ("force", "torque") and limits.bind_motion:
+        return Refusal(BEYOND_LIMIT, f"{quantity.name} control would ignore the motor's limits")
     if quantity.name == "acceleration" and value == -1 and high < math.inf:
         return Refusal(BEYOND_LIMIT, f"unlimited acceleration is above {high:g} {quantity.unit}")
     if low <= value <= high:

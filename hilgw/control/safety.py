@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hilgw.control.events import Command, MotorCommand
+from hilgw.control.events import Command, MotorCommand, MotorPid
 from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
 from hilgw.settings import setting
 from hilgw.units import s_to_ns
@@ -94,20 +94,31 @@ class SafetyState:
 
 
 class Mode(StrEnum):
-    """What a motor follows: a finite position, or a velocity (position +infinity)."""
+    """What a motor follows: a finite position, a velocity (position +infinity), or a force or
+    torque."""
 
     POSITION = "position"
     VELOCITY = "velocity"
+    FORCE = "force"
 
 
 def mode_of(command: Command) -> Mode | None:
     """The mode that this command selects; None: it leaves the mode as it is."""
+    if isinstance(command, MotorPid):
+        return None
     if not isinstance(command, MotorCommand):
-        position = command.position
-    elif command.field == "position":
-        position = command.value
-    else:
-        return Mode.VELOCITY if command.field == "velocity" else None
+        return _mode_at(command.position)
+    match command.field:
+        case "position":
+            return _mode_at(command.value)
+        case "velocity":
+            return Mode.VELOCITY
+        case "force" | "torque":
+            return Mode.FORCE
+    return None
+
+
+def _mode_at(position: float) -> Mode:
     return Mode.VELOCITY if position == math.inf else Mode.POSITION
 
 

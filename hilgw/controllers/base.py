@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.control.events import Event, PacketIn
 from hilgw.control.session import LinkSession
-from hilgw.devices.kinds import Device
+from hilgw.devices.kinds import Device, Value
 from hilgw.framing.base import Framing
 from hilgw.medium.packet import Copy
 from hilgw.settings import MockSpec
@@ -79,8 +79,12 @@ class PeerSession(LinkSession, Protocol):
     def forget(self) -> None:
         """The body is gone, and its devices with it. Only while no peer is there."""
 
-    def report(self, values: Iterable[tuple[int, float]], now: int) -> list[Event]:
-        """Values of sensors, (index, value) each, in one write."""
+    def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
+        """Values of sensors, (index, value) each, in one write. A value that the protocol cannot
+        carry is refused."""
+
+    def feedback(self, index: int, value: float, now: int) -> list[Event]:
+        """The force or torque that a motor applies, after FeedbackSwitch."""
 
     def deliver(self, packet: PacketIn) -> list[Event]:
         """One packet that a Receiver received."""

@@ -67,6 +67,7 @@ class EmitterFields:
     allowedChannels: tuple[int, ...] = setting(
         "channels setChannel accepts; empty: all", (), ge=0, also=(-1,), le=2_147_483_647
     )
+    model: str = setting("model of the device, for the controller", "")
     translation: tuple[float, float, float] = setting(
         "position on the robot", (0.0, 0.0, 0.0), unit="m", ge=-1_000_000_000, le=1_000_000_000
     )
@@ -123,6 +124,7 @@ class ReceiverFields:
         unit="ms",
         le=2_147_483_647,
     )
+    model: str = setting("model of the device, for the controller", "")
     translation: tuple[float, float, float] = setting(
         "position on the robot", (0.0, 0.0, 0.0), unit="m", ge=-1_000_000_000, le=1_000_000_000
     )

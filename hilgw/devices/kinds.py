@@ -1,31 +1,55 @@
 """The devices of a control loop, their quantities, and the limits of motors.
 
-Kinds are Webots node names, quantities carry Webots' units (SI). A value that is refused never
-reaches a motor: NaN never, infinity only as a motor's position (Webots reference manual, Motor:
-position +infinity selects velocity control), -1 only where Webots gives it a meaning.
+Kinds are Webots node names, quantities carry Webots' units (SI). A sensor reports a `Value`: a
+float, or a tuple of floats for a vector; `Device.reports` names its numbers. A value that is
+refused never reaches a motor: NaN never, infinity only as a motor's position (Webots reference
+manual, Motor: position +infinity selects velocity control), -1 only where Webots gives it a
+meaning.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from hilgw.devices.properties import (
+    DeviceFields,
+    GpsFields,
+    PositionSensorFields,
+    TouchSensorFields,
+)
 from hilgw.errors import ConfigError
 from hilgw.settings import setting
 
+Value = float | tuple[float, ...]
+"""What a sensor reports: a number, or as many numbers as `Device.reports` names."""
+
 DISTANCE_SENSOR = "DistanceSensor"
+POSITION_SENSOR = "PositionSensor"
+LIGHT_SENSOR = "LightSensor"
+TOUCH_SENSOR = "TouchSensor"
+ACCELEROMETER = "Accelerometer"
+GYRO = "Gyro"
+COMPASS = "Compass"
+GPS = "GPS"
+INERTIAL_UNIT = "InertialUnit"
+LED = "LED"
+BRAKE = "Brake"
 LINEAR_MOTOR = "LinearMotor"
 ROTATIONAL_MOTOR = "RotationalMotor"
 EMITTER = "Emitter"
 RECEIVER = "Receiver"
 
 # Roles. A device of a kind that KINDS does not list has the role OTHER: never set or read.
+# An indicator moves nothing. A brake moves nothing by itself, but may release a load.
 SENSOR = "sensor"
 MOTOR = "motor"
 PACKETS = "packets"
+INDICATOR = "indicator"
+HOLDER = "brake"
 OTHER = "other"
 
 # Reasons for a refusal, as they are counted.
@@ -70,41 +94,98 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """value: the quantity that the device reports, and that a single command sets. settings: all
-    quantities that can be set, in order; quantity: the same by name."""
+    """value: the single quantity that the device reports, and that a single command sets; None for
+    a vector, and where there is none. settings: the quantities that are set together, in order.
+    direct: quantities that are set one at a time only. reports: the numbers of a value, in order.
+    quantity: all that can be set, by name."""
 
     node: str
     role: str
     value: Quantity | None
     settings: tuple[Quantity, ...]
+    direct: tuple[Quantity, ...] = ()
+    vector: tuple[Quantity, ...] = ()
+    reports: tuple[Quantity, ...] = field(init=False, compare=False, repr=False)
     quantity: dict[str, Quantity] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "quantity", {each.name: each for each in self.settings})
+        quantities = {each.name: each for each in self.settings + self.direct}
+        object.__setattr__(self, "quantity", quantities)
+        one = () if self.value is None else (self.value,)
+        object.__setattr__(self, "reports", self.vector or one)
 
 
-def _motor(node: str, shown: str, length: str, available: str, unit: str) -> Kind:
+def _motor(node: str, shown: str, length: str, force: str, unit: str) -> Kind:
     settings = (
         Quantity("position", length, also=(math.inf,)),
         Quantity("velocity", f"{length}/s"),
         Quantity("acceleration", f"{length}/s^2", low=0.0, also=(-1.0,)),
-        Quantity(available, unit, low=0.0),
+        Quantity(f"available_{force}", unit, low=0.0),
     )
-    return Kind(node, MOTOR, next(each for each in settings if each.name == shown), settings)
+    value = next(each for each in settings if each.name == shown)
+    return Kind(node, MOTOR, value, settings, direct=(Quantity(force, unit),))
+
+
+def _vector(unit: str, names: str = "x y z") -> tuple[Quantity, ...]:
+    return tuple(Quantity(name, unit) for name in names.split())
+
+
+def _sensor(node: str, unit: str = "") -> Kind:
+    return Kind(node, SENSOR, Quantity("value", unit), (_PERIOD,))
+
+
+def _vector_sensor(node: str, vector: tuple[Quantity, ...]) -> Kind:
+    return Kind(node, SENSOR, None, (_PERIOD,), vector=vector)
 
 
 _CHANNEL = Quantity("channel", low=-1.0)
 _PERIOD = Quantity("period", "ms", low=0.0, high=2**31 - 1)  # an int of Webots' API
+_SPEED = (Quantity("speed", "m/s"), *_vector("m/s", "speed_x speed_y speed_z"))
+_LED_VALUE = Quantity("value", low=-(2.0**31), high=2.0**31 - 1)
+_DAMPING = Quantity("damping", "N m s or N s/m", low=0.0)
+PID_QUANTITIES = (
+    Quantity("P", low=math.nextafter(0.0, 1.0)),
+    Quantity("I", low=0.0),
+    Quantity("D", low=0.0),
+)
 KINDS: dict[str, Kind] = {
     kind.node: kind
     for kind in (
-        Kind(DISTANCE_SENSOR, SENSOR, Quantity("value"), (_PERIOD,)),
-        _motor(LINEAR_MOTOR, "position", "m", "available_force", "N"),
-        _motor(ROTATIONAL_MOTOR, "velocity", "rad", "available_torque", "N m"),
+        _sensor(DISTANCE_SENSOR),
+        _sensor(POSITION_SENSOR, "rad"),
+        _sensor(LIGHT_SENSOR),
+        _sensor(TOUCH_SENSOR),
+        _vector_sensor(ACCELEROMETER, _vector("m/s^2")),
+        _vector_sensor(GYRO, _vector("rad/s")),
+        _vector_sensor(COMPASS, _vector("")),
+        _vector_sensor(GPS, _vector("m") + _SPEED),
+        _vector_sensor(INERTIAL_UNIT, _vector("", "x y z w")),
+        Kind(LED, INDICATOR, None, (_LED_VALUE,)),
+        Kind(BRAKE, HOLDER, None, (_DAMPING,)),
+        _motor(LINEAR_MOTOR, "position", "m", "force", "N"),
+        _motor(ROTATIONAL_MOTOR, "velocity", "rad", "torque", "N m"),
         Kind(EMITTER, PACKETS, None, (_CHANNEL, Quantity("range", "m", low=0.0, also=(-1.0,)))),
         Kind(RECEIVER, PACKETS, None, (_CHANNEL, _PERIOD)),
     )
 }
+# Where a field of the node decides what the sensor reports.
+_FORCE = (Quantity("value", "N"),)
+_FORCE_3D = _vector("N")
+_LENGTH = (Quantity("value", "m"),)
+_WGS84 = (*_vector("deg", "latitude longitude"), Quantity("altitude", "m"), *_SPEED)
+
+
+def _reports(kind: Kind, fields: DeviceFields | None) -> tuple[Quantity, ...]:
+    match fields:
+        case TouchSensorFields(type="force-3d"):
+            return _FORCE_3D
+        case TouchSensorFields(type="force"):
+            return _FORCE
+        case PositionSensorFields(type="linear"):
+            return _LENGTH
+        case GpsFields(gpsCoordinateSystem="WGS84"):
+            return _WGS84
+    return kind.reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +230,18 @@ class MotorLimits:
         le=1_000_000_000,
     )
 
+    @property
+    def bind_motion(self) -> bool:
+        """Whether position, velocity, acceleration or rate is limited; a force commanded directly
+        would not keep to that."""
+        unlimited = (-math.inf, math.inf)
+        return (
+            self.bounds("position") != unlimited
+            or self.bounds("velocity") != unlimited
+            or self.max_acceleration is not None
+            or self.rate is not None
+        )
+
     def bounds(self, name: str) -> tuple[float, float]:
         """Smallest and largest value of the setting of that name."""
         if name == "position":
@@ -158,7 +251,8 @@ class MotorLimits:
             return _or(self.min_velocity, -high), high
         if name == "acceleration":
             return -math.inf, _or(self.max_acceleration, math.inf)
-        return -math.inf, _or(self.max_force, math.inf)
+        force = _or(self.max_force, math.inf)
+        return -force, force
 
 
 def _or(value: float | None, otherwise: float) -> float:
@@ -171,13 +265,15 @@ NO_LIMITS = MotorLimits()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """One device of a robot. index: Webots' device index. default: the position of a linear
-    motor after a stop; None: it holds its position."""
+    motor after a stop; None: it holds its position. fields: those of its node; None where neither
+    the configuration nor the body has them: then Webots' defaults hold."""
 
     name: str
     kind: str
     index: int
     limits: MotorLimits = NO_LIMITS
     default: float | None = None
+    fields: DeviceFields | None = None
 
     @property
     def role(self) -> str:
@@ -189,6 +285,13 @@ class Device:
         """The quantity that the device reports and that one command sets."""
         known = KINDS.get(self.kind)
         return known.value if known else None
+
+    @property
+    def reports(self) -> tuple[Quantity, ...]:
+        """The numbers of the device's `Value`: none where it reports nothing, one for a float,
+        several for a tuple of as many floats."""
+        known = KINDS.get(self.kind)
+        return _reports(known, self.fields) if known else ()
 
 
 @dataclass(slots=True)
@@ -233,3 +336,25 @@ class Devices:
 
     def __contains__(self, index: Any) -> bool:
         return index in self._by_index
+
+
+def couplings(devices: Iterable[Device], motor: Device) -> list[Device]:
+    """The other motors that move with this one: their names are equal up to "::" (Webots reference
+    manual, Motor)."""
+    shared, coupled, _ = motor.name.partition("::")
+    if not coupled:
+        return []
+    return [
+        each
+        for each in devices
+        if each.role == MOTOR and each.index != motor.index and each.name.startswith(f"{shared}::")
+    ]
+
+
+def on_joint(devices: Iterable[Device], device: Device, kind: str) -> Device | None:
+    """The first device of this kind on the joint of the device; None without one."""
+    joint = getattr(device.fields, "joint", "")
+    for each in devices:
+        if joint and each.kind == kind and getattr(each.fields, "joint", "") == joint:
+            return each
+    return None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from hilgw.engine.latency import Latency
 from hilgw.medium.packet import Copy, Packet
+
+if TYPE_CHECKING:
+    from hilgw.devices.kinds import Quantity, Value
 
 
 class State(StrEnum):
@@ -27,13 +31,14 @@ class State(StrEnum):
 class ControlLoopStatus:
     """State of a control loop: last values of sensors and last commands of motors (setting ->
     value) by device name; rates since the last status; latency from sensor in to motor out of the
-    whole run."""
+    whole run; the names and units of each sensor's numbers."""
 
-    sensors: Mapping[str, float]
+    sensors: Mapping[str, Value]
     motors: Mapping[str, Mapping[str, float]]
     values_per_s: float
     commands_per_s: float
     latency: Latency
+    reports: Mapping[str, Sequence[Quantity]] = field(default_factory=dict)
 
 
 Missed = Callable[[], Mapping[str, str]]

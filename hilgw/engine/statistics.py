@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hilgw.control.events import Command, MotorCommand
+from hilgw.control.events import Command, MotorCommand, MotorSettings
 from hilgw.engine.latency import Latency
 from hilgw.engine.observer import ControlLoopStatus
 from hilgw.reasons import ExpiredReason, PacketRefused
 
 if TYPE_CHECKING:
-    from hilgw.devices.kinds import Device
+    from hilgw.devices.kinds import Device, Quantity, Value
     from hilgw.engine.observer import Observer
     from hilgw.medium.ledger import StationCount
     from hilgw.medium.packet import Copy
@@ -126,7 +126,8 @@ class ControlLoopStatistics:
         )
         self.refused: Counter[str] = Counter()
         self.latency = Latency()
-        self.sensors: dict[str, float] = {}
+        self.sensors: dict[str, Value] = {}
+        self.reports: dict[str, tuple[Quantity, ...]] = {}  # the numbers of a value, by device
         self.motors: dict[str, dict[str, float]] = {}
         self._names: dict[int, str] = {}
         self._shown: Counter[str] = Counter()
@@ -134,6 +135,7 @@ class ControlLoopStatistics:
 
     def add(self, device: Device) -> None:
         self._names[device.index] = device.name
+        self.reports[device.name] = device.reports
 
     def keep(self, devices: Iterable[Device]) -> None:
         """Drops the values of all other devices, which belong to a body that is gone."""
@@ -142,7 +144,7 @@ class ControlLoopStatistics:
             for name in shown.keys() - names:
                 del shown[name]
 
-    def received(self, values: Sequence[tuple[int, float]], now: int) -> None:
+    def received(self, values: Sequence[tuple[int, Value]], now: int) -> None:
         """Values came from the body."""
         sensors, names = self.sensors, self._names
         for index, value in values:
@@ -167,13 +169,15 @@ class ControlLoopStatistics:
         motor = self.motors.setdefault(self.name_of(command.index), {})
         if isinstance(command, MotorCommand):
             motor[command.field] = command.value
-        else:
+        elif isinstance(command, MotorSettings):
             motor |= {
                 "position": command.position,
                 "velocity": command.velocity,
                 "acceleration": command.acceleration,
                 "available": command.available,
             }
+        else:
+            motor |= {"P": command.p, "I": command.i, "D": command.d}
 
     def name_of(self, index: int) -> str:
         """The device's name; its index where it has none."""
@@ -186,7 +190,33 @@ class ControlLoopStatistics:
             for name in ("values_in", "commands_out")
         )
         self._shown = self.counts.copy()
-        return ControlLoopStatus(self.sensors, self.motors, values, commands, self.latency)
+        return ControlLoopStatus(
+            self.sensors, self.motors, values, commands, self.latency, self.reports
+        )
+
+    def named_values(self) -> dict[str, Any]:
+        """The last value of each sensor: a number, or its numbers by name."""
+        return {
+            name: {
+                quantity.name: number
+                for quantity, number in zip(self.reports.get(name, ()), value, strict=False)
+            }
+            if isinstance(value, tuple)
+            else value
+            for name, value in self.sensors.items()
+        }
+
+    def units(self) -> dict[str, str | dict[str, str]]:
+        """The units of the same numbers; those without one are left out."""
+        found: dict[str, str | dict[str, str]] = {}
+        for name, value in self.sensors.items():
+            quantities = self.reports.get(name, ())
+            if isinstance(value, tuple):
+                units = {each.name: each.unit for each in quantities if each.unit}
+                found |= {name: units} if units else {}
+            elif quantities and quantities[0].unit:
+                found[name] = quantities[0].unit
+        return found
 
 
 def refusals(counts: Mapping[str, int]) -> dict[str, int]:
@@ -214,5 +244,5 @@ def finite(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _finite(value: float) -> float | None:
+def _finite(value: Any) -> Any:
     return value if math.isfinite(value) else None

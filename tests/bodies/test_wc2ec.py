@@ -12,12 +12,16 @@ from hypothesis import strategies as st
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.control.events import (
+    BrakeDamping,
     Connected,
     DeviceFault,
     Disconnected,
     EmitterSettings,
     Event,
+    FeedbackSwitch,
+    LedValue,
     MotorCommand,
+    MotorPid,
     MotorSettings,
     Notice,
     PacketIn,
@@ -298,7 +302,7 @@ def test_a_linear_motor_without_a_default_holds() -> None:
 def test_each_mode_of_a_motor_has_its_stop_command_or_none() -> None:
     wheel = MotorCommand(1, "velocity", 0.0)
     for session in (robot(), robot(original_peer=True)):
-        assert [session.stop_command(1, mode) for mode in Mode] == [wheel, wheel]
+        assert [session.stop_command(1, mode) for mode in Mode] == [wheel] * 3
         assert session.stop_command(3, Mode.POSITION) is None  # where it is, is unknown
     halt = MotorSettings(3, INF, 0.0, -1.0, 10.0)
     assert robot().stop_command(3, Mode.VELOCITY) == halt
@@ -306,10 +310,10 @@ def test_each_mode_of_a_motor_has_its_stop_command_or_none() -> None:
     for session in (robot(), robot(original_peer=True)):
         session.receive(raw(SensorData(46, 3, 0.3)), 0)
         hold = MotorCommand(3, "position", 0.3)
-        assert [session.stop_command(3, mode) for mode in Mode] == [hold, hold]
+        assert [session.stop_command(3, mode) for mode in Mode] == [hold] * 3
     session = robot(original_peer=True, default_position={"lift": 0.1})
     home = MotorCommand(3, "position", 0.1)
-    assert [session.stop_command(3, mode) for mode in Mode] == [home, home]
+    assert [session.stop_command(3, mode) for mode in Mode] == [home] * 3
 
 
 def test_nothing_is_written_where_nobody_is() -> None:
@@ -547,3 +551,12 @@ def test_asking_what_a_stop_would_write_changes_nothing() -> None:
     (stop,) = session.stop("test", 0)
     assert isinstance(stop, Write) and stop.data == asked
     assert session.stop_bytes() == b""
+
+
+def test_what_wc2ec_cannot_set_is_refused() -> None:
+    for session in (robot(), robot(extensions=True), robot(original_peer=True)):
+        for command in (MotorPid(1, 1.0, 0.0, 0.0), MotorCommand(1, "torque", 1.0)):
+            assert reasons(session.command(command, 0)) == ["not_settable"]
+        for setting in (LedValue(0, 1), BrakeDamping(0, 1.0), FeedbackSwitch(1, 32.0)):
+            assert reasons(session.tune(setting, 0)) == ["not_settable"]
+        assert session.stop_commands() == []

@@ -9,6 +9,8 @@ import pytest
 
 from hilgw.adapters.base import MockSpec
 from hilgw.adapters.xbee import XBeeAdapter
+from hilgw.config.load import load_text
+from hilgw.devices.properties import DistanceSensorFields, RotationalMotorFields
 
 Lines = Callable[..., list[str]]
 
@@ -152,6 +154,49 @@ def test_a_broadcasting_emitter_is_a_notice(warnings: Lines) -> None:
     (line,) = warnings(devices("node: Emitter, channel: -1"))
     assert "warning: robots.r0.devices.d.channel: channel -1 broadcasts" in line
     assert warnings(devices("node: Receiver, channel: -1")) == []
+
+
+SENSORS = """\
+version: 1
+robots:
+  cab:
+    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:27015"}
+    devices:
+      ds: {node: DistanceSensor, type: laser, lookupTable: [[0, 0, 0], [2, 1000, 0.1]]}
+      arm: {node: RotationalMotor, controlPID: [1, 2, 3], acceleration: -1}
+      gps: {node: GPS}
+"""
+
+
+def test_devices_of_all_nodes_are_settings(errors: Lines, warnings: Lines) -> None:
+    assert warnings(SENSORS) == []
+    devices = load_text(SENSORS, "f").config.robots["cab"].devices
+    assert devices["ds"] == DistanceSensorFields(
+        type="laser", lookupTable=((0.0, 0.0, 0.0), (2.0, 1000.0, 0.1))
+    )
+    assert devices["arm"] == RotationalMotorFields(controlPID=(1.0, 2.0, 3.0))
+    for old, new, line in (
+        ("laser", "lasr", "devices.ds.type: 'lasr' is not one of the choices; did you mean"),
+        ("[2, 1000, 0.1]", "[2, 1]", "devices.ds.lookupTable[1]: must have 3 items, has 2"),
+        ("acceleration: -1", "acceleration: -2", "devices.arm.acceleration: -2 is out of range"),
+        ("node: GPS", "node: Lidar", "devices.gps.node: lidar images are not carried yet"),
+        ("node: GPS", "node: Gps", "devices.gps.node: unknown node 'Gps'; did you mean 'GPS'?"),
+        ("node: GPS", "node: GPS, maxTorque: 1", "devices.gps.maxTorque: unknown key"),
+    ):
+        (found,) = errors(SENSORS.replace(old, new))
+        assert f"robots.cab.{line}" in found
+
+
+def test_a_sensor_that_no_controller_reads_is_a_warning(warnings: Lines) -> None:
+    (line,) = warnings(devices("node: Compass"))
+    assert line.endswith("r0.devices.d: has no effect: no controller outside the gateway uses it")
+
+
+def test_a_sensor_is_not_an_emitter(errors: Lines) -> None:
+    text = devices("node: GPS") + "    controller: {kind: beacon, emitter: d}\n"
+    text = text.replace("r0: {devices: {d: {node: GPS}}}", "r0:\n    devices: {d: {node: GPS}}")
+    (line,) = errors(text)
+    assert "robots.r0.controller.emitter: 'd' is a GPS, not an Emitter" in line
 
 
 def test_the_stand_in_of_an_adapter_is_judged_on_mocks(

@@ -57,5 +57,7 @@ def test_the_yaml_in_the_page_is_a_configuration() -> None:
     from hilgw.config.load import load_text
 
     page = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    assert load_text(example, "docs/config.md").warnings == []
+    examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        assert load_text(example, "docs/config.md").warnings == []

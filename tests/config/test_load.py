@@ -152,14 +152,24 @@ WRONG = [  # replace this, by this: path, what is said
         "robots.rover.devices.tx.node: unknown node 'Emiter'; did you mean 'Emitter'?",
     ),
     (
+        "node: Emitter",
+        "node: Camera",
+        "robots.rover.devices.tx.node: camera images are not carried yet; delete the device",
+    ),
+    (
+        "node: Emitter",
+        "node: Supervisor",
+        "robots.rover.devices.tx.node: supervisor functions are not carried yet",
+    ),
+    (
         "node: Emitter, ",
         "",
-        "robots.rover.devices.tx.node: missing; write `node: Emitter | Receiver`",
+        "robots.rover.devices.tx.node: missing; write `node: Emitter | Receiver | ",
     ),
     (
         "node: Emitter",
         "node: 3",
-        "robots.rover.devices.tx.node: must be text; write `node: Emitter | Receiver`",
+        "robots.rover.devices.tx.node: must be text; write `node: Emitter | Receiver | ",
     ),
     (
         "type: radio",

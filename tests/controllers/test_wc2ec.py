@@ -397,3 +397,15 @@ def test_it_listens_on_loopback_alone() -> None:
     good = ("tcp://127.0.0.1:1", "tcp://127.9.9.9:1", "tcp://[::1]:1", "tcp://localhost:1")
     bad = ("tcp://0.0.0.0:1", "tcp://[::]:1", "tcp://10.0.0.1:1", "tcp://localhost.evil:1")
     assert [is_loopback(url) for url in (*good, *bad)] == [True] * 4 + [False] * 4
+
+
+def test_values_that_wc2ec_cannot_carry_are_refused() -> None:
+    session = server()
+    session.close()
+    assert session.register(Device(name="gyro", kind="Gyro", index=6)) == []
+    assert session.register(Device(name="light", kind="LightSensor", index=7)) == []
+    session.open(0)
+    events = session.report([(6, (1.0, 2.0, 3.0)), (0, 1.5), (7, 2.0), (0, (1.0,))], 0)
+    assert reasons(events) == ["unsendable"] * 3
+    assert sent(events) == [SensorData(38, 0, 1.5)]
+    assert session.feedback(1, 1.0, 0) == []

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hilgw.control.events import Command, MotorCommand, MotorSettings
+from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings
 from hilgw.control.limits import Slew, check_settings
-from hilgw.control.safety import Mode, default_command
+from hilgw.control.safety import Mode, default_command, mode_of
 from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Refusal
 from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue
 
@@ -71,6 +71,9 @@ class Motors:
         if isinstance(command, MotorSettings):
             settings = [command.position, command.velocity, command.acceleration, command.available]
             return self._all(motor, settings, now)
+        if isinstance(command, MotorPid) or mode_of(command) is Mode.FORCE:
+            what = "gains" if isinstance(command, MotorPid) else command.field
+            return Refusal(NOT_SETTABLE, f"'{device.name}': WC2EC cannot set {what}")
         setting = list(KINDS[device.kind].quantity).index(command.field)
         if setting == motor.shown:
             return self._value(motor, command.value, reported, now)
@@ -89,7 +92,7 @@ class Motors:
         linear motor reported. None: there is none."""
         motor = self._motors[index]
         default = default_command(motor.device, reported)
-        if default is not None or mode is not Mode.VELOCITY or self._original_peer:
+        if default is not None or mode is Mode.POSITION or self._original_peer:
             return default
         return MotorSettings(index, math.inf, 0.0, *motor.settings[2:])
 
@@ -110,6 +113,7 @@ class Motors:
         number = self._motors[command.index].type
         if isinstance(command, MotorCommand):
             return SetValue(number, command.index, command.value)
+        assert isinstance(command, MotorSettings)
         settings = command.position, command.velocity, command.acceleration, command.available
         return SetMotor(number, command.index, *settings)
 

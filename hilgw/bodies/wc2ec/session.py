@@ -15,6 +15,7 @@ from hilgw.control.events import (
     Command,
     Connected,
     DeviceFault,
+    DeviceSettings,
     Disconnected,
     EmitterSettings,
     Event,
@@ -181,10 +182,12 @@ class Wc2ecBodySession:
         make = partial(_send_message, packet=packet)
         return self._ask(packet.index, make, now, extension=True)
 
-    def tune(self, settings: EmitterSettings | ReceiverSettings, now: int) -> list[Event]:
-        """Channel and range, or channel and period, of a radio of the robot (extension)."""
+    def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
+        """Channel and range, or channel and period, of a radio of the robot (extension). WC2EC
+        carries no other settings."""
         make = partial(_tune_message, settings=settings)
-        return self._ask(settings.index, make, now, extension=True)
+        radio = isinstance(settings, EmitterSettings | ReceiverSettings)
+        return self._ask(settings.index, make, now, extension=radio)
 
     def _ask(
         self,
@@ -374,10 +377,11 @@ def _send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent 
     return wc2ec.SendPacket(number, device.index, packet.channel, packet.data)
 
 
-def _tune_message(
-    device: Device, number: int, settings: EmitterSettings | ReceiverSettings
-) -> wc2ec.Sent | Refusal:
+def _tune_message(device: Device, number: int, settings: DeviceSettings) -> wc2ec.Sent | Refusal:
     """Sets channel and range of an Emitter, or channel and period of a Receiver."""
+    if not isinstance(settings, EmitterSettings | ReceiverSettings):
+        text = f"WC2EC cannot set {device.kind} '{device.name}'"
+        return Refusal(NOT_SETTABLE, text)
     index, channel = device.index, settings.channel
     if isinstance(settings, EmitterSettings):
         if device.kind != EMITTER:

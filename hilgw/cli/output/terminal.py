@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw.cli.output.console import ConsoleWriter
 from hilgw.cli.output.summary import summary_lines
@@ -13,6 +13,9 @@ from hilgw.cli.output.text import NAMES_SHOWN, Style, escape, in_words, listing,
 from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, missed_by_none
 from hilgw.medium.matching import stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
+
+if TYPE_CHECKING:
+    from hilgw.devices.kinds import Quantity, Value
 
 PACKETS_PER_S = 40
 TROUBLES_PER_S = 5
@@ -206,7 +209,12 @@ def _by_reason(missed: Mapping[str, str], shown: int) -> str:
 
 def _status(status: ControlLoopStatus) -> str:
     """Sensors, motors, rates and latency of a control loop."""
-    sensors = _devices([f"{name} {value:.4g}" for name, value in status.sensors.items()])
+    sensors = _devices(
+        [
+            f"{name} {_value(value, status.reports.get(name, ()))}"
+            for name, value in status.sensors.items()
+        ]
+    )
     motors = _devices([f"{name} {_settings(settings)}" for name, settings in status.motors.items()])
     rates = f"{status.values_per_s:.0f} values/s, {status.commands_per_s:.0f} commands/s"
     parts = [sensors or "no sensor values", motors or "no commands", rates]
@@ -214,6 +222,20 @@ def _status(status: ControlLoopStatus) -> str:
         p50, p99 = (status.latency.percentile_ns(share) or 0 for share in (50, 99))
         parts.append(f"sensor to motor p50 {p50 / 1e6:.2f} ms, p99 {p99 / 1e6:.2f} ms")
     return " | ".join(parts)
+
+
+def _value(value: Value, reports: Sequence[Quantity]) -> str:
+    """A number with its unit, or the numbers of a vector with their names: "x 1 y 0 z 0 m/s"."""
+    if not isinstance(value, tuple):
+        unit = reports[0].unit if reports else ""
+        return f"{value:.4g} {unit}".rstrip()
+    words: list[str] = []
+    for place, (quantity, number) in enumerate(zip(reports, value, strict=False)):
+        words.append(f"{quantity.name} {number:.4g}")
+        following = reports[place + 1].unit if place + 1 < len(reports) else ""
+        if quantity.unit and quantity.unit != following:
+            words.append(quantity.unit)  # once for the numbers that share it
+    return " ".join(words)
 
 
 def _settings(settings: Mapping[str, float]) -> str:

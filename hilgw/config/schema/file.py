@@ -22,12 +22,11 @@ from hilgw.config.model import (
 from hilgw.config.schema.limits import checked, refuse, refuse_key
 from hilgw.config.schema.models import parts_schema, settings_schema
 from hilgw.config.schema.unions import union
-from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.devices.properties import FIELDS, NOT_CARRIED
 from hilgw.errors import ConfigError, quoted
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
 
-NODES = {"Emitter": EmitterFields, "Receiver": ReceiverFields}
 MOTIONS = {"circle": Circle, "waypoints": Waypoints, "file": MotionFile}
 RESERVED = frozenset(("all", "none"))
 
@@ -100,11 +99,32 @@ def _name(forbidden: str) -> Any:
 def _robot(device_name: Any) -> Any:
     types = {
         "motion": core_schema.nullable_schema(_one_of("kind", MOTIONS)),
-        "devices": _named(device_name, _one_of("node", NODES)),
+        "devices": _named(device_name, _device()),
         "controller": core_schema.nullable_schema(_by_kind(plugins.CONTROLLERS)),
         "body": core_schema.nullable_schema(_by_kind(plugins.BODIES)),
     }
     return parts_schema("robot", (RobotConfig,), _itself, types=types)
+
+
+def _device() -> Any:
+    """A mapping that selects a Webots node by its key `node`."""
+    carried = {
+        node: parts_schema(node, (fields,), _itself, tag=("node", node))
+        for node, fields in FIELDS.items()
+    }
+    others = {node: _not_carried(what) for node, what in NOT_CARRIED.items()}
+    return union("node", carried | others, {}, names=lambda: list(FIELDS))
+
+
+def _not_carried(what: str) -> Any:
+    def validate(value: Any) -> Any:
+        fix = "delete the device; docs/config.md lists those that a control loop carries"
+        raise refuse_key(value, "node", refuse(what, fix))
+
+    def make() -> Any:
+        raise ConfigError(what)
+
+    return core_schema.no_info_plain_validator_function(validate, metadata={"make": make})
 
 
 def _air(name: Any) -> Any:

@@ -27,10 +27,11 @@ from hilgw.control.events import (
     Stop,
     Write,
 )
-from hilgw.devices.kinds import Device, Devices, Refusal
+from hilgw.devices.kinds import Device, Devices, Refusal, Value
 from hilgw.errors import FrameError, HilgwError
 from hilgw.protocols.wc2ec import (
     MOST_DEVICES,
+    ORIGINAL,
     Command,
     DisableSensor,
     EnableSensor,
@@ -114,6 +115,7 @@ class Wc2ecControllerSession:
         layouts = Layouts(version, extensions=settings.extensions)
         self._link = Link(Side.EXTERNAL, layouts, framing, s_to_ns(settings.silence_s))
         self._numbers: dict[int, int] = {}
+        self._with_value: dict[int, int] = {}  # of the devices whose value WC2EC carries
         self._sampling = Sampling()
         self._register_ns: int | None = None
 
@@ -186,6 +188,8 @@ class Wc2ecControllerSession:
             return [self._count(Refused(device.index, "too_many", text))]
         self.devices.add(device)
         self._numbers[device.index] = number
+        if (Command.SENSOR_DATA, device.kind) in ORIGINAL:
+            self._with_value[device.index] = number
         self._link.kinds[device.index] = device.kind
         return [Write(data)] if self._link.is_open else []
 
@@ -193,19 +197,20 @@ class Wc2ecControllerSession:
         """The body is gone, and its devices with it. Only between two controllers."""
         self.devices.clear()
         self._numbers.clear()
+        self._with_value.clear()
         self._link.kinds.clear()
 
-    def report(self, values: Iterable[tuple[int, float]], now: int) -> list[Event]:
+    def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
         """Values of sensors, (index, value) each, in one write. A sensor that is off, or not due at
-        its period, is left out; a value that is not finite is refused."""
+        its period, is left out; a value that is not finite, or of a kind that WC2EC does not carry,
+        is refused."""
         events: list[Event] = []
         data = []
-        numbers, is_open, is_due = self._numbers, self._link.is_open, self._sampling.is_due
+        numbers, is_open, is_due = self._with_value, self._link.is_open, self._sampling.is_due
         for index, value in values:
             number = numbers.get(index)
-            if number is None:
-                text = f"no device {index} in this control loop"
-                events.append(self._count(Refused(index, "unknown_device", text)))
+            if number is None or isinstance(value, tuple):
+                events.append(self._count(self._cannot_report(index)))
             elif not math.isfinite(value):
                 text = f"device {index} shows {value}"
                 events.append(self._count(Refused(index, "not_finite", text)))
@@ -215,6 +220,18 @@ class Wc2ecControllerSession:
             self.counts["values"] += len(data)
             events.append(Write(b"".join(data)))
         return events
+
+    def _cannot_report(self, index: int) -> Refused:
+        device = self.devices.by_index(index)
+        if device is None:
+            text = f"no device {index} in this control loop"
+            return Refused(index, "unknown_device", text)
+        text = f"WC2EC cannot carry values of {device.kind} '{device.name}'"
+        return Refused(index, "unsendable", text)
+
+    def feedback(self, index: int, value: float, now: int) -> list[Event]:
+        """WC2EC carries no feedback, and its controllers cannot ask for it."""
+        return []
 
     def deliver(self, packet: PacketIn) -> list[Event]:
         """One packet that a Receiver received (extension)."""

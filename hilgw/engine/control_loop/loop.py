@@ -8,17 +8,23 @@ stopped), session of the body, `PeerLink.handle`, which writes. A value of a sen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import (
+    BrakeDamping,
     Command,
     Connected,
     DeviceFault,
     Disconnected,
     EmitterSettings,
     Event,
+    FeedbackSwitch,
+    LedValue,
     MotorCommand,
+    MotorFeedback,
+    MotorPid,
     MotorSettings,
     Notice,
     PacketIn,
@@ -32,6 +38,7 @@ from hilgw.control.events import (
     Stop,
     Write,
 )
+from hilgw.engine.control_loop.configured import ConfiguredDevices
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.safety import BODY, ENDED, FAULT, Safety
 from hilgw.engine.statistics import (
@@ -47,7 +54,8 @@ if TYPE_CHECKING:
     from hilgw.bodies.base import BodySession
     from hilgw.control.safety import SafetyState
     from hilgw.controllers.base import PeerSession
-    from hilgw.devices.kinds import Device
+    from hilgw.devices.kinds import Device, Value
+    from hilgw.devices.properties import DeviceFields
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.radios import Radios
     from hilgw.engine.observer import Observer
@@ -78,13 +86,16 @@ class ControlLoop:
         safety: SafetyState,
         scheduler: Scheduler,
         observer: Observer,
+        devices: Mapping[str, DeviceFields] = MappingProxyType({}),
     ) -> None:
+        """devices: those that the configuration lists, by name."""
         self.name = name
         self.statistics = ControlLoopStatistics()
         self.safety = Safety(name, safety, controller, self.statistics, scheduler, observer)
         self._body: PeerLink[BodySession] | None = None
         self._controller = controller
         self._radios = radios
+        self._configured = ConfiguredDevices(devices)
         self._scheduler = scheduler
         self._observer = observer
         self._notices = NoticeFilter()
@@ -92,8 +103,10 @@ class ControlLoop:
         self._registration_timer: Handle | None = None
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
         self._devices_are_stale = False  # the controller knows devices of a body that is gone
-        self._held_values: dict[int, float] = {}  # for a controller that reads too slowly
+        self._held_values: dict[int, Value] = {}  # for a controller that reads too slowly
+        self._held_feedback: dict[int, float] = {}
         self._switched: set[int] = set()  # sensors whose period the controller has set
+        self._fed_back: set[int] = set()  # motors whose feedback the controller has switched on
         self._status_timer: Handle | None = None
         self._status_ns = 0
         self._body_handlers = self._handlers_of_body()
@@ -141,7 +154,11 @@ class ControlLoop:
             Stop: lambda event, now: self.safety.stop(event.reason, now),
             MotorCommand: self._command,
             MotorSettings: self._command,
+            MotorPid: self._command,
             SensorSwitch: self._switch,
+            FeedbackSwitch: self._switch_feedback,
+            LedValue: self._set_value,
+            BrakeDamping: self._set_value,
             PacketOut: self._send,
             EmitterSettings: self._tune,
             ReceiverSettings: self._tune,
@@ -186,6 +203,18 @@ class ControlLoop:
             statistics.commanded(command, self._scheduler.now())
             self.safety.commanded(command, now)
 
+    def _set_value(self, command: LedValue | BrakeDamping, now: int) -> None:
+        """A value for an LED or a brake: checked, then set by the body's session."""
+        body = self._body
+        if self.safety.ending:
+            self.statistics.refused[ENDED] += 1
+            return
+        refusal = None if body is None else self.safety.check_value(body, command)
+        if refusal:
+            self._refuse(command.index, refusal.reason, refusal.text)
+        else:
+            self._request(command.index, lambda session: session.tune(command, now), now)
+
     # --- controller to body: sensors and radios -----------------------------------------------
 
     def _switch(self, event: SensorSwitch, now: int) -> None:
@@ -206,6 +235,15 @@ class ControlLoop:
         assert body is not None
         events = body.session.switch(index, period_ms, now)
         body.handle([event for event in events if type(event) is Write], now)
+
+    def _switch_feedback(self, event: FeedbackSwitch, now: int) -> None:
+        """The period of a motor's force or torque feedback."""
+        if self._body is not None and self._body.transport is not None:
+            if event.period_ms:
+                self._fed_back.add(event.index)
+            else:
+                self._fed_back.discard(event.index)
+            self._request(event.index, lambda session: session.tune(event, now), now)
 
     def _send(self, event: PacketOut, now: int) -> None:
         if event.index in self._radios:
@@ -259,6 +297,7 @@ class ControlLoop:
             Connected: self._body_connected,
             Disconnected: lambda event, now: self._body_lost(event.reason, now),
             Registered: lambda event, now: self._register(event.device, now),
+            MotorFeedback: self._report_feedback,
             PacketIn: self._packet_from_body,
             DeviceFault: lambda event, now: self._report_fault(event.index),
             ProtocolFailure: self._body_failed,
@@ -266,7 +305,7 @@ class ControlLoop:
 
     def _from_body(self, events: list[Event], now: int) -> None:
         """Events of the body's session."""
-        values: list[tuple[int, float]] = []
+        values: list[tuple[int, Value]] = []
         for event in events:
             if type(event) is SensorValue:
                 values.append((event.index, event.value))
@@ -278,8 +317,7 @@ class ControlLoop:
             self._report_values(values, now)
 
     def _register(self, device: Device, now: int) -> None:
-        self._radios.replaces(device)
-        self._announce(device, now)
+        self._announce(self._configured.complete(device), now)
         self._cancel_registration_timer()
         self._registration_timer = self._scheduler.call_at(
             now + REGISTRATION_PAUSE_NS,
@@ -287,12 +325,12 @@ class ControlLoop:
         )
 
     def _complete_registration(self, now: int) -> None:
-        """The body has registered all its devices: the gateway's own radios follow."""
+        """The body has registered all its devices: the others of the configuration follow."""
         self._cancel_registration_timer()
         devices = () if self._body is None else self._body.session.devices
         self.statistics.keep(devices)
         first = max((device.index for device in devices), default=-1) + 1
-        for device in self._radios.assign_rest(first):
+        for device in self._configured.missing(first):
             self._announce(device, now)
 
     def _cancel_registration_timer(self) -> None:
@@ -302,6 +340,7 @@ class ControlLoop:
 
     def _announce(self, device: Device, now: int) -> None:
         """Registers a device with the controller."""
+        self._radios.adopt(device)
         self.statistics.add(device)
         controller = self._controller
         if controller is not None:
@@ -312,7 +351,7 @@ class ControlLoop:
 
     # --- body to controller: values and packets -----------------------------------------------
 
-    def _report_values(self, values: list[tuple[int, float]], now: int) -> None:
+    def _report_values(self, values: list[tuple[int, Value]], now: int) -> None:
         if self._registration_timer is not None:
             self._complete_registration(now)
         controller, held = self._controller, self._held_values
@@ -332,12 +371,25 @@ class ControlLoop:
                 controller.handle(events, now)
         self.statistics.received(values, now)  # counting can wait, the controller cannot
 
+    def _report_feedback(self, event: MotorFeedback, now: int) -> None:
+        controller = self._controller
+        if controller is None or controller.transport is None:
+            return
+        if controller.congested(now):
+            self.statistics.counts["values_superseded"] += event.index in self._held_feedback
+            self._held_feedback[event.index] = event.value
+            return
+        controller.call(lambda: controller.session.feedback(event.index, event.value, now), now)
+
     def _report_held_values(self, now: int) -> None:
         """The controller can read again."""
         values, self._held_values = list(self._held_values.items()), {}
+        feedback, self._held_feedback = self._held_feedback, {}
         controller = self._controller
         if values and controller is not None:
             controller.call(lambda: controller.session.report(values, now), now)
+        for index, value in feedback.items():
+            self._report_feedback(MotorFeedback(index, value), now)
 
     def _report_fault(self, index: int) -> None:
         """Reports to the controller that a device failed or refused a request."""
@@ -390,6 +442,7 @@ class ControlLoop:
         self.safety.stop(BODY, now)
         self._cancel_registration_timer()
         self._radios.forget()
+        self._configured.forget()
         if self._body is not None:
             self._body.not_ready(reason)
         controller = self._controller
@@ -416,14 +469,18 @@ class ControlLoop:
     def _restore_settings(self, now: int) -> None:
         """Undoes what the controller changed, for the next one."""
         switched, self._switched = self._switched, set()
+        fed_back, self._fed_back = self._fed_back, set()
         self._radios.restore()
         if self._body is not None and self._body.transport is not None:
             for index in switched:
                 self._switch_on_body(index, None, now)
+            for index in fed_back:
+                self._switch_feedback(FeedbackSwitch(index, 0), now)
 
     def _forget_devices(self) -> None:
         """Between two controllers: the next one gets the devices of the present body only."""
         self._held_values.clear()
+        self._held_feedback.clear()
         if self._devices_are_stale and self._controller is not None:
             self._devices_are_stale = False
             self._controller.session.forget()
@@ -462,7 +519,8 @@ class ControlLoop:
         }
         return {
             **{end: None if link is None else link.identity for end, link in ends.items()},
-            "sensors": finite(statistics.sensors),
+            "sensors": finite(statistics.named_values()),
+            "units": statistics.units(),
             "motors": finite(statistics.motors),
             **dict(statistics.counts),
             "refused": merged(

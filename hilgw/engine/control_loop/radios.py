@@ -18,8 +18,7 @@ NO_SUCH_FIELD = "no_such_field"
 
 class Radios:
     """The radios that the configuration lists. One that has the name and kind of a device of the
-    body replaces it and gets its index. The others follow after the body's devices, in the order
-    of the file."""
+    body replaces it."""
 
     def __init__(self, robot: Robot | None) -> None:
         """robot: None when an in-process controller uses its radios."""
@@ -34,21 +33,11 @@ class Radios:
     def __len__(self) -> int:
         return len(self._kinds)
 
-    def replaces(self, device: Device) -> bool:
-        """Whether a radio replaces this device of the body; it then has the device's index."""
-        if self._kinds.get(device.name) != device.kind:
-            return False
-        self._assign(device.name, device.index)
-        return True
-
-    def assign_rest(self, first: int) -> list[Device]:
-        """Assigns indices from `first` on to the radios without one; returns these as devices."""
-        devices: list[Device] = []
-        for name, kind in self._kinds.items():
-            if name not in self._index:
-                self._assign(name, first + len(devices))
-                devices.append(Device(name=name, kind=kind, index=self._index[name]))
-        return devices
+    def adopt(self, device: Device) -> None:
+        """A radio with the name and kind of this device has the device's index from now on."""
+        if self._kinds.get(device.name) == device.kind:
+            self._index[device.name] = device.index
+            self._name[device.index] = device.name
 
     def forget(self) -> None:
         """The body is gone: the indices are void."""
@@ -107,7 +96,3 @@ class Radios:
             receiver.setChannel(own.fields.channel)
             if own.getSamplingPeriod() != own.default_period_ms:
                 receiver.enable(own.default_period_ms)
-
-    def _assign(self, name: str, index: int) -> None:
-        self._index[name] = index
-        self._name[index] = name

@@ -11,7 +11,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from hilgw.control.limits import check_command
+from hilgw.control.events import BrakeDamping
+from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.errors import PeerError
@@ -20,7 +21,7 @@ from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, Event
+    from hilgw.control.events import Command, Event, LedValue
     from hilgw.control.safety import SafetyState
     from hilgw.controllers.base import PeerSession
     from hilgw.engine.control_loop.peer_link import PeerLink
@@ -93,11 +94,8 @@ class Safety:
 
     def check(self, body: PeerLink[BodySession], command: Command, now: int) -> Refusal | None:
         """Checks one motor command immediately before the body's session gets it; None: allowed."""
-        latched = self.state.latched
-        if latched:
-            words = IN_WORDS.get(latched, latched)
-            fix = f"`hilgw arm {self._name}` lets the motors move again"
-            return Refusal("latched", f"safety stop latched: {words}; {fix}")
+        if self.state.latched:
+            return self._is_latched()
         if body.write_delay_ns(now) > LONGEST_DELAY_NS:
             body.fail(PeerError("the commands come faster than the line", where=body.name))
             return Refusal("behind", "the commands come faster than the line")
@@ -113,6 +111,21 @@ class Safety:
             text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
             return Refusal(NO_STOP, text)
         return None
+
+    def check_value(
+        self, body: PeerLink[BodySession], command: LedValue | BrakeDamping
+    ) -> Refusal | None:
+        """Checks a value for an LED or a brake; None: allowed. An LED moves nothing. A brake may
+        release a load, so a latched stop holds it."""
+        if self.state.latched and isinstance(command, BrakeDamping):
+            return self._is_latched()
+        device = body.session.devices.by_index(command.index)
+        return None if device is None else check_value(device, command)
+
+    def _is_latched(self) -> Refusal:
+        words = IN_WORDS.get(self.state.latched, self.state.latched)
+        fix = f"`hilgw arm {self._name}` lets the motors move again"
+        return Refusal("latched", f"safety stop latched: {words}; {fix}")
 
     def alive(self, now: int) -> None:
         """The controller sent a valid message. What was written to it before may still be on the

@@ -15,7 +15,7 @@ from hilgw.protocols.wc2ec.codec import (
     encode_signal,
 )
 from hilgw.protocols.wc2ec.describe import describe, in_words, readable
-from hilgw.protocols.wc2ec.layout import LONGEST_PACKET, MOST_DEVICES, Layouts, Numbers
+from hilgw.protocols.wc2ec.layout import LONGEST_PACKET, MOST_DEVICES, ORIGINAL, Layouts, Numbers
 from hilgw.protocols.wc2ec.link import Link
 from hilgw.protocols.wc2ec.messages import (
     Command,
@@ -41,6 +41,7 @@ from hilgw.protocols.wc2ec.messages import (
 __all__ = [
     "LONGEST_PACKET",
     "MOST_DEVICES",
+    "ORIGINAL",
     "UNKNOWN_DEVICE",
     "Command",
     "Decoder",

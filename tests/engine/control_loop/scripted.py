@@ -1,0 +1,201 @@
+"""A control loop between two sessions that a test scripts: `data_received(name)` returns the events
+under that name. All calls of the loop are recorded in one list, in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from hilgw.control.events import (
+    Command,
+    Connected,
+    Disconnected,
+    Event,
+    MotorCommand,
+    Refused,
+    Registered,
+    Write,
+)
+from hilgw.control.safety import Mode, SafetySettings, SafetyState
+from hilgw.devices.kinds import Device, Devices
+from hilgw.devices.properties import DeviceFields
+from hilgw.engine.control_loop.loop import ControlLoop
+from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.engine.control_loop.radios import Radios
+from hilgw.engine.control_loop.watchdog import Watchdog
+from tests.engine.control_loop.fakes import MS, FakeConnection, Recorder
+from tests.engine.fakes import FakeScheduler
+
+Calls = list[tuple[Any, ...]]
+
+
+class ScriptedSession:
+    """What both ends share."""
+
+    def __init__(self, name: str, calls: Calls, devices: Iterable[Device] = ()) -> None:
+        self.devices = Devices()
+        self.counts: dict[str, int] = Counter()
+        self.own = list(devices)
+        self._name = name
+        self._calls = calls
+        self._events: list[Event] = []
+
+    def open(self, now: int) -> list[Event]:
+        for device in self.own:
+            self.devices.add(device)
+        return [Connected(self._name), *map(Registered, self.own)]
+
+    def close(self) -> list[Event]:
+        return [Disconnected("closed")]
+
+    def script(self, *events: Event) -> None:
+        """The events of the next bytes."""
+        self._events += events
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        events, self._events = self._events, []
+        return events
+
+    def next_deadline(self) -> int | None:
+        return None
+
+    def expire(self, now: int) -> list[Event]:
+        return []
+
+    def describe(self, data: bytes, *, received: bool) -> str:
+        return ""
+
+    def record(self, *call: Any) -> list[Event]:
+        self._calls.append((self._name, *call))
+        return [Write(f"{call[0]} ".encode())]
+
+
+class ScriptedBody(ScriptedSession):
+    """A robot with these devices. Motors stop by velocity 0; a force has no stop command where
+    `stops_force` is false."""
+
+    stops_force = True
+
+    def close(self) -> list[Event]:
+        self.devices.clear()
+        return super().close()
+
+    def command(self, command: Command, now: int) -> list[Event]:
+        if command.index not in self.devices:
+            return [Refused(command.index, "unknown_device", "?")]
+        return self.record("command", command)
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        return self.record("switch", index, period_ms)
+
+    def send(self, packet: Any, now: int) -> list[Event]:
+        return self.record("send", packet)
+
+    def tune(self, settings: Any, now: int) -> list[Event]:
+        if settings.index not in self.devices:
+            return [Refused(settings.index, "unknown_device", "?")]
+        return self.record("tune", settings)
+
+    def stop_command(self, index: int, mode: Mode) -> Command | None:
+        if mode is Mode.FORCE and not self.stops_force:
+            return None
+        return MotorCommand(index, "velocity", 0.0)
+
+    def stop_commands(self) -> list[Command]:
+        return [MotorCommand(each.index, "velocity", 0.0) for each in self.devices.of_role("motor")]
+
+    def stop(self, reason: str, now: int) -> list[Event]:
+        return self.record("stop", reason)
+
+    def stop_bytes(self) -> bytes:
+        return b"stop "
+
+
+class ScriptedController(ScriptedSession):
+    def register(self, device: Device) -> list[Event]:
+        if device.index not in self.devices:
+            self.devices.add(device)
+            self.record("register", device)
+        return []
+
+    def forget(self) -> None:
+        self.devices.clear()
+
+    def report(self, values: Iterable[tuple[int, Any]], now: int) -> list[Event]:
+        return self.record("report", *values)
+
+    def feedback(self, index: int, value: float, now: int) -> list[Event]:
+        return self.record("feedback", index, value)
+
+    def deliver(self, packet: Any) -> list[Event]:
+        return self.record("deliver", packet)
+
+    def fault(self, index: int) -> list[Event]:
+        return self.record("fault", index)
+
+
+class ScriptedLoop:
+    """devices: of the body. configured: those of the configuration, by name."""
+
+    def __init__(
+        self,
+        devices: Iterable[Device] = (),
+        configured: dict[str, DeviceFields] | None = None,
+        *,
+        body: bool = True,
+        **safety: Any,
+    ) -> None:
+        self.calls: Calls = []
+        self.scheduler = FakeScheduler()
+        self.watchdog = Watchdog(self.scheduler)
+        self.observer = Recorder()
+        self.controller_session = ScriptedController("controller", self.calls)
+        self.controller: PeerLink[Any] = self.link("controller", self.controller_session)
+        self.body: PeerLink[Any] | None = self.new_body(devices) if body else None
+        self.loop = ControlLoop(
+            "cab",
+            self.body,
+            self.controller,
+            Radios(None),
+            SafetyState(SafetySettings(**safety), simulated=True),
+            self.scheduler,
+            self.observer,
+            configured or {},
+        )
+        self.loop.start()
+        self.pilot = FakeConnection()
+        self.controller.attach(self.pilot)  # type: ignore[arg-type]
+        if self.body is not None:
+            self.connect(self.body)
+
+    def link(self, name: str, session: Any) -> PeerLink[Any]:
+        return PeerLink(name, session, self.scheduler, self.watchdog)
+
+    def new_body(self, devices: Iterable[Device], name: str = "body") -> PeerLink[Any]:
+        return self.link(name, ScriptedBody(name, self.calls, devices))
+
+    def connect(self, body: PeerLink[Any]) -> FakeConnection:
+        """The body connects, and its registration is complete."""
+        connection = FakeConnection()
+        body.attach(connection)  # type: ignore[arg-type]
+        self.pass_ms(200)
+        return connection
+
+    def pass_ms(self, milliseconds: int) -> None:
+        self.scheduler.run_until(self.scheduler.time + milliseconds * MS)
+
+    def body_reports(self, *events: Event) -> Calls:
+        """What the loop does about events of the body."""
+        assert self.body is not None
+        return self._happens(self.body, events)
+
+    def controller_sends(self, *events: Event) -> Calls:
+        """What the loop does about events of the controller."""
+        return self._happens(self.controller, events)
+
+    def _happens(self, link: PeerLink[Any], events: tuple[Event, ...]) -> Calls:
+        self.calls.clear()
+        link.session.script(*events)
+        link.data_received(b"?")
+        return list(self.calls)

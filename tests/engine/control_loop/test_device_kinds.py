@@ -1,0 +1,167 @@
+"""Every kind of device through a loop: vectors, forces, LEDs, brakes, configured devices."""
+
+from __future__ import annotations
+
+import pytest
+
+from hilgw.control.events import (
+    BrakeDamping,
+    FeedbackSwitch,
+    LedValue,
+    MotorCommand,
+    MotorFeedback,
+    MotorPid,
+    SensorValue,
+)
+from hilgw.devices.kinds import Device, MotorLimits
+from hilgw.devices.properties import (
+    DeviceFields,
+    GpsFields,
+    LedFields,
+    RotationalMotorFields,
+    TouchSensorFields,
+)
+from tests.engine.control_loop.scripted import ScriptedBody, ScriptedLoop
+
+WHEEL = Device(name="wheel", kind="RotationalMotor", index=0)
+GYRO = Device(name="gyro", kind="Gyro", index=1)
+LAMP = Device(name="lamp", kind="LED", index=2)
+BRAKE = Device(name="brake", kind="Brake", index=3)
+GPS = Device(name="gps", kind="GPS", index=4)
+ROBOT = (WHEEL, GYRO, LAMP, BRAKE, GPS)
+FORWARD = MotorCommand(0, "velocity", 1.0)
+POSITION = (1.0, 2.0, 3.0, 0.5, 0.1, 0.2, 0.3)
+
+
+def test_a_vector_reaches_the_controller_as_it_is() -> None:
+    run = ScriptedLoop(ROBOT)
+    calls = run.body_reports(SensorValue(1, (0.1, 0.2, 0.3)), SensorValue(4, POSITION))
+    assert calls == [("controller", "report", (1, (0.1, 0.2, 0.3)), (4, POSITION))]
+    report = run.loop.report()
+    assert report["sensors"]["gyro"] == {"x": 0.1, "y": 0.2, "z": 0.3}
+    assert report["sensors"]["gps"]["speed_z"] == 0.3
+    assert report["units"]["gyro"] == {"x": "rad/s", "y": "rad/s", "z": "rad/s"}
+    assert report["units"]["gps"]["speed"] == "m/s"
+
+
+def test_a_slow_controller_gets_the_newest_vector_and_feedback() -> None:
+    run = ScriptedLoop(ROBOT)
+    run.pilot.pending = 1
+    for number in (1.0, 2.0, 3.0):
+        value = SensorValue(1, (number, 0.0, 0.0))
+        assert run.body_reports(value, MotorFeedback(0, number)) == []
+    run.calls.clear()
+    run.pilot.drain()
+    assert run.calls == [
+        ("controller", "report", (1, (3.0, 0.0, 0.0))),
+        ("controller", "feedback", 0, 3.0),
+    ]
+    assert run.loop.report()["values_superseded"] == 4
+
+
+def test_gains_and_forces_pass_the_safety_as_motor_commands() -> None:
+    run = ScriptedLoop(ROBOT)
+    gains, torque = MotorPid(0, 5.0, 0.1, 0.0), MotorCommand(0, "torque", -2.0)
+    assert run.controller_sends(gains, torque) == [
+        ("body", "command", gains),
+        ("body", "command", torque),
+    ]
+    assert run.loop.safety.state.moving
+    assert run.loop.report()["motors"]["wheel"] == {"P": 5.0, "I": 0.1, "D": 0.0, "torque": -2.0}
+    for wrong in (MotorPid(0, 0.0, 0.0, 0.0), MotorPid(0, 1.0, -1.0, 0.0)):
+        assert run.controller_sends(wrong) == [("controller", "fault", 0)]
+    assert run.controller_sends(MotorCommand(0, "force", 1.0)) == [("controller", "fault", 0)]
+    assert run.loop.report()["refused"] == {"no_such_field": 1, "out_of_range": 2}
+
+
+def test_a_force_that_could_not_be_stopped_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScriptedBody, "stops_force", False)
+    run = ScriptedLoop(ROBOT)
+    assert run.controller_sends(MotorCommand(0, "torque", 1.0)) == [("controller", "fault", 0)]
+    assert run.loop.report()["refused"] == {"no_stop": 1}
+    assert not run.loop.safety.state.moving
+
+
+def test_a_force_may_not_ignore_the_limits_of_motion() -> None:
+    for limits in (MotorLimits(max_velocity=1), MotorLimits(max_position=1), MotorLimits(rate=1)):
+        run = ScriptedLoop([Device(name="w", kind="RotationalMotor", index=0, limits=limits)])
+        run.controller_sends(MotorCommand(0, "torque", 1.0))
+        assert run.loop.report()["refused"] == {"beyond_limit": 1}
+    run = ScriptedLoop(
+        [Device(name="w", kind="RotationalMotor", index=0, limits=MotorLimits(max_force=2))]
+    )
+    for torque in (2.0, -2.0, 2.1, -2.1):
+        run.controller_sends(MotorCommand(0, "torque", torque))
+    assert run.loop.report()["refused"] == {"beyond_limit": 2}
+
+
+def test_an_led_and_a_brake_move_no_motor() -> None:
+    run = ScriptedLoop(ROBOT)
+    light, hold = LedValue(2, 0xFF00FF), BrakeDamping(3, 4.0)
+    assert run.controller_sends(light, hold) == [("body", "tune", light), ("body", "tune", hold)]
+    assert not run.loop.safety.state.moving
+    for wrong in (LedValue(2, 2**31), LedValue(0, 1), BrakeDamping(3, -1.0), BrakeDamping(2, 1.0)):
+        assert run.controller_sends(wrong) == [("controller", "fault", wrong.index)]
+    assert run.loop.report()["refused"] == {"no_such_field": 2, "out_of_range": 2}
+
+
+def test_a_latched_stop_holds_brakes_and_leaves_leds() -> None:
+    run = ScriptedLoop(ROBOT, latch=True)
+    run.controller_sends(FORWARD)
+    run.loop.safety.stop("late", run.scheduler.now())
+    assert run.controller_sends(BrakeDamping(3, 0.0)) == [("controller", "fault", 3)]
+    assert run.controller_sends(LedValue(2, 1)) == [("body", "tune", LedValue(2, 1))]
+    assert run.controller_sends(FORWARD) == [("controller", "fault", 0)]
+    assert run.loop.report()["refused"] == {"latched": 2}
+
+
+def test_feedback_ends_with_its_controller() -> None:
+    run = ScriptedLoop(ROBOT)
+    on = FeedbackSwitch(0, 32.0)
+    assert run.controller_sends(on) == [("body", "tune", on)]
+    assert run.body_reports(MotorFeedback(0, 1.5)) == [("controller", "feedback", 0, 1.5)]
+    run.calls.clear()
+    run.controller.detach()
+    assert ("body", "tune", FeedbackSwitch(0, 0)) in run.calls
+
+
+# --- devices of the configuration -----------------------------------------------------------------
+
+CONFIGURED: dict[str, DeviceFields] = {
+    "bumper": TouchSensorFields(type="force-3d"),
+    "wheel": RotationalMotorFields(maxVelocity=6.28),
+    "gps": LedFields(),  # another node than the body's: another device
+    "lamp": LedFields(model="red"),
+}
+
+
+def registered(run: ScriptedLoop) -> list[tuple[int, str, str]]:
+    return [(each.index, each.name, each.kind) for each in run.controller_session.devices]
+
+
+def test_a_controller_gets_the_devices_that_the_body_does_not_have() -> None:
+    run = ScriptedLoop(ROBOT, CONFIGURED)
+    assert registered(run)[5:] == [(5, "bumper", "TouchSensor"), (6, "gps", "LED")]
+    devices = run.controller_session.devices
+    assert devices.by_index(0).fields == CONFIGURED["wheel"]  # type: ignore[union-attr]
+    assert devices.by_index(2).fields == CONFIGURED["lamp"]  # type: ignore[union-attr]
+    assert devices.by_index(4).fields is None  # type: ignore[union-attr]
+    assert run.controller_sends(LedValue(6, 1)) == [("controller", "fault", 6)]
+    assert run.controller_sends(LedValue(2, 1)) == [("body", "tune", LedValue(2, 1))]
+
+
+def test_without_a_body_all_devices_are_those_of_the_configuration() -> None:
+    run = ScriptedLoop((), {"gps": GpsFields(), "wheel": RotationalMotorFields()}, body=False)
+    assert registered(run) == [(0, "gps", "GPS"), (1, "wheel", "RotationalMotor")]
+    assert run.controller_sends(MotorCommand(1, "velocity", 1.0)) == [("controller", "fault", 1)]
+    assert run.loop.report()["refused"] == {"no_body": 1}
+
+
+def test_a_body_that_returns_gets_the_same_indices() -> None:
+    run = ScriptedLoop(ROBOT, CONFIGURED)
+    before = registered(run)
+    assert run.body is not None
+    run.body.detach()
+    run.controller.detach()
+    run.connect(run.body)
+    assert registered(run) == before
