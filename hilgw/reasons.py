@@ -1,8 +1,8 @@
 """Reasons in reports: each is a machine word with its meaning; docs/reasons.md lists all of them.
 
-A kind of reasons is a class. The kinds that adapters extend, `RefusedReason` and `DroppedReason`,
-have no members: each adapter declares its own words in a subclass. Words that several adapters use
-are in `PacketRefused` and `PacketDropped`.
+A kind of reasons is a class. The kinds that adapters and protocols extend (`RefusedReason`,
+`DroppedReason`, `RequestReason`) have no members: each declares its own words in a subclass. Words
+that several use are in `PacketRefused`, `PacketDropped` and `RequestRefused`.
 """
 
 from __future__ import annotations
@@ -116,3 +116,31 @@ class PacketDropped(DroppedReason):
     NO_PACKET = "no_packet", "a frame of another type"
     NO_HEADER = "no_header", "a frame without data after the channel byte"
     NO_HEX = "no_hex", "a packet whose data are not hex digits"
+
+
+class RequestReason(Reason):
+    """A control loop refused a request, a value or a connection."""
+
+
+class RequestRefused(RequestReason):
+    """Reasons of the gateway, and those that several protocols use."""
+
+    NAN = "nan", "a number is NaN"
+    INFINITE = "infinite", "a number is infinite where Webots allows only finite ones"
+    OUT_OF_RANGE = "out_of_range", "a number that Webots does not allow"
+    NO_SUCH_FIELD = "no_such_field", "the device does not have this setting"
+    BEYOND_LIMIT = "beyond_limit", "beyond the limits of the motor in the configuration"
+    LATCHED = "latched", "a safety stop is latched"
+    BEHIND = "behind", "the commands come faster than the line carries them"
+    NO_STOP = "no_stop", "the motor could not be stopped any more"
+    ENDED = "gateway_ended", "the gateway ends"
+    NO_BODY = "no_body", "the robot has no body"
+    REPLACED = "replaced", "a Receiver of the gateway replaces this Receiver of the body"
+    NOT_ALLOWED = "not_allowed", "the fields of the Emitter or the Receiver do not allow it"
+    DOWN = "down", "the peer is not connected, or has not registered all its devices"
+    UNKNOWN_DEVICE = "unknown_device", "the robot has no device of this index"
+    NOT_SETTABLE = "not_settable", "the device cannot be set in this way"
+    UNSENDABLE = "unsendable", "the protocol of the peer cannot carry it"
+    NOT_FINITE = "not_finite", "a sensor shows NaN or infinity"
+    SECOND_CONTROLLER = "second_controller", "a connection while another controller is there"
+    TOO_MANY_CONNECTIONS = "too_many_connections", "more connections than are kept waiting"

@@ -11,21 +11,25 @@ import pytest
 
 import hilgw.adapters
 import hilgw.bridge
+import hilgw.control
 import hilgw.framing
+import hilgw.protocols
 from hilgw.adapters.base import CannotSend, Dropped, Refused
+from hilgw.bridge.flow import Flow
+from hilgw.control import events
+from hilgw.devices.kinds import Refusal
 from hilgw.errors import PortError, PortReason
 from hilgw.medium.ledger import Ledger
+from hilgw.protocols import wc2ec
 from hilgw.reasons import DroppedReason, Reason, RefusedReason
 
 ROOT = Path(hilgw.__file__).parent
-# Control loops count words of their own.
-OTHERS = {"testing", "control", "control_loop", "bodies", "controllers"}
-FILES = [path for path in sorted(ROOT.rglob("*.py")) if not OTHERS & {*path.parts}]
+FILES = sorted(ROOT.rglob("*.py"))
 
 
 def own_reasons() -> list[Reason]:
     """Those of this project; tests declare others."""
-    for room in (hilgw.adapters, hilgw.bridge, hilgw.framing):
+    for room in (hilgw.adapters, hilgw.bridge, hilgw.control, hilgw.framing, hilgw.protocols):
         for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
             importlib.import_module(module.name)
     return [each for each in Reason.declared() if type(each).__module__.startswith("hilgw.")]
@@ -45,12 +49,18 @@ def test_every_reason_has_a_word_and_a_meaning() -> None:
         assert not reason.doc.endswith("."), repr(reason)
 
 
+# The place of the reason among the arguments.
+OF_METHODS = {"enter": 1, "expire": 1, "refuse": 0, "drop": 0, "offer": 0, "take_back": 1}
+OF_METHODS |= {"stop": 0, "_stop": 0, "_refuse": 1}
+OF_CLASSES = {"Refused": 1, "Dropped": 0, "CannotSend": 0, "Refusal": 0, "Rejected": 3, "Stop": 0}
+
+
 def given(call: ast.Call) -> list[ast.expr]:
     """The reasons among the arguments of a call."""
     if isinstance(call.func, ast.Attribute):
-        name, places = call.func.attr, {"enter": 1, "expire": 1, "refuse": 0, "drop": 0, "offer": 0}
+        name, places = call.func.attr, OF_METHODS
     elif isinstance(call.func, ast.Name):
-        name, places = call.func.id, {"Refused": 1, "Dropped": 0, "CannotSend": 0}
+        name, places = call.func.id, OF_CLASSES
     else:
         return []
     found = [word.value for word in call.keywords if word.arg == "reason"]
@@ -78,6 +88,11 @@ def test_a_word_that_is_not_declared_is_an_error() -> None:
         lambda: ledger.emitter("a").offer("bad_luck"),
         lambda: ledger.source("a").enter(0, "bad_luck"),
         lambda: PortError("?", reason="bad_luck"),  # type: ignore[arg-type]
+        lambda: Flow().drop("bad_luck", 1),
+        lambda: Refusal("bad_luck", "?"),
+        lambda: events.Refused(0, "bad_luck", "?"),
+        lambda: events.Stop("bad_luck"),  # type: ignore[arg-type]
+        lambda: wc2ec.Rejected(0, 0, 0, "bad_luck", "?"),
     ):
         with pytest.raises(ValueError, match="'bad_luck' is not declared as a"):
             wrong()

@@ -9,6 +9,7 @@ from hilgw.control.events import (
     DeviceSettings,
     Event,
     PacketOut,
+    StopReason,
 )
 from hilgw.control.safety import Mode
 from hilgw.control.session import LinkSession
@@ -45,7 +46,7 @@ class BodySession(LinkSession, Protocol):
     def stop_commands(self) -> list[Command]:
         """The commands that `stop` would send now. Changes nothing."""
 
-    def stop(self, reason: str, now: int) -> list[Event]:
+    def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""
 
     def stop_bytes(self) -> bytes:

@@ -81,14 +81,14 @@ class Client:
         elif self.writes:
             clients.port.write(data, self)
         else:
-            clients.to_port.dropped[NOT_WRITER] += len(data)
+            clients.to_port.drop(NOT_WRITER, len(data))
 
     def pass_on(self, data: bytes) -> None:
         """Writes a whole frame to the port, if this client is a writer."""
         if self.writes:
             self._clients.port.write(data, self)
         else:
-            self._clients.to_port.dropped[NOT_WRITER] += len(data)
+            self._clients.to_port.drop(NOT_WRITER, len(data))
 
     # --- telnet where it does not belong ----------------------------------------------------------
 
@@ -222,7 +222,7 @@ class Clients:
     def refuse_telnet(self, client: Client, size: int) -> None:
         """Its stream begins with a negotiation, which the device must not receive."""
         self.to_port.received_bytes += size
-        self.to_port.dropped[TELNET] += size
+        self.to_port.drop(TELNET, size)
         self._remove(client, "it uses telnet", CLIENT_GONE)
         if not self._telnet_warned:
             self._telnet_warned = True
@@ -248,7 +248,7 @@ class Clients:
     def _drop_unread(self, size: int) -> None:
         if size:
             self.to_port.received_bytes += size
-            self.to_port.dropped[WRITER_GONE] += size
+            self.to_port.drop(WRITER_GONE, size)
 
     def _lose(self, client: Client, error: PortError) -> None:
         """The connection was reset, or it broke after the client had ended its direction."""
@@ -347,14 +347,14 @@ class Clients:
         clients = self._clients
         flow = self.from_port
         if not clients:
-            flow.dropped[NO_CLIENT] += len(data)
+            flow.drop(NO_CLIENT, len(data))
         for client in clients:
             stream = client.stream
             try:
                 stream.write(data)
             except PortError as error:
                 if error.reason == PortError.LOST:  # the stream reports the loss itself
-                    flow.dropped[CLIENT_GONE] += len(data)
+                    flow.drop(CLIENT_GONE, len(data))
                 else:
                     self._disconnect_slow(client, len(data))
                 continue
@@ -397,7 +397,7 @@ class Clients:
         lost = client.stream.pending + refused_bytes
         self.slow += 1
         if refused_bytes:
-            self.from_port.dropped[CLIENT_SLOW] += refused_bytes
+            self.from_port.drop(CLIENT_SLOW, refused_bytes)
         self._remove(client, "too slow", CLIENT_SLOW)
         self._warn(f"client {client.peer} disconnected: too slow, {lost} B unsent")
 

@@ -54,11 +54,15 @@ class Flow:
     frames: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
 
+    def drop(self, reason: str, count: int) -> None:
+        """Bytes or frames are lost. reason: declared as a DroppedReason."""
+        self.dropped[DroppedReason.check(reason)] += count
+
     def take_back(self, size: int, reason: str) -> None:
         """Moves bytes that were never sent from `sent` to `dropped`."""
         if size:
             self.sent_bytes -= size
-            self.dropped[reason] += size
+            self.drop(reason, size)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -147,7 +151,7 @@ class Reframer:
                 self._framing.encode(payload)
                 fit.append(payload)
             except FrameError:
-                self._flow.dropped[CANNOT_CARRY] += 1
+                self._flow.drop(CANNOT_CARRY, 1)
         return fit
 
 

@@ -102,7 +102,7 @@ class BridgePort:
         if stream is not None:
             self._flow.take_back(stream.unsent, PORT_DOWN)
         if self._paced is not None:
-            self._flow.dropped[PORT_DOWN] += self._paced.clear()
+            self._flow.drop(PORT_DOWN, self._paced.clear())
             self._paced.release()
         self._backlog = Backlog()
         self._make_room()
@@ -114,7 +114,7 @@ class BridgePort:
     def write(self, data: bytes, client: object = None) -> None:
         stream = self._stream
         if stream is None:
-            self._flow.dropped[PORT_DOWN] += len(data)
+            self._flow.drop(PORT_DOWN, len(data))
             return
         if self._paced is not None:
             self._paced.put(data)
@@ -162,7 +162,7 @@ class BridgePort:
         self._backlog.shrink(len(queue))  # some transports keep the first bytes
         kept = self._backlog.without(client, queue)
         self._backlog = Backlog()
-        self._flow.dropped[reason] += len(queue) - sum(len(data) for _, data in kept)
+        self._flow.drop(reason, len(queue) - sum(len(data) for _, data in kept))
         for each, data in kept:
             self.write(data, each)
         if not stream.pending:
@@ -177,7 +177,7 @@ class BridgePort:
         unsent = len(self._stream.take_unsent())
         self.take_back(unsent, reason)
         if self._paced is not None:
-            self._flow.dropped[reason] += self._paced.clear()
+            self._flow.drop(reason, self._paced.clear())
         self._drained()
         if not self.waiting_bytes:
             self._make_room()
@@ -185,7 +185,7 @@ class BridgePort:
     def drop_held(self, size: int, reason: str) -> None:
         """Counts bytes of a client that were never written here."""
         self._flow.received_bytes += size
-        self._flow.dropped[reason] += size
+        self._flow.drop(reason, size)
 
     def take_back(self, size: int, reason: str) -> None:
         """Counts bytes that were written and never sent."""
@@ -212,7 +212,7 @@ class BridgePort:
     def _refused(self, size: int, error: PortError) -> None:
         """The stream is full or lost; the transport reports a loss to the supervisor itself."""
         lost = error.reason == PortError.LOST
-        self._flow.dropped[PORT_DOWN if lost else FULL] += size
+        self._flow.drop(PORT_DOWN if lost else FULL, size)
 
     def _send_slice(self, data: bytes) -> None:
         paced, stream = self._paced, self._stream

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from hilgw.devices.kinds import Device, Value
 from hilgw.errors import HilgwError
+from hilgw.reasons import Reason, RequestReason
 
 Direction = tuple[float, float, float]
 
@@ -36,11 +37,29 @@ class Disconnected:
     reason: str
 
 
+class StopReason(Reason):
+    """The safety stopped the motors of a robot."""
+
+    DISCONNECTED = "disconnected", "the controller disconnected"
+    SILENCE = "silence", "the controller is silent"
+    PROTOCOL = "protocol", "the controller sent invalid data"
+    COMMAND_TIMEOUT = "command_timeout", "the controller sends no messages"
+    LATE = "late", "the gateway was late"
+    SWAMPED = "swamped", "the controller sends commands too fast"
+    BODY = "body", "the body is gone, and has to stop its motors itself"
+    EXCHANGED = "exchanged", "another body takes its place"
+    FAULT = "fault", "a session failed"
+    ENDED = "gateway_ended", "the gateway ends"
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Set every motor of the body to its default now. reason: a word to count."""
+    """Set every motor of the body to its default now."""
 
-    reason: str
+    reason: StopReason
+
+    def __post_init__(self) -> None:
+        StopReason.check(self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +75,15 @@ class ProtocolFailure:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A request of the peer or of the control loop was refused. reason: a word to count."""
+    """A request of the peer or of the control loop was refused. reason: declared as a
+    RequestReason."""
 
     index: int | None
     reason: str
     text: str
+
+    def __post_init__(self) -> None:
+        RequestReason.check(self.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,17 +15,14 @@ from hilgw.devices.kinds import (
     LED,
     MOTOR,
     NO_LIMITS,
-    NO_SUCH_FIELD,
-    OUT_OF_RANGE,
     PID_QUANTITIES,
     Device,
     MotorLimits,
     Quantity,
     Refusal,
 )
+from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S
-
-BEYOND_LIMIT = "beyond_limit"  # a reason for a refusal: outside the motor's own limits
 
 STEP_NS = 20 * NS_PER_MS
 """The commanded value changes on this grid; one command changes it by at most one step."""
@@ -46,7 +43,7 @@ def _check_setting(device: Device, name: str, value: float) -> Refusal | None:
     known = KINDS.get(device.kind)
     quantity = known.quantity.get(name) if known else None
     if quantity is None:
-        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has no {name}")
+        return Refusal(RequestRefused.NO_SUCH_FIELD, f"{device.kind} '{device.name}' has no {name}")
     refusal = quantity.check(value)
     if refusal is None and device.limits is not NO_LIMITS:
         refusal = _check_limits(device.limits, quantity, value)
@@ -59,7 +56,9 @@ def check_value(device: Device, command: LedValue | BrakeDamping) -> Refusal | N
     """Checks a value for an LED or a brake; None: allowed."""
     wanted = LED if isinstance(command, LedValue) else BRAKE
     if device.kind != wanted:
-        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' is not a {wanted}")
+        return Refusal(
+            RequestRefused.NO_SUCH_FIELD, f"{device.kind} '{device.name}' is not a {wanted}"
+        )
     value = command.value if isinstance(command, LedValue) else command.damping
     return check_settings(device, (value,))
 
@@ -76,14 +75,16 @@ def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
     """Checks all settings of the device at once, in the order of its kind; None: allowed."""
     known = KINDS.get(device.kind)
     if known is None or len(values) != len(known.settings):
-        return Refusal(NO_SUCH_FIELD, f"{device.kind} '{device.name}' has other settings")
+        return Refusal(
+            RequestRefused.NO_SUCH_FIELD, f"{device.kind} '{device.name}' has other settings"
+        )
     for quantity, value in zip(known.settings, values, strict=True):
         refusal = _check_setting(device, quantity.name, value)
         if refusal is not None:
             return refusal
     if known.role == MOTOR and math.isfinite(values[0]) and values[1] < 0:
         text = f"'{device.name}': velocity {values[1]:g} under position control"
-        return Refusal(OUT_OF_RANGE, text)
+        return Refusal(RequestRefused.OUT_OF_RANGE, text)
     return None
 
 
@@ -91,15 +92,23 @@ def _check_limits(limits: MotorLimits, quantity: Quantity, value: float) -> Refu
     low, high = limits.bounds(quantity.name)
     if quantity.name == "position" and math.isinf(value) and (low, high) != (-math.inf, math.inf):
         # Velocity control passes any position, so a limit of position excludes it.
-        return Refusal(BEYOND_LIMIT, "velocity control would ignore the limits of position")
+        return Refusal(
+            RequestRefused.BEYOND_LIMIT, "velocity control would ignore the limits of position"
+        )
     if quantity.name in ("force", "torque") and limits.bind_motion:
-        return Refusal(BEYOND_LIMIT, f"{quantity.name} control would ignore the motor's limits")
+        return Refusal(
+            RequestRefused.BEYOND_LIMIT, f"{quantity.name} control would ignore the motor's limits"
+        )
     if quantity.name == "acceleration" and value == -1 and high < math.inf:
-        return Refusal(BEYOND_LIMIT, f"unlimited acceleration is above {high:g} {quantity.unit}")
+        return Refusal(
+            RequestRefused.BEYOND_LIMIT, f"unlimited acceleration is above {high:g} {quantity.unit}"
+        )
     if low <= value <= high:
         return None
     side = f"below {low:g}" if value < low else f"above {high:g}"
-    return Refusal(BEYOND_LIMIT, f"{quantity.name} {value:g} is {side} {quantity.unit}")
+    return Refusal(
+        RequestRefused.BEYOND_LIMIT, f"{quantity.name} {value:g} is {side} {quantity.unit}"
+    )
 
 
 def limit_errors(limits: MotorLimits, default: float | None) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hilgw.control.events import Command, MotorCommand, MotorPid
+from hilgw.control.events import Command, MotorCommand, MotorPid, StopReason
 from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
 from hilgw.settings import setting
 from hilgw.units import s_to_ns
@@ -45,7 +45,7 @@ class SafetySettings:
 
 class SafetyState:
     """The safety of one control loop. moving: a motor was commanded since the last stop. latched:
-    the reason of a latched stop, "" without one. stops: counted by reason."""
+    the reason of a latched stop, None without one. stops: counted by reason."""
 
     def __init__(self, settings: SafetySettings, *, simulated: bool) -> None:
         """simulated: whether the body is."""
@@ -55,7 +55,7 @@ class SafetyState:
         self.timeout_ns = s_to_ns(timeout_s)
         self.late_ns = s_to_ns(settings.late_s)
         self.moving = False
-        self.latched = ""
+        self.latched: StopReason | None = None
         self.stops: Counter[str] = Counter()
         self._latch = settings.latch
         self._alive_ns = 0
@@ -70,7 +70,7 @@ class SafetyState:
         self.moving = True
         self._alive_ns = max(self._alive_ns, now)
 
-    def stop(self, reason: str, *, latch: bool = True) -> bool:
+    def stop(self, reason: StopReason, *, latch: bool = True) -> bool:
         """The motors must stop. True, and counted, when one was commanded since the last stop.
 
         latch: whether this reason may latch (the orderly end of the gateway does not).
@@ -85,8 +85,8 @@ class SafetyState:
 
     def arm(self) -> bool:
         """Lets the motors move again; whether a stop was latched."""
-        was, self.latched = self.latched, ""
-        return bool(was)
+        was, self.latched = self.latched, None
+        return was is not None
 
     def deadline(self) -> int | None:
         """The time by which the next sign of life must come, or None."""

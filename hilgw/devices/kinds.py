@@ -22,6 +22,7 @@ from hilgw.devices.properties import (
     TouchSensorFields,
 )
 from hilgw.errors import ConfigError
+from hilgw.reasons import RequestReason, RequestRefused
 from hilgw.settings import setting
 
 Value = float | tuple[float, ...]
@@ -52,19 +53,16 @@ INDICATOR = "indicator"
 HOLDER = "brake"
 OTHER = "other"
 
-# Reasons for a refusal, as they are counted.
-NOT_A_NUMBER = "nan"
-INFINITE = "infinite"
-OUT_OF_RANGE = "out_of_range"  # outside what Webots allows at all
-NO_SUCH_FIELD = "no_such_field"
-
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a value is refused. reason: a word to count; text: the same for people."""
+    """Why a value is refused. reason: declared as a RequestReason; text: the same for people."""
 
     reason: str
     text: str
+
+    def __post_init__(self) -> None:
+        RequestReason.check(self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +78,24 @@ class Quantity:
     def check(self, value: float) -> Refusal | None:
         """None when Webots allows the value."""
         if self.low <= value <= self.high:
-            return None if value > -math.inf else Refusal(INFINITE, f"{self.name} is infinite")
+            return (
+                None
+                if value > -math.inf
+                else Refusal(RequestRefused.INFINITE, f"{self.name} is infinite")
+            )
         if math.isnan(value):
-            return Refusal(NOT_A_NUMBER, f"{self.name} is NaN")
+            return Refusal(RequestRefused.NAN, f"{self.name} is NaN")
         if value in self.also:
             return None
         if math.isinf(value):
-            return Refusal(INFINITE, f"{self.name} is infinite")
+            return Refusal(RequestRefused.INFINITE, f"{self.name} is infinite")
         if value < self.low:
-            return Refusal(OUT_OF_RANGE, f"{self.name} {value:g} is below {self.low:g}")
-        return Refusal(OUT_OF_RANGE, f"{self.name} {value:.10g} is above {self.high:.10g}")
+            return Refusal(
+                RequestRefused.OUT_OF_RANGE, f"{self.name} {value:g} is below {self.low:g}"
+            )
+        return Refusal(
+            RequestRefused.OUT_OF_RANGE, f"{self.name} {value:.10g} is above {self.high:.10g}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,20 +22,20 @@ def test_a_stop_counts_once_per_movement() -> None:
     safety.command(1)
     assert safety.stop("protocol")
     assert safety.stops == {"disconnected": 1, "protocol": 1}
-    assert safety.latched == ""
+    assert safety.latched is None
 
 
 def test_only_a_stop_of_what_moved_is_latched_and_an_orderly_end_is_not() -> None:
     safety = SafetyState(SafetySettings(latch=True), simulated=True)
     safety.stop("disconnected")
-    assert safety.latched == ""
+    assert safety.latched is None
     safety.command(0)
     safety.stop("gateway_ended", latch=False)
-    assert safety.latched == ""
+    assert safety.latched is None
     safety.command(0)
     safety.stop("disconnected")
     assert safety.latched == "disconnected"
-    assert safety.arm() and safety.latched == ""
+    assert safety.arm() and safety.latched is None
     assert not safety.arm()
 
 

@@ -10,14 +10,11 @@ from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings
 from hilgw.control.limits import Slew, check_settings
 from hilgw.control.safety import Mode, default_command, mode_of
 from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Refusal
-from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue
+from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue, Wc2ecRefused
+from hilgw.reasons import RequestRefused
 
 AVAILABLE = 10.0
 """Webots' default maxForce and maxTorque: assumed until a controller sets another."""
-
-NOT_SETTABLE = "not_settable"
-ORIGINAL_PEER = "original_peer"
-UNKNOWN_POSITION = "unknown_position"
 
 
 @dataclass(slots=True)
@@ -67,13 +64,15 @@ class Motors:
         the other settings as last sent. reported: the last position of a linear motor, or None."""
         motor = self._motors.get(device.index)
         if motor is None:
-            return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is not a motor")
+            return Refusal(
+                RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' is not a motor"
+            )
         if isinstance(command, MotorSettings):
             settings = [command.position, command.velocity, command.acceleration, command.available]
             return self._all(motor, settings, now)
         if isinstance(command, MotorPid) or mode_of(command) is Mode.FORCE:
             what = "gains" if isinstance(command, MotorPid) else command.field
-            return Refusal(NOT_SETTABLE, f"'{device.name}': WC2EC cannot set {what}")
+            return Refusal(RequestRefused.NOT_SETTABLE, f"'{device.name}': WC2EC cannot set {what}")
         setting = list(KINDS[device.kind].quantity).index(command.field)
         if setting == motor.shown:
             return self._value(motor, command.value, reported, now)
@@ -82,7 +81,7 @@ class Motors:
         if math.isnan(settings[0]):
             if reported is None:
                 text = f"'{device.name}' reported no position, which its {command.field} needs"
-                return Refusal(UNKNOWN_POSITION, text)
+                return Refusal(Wc2ecRefused.UNKNOWN_POSITION, text)
             settings[0] = reported
         # The settings that were added have not been checked with this one.
         return check_settings(device, tuple(settings)) or self._all(motor, settings, now)
@@ -160,7 +159,7 @@ class Motors:
     def _all(self, motor: _Motor, settings: list[float], now: int) -> Sent | Refusal:
         if self._original_peer:
             text = f"'{motor.device.name}': the original program does not support setSensor"
-            return Refusal(ORIGINAL_PEER, text)
+            return Refusal(Wc2ecRefused.ORIGINAL_PEER, text)
         settings[motor.shown] = self._follow(motor, settings[motor.shown], None, now)
         motor.settings = settings
         motor.last = SetMotor(motor.type, motor.device.index, *settings)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hilgw.bodies.wc2ec.motors import NOT_SETTABLE, ORIGINAL_PEER, Motors
+from hilgw.bodies.wc2ec.motors import Motors
 from hilgw.control.events import (
     Command,
     Connected,
@@ -27,6 +27,7 @@ from hilgw.control.events import (
     Refused,
     Registered,
     SensorValue,
+    StopReason,
     Write,
 )
 from hilgw.control.limits import check_settings
@@ -37,7 +38,6 @@ from hilgw.devices.kinds import (
     LINEAR_MOTOR,
     MOTOR,
     NO_LIMITS,
-    OUT_OF_RANGE,
     RECEIVER,
     Device,
     Devices,
@@ -45,6 +45,7 @@ from hilgw.devices.kinds import (
 )
 from hilgw.errors import FrameError, PeerError
 from hilgw.protocols import wc2ec
+from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, s_to_ns
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class Wc2ecBodySession:
             return []
         return self._motors.stop_commands(self.positions)
 
-    def stop(self, reason: str, now: int) -> list[Event]:
+    def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""
         if not (self._armed and self._link.can_write):
             return []
@@ -172,7 +173,7 @@ class Wc2ecBodySession:
         def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
             if self._settings.original_peer:
                 text = f"'{device.name}': the original program enables all its sensors"
-                return Refusal(ORIGINAL_PEER, text)
+                return Refusal(wc2ec.Wc2ecRefused.ORIGINAL_PEER, text)
             return _switch_message(device, number, period_ms)
 
         return self._ask(index, make, now)
@@ -202,19 +203,25 @@ class Wc2ecBodySession:
         device = self.devices.by_index(index)
         if not (self._link.alive and self._registrations.is_complete(now)):
             return self._refuse(
-                index, "down", "the robot is not connected, or has not registered all devices"
+                index,
+                RequestRefused.DOWN,
+                "the robot is not connected, or has not registered all devices",
             )
         if device is None:
-            return self._refuse(index, "unknown_device", f"the robot registered no device {index}")
+            return self._refuse(
+                index, RequestRefused.UNKNOWN_DEVICE, f"the robot registered no device {index}"
+            )
         if extension and not self._settings.extensions:
-            return self._refuse(index, "no_extensions", f"'{device.name}': extensions are off")
+            return self._refuse(
+                index, wc2ec.Wc2ecRefused.NO_EXTENSIONS, f"'{device.name}': extensions are off"
+            )
         message = make(device, self._types[index])
         if isinstance(message, Refusal):
             return self._refuse(index, message.reason, message.text)
         try:
             events = self._write([message], now)
         except FrameError as error:
-            return self._refuse(index, "unsendable", error.what)
+            return self._refuse(index, RequestRefused.UNSENDABLE, error.what)
         if moves:
             self._armed = True
             self.counts["commands"] += 1
@@ -235,7 +242,7 @@ class Wc2ecBodySession:
                 self.counts["faults"] += 1
                 return [DeviceFault(index)]
             case wc2ec.Rejected(_, _, index, reason, text):
-                if reason == wc2ec.UNKNOWN_DEVICE:
+                if reason == RequestRefused.UNKNOWN_DEVICE:
                     self._registrations.unknown(index)
                 return self._refuse(index, reason, text)
             case wc2ec.Failure(error, _, tail):
@@ -373,7 +380,7 @@ def _send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent 
         return _wrong_kind(device, EMITTER)
     if not packet.data or packet.channel < -1:
         text = f"'{device.name}': {len(packet.data)} bytes on channel {packet.channel}"
-        return Refusal(OUT_OF_RANGE, text)
+        return Refusal(RequestRefused.OUT_OF_RANGE, text)
     return wc2ec.SendPacket(number, device.index, packet.channel, packet.data)
 
 
@@ -381,7 +388,7 @@ def _tune_message(device: Device, number: int, settings: DeviceSettings) -> wc2e
     """Sets channel and range of an Emitter, or channel and period of a Receiver."""
     if not isinstance(settings, EmitterSettings | ReceiverSettings):
         text = f"WC2EC cannot set {device.kind} '{device.name}'"
-        return Refusal(NOT_SETTABLE, text)
+        return Refusal(RequestRefused.NOT_SETTABLE, text)
     index, channel = device.index, settings.channel
     if isinstance(settings, EmitterSettings):
         if device.kind != EMITTER:
@@ -396,4 +403,6 @@ def _tune_message(device: Device, number: int, settings: DeviceSettings) -> wc2e
 
 def _wrong_kind(device: Device, kind: str) -> Refusal:
     article = "an" if kind == EMITTER else "a"
-    return Refusal(NOT_SETTABLE, f"{device.kind} '{device.name}' is not {article} {kind}")
+    return Refusal(
+        RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' is not {article} {kind}"
+    )

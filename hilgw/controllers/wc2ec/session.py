@@ -25,6 +25,7 @@ from hilgw.control.events import (
     Refused,
     SensorSwitch,
     Stop,
+    StopReason,
     Write,
 )
 from hilgw.devices.kinds import Device, Devices, Refusal, Value
@@ -50,9 +51,11 @@ from hilgw.protocols.wc2ec import (
     SetReceiver,
     SetValue,
     Side,
+    Wc2ecRefused,
     describe,
     encode_signal,
 )
+from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
 if TYPE_CHECKING:
@@ -135,7 +138,7 @@ class Wc2ecControllerSession:
         self._register_ns = None
         if not was_there:
             return []
-        return [self._stop("disconnected"), Disconnected("connection closed")]
+        return [self._stop(StopReason.DISCONNECTED), Disconnected("connection closed")]
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         """Bytes from the controller, in any chunks."""
@@ -177,15 +180,15 @@ class Wc2ecControllerSession:
             return []
         if known is not None:
             text = f"index {device.index} is '{known.name}', not '{device.name}'"
-            return [self._count(Refused(device.index, "index_taken", text))]
+            return [self._count(Refused(device.index, Wc2ecRefused.INDEX_TAKEN, text))]
         try:
             number = self._link.layouts.numbers.number(device.kind)
             data = self._link.wrap(RegisterSensor(number, device.index, device.name.encode()))
         except HilgwError as error:
-            return [self._count(Refused(device.index, "unsendable", error.what))]
+            return [self._count(Refused(device.index, RequestRefused.UNSENDABLE, error.what))]
         if device.index >= MOST_DEVICES:
             text = f"WC2EC carries at most {MOST_DEVICES} devices; '{device.name}' is left out"
-            return [self._count(Refused(device.index, "too_many", text))]
+            return [self._count(Refused(device.index, Wc2ecRefused.TOO_MANY, text))]
         self.devices.add(device)
         self._numbers[device.index] = number
         if (Command.SENSOR_DATA, device.kind) in ORIGINAL:
@@ -213,7 +216,7 @@ class Wc2ecControllerSession:
                 events.append(self._count(self._cannot_report(index)))
             elif not math.isfinite(value):
                 text = f"device {index} shows {value}"
-                events.append(self._count(Refused(index, "not_finite", text)))
+                events.append(self._count(Refused(index, RequestRefused.NOT_FINITE, text)))
             elif is_open and is_due(index, now):
                 data.append(self._link.wrap_value(number, index, value))
         if data:
@@ -225,9 +228,9 @@ class Wc2ecControllerSession:
         device = self.devices.by_index(index)
         if device is None:
             text = f"no device {index} in this control loop"
-            return Refused(index, "unknown_device", text)
+            return Refused(index, RequestRefused.UNKNOWN_DEVICE, text)
         text = f"WC2EC cannot carry values of {device.kind} '{device.name}'"
-        return Refused(index, "unsendable", text)
+        return Refused(index, RequestRefused.UNSENDABLE, text)
 
     def feedback(self, index: int, value: float, now: int) -> list[Event]:
         """WC2EC carries no feedback, and its controllers cannot ask for it."""
@@ -238,15 +241,15 @@ class Wc2ecControllerSession:
         index = packet.index
         number = self._numbers.get(index)
         if number is None or not self._link.is_open:
-            return [self._count(Refused(index, "down", "no controller is connected"))]
+            return [self._count(Refused(index, RequestRefused.DOWN, "no controller is connected"))]
         if not self._settings.extensions:
-            return [self._count(Refused(index, "no_extensions", "extensions are off"))]
+            return [self._count(Refused(index, Wc2ecRefused.NO_EXTENSIONS, "extensions are off"))]
         signal = encode_signal(packet.signal_strength, packet.direction)
         message = PacketData(number, index, packet.channel, *signal, packet.data)
         try:
             data = self._link.wrap(message)
         except FrameError as error:
-            return [self._count(Refused(index, "unsendable", error.what))]
+            return [self._count(Refused(index, RequestRefused.UNSENDABLE, error.what))]
         self.counts["packets_in"] += 1
         return [Write(data)]
 
@@ -284,7 +287,7 @@ class Wc2ecControllerSession:
             case Failure(error, _, tail):
                 self.counts["failures"] += 1
                 self._link.fail()
-                return [self._stop("protocol"), ProtocolFailure(error, tail)]
+                return [self._stop(StopReason.PROTOCOL), ProtocolFailure(error, tail)]
         return []
 
     def _command(self, index: int, value: float) -> list[Event]:
@@ -325,9 +328,9 @@ class Wc2ecControllerSession:
         self._register_ns = now
         self.counts["silences"] += 1
         text = f"silent for {self._settings.silence_s:g} s"
-        return [self._stop("silence"), Disconnected(text)]
+        return [self._stop(StopReason.SILENCE), Disconnected(text)]
 
-    def _stop(self, reason: str) -> Stop:
+    def _stop(self, reason: StopReason) -> Stop:
         self.counts[f"stop_{reason}"] += 1
         return Stop(reason)
 

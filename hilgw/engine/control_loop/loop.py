@@ -36,11 +36,12 @@ from hilgw.control.events import (
     SensorSwitch,
     SensorValue,
     Stop,
+    StopReason,
     Write,
 )
 from hilgw.engine.control_loop.configured import ConfiguredDevices
 from hilgw.engine.control_loop.peer_link import PeerListener
-from hilgw.engine.control_loop.safety import BODY, ENDED, FAULT, Safety
+from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.statistics import (
     ControlLoopStatistics,
     NoticeFilter,
@@ -48,6 +49,7 @@ from hilgw.engine.statistics import (
     merged,
     refusals,
 )
+from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
 
 if TYPE_CHECKING:
@@ -184,10 +186,10 @@ class ControlLoop:
         statistics, body = self.statistics, self._body
         statistics.counts["commands_in"] += 1
         if self.safety.ending:
-            statistics.refused[ENDED] += 1
+            statistics.refused[RequestRefused.ENDED] += 1
             return
         if body is None:
-            self._refuse(command.index, "no_body", "this robot has no body")
+            self._refuse(command.index, RequestRefused.NO_BODY, "this robot has no body")
             return
         try:
             refusal = self.safety.check(body, command, now)
@@ -207,7 +209,7 @@ class ControlLoop:
         """A value for an LED or a brake: checked, then set by the body's session."""
         body = self._body
         if self.safety.ending:
-            self.statistics.refused[ENDED] += 1
+            self.statistics.refused[RequestRefused.ENDED] += 1
             return
         refusal = None if body is None else self.safety.check_value(body, command)
         if refusal:
@@ -261,7 +263,7 @@ class ControlLoop:
         """A request of the controller that moves no motor."""
         body = self._body
         if body is None:
-            self._refuse(index, "no_body", "this robot has no body")
+            self._refuse(index, RequestRefused.NO_BODY, "this robot has no body")
             return
         try:
             events = call(body.session)
@@ -399,7 +401,9 @@ class ControlLoop:
 
     def _packet_from_body(self, event: PacketIn, now: int) -> None:
         if event.index in self._radios:
-            self.statistics.refused["replaced"] += 1  # the gateway's own Receiver replaces it
+            self.statistics.refused[RequestRefused.REPLACED] += (
+                1  # the gateway's own Receiver replaces it
+            )
         else:
             self._deliver(event, now)
 
@@ -426,7 +430,7 @@ class ControlLoop:
 
     def _body_failed(self, event: ProtocolFailure, now: int) -> None:
         """The body's stream cannot be decoded; its connection will be closed."""
-        self.safety.stop(BODY, now)
+        self.safety.stop(StopReason.BODY, now)
         if self._body is not None:
             self._show_event(self._body, event)
 
@@ -439,7 +443,7 @@ class ControlLoop:
         if not self._body_is_up:
             return
         self._body_is_up = False
-        self.safety.stop(BODY, now)
+        self.safety.stop(StopReason.BODY, now)
         self._cancel_registration_timer()
         self._radios.forget()
         self._configured.forget()
@@ -448,7 +452,7 @@ class ControlLoop:
         controller = self._controller
         if controller is not None and not self.safety.ending:
             self._devices_are_stale = True
-            controller.drop("the body is gone")
+            controller.dismiss("the body is gone")
             if controller.transport is None:
                 self._forget_devices()
 
@@ -462,7 +466,7 @@ class ControlLoop:
         self._restore_settings(now)
 
     def _controller_detached(self, now: int) -> None:
-        self.safety.stop("disconnected", now)
+        self.safety.stop(StopReason.DISCONNECTED, now)
         self._restore_settings(now)
         self._forget_devices()
 
@@ -570,7 +574,7 @@ class _ControllerListener(PeerListener):
         self._loop._controller_detached(now)
 
     def faulted(self, now: int) -> None:
-        self._safety.stop(FAULT, now)
+        self._safety.stop(StopReason.FAULT, now)
 
     def drained(self, now: int) -> None:
         self._loop._report_held_values(now)

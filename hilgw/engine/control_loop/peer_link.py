@@ -230,20 +230,20 @@ class PeerLink(Generic[S]):
         kind = PeerError if by_peer else AdapterError
         self.fail(kind(f"the session failed: {error!r:.200}", where=self.name))
 
-    def drop(self, reason: str) -> None:
+    def dismiss(self, text: str) -> None:
         """Ends the peer's session now; nothing it has sent counts any more. A serial line cannot
         be closed for that: its peer has to show itself anew."""
         if self.transport is None:
             return
         if self.disconnect is not None:
-            self.disconnect(PeerError(reason, where=self.name))
+            self.disconnect(PeerError(text, where=self.name))
             return
         now = self._scheduler.now()
         self.call(self.session.close, now)
         self.listener.detached(now)
         self._discard_until_ns = now + STALE_INPUT_NS
         self.call(lambda: self.session.open(now), now)
-        self.not_ready(reason)
+        self.not_ready(text)
 
     def discard_stale_input(self, now: int) -> None:
         """Discards what a peer on a line sends before it can have read what was written just now:

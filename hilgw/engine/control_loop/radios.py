@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from hilgw.control.events import EmitterSettings, PacketIn, PacketOut, ReceiverSettings
 from hilgw.devices.kinds import EMITTER, RECEIVER, Device
+from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
     from hilgw.engine.robot.robot import Robot
     from hilgw.medium.packet import Copy
-
-NOT_ALLOWED = "not_allowed"
-NO_SUCH_FIELD = "no_such_field"
 
 
 class Radios:
@@ -59,7 +57,7 @@ class Radios:
         """Sends a packet through an Emitter; None when it was queued, else the reason."""
         emitter = self._emitters.get(self._name[packet.index])
         if emitter is None:
-            return NO_SUCH_FIELD
+            return RequestRefused.NO_SUCH_FIELD
         return emitter.send(packet.data, packet.channel)
 
     def tune(self, settings: EmitterSettings | ReceiverSettings) -> str | None:
@@ -75,16 +73,16 @@ class Radios:
             done = receiver is not None and (
                 receiver.setChannel(settings.channel) and receiver.enable(settings.period_ms)
             )
-        return None if done else NOT_ALLOWED
+        return None if done else RequestRefused.NOT_ALLOWED
 
     def switch(self, index: int, period_ms: float | None) -> str | None:
         """Sets the period of a Receiver (0: off, None: its default); None when it was set, else
         the reason."""
         receiver = self._receivers.get(self._name[index])
         if receiver is None:
-            return NO_SUCH_FIELD
+            return RequestRefused.NO_SUCH_FIELD
         period = receiver.receiver.default_period_ms if period_ms is None else period_ms
-        return None if receiver.enable(math.ceil(period)) else NOT_ALLOWED
+        return None if receiver.enable(math.ceil(period)) else RequestRefused.NOT_ALLOWED
 
     def restore(self) -> None:
         """Restores the settings of the configuration, for a new controller."""

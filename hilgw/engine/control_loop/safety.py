@@ -11,11 +11,12 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from hilgw.control.events import BrakeDamping
+from hilgw.control.events import BrakeDamping, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
 from hilgw.errors import PeerError
+from hilgw.reasons import RequestRefused
 from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS, ns_to_s
 
@@ -29,32 +30,11 @@ if TYPE_CHECKING:
     from hilgw.engine.statistics import ControlLoopStatistics
     from hilgw.transports.base import Handle, Scheduler, Transport
 
-NO_STOP = "no_stop"  # a reason for a refusal: the motor could not be stopped any more
-
 # A command that would wait longer than this for the serial line is out of date when it arrives.
 LONGEST_DELAY_NS = 500 * NS_PER_MS
 
 # At a deadline: time for the event loop to read what the controller has sent.
 UNREAD_NS = 5 * NS_PER_MS
-
-# Reasons for a stop, beside those of the controller's session (disconnected, silence, protocol).
-COMMAND_TIMEOUT = "command_timeout"
-LATE = "late"
-SWAMPED = "swamped"
-BODY = "body"
-FAULT = "fault"
-ENDED = "gateway_ended"
-IN_WORDS = {
-    "disconnected": "the controller disconnected",
-    "silence": "the controller is silent",
-    "protocol": "the controller sent invalid data",
-    COMMAND_TIMEOUT: "the controller sends no messages",
-    LATE: "the gateway was late",
-    SWAMPED: "the controller sends commands too fast",
-    BODY: "the body is gone, and has to stop its motors itself",
-    FAULT: "a session failed",
-    ENDED: "the gateway ends",
-}
 
 
 class Safety:
@@ -98,7 +78,7 @@ class Safety:
             return self._is_latched()
         if body.write_delay_ns(now) > LONGEST_DELAY_NS:
             body.fail(PeerError("the commands come faster than the line", where=body.name))
-            return Refusal("behind", "the commands come faster than the line")
+            return Refusal(RequestRefused.BEHIND, "the commands come faster than the line")
         session = body.session
         device = session.devices.by_index(command.index)
         if device is None or device.role != MOTOR:
@@ -109,7 +89,7 @@ class Safety:
         mode = mode_of(command)
         if mode is not None and session.stop_command(command.index, mode) is None:
             text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
-            return Refusal(NO_STOP, text)
+            return Refusal(RequestRefused.NO_STOP, text)
         return None
 
     def check_value(
@@ -123,9 +103,9 @@ class Safety:
         return None if device is None else check_value(device, command)
 
     def _is_latched(self) -> Refusal:
-        words = IN_WORDS.get(self.state.latched, self.state.latched)
+        words = self.state.latched.doc if self.state.latched else ""
         fix = f"`hilgw arm {self._name}` lets the motors move again"
-        return Refusal("latched", f"safety stop latched: {words}; {fix}")
+        return Refusal(RequestRefused.LATCHED, f"safety stop latched: {words}; {fix}")
 
     def alive(self, now: int) -> None:
         """The controller sent a valid message. What was written to it before may still be on the
@@ -145,7 +125,7 @@ class Safety:
 
     # --- stops --------------------------------------------------------------------------------
 
-    def stop(self, reason: str, now: int, *, latch: bool = True) -> None:
+    def stop(self, reason: StopReason, now: int, *, latch: bool = True) -> None:
         """Sets every motor to its default; reported when one was commanded since the last stop."""
         moved = self.state.stop(reason, latch=latch)
         sent = self._stop_body(reason, now)
@@ -157,15 +137,15 @@ class Safety:
             self._deadline.cancel()
             self._deadline = None
         self._statistics.stopped(sent)
-        text = IN_WORDS.get(reason, reason)
+        text = reason.doc
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
-        if sent and reason != BODY:
+        if sent and reason is not StopReason.BODY:
             self._observer.stopped(self._name, reason, text)
         else:
             self._observer.notice(self._name, f"safety stop: {text}")
 
-    def _stop_body(self, reason: str, now: int) -> list[Command]:
+    def _stop_body(self, reason: StopReason, now: int) -> list[Command]:
         """Sends the body its stop; returns the commands that were written for it."""
         body = self._body
         if body is None or body.transport is None:
@@ -182,18 +162,18 @@ class Safety:
         """The body's session raised. It may not stop the motors now: the bytes prepared before
         the fault do."""
         self.emergency_stop.trigger()
-        self.stop(FAULT, now)
+        self.stop(StopReason.FAULT, now)
 
     def stop_swamping_controller(self, now: int) -> bool:
         """The controller sends faster than it is read: its commands would outlive it."""
-        self.stop(SWAMPED, now)
+        self.stop(StopReason.SWAMPED, now)
         self._drop_controller("sends commands too fast")
         return True
 
     def end(self, now: int) -> None:
         """The gateway ends in order, which latches nothing."""
         self.ending = True
-        self.stop(ENDED, now, latch=False)
+        self.stop(StopReason.ENDED, now, latch=False)
 
     def _watch_deadline(self) -> None:
         due = self.state.deadline()
@@ -212,12 +192,12 @@ class Safety:
         if self._controller is not None and self._controller.has_unread():
             self._deadline = self._scheduler.call_at(now + UNREAD_NS, self._check_deadline)
             return
-        self.stop(COMMAND_TIMEOUT, now)
+        self.stop(StopReason.COMMAND_TIMEOUT, now)
         self._drop_controller(f"no message for {ns_to_s(self.state.timeout_ns):g} s")
 
     def _drop_controller(self, reason: str) -> None:
         if self._controller is not None:
-            self._controller.drop(reason)
+            self._controller.dismiss(reason)
 
     def _prepare_emergency_stop(self) -> None:
         if self._body is not None:
@@ -233,7 +213,7 @@ class Safety:
                 self._body.fault(error)
 
     def was_late(self, now: int) -> None:
-        self.stop(LATE, now)
+        self.stop(StopReason.LATE, now)
         self._drop_controller("the gateway was late; commands sent meanwhile are out of date")
 
     def emergency(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import STALL_POLL_S, STALL_S, PortStatus, StallDetector
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
+from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.listener import TcpListener
 from hilgw.units import s_to_ns
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 HANDSHAKE_S = 2.0
 # Small, as values that wait in the kernel become old; a step of 255 sensors has 2.8 kB.
 KERNEL_BYTES = 16384
-SECOND = "second_controller"
-TOO_MANY = "too_many_connections"
 
 
 class TcpServer(PortStatus):
@@ -107,7 +106,8 @@ class TcpServer(PortStatus):
         if self._connection is not None and not self._gives_way():
             stream.close()
             self._refuse(
-                SECOND, f"{peer}: {self._peer} is the controller, and only one may connect"
+                RequestRefused.SECOND_CONTROLLER,
+                f"{peer}: {self._peer} is the controller, and only one may connect",
             )
             return
         self._drop(PeerError(f"{self._peer} sent no valid message, and {peer} connected"))
@@ -121,7 +121,7 @@ class TcpServer(PortStatus):
         """Whether the present peer has answered nothing valid for too long."""
         return self._link.unanswered_ns() >= s_to_ns(HANDSHAKE_S)
 
-    def _refuse(self, reason: str, text: str) -> None:
+    def _refuse(self, reason: RequestRefused, text: str) -> None:
         self._link.refused[reason] += 1
         self._observer.refused(self._link.name, reason, text)
 
@@ -159,10 +159,10 @@ class TcpServer(PortStatus):
     def _poll(self) -> None:
         """Counts connections that the listener refused; drops a peer that takes no bytes."""
         refused = self._link.refused
-        over = self._listener.refused - refused[TOO_MANY]
+        over = self._listener.refused - refused[RequestRefused.TOO_MANY_CONNECTIONS]
         if over:
-            self._refuse(TOO_MANY, f"{over} more connections")
-            refused[TOO_MANY] = self._listener.refused
+            self._refuse(RequestRefused.TOO_MANY_CONNECTIONS, f"{over} more connections")
+            refused[RequestRefused.TOO_MANY_CONNECTIONS] = self._listener.refused
         if self._connection is None:
             return
         now_s = asyncio.get_running_loop().time()

@@ -8,7 +8,6 @@
 """
 
 from hilgw.protocols.wc2ec.codec import (
-    UNKNOWN_DEVICE,
     Decoder,
     decode_signal,
     encode,
@@ -36,13 +35,13 @@ from hilgw.protocols.wc2ec.messages import (
     SetReceiver,
     SetValue,
     Side,
+    Wc2ecRefused,
 )
 
 __all__ = [
     "LONGEST_PACKET",
     "MOST_DEVICES",
     "ORIGINAL",
-    "UNKNOWN_DEVICE",
     "Command",
     "Decoder",
     "DisableSensor",
@@ -65,6 +64,7 @@ __all__ = [
     "SetReceiver",
     "SetValue",
     "Side",
+    "Wc2ecRefused",
     "decode_signal",
     "describe",
     "encode",

@@ -42,16 +42,11 @@ from hilgw.protocols.wc2ec.messages import (
     SetReceiver,
     SetValue,
     Side,
+    Wc2ecRefused,
 )
+from hilgw.reasons import RequestRefused
 
 TAIL_BYTES = 256
-
-# Reasons of Rejected, in addition to those of hilgw.devices.kinds.
-WRONG_HALF = "wrong_half"
-UNKNOWN_DEVICE = "unknown_device"
-NOT_SETTABLE = "not_settable"
-EMPTY_PACKET = "empty_packet"
-BAD_NAME = "bad_name"
 
 _NO_BODY: dict[int, type[Error | EnableSensor | DisableSensor]] = {
     Command.ERROR: Error,
@@ -298,20 +293,20 @@ class Decoder:
         command, number, index = buffer[at], buffer[at + 1], buffer[at + 2]
         if (command >= Side.EXTERNAL) != (self._side == Side.EXTERNAL):
             text = f"command {command} is not valid in this direction"
-            return Rejected(command, number, index, WRONG_HALF, text)
+            return Rejected(command, number, index, Wc2ecRefused.WRONG_HALF, text)
         body = at + HEADER_BYTES
         if command == Command.REGISTER_SENSOR:
             return self._read_name(number, index, bytes(buffer[body + 1 : at + size]))
         kind = self._kind(number, index)
         if kind is None:
             text = f"device {index} is not registered"
-            return Rejected(command, number, index, UNKNOWN_DEVICE, text)
+            return Rejected(command, number, index, RequestRefused.UNKNOWN_DEVICE, text)
         if command in _NO_BODY:
             return _NO_BODY[command](number, index)
         layout = self._agree(command, number, index, kind)
         if layout is None:
             text = f"device {index} ({kind}) does not accept command {command}"
-            return Rejected(command, number, index, NOT_SETTABLE, text)
+            return Rejected(command, number, index, RequestRefused.NOT_SETTABLE, text)
         values = layout.body.unpack_from(buffer, body)
         refusal = self._check(layout, kind, values)
         if refusal is not None:
@@ -322,7 +317,7 @@ class Decoder:
     def _read_name(self, number: int, index: int, name: bytes) -> Message:
         if b"\0" in name:
             text = f"the name of device {index} contains a NUL: {name[:40]!r}"
-            return Rejected(Command.REGISTER_SENSOR, number, index, BAD_NAME, text)
+            return Rejected(Command.REGISTER_SENSOR, number, index, Wc2ecRefused.BAD_NAME, text)
         if self.kinds is not None:
             self.kinds[index] = self._layouts.numbers.kind(number)
         return RegisterSensor(number, index, name)
@@ -352,7 +347,7 @@ class Decoder:
             quantities = (known,) if self.kinds is not None and known else (_POSITION,)
         elif layout.counted:
             if not values[-1]:
-                return Refusal(EMPTY_PACKET, "the packet is empty")
+                return Refusal(Wc2ecRefused.EMPTY_PACKET, "the packet is empty")
             quantities = _OF_PACKET[: len(values) - 1]
         else:
             quantities = KINDS[kind].settings

@@ -10,6 +10,20 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from hilgw.errors import PeerError
+from hilgw.reasons import RequestReason
+
+
+class Wc2ecRefused(RequestReason):
+    """Reasons of the WC2EC sessions."""
+
+    WRONG_HALF = "wrong_half", "a command that only the other end may send"
+    EMPTY_PACKET = "empty_packet", "a packet without data"
+    BAD_NAME = "bad_name", "the name of a device contains a NUL"
+    INDEX_TAKEN = "index_taken", "another device has this index"
+    TOO_MANY = "too_many", "more devices than WC2EC carries"
+    NO_EXTENSIONS = "no_extensions", "packets need extensions: true"
+    ORIGINAL_PEER = "original_peer", "the original program does not support this command"
+    UNKNOWN_POSITION = "unknown_position", "the motor has not reported the position it needs"
 
 
 class Command(IntEnum):
@@ -155,6 +169,9 @@ class Rejected:
     index: int
     reason: str
     text: str
+
+    def __post_init__(self) -> None:
+        RequestReason.check(self.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from hilgw.control.events import (
     MotorFeedback,
     MotorPid,
     SensorValue,
+    StopReason,
 )
 from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.devices.properties import (
@@ -108,7 +109,7 @@ def test_an_led_and_a_brake_move_no_motor() -> None:
 def test_a_latched_stop_holds_brakes_and_leaves_leds() -> None:
     run = ScriptedLoop(ROBOT, latch=True)
     run.controller_sends(FORWARD)
-    run.loop.safety.stop("late", run.scheduler.now())
+    run.loop.safety.stop(StopReason.LATE, run.scheduler.now())
     assert run.controller_sends(BrakeDamping(3, 0.0)) == [("controller", "fault", 3)]
     assert run.controller_sends(LedValue(2, 1)) == [("body", "tune", LedValue(2, 1))]
     assert run.controller_sends(FORWARD) == [("controller", "fault", 0)]
