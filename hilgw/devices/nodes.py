@@ -56,6 +56,7 @@ _NAMES = {
     column: {number: node for node, number in nodes.items()} for column, nodes in _NUMBERS.items()
 }
 
+_ACRONYMS = {"GPS", "LED"}
 _VERSION = re.compile(r"R(20\d\d)([abc])(?:[ -]?rev(?:ision)? ?\d+)?")
 
 
@@ -73,6 +74,16 @@ def number(version: str, node: str) -> int:
 def name(version: str, number: int) -> str | None:
     """The node with this number in this version of Webots; None when it is not in the table."""
     return _NAMES[_column_of(version)].get(number)
+
+
+def of_kind(kind: str) -> str:
+    """The node ("DISTANCE_SENSOR") of a kind of device ("DistanceSensor")."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).upper()
+
+
+def kind_of(node: str) -> str:
+    """The kind of device ("DistanceSensor") of a node ("DISTANCE_SENSOR")."""
+    return node if node in _ACRONYMS else node.title().replace("_", "")
 
 
 def cone_axis(version: str) -> int:

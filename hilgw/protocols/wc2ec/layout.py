@@ -70,7 +70,6 @@ EXTENSION: dict[tuple[int, str], Layout] = {
 }
 BODILESS = frozenset({Command.ERROR, Command.ENABLE_SENSOR, Command.DISABLE_SENSOR})
 
-_ACRONYMS = {"GPS", "LED"}
 _UNNAMED = re.compile(r"node (\d{1,3})")
 # The WC2EC document uses 37 for a distance sensor; in its Webots version, R2020a, 37 is DISPLAY.
 # For R2020a both numbers mean a distance sensor.
@@ -82,7 +81,7 @@ class Numbers:
 
     def __init__(self, version: str) -> None:
         self.version = version
-        self._numbers = {kind: nodes.number(version, _upper(kind)) for kind in KINDS}
+        self._numbers = {kind: nodes.number(version, nodes.of_kind(kind)) for kind in KINDS}
         self._kinds = {number: kind for kind, number in self._numbers.items()}
         self._kinds |= _ALIASES.get(version.strip()[:6], {})
 
@@ -92,7 +91,7 @@ class Numbers:
         own = self._numbers.get(kind)
         if own is None and (unnamed := _UNNAMED.fullmatch(kind)):
             return int(unnamed[1])
-        return nodes.number(self.version, _upper(kind)) if own is None else own
+        return nodes.number(self.version, nodes.of_kind(kind)) if own is None else own
 
     def known(self, kind: str) -> list[int]:
         """All numbers that mean this node: its own, and an alias."""
@@ -104,15 +103,7 @@ class Numbers:
         if kind is not None:
             return kind
         name = nodes.name(self.version, number)
-        return f"node {number}" if name is None else _camel(name)
-
-
-def _upper(kind: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).upper()
-
-
-def _camel(name: str) -> str:
-    return name if name in _ACRONYMS else name.title().replace("_", "")
+        return f"node {number}" if name is None else nodes.kind_of(name)
 
 
 class Layouts:

@@ -1,0 +1,224 @@
+"""An answer of the simulator: a delay, then messages; on TCP in chunks, with images among them.
+
+    TCP:   u16 chunks, i32 size of all data chunks; per chunk i32 size, u8 type;
+           type 0: data; type 1: u16 tag, u8 command, pixels (not counted in the size)
+    local: i32 size (with these 4 bytes), data
+
+The data of all chunks together are i32 delay, then messages. An `Answer` keeps its bytes: whoever
+passes it on need not decode it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hilgw.protocols.webots.errors import ProtocolError
+
+LARGEST_ANSWER = 256 * 1024 * 1024
+"""Eight images of 8 megapixels."""
+IMMEDIATE = -1
+"""The delay of an answer that does not end the step: the controller waits for the next one."""
+
+DATA_CHUNK = 0
+IMAGE_CHUNK = 1
+
+_HEAD = struct.Struct("<Hi")
+_CHUNK = struct.Struct("<iB")
+_IMAGE = struct.Struct("<HB")
+_INT = struct.Struct("<i")
+_PLAIN = struct.Struct("<HiiBi")
+_LOCAL = struct.Struct("<ii")
+_MOST_CHUNKS = 0xFFFF
+_FIX = "check that the address is that of Webots, and its version"
+
+
+class Image(NamedTuple):
+    """The pixels of one image. command: 0, or 9 for a segmentation image."""
+
+    tag: int
+    command: int
+    pixels: bytes
+
+
+class Span(NamedTuple):
+    """The bytes of one chunk in an answer, without its head."""
+
+    begin: int
+    end: int
+    kind: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer. raw: its bytes as they came. spans: of its chunks in them."""
+
+    raw: bytes
+    delay: int
+    spans: tuple[Span, ...]
+    local: bool = False
+
+    @property
+    def messages(self) -> bytes:
+        """The messages behind the delay."""
+        data = [self.raw[begin:end] for begin, end, kind in self.spans if kind == DATA_CHUNK]
+        return (data[0] if len(data) == 1 else b"".join(data))[_INT.size :]
+
+    @property
+    def images(self) -> list[Image]:
+        """The images, in order."""
+        images = []
+        for begin, end, kind in self.spans:
+            if kind == IMAGE_CHUNK:
+                tag, command = _IMAGE.unpack_from(self.raw, begin - _IMAGE.size)
+                images.append(Image(tag, command, self.raw[begin:end]))
+        return images
+
+    def appended(self, messages: bytes) -> bytes:
+        """The answer's bytes with these messages at its end; all other bytes stay as they are.
+
+        ProtocolError: one chunk or byte too many. On TCP they are one more data chunk at the end:
+        libController fails on one in front, or between two parts of a message.
+        """
+        if not messages:
+            return self.raw
+        if self.local:
+            return _encode_size(len(self.raw) + len(messages)) + self.raw[_INT.size :] + messages
+        count, total = _HEAD.unpack_from(self.raw)
+        head = _encode_head(count + 1, total + len(messages))
+        chunk = _CHUNK.pack(len(messages), DATA_CHUNK)
+        return b"".join((head, memoryview(self.raw)[_HEAD.size :], chunk, messages))
+
+
+def encode_answer(
+    delay: int, messages: bytes = b"", images: Iterable[Image] = (), *, local: bool = False
+) -> bytes:
+    """The answer on the wire: one data chunk, then the images.
+
+    local: for a local socket, which carries no images. ProtocolError: it is too long.
+    """
+    try:
+        if local:
+            return _LOCAL.pack(_LOCAL.size + len(messages), delay) + messages
+        size = _INT.size + len(messages)
+        if not images:
+            return _PLAIN.pack(1, size, size, DATA_CHUNK, delay) + messages
+        parts = [_CHUNK.pack(size, DATA_CHUNK), _INT.pack(delay), messages]
+        count = 1
+        for tag, command, pixels in images:
+            parts += (_CHUNK.pack(len(pixels), IMAGE_CHUNK), _IMAGE.pack(tag, command), pixels)
+            count += 1
+        return b"".join((_encode_head(count, size), *parts))
+    except struct.error as error:
+        raise ProtocolError(f"the answer cannot be encoded: {error}") from None
+
+
+def _encode_head(count: int, total: int) -> bytes:
+    try:
+        return _HEAD.pack(count, total)
+    except struct.error:
+        what = f"an answer of {count} chunks, {total} bytes, is too long"
+        raise ProtocolError(what, where="answer") from None
+
+
+def _encode_size(size: int) -> bytes:
+    try:
+        return _INT.pack(size)
+    except struct.error:
+        raise ProtocolError(f"an answer of {size} bytes is too long", where="answer") from None
+
+
+class AnswerReader:
+    """Answers from a stream in any chunks. limit: bytes of one answer. local: see the module.
+
+    After a ProtocolError every further call raises it again.
+    """
+
+    def __init__(self, limit: int = LARGEST_ANSWER, *, local: bool = False) -> None:
+        self._buffer = bytearray()
+        self._limit = limit
+        self._local = local
+        self._error: ProtocolError | None = None
+        self._restart()
+
+    @property
+    def pending(self) -> int:
+        """Bytes of answers that `next` has not returned."""
+        return len(self._buffer)
+
+    def feed(self, data: bytes) -> None:
+        """Received bytes; call `next` until it returns None."""
+        if self._error is None:
+            self._buffer += data
+
+    def next(self) -> Answer | None:
+        """The next complete answer; None when more bytes are needed. Raises ProtocolError."""
+        if self._error is not None:
+            raise self._error
+        return self._next_local() if self._local else self._next_chunked()
+
+    def _restart(self) -> None:
+        self._at = _HEAD.size  # the first byte that is not yet scanned
+        self._spans: list[Span] = []
+        self._data_bytes = 0
+
+    def _next_local(self) -> Answer | None:
+        buffer = self._buffer
+        if len(buffer) < _INT.size:
+            return None
+        size: int = _INT.unpack_from(buffer)[0]
+        if not _LOCAL.size <= size <= self._limit:
+            raise self._fail(f"an answer of {size} bytes")
+        if len(buffer) < size:
+            return None
+        span = Span(_INT.size, size, DATA_CHUNK)
+        return self._take(size, (span,))
+
+    def _next_chunked(self) -> Answer | None:
+        """Goes on scanning where it stopped: each chunk is read once, however slowly it comes."""
+        buffer = self._buffer
+        end = len(buffer)
+        if end < _HEAD.size:
+            return None
+        count, total = _HEAD.unpack_from(buffer)
+        if not count or not _INT.size <= total <= self._limit:
+            raise self._fail(f"an answer of {count} chunks, {total} bytes,")
+        while len(self._spans) < count:
+            if end - self._at < _CHUNK.size:
+                return None
+            size, kind = _CHUNK.unpack_from(buffer, self._at)
+            begin = self._at + _CHUNK.size + (_IMAGE.size if kind == IMAGE_CHUNK else 0)
+            self._check(size, kind, begin + size, total)
+            if end < begin + size:
+                return None
+            self._at = begin + size
+            self._data_bytes += size if kind == DATA_CHUNK else 0
+            self._spans.append(Span(begin, self._at, kind))
+        if self._data_bytes != total:
+            raise self._fail(f"a total of {total} bytes for {self._data_bytes}")
+        size, spans = self._at, tuple(self._spans)
+        self._restart()
+        return self._take(size, spans)
+
+    def _check(self, size: int, kind: int, end: int, total: int) -> None:
+        if kind not in (DATA_CHUNK, IMAGE_CHUNK):
+            raise self._fail(f"a chunk of type {kind}")
+        if size < 0 or end > self._limit:
+            raise self._fail(f"a chunk of {size} bytes")
+        if not self._spans and (kind != DATA_CHUNK or size < _INT.size):
+            raise self._fail("a first chunk without the delay")
+        if kind == DATA_CHUNK and self._data_bytes + size > total:
+            raise self._fail(f"a total of {total} bytes for at least {self._data_bytes + size}")
+
+    def _take(self, size: int, spans: tuple[Span, ...]) -> Answer:
+        raw = bytes(memoryview(self._buffer)[:size])
+        del self._buffer[:size]
+        return Answer(raw, _INT.unpack_from(raw, spans[0].begin)[0], spans, self._local)
+
+    def _fail(self, what: str) -> ProtocolError:
+        tail = bytes(self._buffer[: self._at + 16][-256:])
+        self._buffer.clear()
+        self._error = ProtocolError(f"{what} is not possible", where="answer", fix=_FIX, tail=tail)
+        return self._error

@@ -1,0 +1,292 @@
+"""Commands and messages to bytes, and bytes to commands and messages.
+
+Neither has a length: the kind of the device with the tag, and the command number, give it. A
+`Codec` learns the kinds from the robot's configuration, whichever way it passes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from hilgw.devices import nodes
+from hilgw.protocols.webots.configuration import (
+    MOST_DEVICES,
+    decode_configuration,
+    decode_joystick,
+    decode_new_devices,
+    encode_configuration,
+    encode_joystick,
+    encode_new_devices,
+)
+from hilgw.protocols.webots.device_messages import BrakeCommand, DeviceCommand, DeviceMessage
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.forms import (
+    COMMANDS,
+    CONFIGURE,
+    KINDS,
+    MESSAGES,
+    ROBOT,
+    ROBOT_TAG,
+    Form,
+)
+from hilgw.protocols.webots.requests import Block
+from hilgw.protocols.webots.robot_messages import (
+    DeviceEntry,
+    JoystickConfiguration,
+    NewDevices,
+    RobotCommand,
+    RobotConfiguration,
+    RobotMessage,
+)
+from hilgw.protocols.webots.wire import F64, U8, U16, Cursor, Field, Number
+
+Message = RobotMessage | DeviceMessage
+Command = RobotCommand | DeviceCommand
+
+JOYSTICK_CONFIGURATION = 3
+NEW_DEVICES = 15
+_OF_ROBOT = (CONFIGURE, JOYSTICK_CONFIGURATION, NEW_DEVICES)
+MESSAGE_HEAD = struct.Struct("<HB")
+
+_BRAKE_DAMPING = 2
+_BRAKE_ASSOCIATED = 4
+_NAMED_FIRST = "R2023b"
+_MOTORS = ("RotationalMotor", "LinearMotor")
+
+
+class _Compiled(NamedTuple):
+    """A form for use. names: the attributes of the fields. numbers: all fields at once, when all
+    are numbers. tagged: the message begins with the tag."""
+
+    command: int
+    form: Form
+    names: tuple[str, ...]
+    numbers: struct.Struct | None
+    tagged: bool
+
+
+def _compile(kind: str, command: int, form: Form) -> _Compiled:
+    names = tuple(each.name for each in fields(form.message))  # type: ignore[arg-type]
+    tagged = kind != ROBOT
+    numbers = [each.form.format[1:] for each in form.fields if isinstance(each, Number)]
+    plain = len(numbers) == len(form.fields)
+    return _Compiled(
+        command,
+        form,
+        names[1:] if tagged else names,
+        struct.Struct("<" + "".join(numbers)) if plain else None,
+        tagged,
+    )
+
+
+_Table = dict[str, dict[int, _Compiled]]
+_READ_MESSAGES: _Table = {
+    kind: {number: _compile(kind, number, form) for number, form in forms.items()}
+    for kind, forms in MESSAGES.items()
+}
+_READ_COMMANDS: _Table = {
+    kind: {number: _compile(kind, number, form) for number, form in forms.items()}
+    for kind, forms in COMMANDS.items()
+}
+_Writers = dict[str, dict[Any, _Compiled]]
+_WRITE_MESSAGES: _Writers = {
+    kind: {each.form.message: each for each in table.values()}
+    for kind, table in _READ_MESSAGES.items()
+}
+_WRITE_COMMANDS: _Writers = {
+    kind: {each.form.message: each for each in table.values()}
+    for kind, table in _READ_COMMANDS.items()
+}
+
+
+class Codec:
+    """The messages and commands of one robot, under one version of Webots.
+
+    kinds: tag -> kind of node ("DistanceSensor", "Camera", "node 99"), learnt from the
+    configuration; the messages of a kind outside `KINDS` are never decoded.
+    """
+
+    def __init__(self, version: str = "R2025a") -> None:
+        self.version = version
+        self.kinds: dict[int, str] = {ROBOT_TAG: ROBOT}
+        self._robot_node = nodes.number(version, "ROBOT")
+        self._named_first = version.strip() >= _NAMED_FIRST
+
+    def number(self, kind: str) -> int:
+        """The node number of a kind of device. Raises ConfigError when the version has none."""
+        return nodes.number(self.version, nodes.of_kind(kind))
+
+    def kind(self, number: int) -> str:
+        """The kind of device of a node number; "node N" when there is none."""
+        node = nodes.name(self.version, number)
+        return f"node {number}" if node is None else nodes.kind_of(node)
+
+    # --- from the simulator -------------------------------------------------------------------
+
+    def decode_messages(self, data: bytes) -> list[Message]:
+        """The messages of one answer, all of them. Raises ProtocolError; nothing after that can be
+        decoded."""
+        cursor = Cursor(data, "answer")
+        messages: list[Message] = []
+        while cursor.at < cursor.end:
+            cursor.begin = cursor.at
+            tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
+            messages.append(self._decode_message(cursor, tag, command))
+        return messages
+
+    def encode_messages(self, messages: Iterable[Message]) -> bytes:
+        """The messages as in an answer, behind the delay. Raises ProtocolError."""
+        return b"".join([self._encode_message(message) for message in messages])
+
+    def _decode_message(self, cursor: Cursor, tag: int, command: int) -> Message:
+        if tag == ROBOT_TAG and command in _OF_ROBOT:
+            return self._decode_robot(cursor, command)
+        kind = self._kind_of(tag, cursor)
+        compiled = _READ_MESSAGES[kind].get(command)
+        if compiled is None:
+            raise cursor.error(f"message {command} of {kind} {tag} is not known")
+        message: Message = _decode(compiled, tag, cursor)
+        return message
+
+    def _decode_robot(self, cursor: Cursor, command: int) -> Message:
+        if command == JOYSTICK_CONFIGURATION:
+            return decode_joystick(cursor)
+        if command == NEW_DEVICES:
+            new = decode_new_devices(cursor)
+            self._learn(new.devices, max(self.kinds) + 1)
+            return new
+        configuration = decode_configuration(
+            cursor, self._robot_node, named_first=self._named_first
+        )
+        self._learn(configuration.devices, 1)
+        return configuration
+
+    def _encode_message(self, message: Message) -> bytes:
+        try:
+            if isinstance(message, RobotConfiguration):
+                return self._encode_configuration(message)
+            if isinstance(message, JoystickConfiguration):
+                head = MESSAGE_HEAD.pack(ROBOT_TAG, JOYSTICK_CONFIGURATION)
+                return head + encode_joystick(message)
+            if isinstance(message, NewDevices):
+                self._learn(message.devices, max(self.kinds) + 1)
+                return MESSAGE_HEAD.pack(ROBOT_TAG, NEW_DEVICES) + encode_new_devices(message)
+            tag, compiled = self._find(_WRITE_MESSAGES, message)
+            return MESSAGE_HEAD.pack(tag, compiled.command) + _encode(compiled, message)
+        except (struct.error, OverflowError, TypeError) as error:
+            raise _unsendable(message, error) from None
+
+    def _encode_configuration(self, message: RobotConfiguration) -> bytes:
+        payload = encode_configuration(message, self._robot_node, named_first=self._named_first)
+        self._learn(message.devices, 1)
+        return MESSAGE_HEAD.pack(ROBOT_TAG, CONFIGURE) + payload
+
+    def _learn(self, entries: tuple[DeviceEntry, ...], first: int) -> None:
+        if first + len(entries) > MOST_DEVICES + 1:
+            raise ProtocolError(f"a robot with {first + len(entries) - 1} devices is not possible")
+        if first == 1:
+            self.kinds = {ROBOT_TAG: ROBOT}
+        for tag, entry in enumerate(entries, first):
+            self.kinds[tag] = self.kind(entry.node)
+
+    # --- from the controller ------------------------------------------------------------------
+
+    def decode_commands(self, block: Block) -> list[Command]:
+        """The commands of one block. Raises ProtocolError."""
+        cursor = Cursor(block.data, "request")
+        kind = self._kind_of(block.tag, cursor)
+        forms = _READ_COMMANDS[kind]
+        head = U16 if kind in _MOTORS else U8
+        commands: list[Command] = []
+        while cursor.at < cursor.end:
+            cursor.begin = cursor.at
+            number = cursor.number(head, "a command")
+            compiled = forms.get(number)
+            if compiled is not None:
+                commands.append(_decode(compiled, block.tag, cursor))
+            elif kind == "Brake" and not number & ~(_BRAKE_DAMPING | _BRAKE_ASSOCIATED) and number:
+                commands.append(_decode_brake(block.tag, number, cursor))
+            else:
+                raise cursor.error(f"command {number} of {kind} {block.tag} is not known")
+        return commands
+
+    def encode_commands(self, commands: Iterable[Command]) -> list[Block]:
+        """One block per device, in the order of their tags. Raises ProtocolError."""
+        blocks: dict[int, bytes] = {}
+        for command in commands:
+            try:
+                tag, data = self._encode_command(command)
+            except (struct.error, OverflowError, TypeError) as error:
+                raise _unsendable(command, error) from None
+            blocks[tag] = blocks.get(tag, b"") + data
+        return [Block(tag, blocks[tag]) for tag in sorted(blocks)]
+
+    def _encode_command(self, command: Command) -> tuple[int, bytes]:
+        if isinstance(command, BrakeCommand):
+            return command.tag, _encode_brake(command)
+        tag, compiled = self._find(_WRITE_COMMANDS, command)
+        head = U16 if self.kinds[tag] in _MOTORS else U8
+        return tag, head.pack(compiled.command) + _encode(compiled, command)
+
+    # --- both ---------------------------------------------------------------------------------
+
+    def _kind_of(self, tag: int, cursor: Cursor) -> str:
+        kind = self.kinds.get(tag)
+        if kind is None:
+            raise cursor.error(f"device {tag} is not in the configuration")
+        if kind not in KINDS:
+            fix = "remove the device, or leave the bytes to the proxy"
+            raise cursor.error(f"messages of device {tag} ({kind}) are not supported", fix)
+        return kind
+
+    def _find(self, writers: _Writers, message: Message | Command) -> tuple[int, _Compiled]:
+        tag: int = getattr(message, "tag", ROBOT_TAG)
+        kind = self.kinds.get(tag, f"no device {tag}")
+        compiled = writers.get(kind, {}).get(type(message))
+        if compiled is None:
+            raise ProtocolError(f"{type(message).__name__} cannot be sent for {kind} {tag}")
+        return tag, compiled
+
+
+def _decode(compiled: _Compiled, tag: int, cursor: Cursor) -> Any:
+    form = compiled.form
+    if compiled.numbers is not None:
+        values = cursor.unpack(compiled.numbers, form.message.__name__)
+    else:
+        values = tuple([each.decode(cursor) for each in form.fields])
+    return form.message(tag, *values) if compiled.tagged else form.message(*values)
+
+
+def _encode(compiled: _Compiled, message: Any) -> bytes:
+    values = [getattr(message, name) for name in compiled.names]
+    if compiled.numbers is not None:
+        return compiled.numbers.pack(*values)
+    pairs: Iterable[tuple[Field, Any]] = zip(compiled.form.fields, values, strict=True)
+    return b"".join([each.encode(value) for each, value in pairs])
+
+
+def _decode_brake(tag: int, bits: int, cursor: Cursor) -> BrakeCommand:
+    damping = node = None
+    if bits & _BRAKE_DAMPING:
+        damping = cursor.number(F64, "the damping constant")
+    if bits & _BRAKE_ASSOCIATED:
+        node = cursor.number(U16, "a node number")
+    return BrakeCommand(tag, damping, node)
+
+
+def _encode_brake(command: BrakeCommand) -> bytes:
+    bits, data = 0, b""
+    if command.dampingConstant is not None:
+        bits, data = _BRAKE_DAMPING, F64.pack(command.dampingConstant)
+    if command.node is not None:
+        bits, data = bits | _BRAKE_ASSOCIATED, data + U16.pack(command.node)
+    if not bits:
+        raise ProtocolError(f"the command for Brake {command.tag} sets and asks nothing")
+    return U8.pack(bits) + data
+
+
+def _unsendable(message: object, error: Exception) -> ProtocolError:
+    return ProtocolError(f"{message!r:.120} cannot be encoded: {error}")

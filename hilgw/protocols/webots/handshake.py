@@ -1,0 +1,89 @@
+"""The handshake on TCP: one line from the controller, one word from Webots.
+
+Neither has an end or a length. libController reads the word by one read of 10 bytes: write it at
+once, and nothing after it until the first request has arrived. The line is followed by nothing
+either: a name that arrives in parts has no visible end, so the glue reads until it matches a robot,
+or until the line falls silent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from enum import StrEnum
+
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.wire import encode_text
+
+GREETING = b"CTR"
+LONGEST_NAME = 90
+"""Characters of an encoded name on TCP; a longer one is replaced by its SHA-1."""
+
+_NAME_HEAD = GREETING + b"\nRobot-Name: "
+_KEPT = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~.")
+_ENCODED = re.compile(rb"[A-Za-z0-9_~.%-]*")
+_NAME_LIMIT = 91
+_SHORTEST_HASH = 4
+
+
+class Acknowledgement(StrEnum):
+    """The word that answers the controller's line."""
+
+    CONNECTED = "CONNECTED"
+    FAILED = "FAILED"
+    """no such robot; the controller tries again every second, 50 times"""
+    PROCESSING = "PROCESSING"
+    """the world is not ready; the controller tries again every second, for ever"""
+    FORBIDDEN = "FORBIDDEN"
+    """the robot is taken, or this peer is not allowed; the controller ends"""
+
+
+def encode_name(name: str, used: int = 0) -> str:
+    """A robot's name as on the wire and in the path of a local socket: percent-encoded, and its
+    SHA-1 in hex when that is too long.
+
+    used: characters of the path around the name, which leave less room for it; 0 on TCP.
+    ProtocolError: the name has a NUL.
+    """
+    data = encode_text(name)[:-1]
+    encoded = "".join(chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in data)
+    longest = max(_NAME_LIMIT - used, _SHORTEST_HASH) // 2 * 2
+    if len(encoded) <= longest:
+        return encoded
+    return hashlib.sha1(encoded.encode(), usedforsecurity=False).hexdigest()[:longest]
+
+
+def encode_hello(name: str | None = None) -> bytes:
+    """The controller's line for the robot of this name; None: the only robot."""
+    return GREETING if name is None else _NAME_HEAD + encode_name(name).encode()
+
+
+def decode_hello(data: bytes) -> str | None:
+    """The robot name in the controller's line, as `encode_name` writes it; "" when it has none;
+    None when the line is not complete. Raises ProtocolError."""
+    if data in (GREETING, _NAME_HEAD):
+        return ""
+    if _NAME_HEAD.startswith(data):
+        return None
+    if not data.startswith(_NAME_HEAD):
+        what = "the peer is not a Webots controller"
+        fix = "this address is for WEBOTS_CONTROLLER_URL=tcp://..."
+        raise ProtocolError(what, where="handshake", fix=fix, tail=data)
+    name = data[len(_NAME_HEAD) :]
+    if len(name) > LONGEST_NAME or not _ENCODED.fullmatch(name):
+        what = f"robot name of {len(name)} bytes is too long, or not percent-encoded"
+        fix = "connect with an unmodified libController"
+        raise ProtocolError(what, where="handshake", fix=fix, tail=data)
+    return name.decode()
+
+
+def decode_acknowledgement(data: bytes) -> Acknowledgement | None:
+    """Webots' word; None while it is not complete. Raises ProtocolError for any other text."""
+    for word in Acknowledgement:
+        if data == word.encode():
+            return word
+        if word.encode().startswith(data):
+            return None
+    what = f"{data[:40]!r} is not an answer of Webots"
+    fix = "check the address; Webots prints its port at the start, 1234 by default"
+    raise ProtocolError(what, where="handshake", fix=fix, tail=data)

@@ -1,0 +1,511 @@
+"""The messages of every device, byte by byte as in libController, and with random bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import typing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.protocols import webots
+from hilgw.protocols.webots import (
+    KINDS,
+    AssociatedDevice,
+    Battery,
+    BatterySamplingPeriod,
+    Block,
+    BrakeCommand,
+    ClientExitNotify,
+    Codec,
+    Command,
+    ConsoleMessage,
+    CustomData,
+    DeviceEntry,
+    DistanceSensorConfiguration,
+    EmitterConfiguration,
+    GetAssociatedDevice,
+    GetUrdf,
+    GpsConfiguration,
+    GpsValues,
+    InertialUnitConfiguration,
+    JointConfiguration,
+    JoystickSamplingPeriod,
+    KeyboardSamplingPeriod,
+    Message,
+    Model,
+    MotorConfiguration,
+    MouseSamplingPeriod,
+    NewDevices,
+    Pin,
+    ProtocolError,
+    Quaternion,
+    Quit,
+    Receive,
+    ReceiverConfiguration,
+    RemoteOff,
+    RemoteOn,
+    RobotConfiguration,
+    Send,
+    SetAcceleration,
+    SetAllowedChannels,
+    SetAvailableForce,
+    SetBufferSize,
+    SetChannel,
+    SetControlPid,
+    SetCustomData,
+    SetFeedbackPeriod,
+    SetForce,
+    SetLed,
+    SetPosition,
+    SetRange,
+    SetSamplingPeriod,
+    SetVelocity,
+    SimulationMode,
+    SupervisorFlag,
+    TableConfiguration,
+    Time,
+    TouchSensorConfiguration,
+    Urdf,
+    UserInputEvent,
+    Value,
+    Values,
+    WaitForUserInput,
+    WindowShow,
+    WindowUpdate,
+    WwiMessage,
+)
+
+# One device of each kind, with the R2025a numbers of the specification; and a camera.
+NODES = {
+    1: (43, "Emitter"),
+    2: (56, "Receiver"),
+    3: (57, "RotationalMotor"),
+    4: (50, "LinearMotor"),
+    5: (42, "DistanceSensor"),
+    6: (52, "PositionSensor"),
+    7: (47, "LED"),
+    8: (49, "LightSensor"),
+    9: (35, "Accelerometer"),
+    10: (45, "Gyro"),
+    11: (39, "Compass"),
+    12: (44, "GPS"),
+    13: (46, "InertialUnit"),
+    14: (60, "TouchSensor"),
+    15: (37, "Brake"),
+    16: (38, "Camera"),
+}
+CONFIGURATION = RobotConfiguration(
+    name="rob 1",
+    version="R2025a",
+    devices=tuple(DeviceEntry(node, f"d{tag}", "m") for tag, (node, _) in NODES.items()),
+    basicTimeStep=32.0,
+)
+ZERO, ONE, TWO = "0000000000000000", "000000000000f03f", "0000000000000040"
+MINUS_ONE, HALF, INFINITE = "000000000000f0bf", "000000000000e03f", "000000000000f07f"
+
+ROW = ((0.0, 1.0, 2.0),)
+ROW_BYTES = f"01000000 {ZERO}{ONE}{TWO}"
+MESSAGES: list[tuple[Message, str]] = [
+    (EmitterConfiguration(1, 32, 3, 0.5, 2.0, -1.0, (3, -1)), "0100 00 20000000 03000000"
+     f"{HALF}{TWO}{MINUS_ONE} 02000000 03000000 ffffffff"),
+    (SetChannel(1, -1), "0100 01 ffffffff"),
+    (SetRange(1, 2.0), f"0100 02 {TWO}"),
+    (SetBufferSize(1, 64), "0100 03 40000000"),
+    (SetAllowedChannels(1, (7,)), "0100 04 01000000 07000000"),
+    (ReceiverConfiguration(2, -1, 7, ()), "0200 00 ffffffff 07000000 00000000"),
+    (Receive(2, 7, (0.0, 1.0, -1.0), 0.5, b"hi"),
+     f"0200 01 07000000 {ZERO}{ONE}{MINUS_ONE} {HALF} 02000000 6869"),
+    (MotorConfiguration(3, 0, 0.0, 1.0, 2.0, -1.0, 0.5, 1.0, 0.0, 2.0, 0.0, 1.0, -1.0, (4,)),
+     f"0300 00 00000000 {ZERO}{ONE}{TWO}{MINUS_ONE}{HALF}{ONE}{ZERO}{TWO}{ZERO}{ONE}{MINUS_ONE}"
+     "01000000 0400"),
+    (Value(3, 0.5), f"0300 05 {HALF}"),
+    (AssociatedDevice(3, 6), "0300 08 0600"),
+    (AssociatedDevice(4, 0), "0400 08 0000"),
+    (DistanceSensorConfiguration(5, 3, 0.0, 1.0, 0.5, ROW),
+     f"0500 00 03000000 {ZERO}{ONE}{HALF} {ROW_BYTES}"),
+    (Value(5, 2.0), f"0500 32 {TWO}"),
+    (JointConfiguration(6, 1), "0600 00 01000000"),
+    (Value(6, 1.0), f"0600 01 {ONE}"),
+    (AssociatedDevice(6, 3), "0600 02 0300"),
+    (TableConfiguration(8, ROW), f"0800 00 {ROW_BYTES}"),
+    (Value(8, 1.0), f"0800 37 {ONE}"),
+    (TableConfiguration(9), "0900 00 00000000"),
+    (Values(9, (0.0, 1.0, 2.0)), f"0900 33 {ZERO}{ONE}{TWO}"),
+    (Values(10, (0.0, 1.0, 2.0)), f"0a00 35 {ZERO}{ONE}{TWO}"),
+    (Values(11, (0.0, 1.0, 2.0)), f"0b00 34 {ZERO}{ONE}{TWO}"),
+    (GpsConfiguration(12, 1), "0c00 00 01000000"),
+    (GpsValues(12, (0.0, 1.0, 2.0), 0.5, (1.0, 0.0, -1.0)),
+     f"0c00 02 {ZERO}{ONE}{TWO} {HALF} {ONE}{ZERO}{MINUS_ONE}"),
+    (InertialUnitConfiguration(13, -1.0, "ENU"), f"0d00 00 {MINUS_ONE} 454e5500"),
+    (Quaternion(13, (0.0, 1.0, 2.0, 0.5)), f"0d00 36 {ZERO}{ONE}{TWO}{HALF}"),
+    (TouchSensorConfiguration(14, 2, ROW), f"0e00 00 02000000 {ROW_BYTES}"),
+    (Value(14, 1.0), f"0e00 28 {ONE}"),
+    (Values(14, (0.0, 1.0, 2.0)), f"0e00 29 {ZERO}{ONE}{TWO}"),
+    (JointConfiguration(15, 0), "0f00 00 00000000"),
+    (AssociatedDevice(15, 3), "0f00 04 0300"),
+    (Quit(), "0000 02"),
+    (Time(2.0), f"0000 04 {TWO}"),
+    (Battery(0.5), f"0000 05 {HALF}"),
+    (webots.KeyboardKeys((65, 66)), "0000 06 02 41000000 42000000"),
+    (webots.MouseState(True, False, True, (0.0, 1.0), (0.0, 1.0, 2.0)),
+     f"0000 08 010001 {ZERO}{ONE} {ZERO}{ONE}{TWO}"),
+    (webots.JoystickConfiguration(2, 3, 1, "J"),
+     "0000 03 02000000 03000000 01000000 4a00"),
+    (webots.JoystickConfiguration(-1, -1, -1, ""), "0000 03 ffffffff ffffffff ffffffff"),
+    (webots.JoystickState((1,), (-5, 5), ()),
+     "0000 07 01000000 01000000 02000000 fbffffff 05000000 00000000"),
+    (WindowShow(), "0000 09"),
+    (SimulationMode(2), "0000 0a 02000000"),
+    (CustomData("ab"), "0000 0b 616200"),
+    (SupervisorFlag(True), "0000 0c 01"),
+    (Model(""), "0000 0d 00"),
+    (WindowUpdate(), "0000 0e"),
+    (Urdf("<r/>"), "0000 2e 3c722f3e00"),
+    (UserInputEvent(4), "0000 50 04000000"),
+    (WwiMessage(b"hi\0"), "0000 51 03000000 686900"),
+]  # fmt: skip
+COMMANDS: list[tuple[Command, str]] = [
+    (JoystickSamplingPeriod(0), "23 0000"),
+    (KeyboardSamplingPeriod(16), "22 1000"),
+    (MouseSamplingPeriod(16), "24 1000"),
+    (BatterySamplingPeriod(64), "1f 4000"),
+    (SetCustomData("ab"), "25 0300 616200"),
+    (ConsoleMessage(2, "e\n"), "1e 02 03000000 650a00"),
+    (ClientExitNotify(), "26"),
+    (Pin(True), "28 01"),
+    (RemoteOn(), "20"),
+    (RemoteOff(), "21"),
+    (GetUrdf("p_"), "2e 0300 705f00"),
+    (WaitForUserInput(1, -1), "50 01000000 ffffffff"),
+    (WwiMessage(b"x\0"), "51 02000000 7800"),
+    (webots.MouseEnable3dPosition(True), "27 01"),
+    (webots.JoystickForceFeedback(7), "29 0700"),
+    (webots.JoystickForceFeedbackDuration(2.0), f"2a {TWO}"),
+    (webots.JoystickAutoCenteringGain(0.5), f"2b {HALF}"),
+    (webots.JoystickResistanceGain(0.5), f"2c {HALF}"),
+    (webots.JoystickForceAxis(1), "2d 01000000"),
+    (Send(1, -1, 2.0, b"hi"), f"00 ffffffff {TWO} 02000000 6869"),
+    (SetChannel(1, 4), "01 04000000"),
+    (SetRange(1, 2.0), f"02 {TWO}"),
+    (SetSamplingPeriod(2, 64), "01 4000"),
+    (SetChannel(2, 8), "02 08000000"),
+    (SetPosition(3, math.inf), f"0100 {INFINITE}"),
+    (SetVelocity(3, -1.0), f"0200 {MINUS_ONE}"),
+    (SetAvailableForce(3, 2.0), f"0300 {TWO}"),
+    (SetForce(3, 2.0), f"0400 {TWO}"),
+    (SetFeedbackPeriod(4, 32), "0500 2000"),
+    (SetAcceleration(4, -1.0), f"0600 {MINUS_ONE}"),
+    (SetControlPid(4, 1.0, 0.0, 0.5), f"0700 {ONE}{ZERO}{HALF}"),
+    (GetAssociatedDevice(4, 52), "0800 3400"),
+    *[(SetSamplingPeriod(tag, 65535), "01 ffff") for tag in (5, 6, 8, 9, 10, 11, 12, 13, 14)],
+    (GetAssociatedDevice(6, 57), "02 3900"),
+    (SetLed(7, -1), "01 ffffffff"),
+    (BrakeCommand(15, 0.5), f"02 {HALF}"),
+    (BrakeCommand(15, None, 57), "04 3900"),
+    (BrakeCommand(15, 0.5, 57), f"06 {HALF} 3900"),
+]
+
+
+def codec(version: str = "R2025a") -> Codec:
+    """A codec that has seen the configuration."""
+    made = Codec(version)
+    made.encode_messages([CONFIGURATION])
+    return made
+
+
+def test_the_kinds_are_learnt_both_ways() -> None:
+    sender, receiver = Codec(), Codec()
+    assert receiver.decode_messages(sender.encode_messages([CONFIGURATION])) == [CONFIGURATION]
+    kinds = {0: "Robot"} | {tag: kind for tag, (_, kind) in NODES.items()}
+    assert sender.kinds == receiver.kinds == kinds
+    assert {sender.number(kind) for kind in KINDS} == {
+        n for n, k in NODES.values() if k in KINDS
+    } | {34}
+
+
+@pytest.mark.parametrize(("message", "data"), MESSAGES, ids=repr)
+def test_messages_of_the_simulator(message: Message, data: str) -> None:
+    assert codec().encode_messages([message]) == bytes.fromhex(data)
+    assert codec().decode_messages(bytes.fromhex(data)) == [message]
+
+
+@pytest.mark.parametrize(("command", "data"), COMMANDS, ids=repr)
+def test_commands_of_the_controller(command: Command, data: str) -> None:
+    block = Block(getattr(command, "tag", 0), bytes.fromhex(data))
+    assert codec().encode_commands([command]) == [block]
+    assert codec().decode_commands(block) == [command]
+
+
+def test_every_message_and_command_has_its_vector() -> None:
+    for listed, union in ((MESSAGES, Message), (COMMANDS, Command)):
+        missing = set(typing.get_args(union)) - {type(each) for each, _ in listed}
+        assert missing <= {RobotConfiguration, NewDevices}
+
+
+def test_messages_follow_each_other_without_a_length() -> None:
+    everything = [message for message, _ in MESSAGES]
+    assert codec().decode_messages(codec().encode_messages(everything)) == everything
+
+
+def test_several_commands_of_one_device_share_a_block() -> None:
+    sent: list[Command] = [Send(1, 3, -1.0, b"a"), SetVelocity(3, 1.0), Send(1, 3, -1.0, b"bc")]
+    blocks = codec().encode_commands(sent)
+    assert [block.tag for block in blocks] == [1, 3]
+    assert [c for block in blocks for c in codec().decode_commands(block)] == [
+        sent[0], sent[2], sent[1],
+    ]  # fmt: skip
+
+
+# --- the configuration ----------------------------------------------------------------------------
+
+PLAIN = RobotConfiguration(
+    name="rob 1",
+    version="R2025a",
+    time=0.0,
+    devices=(DeviceEntry(43, "emitter", "em-model"),),
+    basicTimeStep=2.0,
+    projectPath="/p",
+    controller="c",
+    customData="d",
+    mode=1,
+)
+DEVICE = "656d697474657200 656d2d6d6f64656c00"
+END = f"{TWO} 2f7000 00 00 00 00 6300 6400 00 00 01000000"
+
+
+def test_the_configuration_from_r2023b_on() -> None:
+    data = bytes.fromhex(
+        f"0000 00 726f62203100 52323032356100 00 01 0200 2200 {ZERO} 2b00 {DEVICE} {END}"
+    )
+    for version in ("R2023b", "R2024a", "R2025a"):
+        assert Codec(version).encode_messages([PLAIN]) == data
+        assert Codec(version).decode_messages(data) == [PLAIN]
+
+
+def test_the_configuration_of_r2023a() -> None:
+    """Name behind the time, no version; node numbers are one lower."""
+    older = dataclasses.replace(
+        PLAIN, version="", devices=(DeviceEntry(42, "emitter", "em-model"),)
+    )
+    data = bytes.fromhex(f"0000 00 00 01 0200 2100 {ZERO} 726f62203100 2a00 {DEVICE} {END}")
+    made = Codec("R2023a")
+    assert made.encode_messages([older]) == data
+    assert Codec("R2023a").decode_messages(data) == [older]
+    assert made.kinds == {0: "Robot", 1: "Emitter"}
+    with pytest.raises(ProtocolError):
+        Codec("R2025a").decode_messages(data)
+
+
+def test_another_version_is_an_error_with_its_name() -> None:
+    data = bytearray(Codec().encode_messages([PLAIN]))
+    data[data.index(b"\x22\0")] = 33
+    with pytest.raises(ProtocolError, match=r"33 is not a Robot; the peer is R2025a") as caught:
+        Codec().decode_messages(bytes(data))
+    assert "webots:" in caught.value.fix
+
+
+def test_new_devices_continue_the_tags() -> None:
+    sender, receiver = codec(), codec()
+    message = NewDevices((DeviceEntry(47, "led", ""),))
+    data = sender.encode_messages([message])
+    assert data == bytes.fromhex("0000 0f 0100 2f00 6c656400 00")
+    assert receiver.decode_messages(data) == [message]
+    assert sender.kinds[17] == receiver.kinds[17] == "LED"
+
+
+def test_names_that_are_not_utf8_come_back_as_they_were() -> None:
+    data = bytes.fromhex("0000 0b ff80 00")
+    messages = codec().decode_messages(data)
+    assert codec().encode_messages(messages) == data
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        ("0000 63", "message 99 of Robot"),
+        ("6300 01", "device 99 is not in the configuration"),
+        ("1000 01", r"device 16 \(Camera\)"),
+        ("0700 01", "message 1 of LED"),
+        ("0500 32 0000", "cut off"),
+        ("0500", "cut off"),
+        ("0000 0b 6161", "no end"),
+        ("0200 01 07000000" + ZERO * 4 + "03000000 6869", "cut off"),
+        ("0200 01 07000000" + ZERO * 4 + "ffffffff 6869", "negative"),
+        ("0200 01 07000000" + ZERO * 4 + "ffffff7f 6869", "cut off"),
+        ("0200 00 00000000 00000000 ffffff7f", "2147483647 items"),
+        ("0900 00 ffffff7f", "2147483647 items"),
+        ("0900 00 ffffffff", "-1 items"),
+        ("0000 07 ffffffff", "4294967295 items"),
+        ("0000 0f ffff", "65535 devices"),
+        (f"0000 00 00 00 00 00 0000 2200 {ZERO}", "-1 devices"),
+    ],
+)
+def test_hostile_messages(data: str, what: str) -> None:
+    with pytest.raises(ProtocolError, match=what) as caught:
+        codec().decode_messages(bytes.fromhex(f"0000 04 {TWO}" + data))
+    assert caught.value.where == "answer" and caught.value.fix
+    assert caught.value.tail == bytes.fromhex(data)[:256]
+
+
+@pytest.mark.parametrize(
+    ("tag", "data", "what"),
+    [
+        (0, "63", "command 99 of Robot"),
+        (0, "23 00", "cut off"),
+        (0, "25 0300 610061", "ends at byte 2 of 3"),
+        (0, "25 ffff 6100", "ends at byte 2"),
+        (0, "1e 01 ffffffff 6100", "ends at byte 2"),
+        (99, "01", "device 99"),
+        (16, "01 2000", "Camera"),
+        (1, f"00 00000000 {ZERO} ffffff7f 00", "cut off"),
+        (1, f"00 00000000 {ZERO} ffffffff 00", "negative"),
+        (3, "01", "cut off"),
+        (3, "0900", "command 9 of RotationalMotor"),
+        (15, "00", "command 0 of Brake"),
+        (15, "08", "command 8 of Brake"),
+        (15, "06 00", "cut off"),
+    ],
+)
+def test_hostile_commands(tag: int, data: str, what: str) -> None:
+    with pytest.raises(ProtocolError, match=what) as caught:
+        codec().decode_commands(Block(tag, bytes.fromhex(data)))
+    assert caught.value.where == "request" and caught.value.fix
+    assert caught.value.tail == bytes.fromhex(data)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Value(1, 1.0),  # an Emitter has none
+        Value(7, 1.0),  # nothing is ever sent to an LED
+        Value(99, 1.0),
+        Values(16, (0.0, 0.0, 0.0)),
+        AssociatedDevice(3, 65536),
+        SimulationMode(2**31),
+        CustomData("a\0b"),
+        CustomData("\ud800"),
+    ],
+)
+def test_messages_that_cannot_be_sent(message: Message) -> None:
+    with pytest.raises(ProtocolError):
+        codec().encode_messages([message])
+
+
+def test_a_command_that_does_not_fit() -> None:
+    with pytest.raises(ProtocolError, match="cannot be encoded"):
+        codec().encode_commands([SetSamplingPeriod(2, 70000)])
+
+
+# --- random messages and bytes --------------------------------------------------------------------
+
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
+U16, I32, U32 = st.integers(0, 65535), st.integers(-(2**31), 2**31 - 1), st.integers(0, 2**32 - 1)
+FLOATS = st.floats(allow_nan=False)
+STRATEGIES: dict[object, st.SearchStrategy[object]] = {
+    "int": st.integers(0, 255),
+    "float": FLOATS,
+    "str": TEXTS,
+    "bool": st.booleans(),
+    "bytes": st.binary(max_size=20),
+    "Triple": st.tuples(FLOATS, FLOATS, FLOATS),
+    "Rows": st.lists(st.tuples(FLOATS, FLOATS, FLOATS), max_size=3).map(tuple),
+    "tuple[int, ...]": st.lists(st.integers(0, 255), max_size=4).map(tuple),
+    "tuple[float, float]": st.tuples(FLOATS, FLOATS),
+    "tuple[float, float, float]": st.tuples(FLOATS, FLOATS, FLOATS),
+    "tuple[float, float, float, float]": st.tuples(FLOATS, FLOATS, FLOATS, FLOATS),
+    "float | None": st.none() | FLOATS,
+    "int | None": st.none() | U16,
+    "tuple[DeviceEntry, ...]": st.lists(
+        st.builds(DeviceEntry, st.integers(0, 90), TEXTS, TEXTS), max_size=3
+    ).map(tuple),
+}
+
+
+def any_like(example: object) -> st.SearchStrategy[object]:
+    """Objects of the class of `example`, with its tag and random fields."""
+    kind: typing.Any = type(example)
+    values = {
+        each.name: st.just(example.tag) if each.name == "tag" else STRATEGIES[each.type]
+        for each in dataclasses.fields(kind)
+    }
+    return st.builds(kind, **values)
+
+
+SOME_MESSAGES = st.one_of(
+    [any_like(m) for m, _ in MESSAGES if not isinstance(m, webots.JoystickConfiguration)]
+)
+SOME_COMMANDS = st.one_of([any_like(c) for c, _ in COMMANDS])
+
+
+@given(any_like(CONFIGURATION))
+def test_every_configuration_comes_back(message: RobotConfiguration) -> None:
+    assert Codec().decode_messages(Codec().encode_messages([message])) == [message]
+    older = dataclasses.replace(message, version="")
+    assert Codec("R2023a").decode_messages(Codec("R2023a").encode_messages([older])) == [older]
+
+
+@given(st.lists(SOME_MESSAGES, max_size=5))
+def test_every_message_comes_back(messages: list[Message]) -> None:
+    assert codec().decode_messages(codec().encode_messages(messages)) == messages
+
+
+@given(SOME_COMMANDS)
+def test_every_command_comes_back(command: Command) -> None:
+    if command == BrakeCommand(15):  # an empty set of bits
+        with pytest.raises(ProtocolError):
+            codec().encode_commands([command])
+        return
+    (block,) = codec().encode_commands([command])
+    assert codec().decode_commands(block) == [command]
+
+
+def test_nan_passes_the_codec() -> None:
+    (message,) = codec().decode_messages(codec().encode_messages([Value(5, math.nan)]))
+    assert isinstance(message, Value) and math.isnan(message.value)
+
+
+HEADS = st.builds(
+    lambda tag, command: bytes([tag, 0, command]), st.integers(0, 17), st.integers(0, 90)
+)
+HOSTILE = st.binary(max_size=40) | st.builds(
+    lambda head, count, rest: head + count + rest,
+    st.one_of(HEADS, st.sampled_from([bytes.fromhex(data)[:20] for _, data in MESSAGES])),
+    st.sampled_from([b"", b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\0\0\0\x80"]),
+    st.binary(max_size=60),
+)
+
+
+@given(HOSTILE, st.sampled_from(["R2023a", "R2025a"]))
+def test_any_bytes_as_messages(data: bytes, version: str) -> None:
+    made = Codec(version)
+    made.kinds = codec().kinds.copy()
+    try:
+        messages = made.decode_messages(data)
+    except ProtocolError as error:
+        assert error.what and error.fix and len(error.tail) <= 256
+    else:
+        assert bool(messages) == bool(data)
+
+
+@given(HOSTILE, st.integers(0, 17))
+def test_any_bytes_as_commands(data: bytes, tag: int) -> None:
+    try:
+        commands = codec().decode_commands(Block(tag, data[2:]))
+    except ProtocolError as error:
+        assert error.what and error.fix and len(error.tail) <= 256
+    else:
+        assert bool(commands) == bool(data[2:])
+
+
+def test_a_cut_message_is_never_read_past_its_end() -> None:
+    for _, data in MESSAGES:
+        whole = bytes.fromhex(data)
+        for size in range(1, len(whole)):
+            with pytest.raises(ProtocolError):
+                codec().decode_messages(whole[:size])
