@@ -16,16 +16,17 @@ from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import node_of
 from hilgw.devices.receiver import Receiver
+from hilgw.devices.steps import StepClock
 from hilgw.discovery.ports import describe_port, exists, resolve_port
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.robot import Robot
+from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.engine.scheduler import Timer
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
-from hilgw.engine.timing import StepClock
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
@@ -70,7 +71,7 @@ def build(
     steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
     scene = Scene(medium, timer, upright_axis(config.webots), steps)
     gateway = Gateway(timer, ledger, medium, scene, observer)
-    assembly = _Assembly(config, gateway, Airs(), steps)
+    assembly = _Assembly(config, gateway, Airs(), Schedule(timer, steps))
     try:
         assembly.add_all()
     except BaseException:
@@ -83,12 +84,12 @@ class _Assembly:
     """One build under way."""
 
     def __init__(
-        self, config: GatewayConfig, gateway: Gateway, airs: Airs, steps: StepClock
+        self, config: GatewayConfig, gateway: Gateway, airs: Airs, schedule: Schedule
     ) -> None:
         self.config = config
         self.gateway = gateway
         self.airs = airs
-        self.steps = steps
+        self.schedule = schedule
         self.describe = gateway.description.append
 
     def add_all(self) -> None:
@@ -122,33 +123,35 @@ class _Assembly:
         self.describe(f"  {name:<12} robot: {_devices(config)}")
 
     def emitter(self, robot: str, name: str, fields: EmitterFields) -> EmitterPort:
-        gateway, steps = self.gateway, self.steps
+        gateway, schedule = self.gateway, self.schedule
         full_name, mount = f"{robot}.{name}", mount_of(fields.translation, fields.rotation)
-        emitter = Emitter(fields, lambda text: gateway.observer.notice(full_name, text))
+        emitter = Emitter(
+            fields, lambda text: gateway.observer.notice(full_name, text), schedule.steps
+        )
 
         def transmit(packet: Packet) -> None:
             gateway.scene.transmit(packet, robot, mount)
 
-        return EmitterPort(robot, name, emitter, gateway.timer, gateway.ledger, transmit, steps)
+        return EmitterPort(robot, name, emitter, schedule, gateway.ledger, transmit)
 
     def receiver(self, robot: Robot, name: str, fields: ReceiverFields) -> ReceiverPort:
-        gateway, steps = self.gateway, self.steps
+        gateway, schedule = self.gateway, self.schedule
         full_name = f"{robot.name}.{name}"
         receiver: Receiver[Copy] = Receiver(
             fields,
             self.config.medium.step_ms,
             notify=lambda text: gateway.observer.notice(full_name, text),
         )
-        receiver.enable(receiver.default_period_ms, steps.last(gateway.timer.now()))
+        begin = schedule.steps.last(gateway.timer.now())
+        receiver.enable(receiver.initial_period_ms, begin)
         port = ReceiverPort(
             robot.name,
             name,
             receiver,
-            gateway.timer,
+            schedule,
             gateway.ledger,
-            robot.packet,
+            robot.readable,
             gateway.observer,
-            steps,
         )
         port.attach(
             gateway.medium,
@@ -177,6 +180,7 @@ class _Assembly:
         mounted_on, mount = add_module(gateway.scene, name, common)
 
         def transmit(packet: Packet) -> None:
+            self.schedule.catch_up()  # what departed before comes first
             gateway.scene.transmit(packet, mounted_on, mount)
 
         air = air_of(config, adapter, name)

@@ -7,7 +7,7 @@ motors: it is one end of a control loop; the other end is a body (`hilgw.bodies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -37,13 +37,28 @@ class Notice:
 Action = Send | Notice
 
 
+class PacketQueue(Protocol):
+    """The queue of a Receiver. As in Webots, a packet takes up room in bufferSize until the
+    controller takes it; a packet that arrives and does not fit is lost."""
+
+    def queue_length(self) -> int:
+        """Packets that can be read."""
+
+    def head(self) -> Copy | None:
+        """The packet that `next_packet` would take; None when there is none."""
+
+    def next_packet(self) -> Copy | None:
+        """Takes the oldest packet out of the queue; None when there is none."""
+
+
 class ControllerSession(Protocol):
     """A controller that runs inside the gateway."""
 
-    def start(self, now: int) -> list[Action]: ...
+    def start(self, now: int, receivers: Mapping[str, PacketQueue]) -> list[Action]:
+        """receivers: those of the robot, by device name. The session may read them at any time."""
 
-    def packet(self, receiver: str, copy: Copy, now: int) -> list[Action]:
-        """The Receiver with this device name has read a packet."""
+    def readable(self, receiver: str, now: int) -> list[Action]:
+        """The Receiver with this device name has sampled, and has new packets in its queue."""
 
     def sent(self, accepted: bool) -> None:
         """The result of the last Send: queued, or refused by the Emitter."""

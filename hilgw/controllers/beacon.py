@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hilgw.controllers.base import Action, Send
-from hilgw.medium.packet import Copy
+from hilgw.controllers.base import Action, PacketQueue, Send
 from hilgw.settings import setting
 from hilgw.units import NS_PER_MS
 
@@ -44,18 +44,21 @@ class BeaconSession:
     def __init__(self, settings: BeaconSettings) -> None:
         self._settings = settings
         self._period_ns = settings.period_ms * NS_PER_MS
+        self._receivers: Mapping[str, PacketQueue] = {}
         self._next: int | None = None
         self._number = 0
         self.accepted = 0
         self.received = 0
 
-    def start(self, now: int) -> list[Action]:
+    def start(self, now: int, receivers: Mapping[str, PacketQueue]) -> list[Action]:
+        self._receivers = receivers
         self._next = now
         return self.expire(now)
 
-    def packet(self, receiver: str, copy: Copy, now: int) -> list[Action]:
-        if receiver == self._settings.receiver:
-            self.received += 1
+    def readable(self, receiver: str, now: int) -> list[Action]:
+        """Reads every queue to its end, so that none overflows, and counts its own receiver's."""
+        while self._receivers[receiver].next_packet() is not None:
+            self.received += receiver == self._settings.receiver
         return []
 
     def sent(self, accepted: bool) -> None:

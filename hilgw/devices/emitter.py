@@ -2,29 +2,36 @@
 
 The line is a server with head-of-line order: a packet starts when it reaches the head (or at
 `send`, when the line is idle) and leaves len * byteSize / baudRate seconds later, whole. The
-instant is fixed at `send` in exact rational arithmetic, so the caller may collect packets at each
-departure or at the ends of simulation steps.
+instant is fixed at `send` in exact rational arithmetic.
+
+In a stepped world the controller has no time but steps: a `send` belongs to the whole step in
+which it happens (one on a step end to the next step), so the line starts where that step began, and
+packets leave, and free their buffer, at step ends only. This is Webots' credit, which grants each
+step its bytes and is lost when the queue empties.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hilgw.devices.fields import (
-    BROADCAST,
     CAP_BYTES,
     CAP_PACKETS,
     UNLIMITED,
     EmitterFields,
+    channel_refusal,
     normalise,
 )
+from hilgw.devices.steps import StepClock
 from hilgw.reasons import RejectedReason
 from hilgw.units import NS_PER_S
 
 _NEVER = 1 << 64
+_FREE_RUNNING = StepClock(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +63,29 @@ _CAP = SendResult(False, RejectedReason.CAP)
 
 
 class Emitter:
-    """One Emitter device. `notify` gets the lines Webots prints when a call is refused."""
+    """One Emitter device. `notify` gets the lines Webots prints when a call is refused. steps: of
+    a stepped world; without them, packets leave at any instant."""
 
     def __init__(
-        self, fields: EmitterFields, notify: Callable[[str], None] = lambda text: None
+        self,
+        fields: EmitterFields,
+        notify: Callable[[str], None] = lambda text: None,
+        steps: StepClock = _FREE_RUNNING,
     ) -> None:
         self.fields = normalise(fields)[0]
         self._notify = notify
-        self._channel = self.fields.channel
-        self._range = self.fields.range
+        self._steps = steps
+        self.restore()
         self._waiting: deque[Departure] = deque()
         self._left: deque[Departure] = deque()  # departed, and not yet collected
         self._used = 0
         self._left_bytes = 0
         self._line_free = 0  # when the line falls idle, in ns * baudRate: no rounding
+
+    def restore(self) -> None:
+        """Sets channel and range as the fields give them."""
+        self._channel = self.fields.channel
+        self._range = self._field_range = self.fields.range
 
     @property
     def queued(self) -> int:
@@ -87,7 +103,7 @@ class Emitter:
         if size == 0:
             self._notify("wb_emitter_send(): invalid size=0 argument.")
             return _INVALID
-        self._settle(now)
+        self._settle(now + 1 if self._steps.step_ns else now)
         limit = self.fields.bufferSize
         if limit != UNLIMITED and size > limit - self._used:
             return _FULL
@@ -138,23 +154,30 @@ class Emitter:
         self._used = self._left_bytes = self._line_free = 0
         return expired
 
+    def reach(self, until: int) -> float:
+        """How far the packets reach that leave at `until`, in m; -1 is infinite.
+
+        In a stepped world Webots judges all packets of a step by the last one's range. As in
+        WbEmitter, a range of 0 that a packet brings is infinite, or maxRange.
+        """
+        last = None
+        for packet in itertools.chain(self._left, self._waiting):
+            if packet.departed_ns > until or (last is not None and not self._steps.step_ns):
+                break
+            last = packet
+            if packet.range != self._field_range:
+                self._field_range = packet.range if packet.range > 0 else self.fields.maxRange
+        return self._field_range
+
     def getChannel(self) -> int:
         """The channel the next packet will carry."""
         return self._channel
 
     def setChannel(self, channel: int) -> bool:
         """Sets the channel of packets sent from now on; False, with a notice, when not allowed."""
-        if channel < BROADCAST:
-            self._notify(
-                f"wb_emitter_set_channel() called with an invalid channel={channel}. "
-                "Please use a channel inside the range [-1,inf)."
-            )
-            return False
-        if self.fields.allowedChannels and channel not in self.fields.allowedChannels:
-            self._notify(
-                f"wb_emitter_set_channel() called with channel={channel}, "
-                "which is not between allowed channels. Please use an allowed channel."
-            )
+        refusal = channel_refusal(channel, self.fields.allowedChannels)
+        if refusal:
+            self._notify(f"wb_emitter_set_channel() called with {refusal}")
             return False
         self._channel = channel
         return True
@@ -164,7 +187,8 @@ class Emitter:
         return self._range
 
     def setRange(self, range: float) -> bool:
-        """Clips to maxRange; -1 sets maxRange. NaN is refused; Webots accepts it."""
+        """Clips to maxRange; -1 sets maxRange. NaN is refused; Webots accepts it. Packets with a
+        range of 0 reach as far as those with -1, see `reach`."""
         if math.isnan(range) or (range < 0 and range != UNLIMITED):
             self._notify(f"wb_emitter_set_range(): invalid range={range:f} argument.")
             return False
@@ -175,14 +199,15 @@ class Emitter:
         return True
 
     def _reserve_line(self, size: int, now: int) -> int:
-        baud = self.fields.baudRate
+        baud, steps = self.fields.baudRate, self._steps
+        begin = steps.last(now)
         if baud == UNLIMITED:
-            return now
+            return begin + steps.step_ns
         if baud == 0:
             return _NEVER
-        start = max(now * baud, self._line_free)
+        start = max(begin * baud, self._line_free)
         self._line_free = start + size * self.fields.byteSize * NS_PER_S
-        return -(-self._line_free // baud)
+        return steps.end(-(-self._line_free // baud))
 
     def _settle(self, before: int) -> None:
         """Frees the buffer of packets that left before this instant, collected or not."""

@@ -22,6 +22,9 @@ CAP_BYTES = 16 * 1024 * 1024
 CAP_PACKETS = 1 << 20
 """The limit in packets: a million packets of one byte need far more memory than their bytes."""
 
+CHANNEL_MAX = 2**31 - 1
+"""Webots' channels are SFInt32."""
+
 DEFAULT_STEP_MS = 32
 
 
@@ -49,7 +52,7 @@ class EmitterFields:
         also=(-1,),
         unit="rad",
     )
-    channel: int = setting("channel; -1: broadcast", 0, ge=0, also=(-1,), le=2_147_483_647)
+    channel: int = setting("channel; -1: broadcast", 0, ge=0, also=(-1,), le=CHANNEL_MAX)
     baudRate: int = setting(
         "line speed; -1: infinite, 0: nothing ever leaves",
         -1,
@@ -65,7 +68,7 @@ class EmitterFields:
         "send queue; -1: 16 MiB", -1, ge=0, also=(-1,), unit="byte", le=2_147_483_647
     )
     allowedChannels: tuple[int, ...] = setting(
-        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,), le=2_147_483_647
+        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,), le=CHANNEL_MAX
     )
     model: str = setting("model of the device, for the controller", "")
     translation: tuple[float, float, float] = setting(
@@ -93,7 +96,7 @@ class ReceiverFields:
         also=(-1,),
         unit="rad",
     )
-    channel: int = setting("channel; -1: listens to all", 0, ge=0, also=(-1,), le=2_147_483_647)
+    channel: int = setting("channel; -1: listens to all", 0, ge=0, also=(-1,), le=CHANNEL_MAX)
     baudRate: int = setting(
         "speed of the hardware behind it; -1: any",
         -1,
@@ -115,12 +118,13 @@ class ReceiverFields:
         "standard deviation of each component of the direction", 0.0, ge=0, le=1_000_000
     )
     allowedChannels: tuple[int, ...] = setting(
-        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,), le=2_147_483_647
+        "channels setChannel accepts; empty: all", (), ge=0, also=(-1,), le=CHANNEL_MAX
     )
     sampling_period_ms: int | None = setting(
-        "period at which arrivals become readable; not set: the basic time step (32)",
+        "period at which arrivals become readable; 0: disabled until the controller enables it; "
+        "not set: the basic time step (32)",
         None,
-        ge=1,
+        ge=0,
         unit="ms",
         le=2_147_483_647,
     )
@@ -164,8 +168,23 @@ def normalise(given: Fields) -> tuple[Fields, list[str]]:
             fix="e.g. [0, 0, 1, 0]",
         )
     if isinstance(given, ReceiverFields):
-        return given, []
+        return _normalise_receiver(given)
     return _normalise_emitter(given)
+
+
+def channel_refusal(channel: int, allowed: tuple[int, ...]) -> str:
+    """Why setChannel refuses this channel, in Webots' words where it has some; "" when it does
+    not."""
+    if channel < BROADCAST:
+        return f"an invalid channel={channel}. Please use a channel inside the range [-1,inf)."
+    if channel > CHANNEL_MAX:
+        return f"an invalid channel={channel}. Please use a channel up to {CHANNEL_MAX}."
+    if allowed and channel not in allowed:
+        return (
+            f"channel={channel}, which is not between allowed channels. "
+            "Please use an allowed channel."
+        )
+    return ""
 
 
 def line_difference(emitter: EmitterFields, receiver: ReceiverFields) -> str:
@@ -185,13 +204,30 @@ def line_difference(emitter: EmitterFields, receiver: ReceiverFields) -> str:
 
 
 def _normalise_emitter(given: EmitterFields) -> tuple[EmitterFields, list[str]]:
+    """WbEmitter checks maxRange when the world is loaded, and range only when it changes."""
     warnings = []
     if given.channel == BROADCAST:
         warnings.append("channel -1 broadcasts on all channels; Webots allows it only at run time")
+    if given.maxRange == 0:
+        warnings.append("maxRange 0 is not positive, -1 (infinite) is used")
+        given = replace(given, maxRange=UNLIMITED)
     finite = given.maxRange != UNLIMITED
     if finite and (given.range == UNLIMITED or given.range > given.maxRange):
-        warnings.append(f"range {given.range:g} is beyond maxRange, {given.maxRange:g} is used")
-        given = replace(given, range=given.maxRange)
+        warnings.append(
+            f"range {given.range:g} is beyond maxRange {given.maxRange:g}; "
+            "as in Webots, it holds until the controller calls setRange"
+        )
+    return given, warnings
+
+
+def _normalise_receiver(given: ReceiverFields) -> tuple[ReceiverFields, list[str]]:
+    warnings = []
+    if given.bufferSize == 0:
+        warnings.append("bufferSize 0 is not positive, -1 (unlimited) is used")
+        given = replace(given, bufferSize=UNLIMITED)
+    if given.baudRate == 0:
+        warnings.append("baudRate 0 is not positive, -1 (any) is used")
+        given = replace(given, baudRate=UNLIMITED)
     return given, warnings
 
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from hilgw.devices.fields import (
-    BROADCAST,
     CAP_BYTES,
     CAP_PACKETS,
     DEFAULT_STEP_MS,
     UNLIMITED,
     ReceiverFields,
+    channel_refusal,
     normalise,
 )
 from hilgw.reasons import PacketRefused
@@ -81,7 +81,9 @@ class Receiver(Generic[C]):
         notify: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.fields = normalise(fields)[0]
-        self.default_period_ms = self.fields.sampling_period_ms or step_ms or DEFAULT_STEP_MS
+        period_ms = self.fields.sampling_period_ms
+        self.default_period_ms = period_ms or step_ms or DEFAULT_STEP_MS
+        self.initial_period_ms = self.default_period_ms if period_ms is None else period_ms
         self._step_ms = step_ms
         self._notify = notify
         self._channel = self.fields.channel
@@ -249,17 +251,9 @@ class Receiver(Generic[C]):
         """Sets the channel; False, with a notice, when not allowed. The present one: no change."""
         if channel == self._channel:
             return True
-        if channel < BROADCAST:
-            self._notify(
-                f"wb_receiver_set_channel() called with an invalid channel={channel}. "
-                "Please use a channel inside the range [-1,inf)."
-            )
-            return False
-        if self.fields.allowedChannels and channel not in self.fields.allowedChannels:
-            self._notify(
-                f"wb_receiver_set_channel() called with channel={channel}, "
-                "which is not between allowed channels. Please use an allowed channel."
-            )
+        refusal = channel_refusal(channel, self.fields.allowedChannels)
+        if refusal:
+            self._notify(f"wb_receiver_set_channel() called with {refusal}")
             return False
         self._channel = self._requested_channel = channel
         return True

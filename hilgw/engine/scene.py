@@ -14,7 +14,7 @@ from hilgw.medium.pose import IDENTITY, Pose
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from hilgw.engine.timing import StepClock
+    from hilgw.devices.steps import StepClock
     from hilgw.medium.medium import Medium
     from hilgw.medium.motion import Motion
     from hilgw.medium.packet import Packet

@@ -1,4 +1,4 @@
-"""When to act: at the ends of simulation steps, and at whichever deadline comes first."""
+"""When to act: at whichever deadline comes first."""
 
 from __future__ import annotations
 
@@ -8,28 +8,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.transports.base import Handle, Scheduler
-
-
-class StepClock:
-    """Step ends at origin_ns + k * step_ns. With a step of 0, every instant is a step end."""
-
-    __slots__ = ("_origin_ns", "step_ns")
-
-    def __init__(self, origin_ns: int, step_ns: int = 0) -> None:
-        self._origin_ns = origin_ns
-        self.step_ns = step_ns
-
-    def end(self, when: int) -> int:
-        """The first step end not before `when`."""
-        if not self.step_ns:
-            return when
-        return self._origin_ns - (self._origin_ns - when) // self.step_ns * self.step_ns
-
-    def last(self, when: int) -> int:
-        """The last step end not after `when`."""
-        if not self.step_ns:
-            return when
-        return self._origin_ns + (when - self._origin_ns) // self.step_ns * self.step_ns
 
 
 class Wakeup:

@@ -141,9 +141,7 @@ def test_all_parameters_of_a_mock_are_judged(errors: Lines) -> None:
 
 def test_a_range_beyond_its_maximum_is_a_warning(warnings: Lines) -> None:
     (line,) = warnings(devices("node: Emitter, range: 5, maxRange: 3"))
-    assert line.endswith(
-        "warning: robots.r0.devices.d.range: range 5 is beyond maxRange, 3 is used"
-    )
+    assert "warning: robots.r0.devices.d.range: range 5 is beyond maxRange 3" in line
     assert line.startswith("f:3:")
     (line,) = warnings(devices("node: Emitter, maxRange: 3"))
     assert "robots.r0.devices.d: range -1 is beyond maxRange" in line

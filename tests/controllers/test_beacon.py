@@ -11,7 +11,7 @@ MS = 1_000_000
 
 def test_it_sends_numbered_packets_at_the_period() -> None:
     session = CONTROLLER.session(BeaconSettings(emitter="tx", period_ms=10, payload="p {n}"))
-    assert session.start(5) == [Send("tx", b"p 1")]
+    assert session.start(5, {}) == [Send("tx", b"p 1")]
     assert session.next_deadline() == 5 + 10 * MS
     assert session.expire(5 + 10 * MS - 1) == []
     assert session.expire(5 + 10 * MS + 3 * MS) == [Send("tx", b"p 2")]
@@ -22,7 +22,7 @@ def test_it_sends_numbered_packets_at_the_period() -> None:
 def test_never_more_than_one_packet_a_call_and_always_a_future_deadline(gaps: list[int]) -> None:
     session = CONTROLLER.session(BeaconSettings(emitter="tx", period_ms=10))
     now = 0
-    session.start(now)
+    session.start(now, {})
     for gap in gaps:
         now += gap
         assert len(session.expire(now)) <= 1

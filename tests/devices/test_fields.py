@@ -66,7 +66,9 @@ def test_what_webots_forbids_an_emitter(fields: dict[str, Any], where: str) -> N
         ({"signalStrengthNoise": -0.1}, "signalStrengthNoise"),
         ({"directionNoise": -1.0}, "directionNoise"),
         ({"directionNoise": math.inf}, "directionNoise"),
-        ({"sampling_period_ms": 0}, "sampling_period_ms"),
+        ({"sampling_period_ms": -1}, "sampling_period_ms"),
+        ({"channel": 2**31}, "channel"),
+        ({"allowedChannels": (0, 2**31)}, "allowedChannels"),
         ({"channel": 1, "allowedChannels": (2,)}, "channel"),
     ],
 )
@@ -79,7 +81,7 @@ def test_what_webots_forbids_a_receiver(fields: dict[str, Any], where: str) -> N
 @pytest.mark.parametrize(
     "fields",
     [
-        {"range": 0.0, "maxRange": 0.0, "aperture": 0.0, "bufferSize": 0, "baudRate": 0},
+        {"range": 0.0, "aperture": 0.0, "bufferSize": 0, "baudRate": 0},
         {"range": 5.0, "maxRange": 5.0, "aperture": 2 * math.pi},
         {"range": 5.0},
         {"channel": 2**31 - 1, "allowedChannels": (2**31 - 1, -1)},
@@ -90,11 +92,18 @@ def test_the_limits_themselves_are_allowed(fields: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("range", [-1.0, 5.5])
-def test_range_beyond_max_range_becomes_max_range(range: float) -> None:
+def test_range_beyond_max_range_holds_with_a_warning(range: float) -> None:
     fields, warnings = normalise(EmitterFields(range=range, maxRange=5.0))
-    assert fields.range == 5.0
+    assert fields.range == range
     assert len(warnings) == 1
     assert "maxRange" in warnings[0]
+
+
+def test_what_webots_resets_to_minus_1() -> None:
+    emitter, warnings = normalise(EmitterFields(range=3.0, maxRange=0.0))
+    assert (emitter.range, emitter.maxRange, len(warnings)) == (3.0, -1, 1)
+    receiver, warnings = normalise(ReceiverFields(bufferSize=0, baudRate=0))
+    assert (receiver.bufferSize, receiver.baudRate, len(warnings)) == (-1, -1, 2)
 
 
 def test_a_broadcasting_emitter_is_accepted_with_a_notice() -> None:

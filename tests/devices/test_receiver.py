@@ -89,6 +89,8 @@ def test_default_period() -> None:
     assert Receiver[Copy](ReceiverFields(), step_ms=8).default_period_ms == 8
     fields = ReceiverFields(sampling_period_ms=100)
     assert Receiver[Copy](fields, step_ms=8).default_period_ms == 100
+    disabled = Receiver[Copy](ReceiverFields(sampling_period_ms=0), step_ms=8)
+    assert (disabled.initial_period_ms, disabled.default_period_ms) == (0, 8)
 
 
 def test_what_the_head_packet_tells() -> None:
@@ -138,6 +140,7 @@ def test_the_cap_bounds_what_is_held_too() -> None:
 def test_against_a_plain_model(buffer_size: int, actions: list[tuple[str, int]]) -> None:
     """Every copy is in one place at every instant; the queue holds what the model's holds."""
     receiver = started(32, bufferSize=buffer_size)
+    buffer_size = buffer_size or -1  # WbReceiver resets 0
     held: list[tuple[int, int]] = []
     queue: list[int] = []
     now, period, last = 0, 32, 0

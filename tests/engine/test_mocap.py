@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hilgw.devices.steps import StepClock
 from hilgw.engine.mocap import UNKNOWN_SHOWN, Mocap
 from hilgw.engine.observer import Observer
 from hilgw.engine.scene import Scene
-from hilgw.engine.timing import StepClock
 from hilgw.errors import PortError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium

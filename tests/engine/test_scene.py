@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hilgw.devices.steps import StepClock
 from hilgw.engine.scene import FOLLOW_NS, Scene
-from hilgw.engine.timing import StepClock
 from hilgw.errors import HilgwError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener

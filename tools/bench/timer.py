@@ -32,9 +32,10 @@ from ticks import gateway_loop
 
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields
+from hilgw.devices.steps import StepClock
 from hilgw.engine.robot.ports import EmitterPort
+from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scheduler import Timer
-from hilgw.engine.timing import StepClock
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Packet
 from hilgw.transports.base import Scheduler
@@ -136,7 +137,12 @@ def pace(
 
         emitter = Emitter(EmitterFields(baudRate=rate, byteSize=BITS))
         port = EmitterPort(
-            "bench", "tx", emitter, cast("Scheduler", scheduler), Ledger(), transmit, StepClock(0)
+            "bench",
+            "tx",
+            emitter,
+            Schedule(cast("Scheduler", scheduler), StepClock(0)),
+            Ledger(),
+            transmit,
         )
         for _ in range(WAITING):
             port.send(bytes(PACKET))

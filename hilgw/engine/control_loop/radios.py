@@ -87,10 +87,6 @@ class Radios:
     def restore(self) -> None:
         """Restores the settings of the configuration, for a new controller."""
         for emitter in self._emitters.values():
-            emitter.setChannel(emitter.emitter.fields.channel)
-            emitter.setRange(emitter.emitter.fields.range)
+            emitter.restore()
         for receiver in self._receivers.values():
-            own = receiver.receiver
-            receiver.setChannel(own.fields.channel)
-            if own.getSamplingPeriod() != own.default_period_ms:
-                receiver.enable(own.default_period_ms)
+            receiver.restore()

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hilgw.engine.latency import Latency
+from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE
 from hilgw.engine.statistics import StationStatistics
-from hilgw.engine.timing import Wakeup
 from hilgw.medium.packet import BROADCAST, Copy, Packet
 from hilgw.reasons import ExpiredReason, RejectedReason
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from hilgw.devices.emitter import Emitter
     from hilgw.devices.receiver import Receiver
     from hilgw.engine.observer import Observer
-    from hilgw.engine.timing import StepClock
+    from hilgw.engine.robot.schedule import Schedule
     from hilgw.medium.ledger import Ledger
     from hilgw.medium.listeners import Listener
     from hilgw.medium.medium import Medium
-    from hilgw.transports.base import Handle, Scheduler
 
 
 class EmitterPort:
@@ -32,27 +31,26 @@ class EmitterPort:
         robot: str,
         name: str,
         emitter: Emitter,
-        scheduler: Scheduler,
+        schedule: Schedule,
         ledger: Ledger,
         transmit: Callable[[Packet], None],
-        steps: StepClock,
     ) -> None:
         self.name = f"{robot}.{name}"
         self.emitter = emitter
         self.latency = Latency()
         self._robot = robot
-        self._scheduler = scheduler
+        self._schedule = schedule
         self._count = ledger.emitter(self.name, lambda: emitter.queued)
         self._transmit = transmit
-        self._steps = steps
-        self._wakeup = Wakeup(scheduler, self._wake)
+        self._departure = schedule.add(DEPARTURE, self._depart)
 
     def send(self, data: bytes, channel: int | None = None) -> str | None:
         """Queues a packet; returns None when it was accepted, else the reason.
 
         channel: for this packet only, as a setChannel before and after it would.
         """
-        now = self._scheduler.now()
+        self._schedule.catch_up()
+        now = self._schedule.now()
         emitter = self.emitter
         usual = emitter.getChannel()
         if channel is not None and not emitter.setChannel(channel):
@@ -64,7 +62,8 @@ class EmitterPort:
         self._count.offer(result.reason)
         if not result:
             return result.reason
-        self._depart(now)
+        self._departure.set(emitter.next_departure())
+        self._schedule.catch_up()
         return None
 
     def setChannel(self, channel: int) -> bool:
@@ -76,46 +75,49 @@ class EmitterPort:
         allowed."""
         return self.emitter.setRange(range)
 
-    def _depart(self, now: int) -> None:
-        """Puts the packets that have left on the medium. Each was sent when the line had finished
-        it, or at the end of that step: a late timer changes neither that time nor the poses."""
-        emitter, fields, steps = self.emitter, self.emitter.fields, self._steps
-        until = steps.last(now)
-        # Checked first: a packet that left after the last step end waits for the next one.
-        while (
-            (due := emitter.next_departure()) is not None
-            and due <= until
-            and (leaving := emitter.depart(until)) is not None
-        ):
-            self._count.depart()
-            self.latency.add(now - leaving.offered_ns)
-            self._transmit(
-                Packet(
-                    data=leaving.data,
-                    channel=leaving.channel,
-                    type=fields.type,
-                    source=self.name,
-                    owner=self._robot,
-                    range=leaving.range,
-                    aperture=fields.aperture,
-                    sent_ns=steps.end(leaving.departed_ns),
-                )
-            )
-        self._wakeup.set(None if due is None else steps.end(due))
+    def restore(self) -> None:
+        """Sets channel and range as in the configuration."""
+        self.emitter.restore()
 
-    def _wake(self, due: int) -> None:
-        self._depart(self._scheduler.now())
+    def _depart(self, due: int) -> None:
+        """Puts the packets that have left at `due` on the medium. A late timer changes neither the
+        time nor the poses of their departure."""
+        emitter, fields, now = self.emitter, self.emitter.fields, self._schedule.now()
+        stepped = self._schedule.steps.step_ns > 0
+        range = emitter.reach(due)
+        try:
+            while emitter.next_departure() == due and (leaving := emitter.depart(due)) is not None:
+                self._count.depart()
+                self.latency.add(now - leaving.offered_ns)
+                self._transmit(
+                    Packet(
+                        data=leaving.data,
+                        channel=leaving.channel,
+                        type=fields.type,
+                        source=self.name,
+                        owner=self._robot,
+                        range=range,
+                        aperture=fields.aperture,
+                        sent_ns=due,
+                    )
+                )
+                if not stepped:
+                    range = emitter.reach(due)
+        finally:
+            self._departure.set(emitter.next_departure())
 
     def close(self) -> None:
         """The gateway ends: queued packets expire."""
-        self._wakeup.set(None)
+        self._departure.set(None)
         self._count.expire(self.emitter.expire_all(), ExpiredReason.STOPPED)
 
 
 class ReceiverPort:
-    """A Receiver of a robot: copies wait for its sampling grid, then the controller reads them all.
+    """A Receiver of a robot: copies wait for its sampling grid, then in its queue until they are
+    read with `next_packet`. It is a `hilgw.controllers.base.PacketQueue`.
 
-    `attach` puts it on the medium; settings changed at run time are passed on to the medium.
+    on_readable: called after each sample that made packets readable. `attach` puts it on the
+    medium; settings changed at run time are passed on to the medium.
     """
 
     def __init__(
@@ -123,22 +125,19 @@ class ReceiverPort:
         robot: str,
         name: str,
         receiver: Receiver[Copy],
-        scheduler: Scheduler,
+        schedule: Schedule,
         ledger: Ledger,
-        on_packet: Callable[[str, Copy], None],
+        on_readable: Callable[[str], None],
         observer: Observer,
-        steps: StepClock,
     ) -> None:
         self.name = f"{robot}.{name}"
         self.receiver = receiver
-        self._steps = steps
-        self._device = name
-        self._scheduler = scheduler
+        self._schedule = schedule
         count = ledger.station(self.name, lambda: receiver.queued)
         self._statistics = StationStatistics(self.name, count, observer)
         self.latency = self._statistics.latency
-        self._on_packet = on_packet
-        self._timer: Handle | None = None
+        self._tell: Callable[[], None] = lambda: on_readable(name)
+        self._sampling = schedule.add(SAMPLE, self._sample)
         self._medium: Medium | None = None
         self._listener: Listener | None = None
 
@@ -148,8 +147,27 @@ class ReceiverPort:
         listener.enabled = self.receiver.enabled
         medium.attach(listener)
 
+    def queue_length(self) -> int:
+        """Packets that can be read."""
+        self._schedule.catch_up()
+        return self.receiver.getQueueLength()
+
+    def head(self) -> Copy | None:
+        """The packet that `next_packet` would take; None when there is none."""
+        self._schedule.catch_up()
+        return self.receiver.head
+
+    def next_packet(self) -> Copy | None:
+        """Takes the head packet out of the queue, which frees its part of bufferSize."""
+        self._schedule.catch_up()
+        copy = self.receiver.nextPacket()
+        if copy is not None:
+            self._statistics.deliver(copy, self._schedule.now())
+        return copy
+
     def setChannel(self, channel: int) -> bool:
         """Listens to another channel, -1 to all, from now on; False when it is not allowed."""
+        self._schedule.catch_up()
         accepted = self.receiver.setChannel(channel)
         requested = self.receiver.take_channel()
         if requested is not None:
@@ -161,41 +179,36 @@ class ReceiverPort:
 
     def enable(self, period_ms: int) -> bool:
         """Samples at this period from now on; 0 stops listening and keeps the queue."""
-        accepted = self.receiver.enable(period_ms, self._steps.last(self._scheduler.now()))
+        self._schedule.catch_up()
+        steps, now = self._schedule.steps, self._schedule.now()
+        accepted = self.receiver.enable(period_ms, steps.last(now))
         if self._listener is not None:
             self._listener.enabled = self.receiver.enabled
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._arm()
+        self._sampling.set(self.receiver.next_sample())
         return accepted
+
+    def restore(self) -> None:
+        """Sets channel and period as in the configuration."""
+        self.setChannel(self.receiver.fields.channel)
+        if self.receiver.getSamplingPeriod() != self.receiver.initial_period_ms:
+            self.enable(self.receiver.initial_period_ms)
 
     def deliver(self, copy: Copy) -> None:
         """The medium hands over one copy."""
         reason = self.receiver.receive(copy, copy.arrived_ns)
         if reason:
             self._statistics.refuse(reason, "not taken by the receiver")
-        self._arm()
+        self._sampling.set(self.receiver.next_sample())
 
-    def _arm(self) -> None:
-        if self._timer is None:
-            due = self.receiver.next_sample()
-            if due is not None:
-                # A nanosecond later: a packet that departs at that instant is read with the rest.
-                self._timer = self._scheduler.call_at(due + 1, self._sample)
-
-    def _sample(self) -> None:
-        self._timer = None
-        now = self._scheduler.now()
-        for reason, copies in Counter(self.receiver.sample(now).reasons).items():
+    def _sample(self, due: int) -> None:
+        sampled = self.receiver.sample(due)
+        self._sampling.set(self.receiver.next_sample())
+        if sampled.readable:
+            self._schedule.tell(self._tell, due)
+        for reason, copies in Counter(sampled.reasons).items():
             self._statistics.refuse(reason, "the receiver's buffer is full", copies)
-        while (copy := self.receiver.nextPacket()) is not None:
-            self._statistics.deliver(copy, now)
-            self._on_packet(self._device, copy)
-        self._arm()
 
     def close(self) -> None:
         """The gateway ends: copies that were not read expire."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._sampling.set(None)
         self._statistics.expire(self.receiver.expire_all())

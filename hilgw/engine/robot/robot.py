@@ -16,17 +16,20 @@ if TYPE_CHECKING:
 
 
 class Robot:
-    """The devices of one robot and the controller that uses them. on_packet: the control loop,
-    where a peer is the controller."""
+    """The devices of one robot and the controller that uses them.
+
+    A session reads its Receivers itself. For a peer, on_packet (the control loop) gets all packets
+    at each sample. Where nothing controls the robot, the gateway reads them.
+    """
 
     def __init__(
         self, name: str, session: ControllerSession | None, scheduler: Scheduler, observer: Observer
     ) -> None:
         self.name = name
+        self.session = session
         self.emitters: dict[str, EmitterPort] = {}
         self.receivers: dict[str, ReceiverPort] = {}
         self.on_packet: Callable[[str, Copy], None] | None = None
-        self._session = session
         self._scheduler = scheduler
         self._observer = observer
         self._timer: Handle | None = None
@@ -40,18 +43,20 @@ class Robot:
         return self.emitters.get(name) or self.receivers.get(name)
 
     def start(self) -> None:
-        if self._session is not None:
-            self._act(self._session.start(self._scheduler.now()))
+        if self.session is not None:
+            self._act(self.session.start(self._scheduler.now(), self.receivers))
 
-    def packet(self, receiver: str, copy: Copy) -> None:
-        """The Receiver of this name has read a packet."""
-        if self._session is not None:
-            self._act(self._session.packet(receiver, copy, self._scheduler.now()))
-        elif self.on_packet is not None:
-            self.on_packet(receiver, copy)
+    def readable(self, receiver: str) -> None:
+        """Packets of the Receiver of this name have become readable."""
+        if self.session is not None:
+            self._act(self.session.readable(receiver, self._scheduler.now()))
+            return
+        while (copy := self.receivers[receiver].next_packet()) is not None:
+            if self.on_packet is not None:
+                self.on_packet(receiver, copy)
 
     def summary(self) -> str:
-        return self._session.summary() if self._session is not None else ""
+        return self.session.summary() if self.session is not None else ""
 
     def close(self) -> None:
         if self._timer is not None:
@@ -62,7 +67,7 @@ class Robot:
             receiver.close()
 
     def _act(self, actions: list[Action]) -> None:
-        session = self._session
+        session = self.session
         assert session is not None
         for action in actions:
             match action:
@@ -80,5 +85,5 @@ class Robot:
 
     def _wake(self) -> None:
         self._timer = None
-        assert self._session is not None
-        self._act(self._session.expire(self._scheduler.now()))
+        assert self.session is not None
+        self._act(self.session.expire(self._scheduler.now()))

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
+from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import Observer
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
-from hilgw.engine.timing import StepClock
+from hilgw.engine.robot.schedule import Schedule
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
@@ -34,7 +35,7 @@ class Bench:
     ) -> None:
         self.scheduler = FakeScheduler()
         self.start = self.scheduler.now()
-        steps = StepClock(self.start, (step_ms or 0) * MS)
+        self.schedule = Schedule(self.scheduler, StepClock(self.start, (step_ms or 0) * MS))
         self.ledger = Ledger()
         self.medium = Medium(self.ledger)
         self.sent: list[Packet] = []
@@ -42,17 +43,16 @@ class Bench:
         self.tx = EmitterPort(
             "a",
             "tx",
-            Emitter(emitter or EmitterFields()),
-            self.scheduler,
+            Emitter(emitter or EmitterFields(), steps=self.schedule.steps),
+            self.schedule,
             self.ledger,
             self.transmit,
-            steps,
         )
         fields = receiver or ReceiverFields()
         device: Receiver[Copy] = Receiver(fields, step_ms)
         device.enable(device.default_period_ms, self.start)
         self.rx = ReceiverPort(
-            "b", "rx", device, self.scheduler, self.ledger, self.note, Observer(), steps
+            "b", "rx", device, self.schedule, self.ledger, self.read_all, Observer()
         )
         self.rx.attach(
             self.medium,
@@ -69,8 +69,9 @@ class Bench:
         self.sent.append(packet)
         self.medium.transmit(packet)
 
-    def note(self, device: str, copy: Copy) -> None:
-        self.read.append((self.scheduler.now() - self.start, copy))
+    def read_all(self, device: str) -> None:
+        while (copy := self.rx.next_packet()) is not None:
+            self.read.append((self.scheduler.now() - self.start, copy))
 
     def at(self, after_ns: int, late_ns: int = 0) -> None:
         self.scheduler.run_until(self.start + after_ns, late_ns)
@@ -106,7 +107,7 @@ def test_disabled_at_run_time_it_hears_nothing_and_keeps_what_it_has() -> None:
     assert bench.why() == {"disabled": 1}
     assert bench.rx.enable(10)
     bench.at(200 * MS)
-    assert [(when, copy.packet.data) for when, copy in bench.read] == [(110 * MS + 1, b"1")]
+    assert [(when, copy.packet.data) for when, copy in bench.read] == [(110 * MS, b"1")]
     assert not bench.rx.enable(-1)
     bench.tx.send(b"3")
     bench.at(300 * MS)
@@ -122,7 +123,29 @@ def test_range_at_run_time_is_that_of_the_next_packet() -> None:
     assert not bench.tx.setRange(-3.0)
     assert bench.tx.setRange(0.0)
     bench.tx.send(b"3")
-    assert [packet.range for packet in bench.sent] == [2.0, 10.0, 0.0]
+    assert bench.tx.emitter.getRange() == 0.0
+    assert [packet.range for packet in bench.sent] == [2.0, 10.0, 10.0]
+
+
+def test_range_0_is_infinite_once_a_packet_has_changed_it() -> None:
+    """WbEmitter checks its range when it changes, not when the world is loaded."""
+    bench = Bench(emitter=EmitterFields(range=0.0))
+    bench.tx.send(b"1")
+    bench.tx.setRange(1.0)
+    bench.tx.send(b"2")
+    bench.tx.setRange(0.0)
+    bench.tx.send(b"3")
+    bench.tx.restore()
+    bench.tx.send(b"4")
+    assert [packet.range for packet in bench.sent] == [0.0, 1.0, -1.0, 0.0]
+
+
+def test_a_bare_max_range_limits_from_the_first_set_range_on() -> None:
+    bench = Bench(emitter=EmitterFields(maxRange=10.0))
+    bench.tx.send(b"1")
+    bench.tx.setRange(-1.0)
+    bench.tx.send(b"2")
+    assert [packet.range for packet in bench.sent] == [-1.0, 10.0]
 
 
 def test_all_that_departs_at_a_step_end_is_read_at_that_step_end() -> None:
@@ -161,18 +184,16 @@ SENDS = st.lists(st.tuples(st.integers(0, 300 * MS), st.integers(1, 60)), max_si
 
 @example({"baudRate": -1, "byteSize": 8, "bufferSize": 20}, [(1, 1), (0, 1), (0, 19)], 1, 0)
 @example({"baudRate": 8000, "byteSize": 8, "bufferSize": 20}, [(0, 1), (MS, 20)], 8, 9)
-@given(LINES, SENDS, st.sampled_from([1, 8, 32, 100]), st.integers(0, 3 * MS))
-def test_step_driven_and_running_free_the_same_packets_depart_at_the_same_times(
-    line: dict[str, Any], sends: list[tuple[int, int]], step_ms: int, late_ns: int
+@given(LINES, SENDS, st.sampled_from([None, 1, 8, 32, 100]), st.integers(0, 3 * MS))
+def test_a_late_timer_changes_neither_which_packets_depart_nor_when(
+    line: dict[str, Any], sends: list[tuple[int, int]], step_ms: int | None, late_ns: int
 ) -> None:
-    """Each at the instant the line is done with it; in steps it is seen at the next step end."""
-    free, stepped, late = (
-        Bench(emitter=EmitterFields(**line)),
-        Bench(emitter=EmitterFields(**line), step_ms=step_ms),
-        Bench(emitter=EmitterFields(**line)),
+    on_time, late = (
+        Bench(EmitterFields(**line), step_ms=step_ms),
+        Bench(EmitterFields(**line), step_ms=step_ms),
     )
     reasons = []
-    for bench in (free, stepped, late):
+    for bench in (on_time, late):
         told = []
         when = 0
         for number, (pause, size) in enumerate(sends):
@@ -181,19 +202,15 @@ def test_step_driven_and_running_free_the_same_packets_depart_at_the_same_times(
             told.append(bench.tx.send(bytes([number] * size)))
         bench.at(when + 100 * S, late_ns if bench is late else 0)
         reasons.append(told)
-    assert reasons[0] == reasons[1] == reasons[2]
-    grid = StepClock(stepped.start, step_ms * MS)
-    assert [(p.data, grid.end(p.sent_ns)) for p in free.sent] == [
-        (p.data, p.sent_ns) for p in stepped.sent
-    ]
-    assert [(p.data, p.sent_ns) for p in late.sent] == [(p.data, p.sent_ns) for p in free.sent]
-    for bench in (free, stepped, late):
+    assert reasons[0] == reasons[1]
+    assert [(p.data, p.sent_ns) for p in late.sent] == [(p.data, p.sent_ns) for p in on_time.sent]
+    for bench in (on_time, late):
         assert bench.ledger.violations() == []
 
 
-@given(LINES, SENDS, st.sampled_from([8, 32]))
+@given(LINES, SENDS)
 def test_pacing_is_never_faster_than_the_line_and_never_idle_while_it_may_send(
-    line: dict[str, Any], sends: list[tuple[int, int]], step_ms: int
+    line: dict[str, Any], sends: list[tuple[int, int]]
 ) -> None:
     bench = Bench(emitter=EmitterFields(**line))
     offered: list[tuple[int, bytes]] = []

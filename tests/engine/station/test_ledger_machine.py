@@ -13,12 +13,13 @@ from hilgw.adapters.base import StationSettings
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.receiver import Receiver
+from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import Observer
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
+from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
-from hilgw.engine.timing import StepClock
 from hilgw.errors import PortError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
@@ -106,25 +107,27 @@ class Machine(RuleBasedStateMachine):
         self, step_ms: int, bauds: list[int], buffers: list[int], relays: list[bool], tokens: bool
     ) -> None:
         steps = StepClock(self.scheduler.now(), step_ms * MS)
+        schedule = Schedule(self.scheduler, steps)
         self.scene = Scene(self.medium, self.scheduler, 2, steps)
         self.scene.add("a", Circle(center=(0.0, 0.0, 0.0), radius=2.0))
         self.scene.add("b", Pose((1.0, 0.0, 0.0)))
         self.scene.add("c", None)
         for name, baud, buffer in zip(ROBOTS, bauds, buffers, strict=False):
-            self.add_robot(name, baud, buffer, step_ms, steps)
+            self.add_robot(name, baud, buffer, step_ms, schedule)
         for (name, air), relay, buffer in zip(STATIONS.items(), relays, buffers[3:], strict=True):
             self.add_station(name, air, relay, buffer, tokens)
 
-    def add_robot(self, name: str, baud: int, buffer: int, step_ms: int, steps: StepClock) -> None:
+    def add_robot(
+        self, name: str, baud: int, buffer: int, step_ms: int, schedule: Schedule
+    ) -> None:
         fields = EmitterFields(baudRate=baud, bufferSize=buffer, channel=5)
         self.emitters[name] = EmitterPort(
             name,
             "tx",
-            Emitter(fields, self.auditor.look),
-            self.scheduler,
+            Emitter(fields, self.auditor.look, schedule.steps),
+            schedule,
             self.ledger,
             lambda packet: self.scene.transmit(packet, name),
-            steps,
         )
         device: Receiver[Copy] = Receiver(
             ReceiverFields(bufferSize=buffer, channel=5, signalStrengthNoise=0.1),
@@ -136,11 +139,10 @@ class Machine(RuleBasedStateMachine):
             name,
             "rx",
             device,
-            self.scheduler,
+            schedule,
             self.ledger,
-            lambda device, copy: self.read(name),
+            lambda device: self.read(name),
             self.auditor,
-            steps,
         )
         listener = Listener(
             name=f"{name}.rx",
@@ -243,7 +245,7 @@ class Machine(RuleBasedStateMachine):
 
     def read(self, name: str) -> None:
         self.auditor.look()
-        if self.answers[name]:
+        while self.receivers[name].next_packet() is not None and self.answers[name]:
             self.answers[name] -= 1
             self.emitters[name].send(b"answer")
 

@@ -1,0 +1,108 @@
+"""The order in which the Emitters and Receivers of a gateway act.
+
+By time; at one instant, first packets depart, then Receivers sample, then controllers are told. So
+it does not matter in which order timers fire, nor how late: a packet that departs at a step end is
+read at that step end, and a controller that acts at a step end acts after it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+from hilgw.engine.timing import Wakeup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.devices.steps import StepClock
+    from hilgw.transports.base import Scheduler
+
+DEPARTURE, SAMPLE = 0, 1
+_COMPACT_FROM = 64  # entries that were moved stay in the heap until it is twice as large as needed
+
+
+class Entry:
+    """What one device does next. `act` gets the time it was set to."""
+
+    __slots__ = ("_schedule", "act", "due", "order")
+
+    def __init__(self, schedule: Schedule, order: tuple[int, int], act: Callable[[int], None]):
+        self._schedule = schedule
+        self.order = order
+        self.act = act
+        self.due: int | None = None  # ns
+
+    def set(self, due: int | None) -> None:
+        """Acts at this time and at no other; None: not at all."""
+        if due != self.due:
+            self.due = due
+            self._schedule.moved(self)
+
+
+class Schedule:
+    """All devices of one gateway."""
+
+    def __init__(self, scheduler: Scheduler, steps: StepClock) -> None:
+        self.steps = steps
+        self.now = scheduler.now
+        self._heap: list[tuple[int, tuple[int, int], int, Entry]] = []
+        self._entries = 0
+        self._pushed = 0
+        self._tell: deque[tuple[int, Callable[[], None]]] = deque()
+        self._acting = False
+        self._wakeup = Wakeup(scheduler, self._wake)
+
+    def add(self, phase: int, act: Callable[[int], None]) -> Entry:
+        """A device that acts in this phase; of one phase, those that were added first."""
+        self._entries += 1
+        return Entry(self, (phase, self._entries), act)
+
+    def catch_up(self) -> None:
+        """Does all that is due by now. Controllers are told afterwards, from the timer: so this
+        may be called in the middle of what a controller does."""
+        if self._acting:
+            return
+        self._acting = True
+        heap = self._heap
+        try:
+            now = self.now()
+            while heap and heap[0][0] <= now:
+                due, _, _, entry = heappop(heap)
+                if entry.due == due:
+                    entry.due = None
+                    entry.act(due)
+        finally:
+            self._acting = False
+            self._arm()
+
+    def tell(self, controller: Callable[[], None], at: int) -> None:
+        """Calls it when all that is due by now is done. at: since when it could be called."""
+        self._tell.append((at, controller))
+
+    def moved(self, entry: Entry) -> None:
+        """Called by an entry when its time has changed."""
+        heap = self._heap
+        if entry.due is not None:
+            self._pushed += 1
+            heappush(heap, (entry.due, entry.order, self._pushed, entry))
+        if len(heap) > _COMPACT_FROM + 2 * self._entries:
+            heap[:] = {(e.due, e.order): (d, o, n, e) for d, o, n, e in heap if e.due == d}.values()
+            heapify(heap)
+        if not self._acting:
+            self._arm()
+
+    def _arm(self) -> None:
+        if self._tell:
+            self._wakeup.set(self._tell[0][0])
+        else:
+            self._wakeup.set(self._heap[0][0] if self._heap else None)
+
+    def _wake(self, due: int) -> None:
+        try:
+            self.catch_up()
+            while self._tell:
+                self._tell.popleft()[1]()
+        finally:
+            self._arm()
