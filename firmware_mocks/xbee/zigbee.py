@@ -194,9 +194,9 @@ class Zigbee(Addressing):
         ]
         if not hosts:
             return [], NO_MATCHING_NETWORK
-        return [host for host in hosts if host._is_open(now)], JOINING_CLOSED
+        return [host for host in hosts if host.is_open(now)], JOINING_CLOSED
 
-    def _is_open(self, now: int) -> bool:
+    def is_open(self, now: int) -> bool:
         """NJ: seconds since the start of the module or since its change; 0 never, FF always."""
         seconds = self.settings.number("NJ")
         return seconds == ALWAYS_OPEN or (seconds > 0 and now < self._open_until)
