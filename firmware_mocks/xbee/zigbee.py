@@ -330,7 +330,8 @@ class Zigbee(Addressing):
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
         """Adds the address and route discovery that the first packet to a module needs."""
         if outcome.status == Delivery.ADDRESS_NOT_FOUND:
-            return replace(outcome, discovery=ADDRESS_DISCOVERY)
+            # The packet itself was not sent: no retries, as in the log of an S2C.
+            return replace(outcome, retries=0, discovery=ADDRESS_DISCOVERY)
         receiver = outcome.receiver
         if receiver is None or receiver.long in self._known:
             return outcome
