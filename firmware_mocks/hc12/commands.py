@@ -11,12 +11,36 @@ LONGEST = 32
 _LINE = re.compile(r"([5-8])([NOE])([123])")
 
 
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """The form of the replies that read settings.
+
+    with_r: the settings whose reply repeats the R of the command, as OK+RC001. all_order: the
+    order of AT+RX. all_with_r: AT+RX has it too. digits: of the power, its sign included.
+    """
+
+    with_r: str = ""
+    all_order: str = "FBCP"
+    all_with_r: bool = True
+    digits: int = 0
+
+
+# plain: manual V2.4. 2.3B: manual V2.3B and the drivers that follow it. module: the order of AT+RX
+# in the log of a module, which a public driver requires.
+SPELLINGS = {
+    "plain": Spelling(),
+    "2.3B": Spelling(with_r="C", digits=3),
+    "module": Spelling(with_r="C", all_order="BCPF", digits=3),
+    "long": Spelling(with_r="BCF", all_with_r=False),
+}
+
+
 @dataclass(slots=True)
 class Style:
-    """The replies of this firmware version. long: as OK+RC001. has_error: ERROR for an unknown
-    command."""
+    """The replies of this firmware version. has_error: ERROR for an unknown command."""
 
-    long: bool = False
+    spelling: Spelling = SPELLINGS["plain"]
+    long_version: bool = False
     has_error: bool = False
     version: str = "HC-12_V2.4"
 
@@ -62,19 +86,24 @@ class Commands:
         return []
 
     def _version(self) -> list[str]:
-        return [f"OK+{self.style.version}" if self.style.long else self.style.version]
+        return [f"OK+{self.style.version}" if self.style.long_version else self.style.version]
 
     def _read_all(self) -> list[str]:
-        return [self._read(letter, plain=True) for letter in "FBCP"]
+        spelling = self.style.spelling
+        with_r = spelling.with_r if spelling.all_with_r else ""
+        return [self._reading(letter, with_r) for letter in spelling.all_order]
 
-    def _read(self, letter: str, plain: bool = False) -> str:
+    def _read(self, letter: str) -> str:
+        return self._reading(letter, self.style.spelling.with_r)
+
+    def _reading(self, letter: str, with_r: str) -> str:
         held = self.settings
-        r = "R" if self.style.long and not plain else ""
+        r = "R" if letter in with_r else ""
         return {
             "B": f"OK+{r}B{held.baud_rate}",
             "C": f"OK+{r}C{held.channel:03}",
             "F": f"OK+{r}FU{held.mode}",
-            "P": f"OK+RP:{held.power_dbm:+}dBm",
+            "P": f"OK+RP:{held.power_dbm:+0{self.style.spelling.digits}}dBm",
         }[letter]
 
     def _change(self, word: str) -> bool:

@@ -9,7 +9,7 @@ from firmware_mocks import _parameters as values
 from firmware_mocks._framing.specs import framing_of
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS, Mock
-from firmware_mocks.hc12.commands import LONGEST, Commands, Style
+from firmware_mocks.hc12.commands import LONGEST, SPELLINGS, Commands, Style
 from firmware_mocks.hc12.settings import PARAMETERS, RATES, SENSITIVITY_DBM, Settings
 
 REPLY_NS = 3 * MS
@@ -81,7 +81,8 @@ class Module(Mock):
             case "byteSize":
                 held.bits_per_byte = values.whole(name, value, 9, 12)
             case "spelling":
-                style.long = values.choice(name, value, ("plain", "long")) == "long"
+                word = values.choice(name, value, tuple(SPELLINGS))
+                style.spelling, style.long_version = SPELLINGS[word], word == "long"
             case "unknown":
                 style.has_error = values.choice(name, value, ("silence", "ERROR")) == "ERROR"
             case "version":

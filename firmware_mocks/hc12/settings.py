@@ -13,7 +13,10 @@ PARAMETERS: dict[str, str] = {
     "P": "power, 1 to 8: -1 to 20 dBm (default 8)",
     "byteSize": "bits per byte on the UART, 10 is 8N1 (default 10)",
     "command_rate": "UART rate in command mode: current or 9600 (default current)",
-    "spelling": "form of its replies: plain (OK+C001) or long (OK+RC001) (default plain)",
+    "spelling": "form of the replies to AT+RB, RC, RF, RP, RX: plain, as in manual V2.4 (OK+B9600, "
+    "OK+C001, OK+FU3, OK+RP:+8dBm); 2.3B, as in manual V2.3B (OK+RC001, OK+RP:+08dBm); module: "
+    "2.3B, and AT+RX answers in the order B, RC, RP, FU; long: with R (OK+RB9600, OK+RC001, "
+    "OK+RFU3) (default plain)",
     "unknown": "reply to an unknown command: silence or ERROR (default silence)",
     "version": "reply to AT+V (default HC-12_V2.4)",
     "set_by": "modem line of the client on the SET pin: dtr, rts or none (default none)",

@@ -1,4 +1,4 @@
-"""Digi XBee modules as the data sheets describe them; sleep and pins are not modelled."""
+"""Digi XBee modules as the data sheets describe them; sleep is not modelled."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from firmware_mocks.xbee.packets import (
     BROADCAST16,
+    DATA,
     ROUTE_DISCOVERY,
     UNKNOWN16,
     UNKNOWN64,
@@ -85,6 +86,13 @@ class Addressing:
     def longest(self) -> int:
         """NP: bytes in one packet to a 64-bit address."""
         raise NotImplementedError
+
+    def to_destination(self, data: bytes, kind: str = DATA, body: object = None) -> Request:
+        """A request to DH and DL; on 802.15.4, DH 0 makes DL a 16-bit address."""
+        high, low = self.settings.number("DH"), self.settings.number("DL")
+        if self.settings.has_short_addresses and high == 0 and low < BROADCAST16:
+            return Request(data, UNKNOWN64, low, kind=kind, body=body)
+        return Request(data, high << 32 | low, UNKNOWN16, kind=kind, body=body)
 
     def next_sequence(self) -> int:
         self._sequence = (self._sequence + 1) & 0xFF

@@ -9,6 +9,7 @@ from firmware_mocks.xbee.commands import Answer, Commands, RemoteCommands
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY
 from firmware_mocks.xbee.packets import (
     INVALID16,
+    SAMPLE_CLUSTER,
     SERIAL_DATA,
     UNKNOWN16,
     UNKNOWN64,
@@ -18,7 +19,9 @@ from firmware_mocks.xbee.packets import (
     Packet,
     Request,
 )
+from firmware_mocks.xbee.pins import extended_data, standard_data
 from firmware_mocks.xbee.radio import Transceiver
+from firmware_mocks.xbee.sampling import Samples, uses_standard_format
 from firmware_mocks.xbee.serial_line import SerialLine
 from firmware_mocks.xbee.settings import Settings
 from firmware_mocks.xbee.zigbee import Zigbee
@@ -78,13 +81,24 @@ class Api:
         if not queued:
             self._commands.apply(now)  # the values of earlier frames 09
 
+        name = letters.upper().decode("latin-1")
+        sample_apart = name == "IS" and self._hardware.family == MAC_FAMILY
+
         def reply(answer: Answer, when: int) -> None:
             if frame_id:
                 head = bytes((0x88, frame_id)) + letters + bytes((answer.status,))
-                self._line.send_answer(head + answer.value, when)
+                self._line.send_answer(head + (b"" if sample_apart else answer.value), when)
+            if sample_apart and answer.value:
+                self._line.send_answer(self._own_sample(answer.value), when)
 
-        name = letters.upper().decode("latin-1")
         self._commands.run(name, value or None, reply, now, hold=queued)
+
+    def _own_sample(self, data: bytes) -> bytes:
+        """On 802.15.4 the sample of IS follows the answer, as if it had been received."""
+        source = self._settings.address.to_bytes(8, "big")
+        if uses_standard_format(self._settings):
+            return b"\x82" + source + b"\0\0" + data  # RSSI and options 0
+        return b"\x92" + source + UNKNOWN16.to_bytes(2, "big") + b"\0" + data
 
     def _relay(self, frame: bytes, now: int) -> None:
         """User data relay: the serial line is the only interface of this mock."""
@@ -159,6 +173,28 @@ class Api:
         frame = self._received_frame(packet, rssi_dbm)
         if frame is not None:
             self._line.deliver_frame(frame, now)
+
+    def deliver_samples(self, packet: Packet, body: Samples, rssi_dbm: int, now: int) -> None:
+        """Samples of another module's pins: 82 or 83; 92, or 91 with their cluster."""
+        options = self._radio.addressing.receive_options(packet)
+        short = packet.source16.to_bytes(2, "big")
+        if uses_standard_format(self._settings):
+            if all(sample.standard.empty for sample in body.taken):
+                return
+            is_long = packet.source16 == UNKNOWN16
+            source = packet.source64.to_bytes(8, "big") if is_long else short
+            head = (b"\x82" if is_long else b"\x83") + source + bytes((-rssi_dbm, options))
+            self._line.deliver_frame(head + standard_data(body.taken), now)
+            return
+        hidden = self._hardware.family == MAC_FAMILY and packet.source16 != UNKNOWN16
+        source = (UNKNOWN64 if hidden else packet.source64).to_bytes(8, "big") + short
+        kind, service = b"\x92", b""
+        if self._hardware.family != MAC_FAMILY and self._settings.number("AO") & AO_EXPLICIT:
+            ends = SERIAL_DATA
+            kind, service = b"\x91", bytes((ends.source, ends.destination))
+            service += SAMPLE_CLUSTER.to_bytes(2, "big") + ends.profile.to_bytes(2, "big")
+        head = kind + source + service + bytes((options,))
+        self._line.deliver_frame(head + extended_data(body.taken[-1]), now)
 
     def _received_frame(self, packet: Packet, rssi_dbm: int) -> bytes | None:
         plain = self._hardware.family == MAC_FAMILY

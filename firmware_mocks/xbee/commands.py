@@ -16,7 +16,7 @@ from firmware_mocks.xbee.settings import Settings
 
 LINE = frozenset(("BD", "NB", "SB", "AP"))
 NETWORK = frozenset(("CE", "ID", "II", "SC", "ZS", "EE", "EO", "KY", "NK"))
-LOCAL_ONLY = frozenset(("ND", "DN", "CN"))
+LOCAL_ONLY = frozenset(("ND", "DN", "CN", "AS"))
 APPLY = 0x02  # option of a remote command
 OUTSTANDING = 64  # remote commands whose answers are awaited
 
@@ -58,7 +58,8 @@ def as_text(register: Register, value: int | bytes) -> str:
 class Commands:
     """Executes commands on one module.
 
-    restart: FR. searches: the commands that take time (ND, DN).
+    restart: FR. searches: the commands that are more than a register (ND, DN, IS ...). applied:
+    called with the names of the registers that have changed, once they are in use.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class Commands:
         addressing: Addressing,
         restart: Callable[[int], None],
         searches: Mapping[str, Search],
+        applied: Callable[[frozenset[str], int], None],
     ) -> None:
         self._settings = settings
+        self._applied = applied
         self._registers = settings.registers
         self._line = line
         self._addressing = addressing
@@ -97,6 +100,8 @@ class Commands:
     def apply(self, now: int) -> None:
         """Use the values set so far."""
         changed = self._registers.apply()
+        if changed:
+            self._applied(changed, now)
         if changed & LINE:
             self._line.change()
         if changed & NETWORK:

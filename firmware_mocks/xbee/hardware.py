@@ -29,6 +29,7 @@ class Hardware:
     family: the protocol it speaks. powers_dbm: by PL. rssi_dbm: weakest and strongest it can
     report. uart_buffer: bytes, each way. payload: bytes in one packet (802.15.4 other than S1:
     before headers and addresses). clock_hz: of the rate divider, 0 where any rate is met exactly.
+    scans_all: AS has no limit of five networks.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Hardware:
     modern: bool = True
     band: str = "2.4 GHz"
     clock_hz: int = 0
+    scans_all: bool = False
 
     def stored_rate(self, value: int) -> int:
         """BD as it reads back: a raw rate becomes the rate achieved."""
@@ -85,6 +87,9 @@ def joined(table: tuple[Mapping[str, Register], ...], hv: int, vr: int) -> dict[
     merged: dict[str, Register] = {}
     for part in table:
         merged.update(part)
+    if "NP" in merged:  # S1 has neither, VL since firmware 10C9
+        text = f"VR {vr:04X}, HV {hv:04X}, built Jan 01 2021 12:00:00"
+        merged["VL"] = Register(text.encode(), size=len(text), kind="text", access="r")
     return merged | {"HV": fixed(hv, 2), "VR": fixed(vr, 2)}
 
 
@@ -116,17 +121,21 @@ COMMON: dict[str, Register] = {
     "AI": Register(0, access="r", volatile=True),
     "EE": number(0, 0, 1),
     "KY": _KEY,
-    # sleep and pins: kept, without effect here
-    "SM": number(0, 0, 6),
-    "SP": number(0, 0, 0xFFFF),
-    "ST": number(0x1388, 1, 0xFFFF),
+    # pins
     "PR": number(0x1FFF, 0, 0x7FFF),
-    "RP": number(0x28, 0, 0xFF),
     "IR": number(0, 0, 0xFFFF),
+    "IC": number(0, 0, 0xFFFF),
     "D5": number(1, 0, 5),
     "P0": number(1, 0, 5),
     "P1": number(0, 0, 5),
     **{f"D{pin}": number(0, 0, 5) for pin in (0, 1, 2, 3, 4, 8)},
+    # sleep and PWM: kept, without effect here
+    "M0": number(0, 0, 0x3FF),
+    "M1": number(0, 0, 0x3FF),
+    "SM": number(0, 0, 6),
+    "SP": number(0, 0, 0xFFFF),
+    "ST": number(0x1388, 1, 0xFFFF),
+    "RP": number(0x28, 0, 0xFF),
 }
 
 # What S2C and XBee 3 have in all firmwares.
@@ -145,6 +154,11 @@ MODERN: dict[str, Register] = {
     "CI": number(0x11, 0, 0xFFFF),
     "DE": number(0xE8, 0, 0xFF),
     "SE": number(0xE8, 0, 0xFF),
+    "PD": number(0x1FFF, 0, 0x7FFF),
+    "D9": number(1, 0, 5),
+    "P2": number(0, 0, 5),
+    "P3": number(1, 0, 5),
+    "P4": number(1, 0, 5),
 }
 
 MAC: dict[str, Register] = {
@@ -156,11 +170,16 @@ MAC: dict[str, Register] = {
     "NT": number(0x19, 1, 0xFC),
     "EA": counter(),
     "EC": counter(),
+    "IT": number(1, 1, 0xFF),
+    "IU": number(1, 0, 1),
+    "IA": number(0xFFFFFFFFFFFFFFFF, 0, 0xFFFFFFFFFFFFFFFF),  # kept: no line passing here
     "A1": number(0, 0, 0xF),
     "A2": number(0, 0, 0xF),
 }
 
 S1: dict[str, Register] = {
+    "PR": number(0xFF, 0, 0xFF),
+    "IC": number(0, 0, 0xFF),
     "BD": number(3, 0, 7, 4, ((0x80, 0x3D090),)),
     "CT": number(0x64, 2, 0xFFFF),
     "RN": number(0, 0, 3),
@@ -232,15 +251,12 @@ ZIGBEE: dict[str, Register] = {
     "AR": number(0xFF, 0, 0xFF),
     "TO": number(0, 0, 0xFF),
     "SN": number(1, 1, 0xFFFF),
-    "D9": number(1, 0, 5),
-    "P2": number(0, 0, 5),
-    "P3": number(1, 0, 5),
-    "P4": number(1, 0, 5),
     # the network
     "ZS": number(0, 0, 2),
     "NH": number(0x1E, 0, 0xFF),
     "BH": number(0, 0, 0x1E),
     "DB": Register(0, 0, 0, volatile=True),
+    "V+": number(0, 0, 0xFFFF),
 }
 
 HP900: dict[str, Register] = {
@@ -301,6 +317,7 @@ KINDS: dict[str, Hardware] = {
         sensitivity_dbm=-103.0,
         uart_buffer=202,
         payload=116,
+        scans_all=True,
     ),
     "xbee3pro": Hardware(
         "XBee 3 PRO 802.15.4",
@@ -310,6 +327,7 @@ KINDS: dict[str, Hardware] = {
         sensitivity_dbm=-103.0,
         uart_buffer=202,
         payload=116,
+        scans_all=True,
     ),
     "digimesh": Hardware(
         "XBee 3 DigiMesh",

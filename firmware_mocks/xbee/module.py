@@ -32,6 +32,8 @@ from firmware_mocks.xbee.packets import (
     ignore,
 )
 from firmware_mocks.xbee.radio import Transceiver
+from firmware_mocks.xbee.sampling import Sampler, Samples
+from firmware_mocks.xbee.scanning import ActiveScan
 from firmware_mocks.xbee.serial_input import SerialInput
 from firmware_mocks.xbee.serial_line import POWER_UP, REPLY_NS, SerialLine
 from firmware_mocks.xbee.settings import Settings, assign
@@ -63,9 +65,15 @@ class Module(Mock):
         )
         self._discovery = Discovery(settings, radio, self.timers, air.random)
         searches: dict[str, Search] = {"ND": self._discovery.search, "DN": self._discovery.resolve}
+        self.sampler = Sampler(settings, radio, self.timers)
+        searches["IS"] = self.sampler.answer
+        if settings.hardware.family != MESH_FAMILY:
+            searches["AS"] = ActiveScan(settings, radio, self.timers).search
         if isinstance(addressing, Zigbee):
             searches |= {"NR": addressing.reset_network, "ED": addressing.scan_energy}
-        commands = Commands(settings, line, addressing, self._restart_soon, searches)
+        commands = Commands(
+            settings, line, addressing, self._restart_soon, searches, self.sampler.settings_changed
+        )
         self._remote = RemoteCommands(settings, radio, line, commands)
         self._api = Api(settings, radio, line, commands, self._remote)
         self.input = SerialInput(settings, self.timers, line, radio, commands, self._api)
@@ -92,6 +100,8 @@ class Module(Mock):
         """Set a parameter, as saved with WR."""
         assign(self.settings, name, value)
         self.line.use_settings(0)
+        if self._power == "on":
+            self.timers.start("pins", 0, self.sampler.look)
 
     def describe(self) -> str:
         number = self.registers.number
@@ -130,6 +140,7 @@ class Module(Mock):
         self.input.restart(now)
         self.line.send_modem_status(POWER_UP, now)
         self.addressing.restart(now)
+        self.sampler.restart(now)
 
     def _restart_soon(self, now: int) -> None:
         """FR: once the answer is out."""
@@ -172,6 +183,9 @@ class Module(Mock):
             self._discovery.answer(packet, body, now)
         elif isinstance(body, Node):
             self._discovery.receive(body, rssi, now)
+        elif isinstance(body, Samples):
+            if self.line.api_mode and self.settings.shows_samples:
+                self._api.deliver_samples(packet, body, rssi, now)
         elif isinstance(body, RemoteCommand):
             self._remote.execute(packet, body, now)
         elif isinstance(body, RemoteResponse):

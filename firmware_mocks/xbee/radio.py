@@ -117,6 +117,13 @@ class Transceiver:
             if self._air.loudness_dbm(self, power_dbm, other) >= other.sensitivity_dbm:
                 yield other
 
+    def neighbours(self) -> Iterator[tuple[Transceiver, float]]:
+        """The modules in reach whose signal reaches this one, each with its RSSI here, dBm."""
+        for other in self.in_reach():
+            rssi = self._air.loudness_dbm(other, other.settings.power_at_1m_dbm, self)
+            if rssi >= self.sensitivity_dbm and not other.off:
+                yield other, rssi
+
     def _accepts(self, packet: Packet) -> bool:
         same_family = packet.family == self.settings.hardware.family
         return same_family and self.addressing.accepts(packet)

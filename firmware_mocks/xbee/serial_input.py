@@ -9,7 +9,7 @@ from collections.abc import Callable
 from firmware_mocks.base import MS, Timers
 from firmware_mocks.xbee.api import Api
 from firmware_mocks.xbee.commands import Answer, Commands, Status
-from firmware_mocks.xbee.packets import BROADCAST16, UNKNOWN16, UNKNOWN64, Outcome, Request
+from firmware_mocks.xbee.packets import Outcome
 from firmware_mocks.xbee.radio import Transceiver
 from firmware_mocks.xbee.serial_line import SerialLine
 from firmware_mocks.xbee.settings import Settings
@@ -185,20 +185,13 @@ class SerialInput:
         if count <= 0:
             return False
         self._due = max(0, self._due - count)
-        request = self._addressed(self._shift(count))
+        request = self._radio.addressing.to_destination(self._shift(count))
         if self._radio.send(request, self._sent, now):
             self.undelivered += 1
         return True
 
     def _sent(self, outcome: Outcome, now: int) -> None:
         self.undelivered += outcome.status != 0
-
-    def _addressed(self, data: bytes) -> Request:
-        """To DH and DL; on 802.15.4, DH 0 makes DL a 16-bit address."""
-        high, low = self._settings.number("DH"), self._settings.number("DL")
-        if self._settings.has_short_addresses and high == 0 and low < BROADCAST16:
-            return Request(data, UNKNOWN64, low)
-        return Request(data, high << 32 | low, UNKNOWN16)
 
     # --- the way into command mode --------------------------------------------------------------
 

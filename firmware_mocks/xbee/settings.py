@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from firmware_mocks._parameters import number, position
+from firmware_mocks.xbee.circuit import pins_of
 from firmware_mocks.xbee.hardware import KINDS, MAC_FAMILY, RATES, Hardware
 from firmware_mocks.xbee.registers import BadCommand, BadValue, Registers
 
@@ -37,6 +38,8 @@ PARAMETERS: dict[str, str] = {
     "rssi_at_1m_dbm": "RSSI of its signal 1 m away at full power (default -40)",
     "noise_dbm": "noise at its receiver; above the threshold CA it cannot send (default -110)",
     "sensitivity_dbm": "RSSI of the weakest signal that it receives (default: by hardware)",
+    "pins": "what a circuit puts on its pins, e.g. D3:high,D2:512: high, low, open, or 0 to 1023 "
+    "as the converter reads it (default: all open, resistors by PR and PD decide)",
     "duty_cycle": "share of each hour in which it may send, as at 868 MHz; above it, packets fail "
     "with status 04 (default 1: no limit)",
     "XX": "any AT register by its two letters, in hexadecimal, e.g. RR=3, NI as text (default: "
@@ -51,7 +54,8 @@ class Settings:
     """The registers, the position and the link of one module, and the values that follow.
 
     rssi_at_1m_dbm: at full power. noise_dbm: at its receiver. duty_cycle: share of each hour in
-    which it may send. flow_control: the client obeys CTS.
+    which it may send. flow_control: the client obeys CTS. pins: what a circuit puts on a pin, as
+    the converter reads it; a pin that is missing is open.
     """
 
     def __init__(self, name: str, hardware: Hardware, position: tuple[float, float, float]) -> None:
@@ -66,6 +70,7 @@ class Settings:
         self.duty_cycle = 1.0
         self.replies: dict[bytes, bytes] = {}
         self.flow_control = False
+        self.pins: dict[str, int] = {}
 
     def number(self, register: str) -> int:
         """The number in use; 0 where this hardware has no such register."""
@@ -106,6 +111,11 @@ class Settings:
     def has_header(self) -> bool:
         """MM 1 and 2 leave out Digi's header, and everything that needs one."""
         return self.number("MM") in (0, 3)
+
+    @property
+    def shows_samples(self) -> bool:
+        """IU: samples of other modules go to the client."""
+        return "IU" not in self.registers or self.number("IU") == 1
 
     @property
     def has_short_addresses(self) -> bool:
@@ -262,6 +272,14 @@ def _set_flow_control(settings: Settings, value: Any) -> None:
     settings.flow_control = text == "true"
 
 
+def _set_pins(settings: Settings, value: Any) -> None:
+    for name, level in pins_of(value).items():
+        if level is None:
+            settings.pins.pop(name, None)
+        else:
+            settings.pins[name] = level
+
+
 _SETTERS: dict[str, Callable[[Settings, Any], None]] = {
     "channel": _set_channel,
     "address": _set_address,
@@ -274,5 +292,6 @@ _SETTERS: dict[str, Callable[[Settings, Any], None]] = {
     "rssi_at_1m_dbm": _set_strength,
     "noise_dbm": _set_noise,
     "duty_cycle": _set_duty_cycle,
+    "pins": _set_pins,
     "rtscts": _set_flow_control,
 }

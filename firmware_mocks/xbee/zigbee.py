@@ -194,9 +194,9 @@ class Zigbee(Addressing):
         ]
         if not hosts:
             return [], NO_MATCHING_NETWORK
-        return [host for host in hosts if host._is_open(now)], JOINING_CLOSED
+        return [host for host in hosts if host.is_open(now)], JOINING_CLOSED
 
-    def _is_open(self, now: int) -> bool:
+    def is_open(self, now: int) -> bool:
         """NJ: seconds since the start of the module or since its change; 0 never, FF always."""
         seconds = self.settings.number("NJ")
         return seconds == ALWAYS_OPEN or (seconds > 0 and now < self._open_until)
@@ -330,7 +330,8 @@ class Zigbee(Addressing):
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
         """Adds the address and route discovery that the first packet to a module needs."""
         if outcome.status == Delivery.ADDRESS_NOT_FOUND:
-            return replace(outcome, discovery=ADDRESS_DISCOVERY)
+            # The packet itself was not sent: no retries, as in the log of an S2C.
+            return replace(outcome, retries=0, discovery=ADDRESS_DISCOVERY)
         receiver = outcome.receiver
         if receiver is None or receiver.long in self._known:
             return outcome

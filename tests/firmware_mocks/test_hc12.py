@@ -88,6 +88,29 @@ def test_commands(command: bytes, answer: bytes) -> None:
     assert bench.ask(command) == answer
 
 
+SPELLINGS = {
+    # As public drivers in C++ and Rust parse them.
+    "2.3B": ("OK+B9600 OK+RC001 OK+FU3 OK+RP:+08dBm", "OK+FU3 OK+B9600 OK+RC001 OK+RP:+08dBm"),
+    # As a public driver in MicroPython parses them, after the log of a module.
+    "module": ("OK+B9600 OK+RC001 OK+FU3 OK+RP:+08dBm", "OK+B9600 OK+RC001 OK+RP:+08dBm OK+FU3"),
+    "plain": ("OK+B9600 OK+C001 OK+FU3 OK+RP:+8dBm", "OK+FU3 OK+B9600 OK+C001 OK+RP:+8dBm"),
+    "long": ("OK+RB9600 OK+RC001 OK+RFU3 OK+RP:+8dBm", "OK+FU3 OK+B9600 OK+C001 OK+RP:+8dBm"),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_spellings_of_the_manuals_and_of_public_drivers(spelling: str) -> None:
+    bench = Bench({"spelling": spelling, "P": 4})
+    bench.set_low(True, 60)
+    single, every = SPELLINGS[spelling]
+    answers = [bench.ask(b"AT+" + each) for each in (b"RB", b"RC", b"RF", b"RP")]
+    assert [answer.decode() for answer in answers] == [f"{line}\r\n" for line in single.split()]
+    assert bench.ask(b"AT+RX").decode() == "".join(f"{line}\r\n" for line in every.split())
+    bench.ask(b"AT+P1")
+    padded = spelling in ("2.3B", "module")
+    assert bench.ask(b"AT+RP") == (b"OK+RP:-01dBm\r\n" if padded else b"OK+RP:-1dBm\r\n")
+
+
 def test_a_short_low_is_not_seen_and_no_command_without_it() -> None:
     bench = Bench({}, {})
     bench.set_low(True, 30)

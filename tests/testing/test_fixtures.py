@@ -291,6 +291,8 @@ def test_a_configuration_as_data(gateway: Gateways) -> None:
 def test_a_bad_configuration_is_said_with_its_places(gateway: Gateways) -> None:
     with pytest.raises(ConfigError, match=r"config:9:43: .*buadRate: unknown key"):
         gateway(UART.replace("baudRate: 115200, channel: 5}\n", "buadRate: 1, channel: 5}\n"))
+    with pytest.raises(ConfigError, match=r"configs/no-such\.yaml"):
+        gateway("configs/no-such.yaml")
     with pytest.raises(ConfigError, match="no-such-file"):
         gateway("no-such-file.yaml")
 
@@ -343,3 +345,15 @@ def test_a_gateway_that_cannot_start_says_why(gateway: Gateways, tmp_path: Path)
         running.send("uart9", b"x")
     wait_until(lambda: running.state("uart0") == "waiting")
     assert running.report()["stations"]["uart0"]["queued"] == 1
+
+
+def test_a_shipped_example_is_found_unless_a_file_of_this_path_exists(
+    gateway: Gateways, tmp_path: Path
+) -> None:
+    assert set(gateway("configs/uart.yaml").config.adapters) == {"uart0"}
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "uart.yaml").write_text(UART.replace("uart0", "mine"))
+    assert set(gateway("configs/uart.yaml").config.adapters) == {"mine"}
+    (tmp_path / "configs" / "uart.yaml").unlink()
+    with pytest.raises(ConfigError, match="other/uart"):
+        gateway("other/uart.yaml")

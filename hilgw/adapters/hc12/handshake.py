@@ -2,7 +2,7 @@
 
 Source: HC-12 user manuals V2.3 and V2.4. Commands have no line end, replies end in CR LF. SET low
 for 40 ms enters command mode. Settings take effect 80 ms after SET is high, and SET must not go
-low again for 200 ms. Both spellings of the replies are accepted.
+low again for 200 ms. The spellings of both manuals are accepted, and those of public drivers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _READS = {
     "B": (b"AT+RB", re.compile(rb"OK\+(?:RB|B):?([0-9]{4,6})\Z")),
     "C": (b"AT+RC", re.compile(rb"OK\+(?:RC|C):?([0-9]{1,3})\Z")),
     "FU": (b"AT+RF", re.compile(rb"OK\+(?:RF|RFU|FU):?(?:FU)?([1-4])\Z")),
-    "P": (b"AT+RP", re.compile(rb"OK\+(?:RP|P):?\+?(-?[0-9]{1,2})dBm\Z")),
+    "P": (b"AT+RP", re.compile(rb"OK\+(?:RP|P):?\+?(-?[0-9]{1,2}) ?dBm\Z")),
 }
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-import hilgw
+from hilgw.config.shipped import folder
 from hilgw.errors import UsageError, quoted, suggest
 
 
@@ -34,12 +33,10 @@ def run(args: argparse.Namespace) -> int:
 
 def examples() -> dict[str, str]:
     """Every shipped configuration, from a wheel or a checkout: name -> text."""
-    package = Path(hilgw.__file__).parent
-    for directory in (package / "configs", package.parent / "configs"):
-        if directory.is_dir():
-            files = sorted(directory.glob("*.yaml"))
-            return {file.stem: file.read_text(encoding="utf-8") for file in files}
-    return {}
+    shipped = folder()
+    if shipped is None:
+        return {}
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(shipped.glob("*.yaml"))}
 
 
 def example(name: str) -> str:

@@ -84,7 +84,7 @@ class Bench:
         return [event.data for event in self.of(Write)]
 
 
-@pytest.mark.parametrize("spelling", ["plain", "long"])
+@pytest.mark.parametrize("spelling", ["plain", "2.3B", "module", "long"])
 def test_what_differs_is_set_and_read_back(spelling: str) -> None:
     bench = Bench({"spelling": spelling}, mode="FU1", power_dbm=8).run(5)
     (ready,) = bench.of(Ready)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from firmware_mocks.xbee.module import Module
-from tests.firmware_mocks.bench import BROADCAST, Bench
+from tests.firmware_mocks.bench import BROADCAST, Bench, wrap
 
 COORDINATOR, ANY = 0, 0xFFFFFFFFFFFFFFFF
 
@@ -121,7 +121,7 @@ def test_broadcast(bench: Bench, network: tuple[Module, Module], to16: int) -> N
 
 def test_undeliverable(bench: Bench, network: tuple[Module, Module]) -> None:
     coordinator, router = network
-    assert bench.tx(coordinator, 0x1234, b"x") == b"\xff\xfd\x0b\x24\x01"
+    assert bench.tx(coordinator, 0x1234, b"x") == b"\xff\xfd\x00\x24\x01"
     assert bench.tx(coordinator, 0x1234, b"x", to16=0x5678) == b"\xff\xfd\x0b\x21\x00"
     assert bench.tx(coordinator, ANY, b"x", to16=0x5678) == b"\xff\xfd\x0b\x21\x00"
     assert bench.tx(coordinator, coordinator.address, b"x")[3] == 0x23
@@ -397,3 +397,16 @@ def test_a_module_that_joined_announces_itself(bench: Bench) -> None:
     long = router.address.to_bytes(8, "little")
     assert announcement[11:18] == b"\0\0\x00\x13\0\0\x02"
     assert announcement[19:] == short + long + b"\x8e"
+
+
+def test_the_status_of_a_packet_to_an_address_that_no_module_has(bench: Bench) -> None:
+    """By the 64-bit address alone: the frame that an S2C gave a user of Digi's forum. With a 16-bit
+    address nothing is discovered."""
+    module = bench.add(hardware="zigbee", CE="1")
+    bench.settle()
+    head = bytes.fromhex("10 0F 0013A200DEADBEEF")
+    answers = bench.ask(module, head + bytes.fromhex("FFFE 00 00 78"), 2000)
+    assert wrap(answers[0]) == bytes.fromhex("7E00078B0FFFFD00240144")
+    known = bench.ask(module, head + bytes.fromhex("1234 00 00 78"), 2000)[0]
+    assert known[:4] == bytes.fromhex("8B 0F FF FD")
+    assert known[-2:] == bytes.fromhex("21 00")

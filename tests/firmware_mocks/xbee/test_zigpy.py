@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from zigpy.config import (
     CONF_OTA_ENABLED,
     CONF_TOPO_SCAN_ENABLED,
 )
-from zigpy.exceptions import DeliveryError
+from zigpy.exceptions import DeliveryError, NetworkNotFormed
 from zigpy_xbee.zigbee.application import ControllerApplication
 
 from tests.firmware_mocks.bench import unwrap, wrap
@@ -170,6 +170,28 @@ def test_forming_joining_and_messages_both_ways(network: Network, channel: int |
             nowhere = t.EUI64.convert("00:13:a2:00:de:ad:be:ef")
             with pytest.raises(DeliveryError, match="ADDRESS_NOT_FOUND"):
                 await application.send_packet(packet(by_long(nowhere), b"x"))
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("network", [()], ids=["factory settings"], indirect=True)
+def test_an_automatic_channel_on_a_module_that_was_no_coordinator(network: Network) -> None:
+    """zigpy 2.4 reads MY (FFFE: not joined) before it forms a network to scan in, keeps that value,
+    and takes the network for one that was not formed. The module is right; a new application
+    reads it again."""
+
+    async def run() -> None:
+        first = network.application(None)
+        await first.connect()
+        with suppress(NetworkNotFormed):
+            await first.form_network()
+        required = {"EE": 1, "EO": 2, "ZS": 2, "AI": 0, "MY": 0, "CE": 1}
+        for name, value in required.items():
+            assert await first._api._at_command(name) == value, name
+        await first.disconnect()
+        async with network.started() as application:
+            assert application.state.network_info.channel == 15
+            assert application.state.node_info.nwk == 0
 
     asyncio.run(run())
 

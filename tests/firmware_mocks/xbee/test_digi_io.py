@@ -1,0 +1,137 @@
+"""digi-xbee, unmodified, on the pins of the mock: the flows of its examples of I/O lines."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from digi.xbee.devices import RemoteXBeeDevice, XBeeDevice
+from digi.xbee.exception import ATCommandException, OperationNotSupportedException, TimeoutException
+from digi.xbee.io import IOLine, IOMode, IOValue
+
+from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
+
+RATE = 115200
+DEADLINE_S = 20.0
+KINDS = ["s1", "s2c", "xbee3", "digimesh", "zigbee", "900hp"]
+INPUT, OUTPUT, ANALOG = IOLine.DIO3_AD3, IOLine.DIO4_AD4, IOLine.DIO2_AD2
+
+Opened = Callable[[MockHandle], XBeeDevice]
+
+
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    devices: list[XBeeDevice] = []
+
+    def open_device(mock: MockHandle) -> XBeeDevice:
+        device = XBeeDevice(mock.port, RATE)
+        devices.append(device)
+        device.open()
+        return device
+
+    yield open_device
+    for device in devices:
+        device.close()
+
+
+def modules(firmware_mock: FirmwareMocks, hardware: str) -> tuple[MockHandle, MockHandle]:
+    role = {"CE": "1"} if hardware == "zigbee" else {}
+    here = firmware_mock("xbee", hardware=hardware, baudRate=RATE, **role)
+    there = firmware_mock("xbee", hardware=hardware, baudRate=RATE, ni="REMOTE")
+    if hardware == "zigbee":
+        there.wait_for(lambda mock: mock.registers.number("AI") == 0)
+    return here, there
+
+
+def remote_of(device: XBeeDevice) -> RemoteXBeeDevice:
+    """As the examples find it."""
+    remote = device.get_network().discover_device("REMOTE")
+    assert remote is not None
+    return remote
+
+
+@pytest.mark.parametrize("hardware", KINDS)
+def test_local_lines_are_read_and_set(
+    firmware_mock: FirmwareMocks, opened: Opened, hardware: str
+) -> None:
+    mock, _ = modules(firmware_mock, hardware)
+    device = opened(mock)
+    device.set_io_configuration(INPUT, IOMode.DIGITAL_IN)
+    device.set_io_configuration(OUTPUT, IOMode.DIGITAL_OUT_LOW)
+    device.set_io_configuration(ANALOG, IOMode.ADC)
+    assert device.get_io_configuration(ANALOG) == IOMode.ADC
+    for level in (IOValue.HIGH, IOValue.LOW):
+        mock.set("pins", f"D3:{level.name.lower()},D2:512")
+        value = device.get_dio_value(INPUT)
+        assert value == level
+        device.set_dio_value(OUTPUT, value)
+        assert device.get_dio_value(OUTPUT) == level
+        mock.wait_for(
+            lambda module, high=level == IOValue.HIGH: module.sampler.pins.level("D4") == high
+        )
+    assert device.get_adc_value(ANALOG) == 512
+    with pytest.raises(OperationNotSupportedException):
+        device.get_dio_value(IOLine.DIO0_AD0)
+
+
+@pytest.mark.parametrize("hardware", KINDS)
+def test_a_remote_module_is_read_and_reports_by_itself(
+    firmware_mock: FirmwareMocks, opened: Opened, hardware: str
+) -> None:
+    here, there = modules(firmware_mock, hardware)
+    device = opened(here)
+    remote = remote_of(device)
+    with pytest.raises(ATCommandException):
+        remote.read_io_sample()  # no line is enabled
+    there.set("pins", "D3:high,D2:300")
+    remote.set_dest_address(device.get_64bit_addr())
+    remote.set_io_configuration(INPUT, IOMode.DIGITAL_IN)
+    remote.set_io_configuration(ANALOG, IOMode.ADC)
+    assert remote.get_dio_value(INPUT) == IOValue.HIGH
+    assert remote.get_adc_value(ANALOG) == 300
+    heard: queue.Queue[Any] = queue.Queue()
+    device.add_io_sample_received_callback(lambda sample, source, at: heard.put((sample, source)))
+    remote.set_io_sampling_rate(0.05)
+    assert remote.get_io_sampling_rate() == 0.05
+    sample, source = heard.get(timeout=DEADLINE_S)
+    assert source.get_64bit_addr() == remote.get_64bit_addr()
+    assert sample.get_digital_value(INPUT) == IOValue.HIGH
+    assert sample.get_analog_value(ANALOG) == 300
+    remote.set_io_sampling_rate(0)
+    remote.set_dio_change_detection({INPUT})
+    while not heard.empty():
+        heard.get()
+    there.set("pins", "D3:low")
+    sample, _ = heard.get(timeout=DEADLINE_S)
+    while sample.has_analog_values():  # a periodic sample was still on its way
+        sample, _ = heard.get(timeout=DEADLINE_S)
+    assert sample.digital_values == {INPUT: IOValue.LOW}
+
+
+def test_pwm_scan_and_version(firmware_mock: FirmwareMocks, opened: Opened) -> None:
+    mock, other = modules(firmware_mock, "xbee3")
+    other.set("CE", "1")
+    device = opened(mock)
+    device.set_io_configuration(IOLine.DIO10_PWM0, IOMode.PWM)
+    device.set_pwm_duty_cycle(IOLine.DIO10_PWM0, 50)
+    assert device.get_pwm_duty_cycle(IOLine.DIO10_PWM0) == 50
+    assert device.get_parameter("VL").startswith(b"VR 2014")
+    frames: queue.Queue[bytes] = queue.Queue()
+    device.add_packet_received_callback(lambda packet: frames.put(bytes(packet.output())))
+    descriptor = device.get_parameter("AS", parameter_value=b"\x00")
+    assert descriptor[8:10] == b"\x33\x32"
+    first, last = frames.get(timeout=DEADLINE_S), frames.get(timeout=DEADLINE_S)
+    assert b"AS\0" + bytes(descriptor) in first
+    assert last[3] == 0x88
+    assert last.endswith(b"AS\0" + last[-1:])
+
+
+def test_without_a_line_the_local_sample_does_not_come(
+    firmware_mock: FirmwareMocks, opened: Opened
+) -> None:
+    mock, _ = modules(firmware_mock, "xbee3")
+    device = opened(mock)
+    with pytest.raises((ATCommandException, TimeoutException)):
+        device.read_io_sample()
