@@ -69,13 +69,14 @@ class Robot:
     mouse: Mouse
     joystick: Joystick
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session | None = None) -> None:
+        """session: instead of a connection of its own."""
         if Robot.created is not None:
             text = "only one Robot instance can be created per controller process."
             print(f"Error: {text}", file=sys.stderr)
             return
         try:
-            self._session = Session(connect())
+            self._session = session or Session(connect())
         except (PeerError, Closed) as error:
             raise fail(error) from None
         Robot.created = self

@@ -5,10 +5,10 @@ from __future__ import annotations
 import atexit
 import math
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 from hilgw.api._errors import report
-from hilgw.api.connection import Closed, Connection
+from hilgw.api.connection import Closed
 from hilgw.api.states import STATES, State
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import (
@@ -41,13 +41,26 @@ ENDED = -1
 _VERSION = "R2025a"
 
 
+class Link(Protocol):
+    """A connection to the simulator; `hilgw.api.connection.Connection` is one."""
+
+    def send(self, request: bytes) -> None:
+        """Raises Closed."""
+
+    def receive(self) -> Answer:
+        """Waits for the next answer. Raises Closed, ProtocolError."""
+
+    def leave(self) -> None:
+        """Ends the session and closes the connection."""
+
+
 class Session:
     """The robot: `step` sends what the program asked for, and takes what comes back.
 
     After the simulator has ended the controller, or the connection is lost, `step` returns -1.
     """
 
-    def __init__(self, connection: Connection, version: str = _VERSION) -> None:
+    def __init__(self, connection: Link, version: str = _VERSION) -> None:
         """Reads the configuration. Raises Closed, ProtocolError, PeerError: a device of the robot
         is of a kind that this package does not read."""
         self.configuration: RobotConfiguration
