@@ -1,0 +1,15 @@
+"""Lines for people, where libController prints them."""
+
+from __future__ import annotations
+
+import sys
+
+
+def report(text: str) -> None:
+    """Prints an error: Webots' functions report a wrong argument, and raise nothing."""
+    print(f"Error: {text}", file=sys.stderr, flush=True)
+
+
+def deprecated(old: str, new: str) -> None:
+    """Prints that another function replaces this one."""
+    print(f"DEPRECATION: {old} is deprecated, please use {new} instead.", file=sys.stderr)

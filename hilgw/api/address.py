@@ -1,0 +1,110 @@
+"""Where a controller finds its simulator: the environment variables of Webots.
+
+Source: Webots user guide, "Running Extern Robot Controllers"; the search of libController R2025a.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from hilgw.errors import PeerError
+from hilgw.protocols.webots import encode_name
+
+DEFAULT_PORT = 1234
+INSTANCES = Path("/tmp/webots")
+_FIX = "write tcp://HOST:PORT/ROBOT, tls://HOST:PORT/ROBOT or ipc://INSTANCE/ROBOT"
+
+
+@dataclass(frozen=True, slots=True)
+class TcpAddress:
+    """robot: None for the only one with an <extern> controller. tls: of a gateway of hilgw."""
+
+    host: str
+    port: int
+    robot: str | None
+    tls: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAddress:
+    """A local socket of a simulator on this machine."""
+
+    path: Path
+
+
+class NotReady(Exception):
+    """There is no simulator yet, or its world is loading; the text says which."""
+
+
+def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
+    """The simulator that these variables name; without any, the one that started last.
+
+    Raises NotReady, and PeerError for a variable that can never work.
+    """
+    instance, robot = (
+        environment.get("WEBOTS_INSTANCE_PATH"),
+        environment.get("WEBOTS_ROBOT_NAME"),
+    )
+    if instance and robot:  # started by the simulator itself
+        return LocalAddress(_socket(Path(instance), robot, "intern"))
+    url = environment.get("WEBOTS_CONTROLLER_URL", "")
+    if "://" not in url:
+        return _newest(url or None, environment)
+    parts = urlsplit(url)
+    name = unquote(parts.path.strip("/")) or None
+    if parts.scheme in ("tcp", "tls"):
+        try:
+            port = parts.port or DEFAULT_PORT
+        except ValueError:
+            raise PeerError("port is not a number to 65535", where=url, fix=_FIX) from None
+        if not parts.hostname:
+            raise PeerError("host is missing", where=url, fix=_FIX)
+        return TcpAddress(parts.hostname, port, name, parts.scheme == "tls")
+    if parts.scheme == "ipc":
+        return _in_instance(_folder(environment) / unquote(parts.netloc), name)
+    raise PeerError(f"cannot use '{parts.scheme}://'", where=url, fix=_FIX)
+
+
+def _folder(environment: Mapping[str, str]) -> Path:
+    return INSTANCES / (environment.get("USER") or getpass.getuser())
+
+
+def _newest(robot: str | None, environment: Mapping[str, str]) -> LocalAddress:
+    folder = _folder(environment)
+    try:
+        found = [path for path in folder.iterdir() if path.is_dir()]
+        newest = max(found, key=lambda path: path.stat().st_mtime)
+    except (OSError, ValueError):
+        raise NotReady("no simulator is running on this machine") from None
+    return _in_instance(newest, robot)
+
+
+def _in_instance(instance: Path, robot: str | None) -> LocalAddress:
+    if (instance / "loading").exists():
+        raise NotReady("the simulator is loading its world")
+    if robot is not None:
+        path = _socket(instance, robot, "extern")
+        if not path.exists():
+            raise NotReady(f"robot '{robot}' has no <extern> controller")
+        return LocalAddress(path)
+    found = sorted((instance / "ipc").glob("*/extern"))
+    if not found:
+        raise NotReady("no robot has an <extern> controller")
+    if len(found) > 1:
+        names = ", ".join(unquote(path.parent.name) for path in found)
+        raise PeerError(
+            f"several robots have an <extern> controller: {names}",
+            where=str(instance),
+            fix="name one in WEBOTS_CONTROLLER_URL",
+        )
+    return LocalAddress(found[0])
+
+
+def _socket(instance: Path, robot: str, end: str) -> Path:
+    around = len(os.fsencode(instance / "ipc" / end)) + 1
+    return instance / "ipc" / encode_name(robot, around) / end

@@ -1,0 +1,57 @@
+"""The one robot of this process, as in Webots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hilgw.api.session import Session
+from hilgw.api.states import State
+from hilgw.devices import nodes
+
+_session: Session | None = None
+_objects: dict[int, Any] = {}
+
+
+def begin(session: Session, objects: dict[int, Any]) -> None:
+    """This session's robot is the one of this process. objects: its devices by tag."""
+    global _session, _objects
+    _session, _objects = session, objects
+
+
+def end() -> None:
+    """There is no robot any more."""
+    global _session, _objects
+    _session, _objects = None, {}
+
+
+def session() -> Session:
+    """Raises RuntimeError when no robot was made."""
+    if _session is None:
+        raise RuntimeError("make a Robot() first")
+    return _session
+
+
+def device(name: str | int) -> State | None:
+    """The device of this name, the first of several, or of this tag."""
+    devices = session().devices
+    if isinstance(name, int):
+        return devices.get(name)
+    return next((each for each in devices.values() if each.name == name), None)
+
+
+def basic_time_step() -> int:
+    """In whole ms."""
+    return int(session().configuration.basicTimeStep)
+
+
+def associated(state: State, *kinds: str) -> Any:
+    """The device of one of these kinds on the same joint; None when there is none. An immediate
+    request: no time passes."""
+    here = session()
+    state.associated = 0
+    for kind in kinds:
+        state.ask(nodes.number(here.version, nodes.of_kind(kind)))
+        here.step(0)
+        if state.associated:
+            return _objects.get(state.associated)
+    return None

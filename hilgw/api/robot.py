@@ -1,0 +1,317 @@
+"""The robot of this process."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, ClassVar
+
+from hilgw.api import current
+from hilgw.api._errors import deprecated, report
+from hilgw.api.actuators import LED, Brake, Motor
+from hilgw.api.connection import Closed, connect
+from hilgw.api.device import Device
+from hilgw.api.inputs import Joystick, Keyboard, Mouse
+from hilgw.api.packets import Emitter, Receiver
+from hilgw.api.sensors import (
+    GPS,
+    Accelerometer,
+    Compass,
+    DistanceSensor,
+    Gyro,
+    InertialUnit,
+    LightSensor,
+    PositionSensor,
+    TouchSensor,
+)
+from hilgw.api.session import Session, fail
+from hilgw.api.states import period_refusal
+from hilgw.errors import PeerError
+from hilgw.protocols.webots import (
+    BatterySamplingPeriod,
+    GetUrdf,
+    SetCustomData,
+    WaitForUserInput,
+    WwiMessage,
+)
+
+CLASSES: tuple[type[Device], ...] = (
+    Accelerometer,
+    Brake,
+    Compass,
+    DistanceSensor,
+    Emitter,
+    GPS,
+    Gyro,
+    InertialUnit,
+    LED,
+    LightSensor,
+    Motor,
+    PositionSensor,
+    Receiver,
+    TouchSensor,
+)
+_CLASS_OF = {kind: each for each in CLASSES for kind in each.kinds}
+
+
+class Robot:
+    """Connects to the simulator that WEBOTS_CONTROLLER_URL names; without it, to the one on this
+    machine. devices: by name. One robot per process, as in Webots."""
+
+    EVENT_QUIT = -1
+    EVENT_NO_EVENT = 0
+    EVENT_MOUSE_CLICK, EVENT_MOUSE_MOVE, EVENT_KEYBOARD = 1, 2, 4
+    EVENT_JOYSTICK_BUTTON, EVENT_JOYSTICK_AXIS, EVENT_JOYSTICK_POV = 8, 16, 32
+    MODE_SIMULATION, MODE_CROSS_COMPILATION, MODE_REMOTE_CONTROL = range(3)
+    created: ClassVar[Robot | None] = None
+
+    devices: dict[str, Any]
+    keyboard: Keyboard
+    mouse: Mouse
+    joystick: Joystick
+
+    def __init__(self, session: Session | None = None) -> None:
+        """session: instead of a connection of its own."""
+        if Robot.created is not None:
+            text = "only one Robot instance can be created per controller process."
+            print(f"Error: {text}", file=sys.stderr)
+            return
+        try:
+            self._session = session or Session(connect())
+        except (PeerError, Closed) as error:
+            raise fail(error) from None
+        Robot.created = self
+        by_tag: dict[int, Any] = {}
+        current.begin(self._session, by_tag)
+        for tag, state in self._session.devices.items():
+            by_tag[tag] = _CLASS_OF[state.kind](tag)
+        self._by_tag = by_tag
+        self.devices = {each.name: each for each in by_tag.values()}
+        self.keyboard, self.mouse, self.joystick = Keyboard(0), Mouse(0), Joystick(0)
+        self._battery_period = 0
+
+    def __del__(self) -> None:
+        if Robot.created is self:
+            self.close()
+
+    def close(self) -> None:
+        """Leaves the simulator; at the end of the program this happens by itself."""
+        if Robot.created is self:
+            Robot.created = None
+            self._session.close()
+            current.end()
+
+    # --- steps --------------------------------------------------------------------------------
+
+    def step(self, time_step: int | None = None) -> int:
+        """Sends what was set, lets the simulator run, and takes the values: the delay in ms, or -1
+        when the simulator ends the controller. None: the basic time step."""
+        return self._session.step(self._duration(time_step))
+
+    def stepBegin(self, time_step: int | None = None) -> int:
+        """The first half of `step`: 0, or -1 at the end. The program computes while the simulator
+        does."""
+        self._session.begin(self._duration(time_step))
+        return -1 if self._session.ended else 0
+
+    def stepEnd(self) -> int:
+        """The second half of `step`."""
+        return self._session.finish()
+
+    def _duration(self, time_step: int | None) -> int:
+        duration = current.basic_time_step() if time_step is None else int(time_step)
+        if duration < 0:
+            report(f"wb_robot_step() called with a negative duration={duration}.")
+        return max(0, duration)
+
+    # --- devices ------------------------------------------------------------------------------
+
+    def getDevice(self, name: str) -> Any:
+        """The device of this name; None, with a line, when the robot has none."""
+        if name in self.devices:
+            return self.devices[name]
+        print(f'Device "{name}" was not found on robot "{self.name}"', file=sys.stderr)
+        return None
+
+    def getDeviceByIndex(self, index: int) -> Any:
+        """From 0, in the order of the robot's configuration. Raises IndexError."""
+        if not 0 <= index < len(self._by_tag):
+            raise IndexError(f"the robot has {len(self._by_tag)} devices, not device {index}")
+        return self._by_tag[index + 1]
+
+    def getNumberOfDevices(self) -> int:
+        return self.number_of_devices
+
+    def getKeyboard(self) -> Keyboard:
+        return self.keyboard
+
+    def getMouse(self) -> Mouse:
+        return self.mouse
+
+    def getJoystick(self) -> Joystick:
+        return self.joystick
+
+    # --- the robot ----------------------------------------------------------------------------
+
+    def getName(self) -> str:
+        return self.name
+
+    def getModel(self) -> str:
+        return self.model
+
+    def getTime(self) -> float:
+        return self.time
+
+    def getBasicTimeStep(self) -> float:
+        return self.basic_time_step
+
+    def getSynchronization(self) -> bool:
+        return self.synchronization
+
+    def getSupervisor(self) -> bool:
+        return self.supervisor
+
+    def getProjectPath(self) -> str:
+        return self.project_path
+
+    def getWorldPath(self) -> str:
+        return self.world_path
+
+    def getCustomData(self) -> str:
+        return self.custom_data
+
+    def setCustomData(self, data: str) -> None:
+        self.custom_data = data
+
+    def getMode(self) -> int:
+        return self.mode
+
+    def setMode(self, mode: int, arg: str) -> None:
+        """Only MODE_SIMULATION: a program without libController has no plugin to load. hilgw itself
+        drives the real robot."""
+        if mode != self.MODE_SIMULATION:
+            report(f"wb_robot_set_mode(): mode={mode} needs a plugin; hilgw has none here.")
+
+    def getUrdf(self, prefix: str = "") -> str:
+        """The robot as URDF, with this prefix before each name."""
+        self._session.put(GetUrdf(prefix))
+        self._session.step(0)
+        return self._session.urdf
+
+    @property
+    def name(self) -> str:
+        return self._session.configuration.name
+
+    @property
+    def model(self) -> str:
+        return self._session.model
+
+    @property
+    def time(self) -> float:
+        """Of the simulation, in s."""
+        return self._session.time
+
+    @property
+    def basic_time_step(self) -> float:
+        """In ms."""
+        return self._session.configuration.basicTimeStep
+
+    @property
+    def synchronization(self) -> bool:
+        return self._session.configuration.synchronization
+
+    @property
+    def supervisor(self) -> bool:
+        return self._session.configuration.supervisor
+
+    @property
+    def project_path(self) -> str:
+        return self._session.configuration.projectPath
+
+    @property
+    def world_path(self) -> str:
+        return self._session.configuration.worldPath
+
+    @property
+    def number_of_devices(self) -> int:
+        return len(self._by_tag)
+
+    @property
+    def mode(self) -> int:
+        return self.MODE_SIMULATION
+
+    @property
+    def custom_data(self) -> str:
+        return self._session.custom_data
+
+    @custom_data.setter
+    def custom_data(self, data: str) -> None:
+        self._session.custom_data = data
+        self._session.put(SetCustomData(data))
+
+    # --- the robot's window -------------------------------------------------------------------
+
+    def wwiSendText(self, text: str) -> None:
+        """Sends text to the robot's window, at once."""
+        self._session.put(WwiMessage(text.encode() + b"\0"))
+        self._session.step(0)
+
+    def wwiReceiveText(self) -> str | None:
+        """The next text of the robot's window, None when there is none."""
+        messages = self._session.window_messages
+        return messages.pop(0).decode(errors="replace") if messages else None
+
+    def waitForUserInputEvent(self, event_type: int, timeout: int) -> int:
+        """Waits for one of these events (EVENT_...), at most timeout ms; returns the event."""
+        self._session.user_input = self.EVENT_NO_EVENT
+        self._session.put(WaitForUserInput(event_type, timeout))
+        ended = self._session.step(0) < 0
+        return self.EVENT_QUIT if ended else self._session.user_input
+
+    # --- the battery --------------------------------------------------------------------------
+
+    def batterySensorEnable(self, sampling_period: int) -> None:
+        self.battery_sensor_sampling_period = sampling_period
+
+    def batterySensorDisable(self) -> None:
+        self.battery_sensor_sampling_period = 0
+
+    def batterySensorGetSamplingPeriod(self) -> int:
+        return self.battery_sensor_sampling_period
+
+    def batterySensorGetValue(self) -> float:
+        """In J; NaN before the first answer."""
+        if not self._battery_period:
+            report(
+                "wb_robot_battery_sensor_get_value() called for a disabled device! "
+                "Please use: wb_robot_battery_sensor_enable()."
+            )
+        return self._session.battery
+
+    @property
+    def battery_sensor_sampling_period(self) -> int:
+        """In ms; 0 is off."""
+        return self._battery_period
+
+    @battery_sensor_sampling_period.setter
+    def battery_sensor_sampling_period(self, period: int) -> None:
+        refusal = period_refusal(period)
+        if refusal:
+            report(f"wb_robot_battery_sensor_enable() {refusal}.")
+        else:
+            self._battery_period = period
+            self._session.put(BatterySamplingPeriod(period))
+
+
+def _old_getter(name: str) -> Any:
+    def get(self: Robot, name_: str) -> Any:
+        deprecated(f"Robot.get{name}", "Robot.getDevice")
+        return self.getDevice(name_)
+
+    get.__name__ = f"get{name}"
+    return get
+
+
+for _name in (*(each.__name__ for each in CLASSES), "Altimeter", "Camera", "Connector", "Display"):
+    setattr(Robot, f"get{_name}", _old_getter(_name))
+for _name in ("Lidar", "Pen", "Radar", "RangeFinder", "Skin", "Speaker"):
+    setattr(Robot, f"get{_name}", _old_getter(_name))

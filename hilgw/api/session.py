@@ -1,0 +1,229 @@
+"""One robot's session with the simulator: the configuration, steps, and the robot's own data."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import sys
+from typing import Any, Protocol
+
+from hilgw.api._errors import report
+from hilgw.api.connection import Closed
+from hilgw.api.states import STATES, State
+from hilgw.errors import PeerError
+from hilgw.protocols.webots import (
+    IMMEDIATE,
+    KINDS,
+    ROBOT_TAG,
+    Answer,
+    Battery,
+    ClientExitNotify,
+    Codec,
+    Command,
+    CustomData,
+    JoystickConfiguration,
+    JoystickSamplingPeriod,
+    JoystickState,
+    KeyboardKeys,
+    Model,
+    MouseState,
+    ProtocolError,
+    Quit,
+    RobotConfiguration,
+    Time,
+    Urdf,
+    UserInputEvent,
+    WwiMessage,
+    encode_request,
+)
+
+ENDED = -1
+_VERSION = "R2025a"
+
+
+class Link(Protocol):
+    """A connection to the simulator; `hilgw.api.connection.Connection` is one."""
+
+    def send(self, request: bytes) -> None:
+        """Raises Closed."""
+
+    def receive(self) -> Answer:
+        """Waits for the next answer. Raises Closed, ProtocolError."""
+
+    def leave(self) -> None:
+        """Ends the session and closes the connection."""
+
+
+class Session:
+    """The robot: `step` sends what the program asked for, and takes what comes back.
+
+    After the simulator has ended the controller, or the connection is lost, `step` returns -1.
+    """
+
+    def __init__(self, connection: Link, version: str = _VERSION) -> None:
+        """Reads the configuration. Raises Closed, ProtocolError, PeerError: a device of the robot
+        is of a kind that this package does not read."""
+        self.configuration: RobotConfiguration
+        self.devices: dict[int, State] = {}
+        self.time = 0.0
+        self.battery = math.nan
+        self.battery_period = 0
+        self.custom_data = self.model = self.urdf = ""
+        self.keys: list[int] = []
+        self.mouse: MouseState | None = None
+        self.joystick = JoystickConfiguration(-1, -1, -1, "")
+        self.joystick_state = JoystickState((), (), ())
+        self.window_messages: list[bytes] = []
+        self.user_input = 0
+        self.ended = False
+        self._connection = connection
+        self.version = version
+        self._codec = Codec(version)
+        self._robot_commands: list[Command] = [JoystickSamplingPeriod(0)]
+        self._begun = False
+        self._exchange(0)
+        if not hasattr(self, "configuration"):
+            raise ProtocolError("the first answer has no configuration of the robot")
+        atexit.register(self.close)
+
+    def put(self, command: Command) -> None:
+        """A command of the robot itself, for the next request."""
+        self._robot_commands.append(command)
+
+    def step(self, duration_ms: int) -> int:
+        """One step, 0 for an immediate request: the delay in ms, or -1 at the end."""
+        if self._begun:
+            report("wb_robot_step() called between wb_robot_step_begin() and wb_robot_step_end().")
+            return 0
+        self.begin(duration_ms)
+        return self.finish()
+
+    def begin(self, duration_ms: int) -> None:
+        """Sends the request of a step."""
+        if duration_ms < 0:
+            raise ValueError(f"a step of {duration_ms} ms")
+        if self.ended or self._begun:
+            return
+        self.keys.clear()
+        self._begun = True
+        try:
+            self._send(duration_ms)
+        except Closed as error:
+            self._lose(str(error))
+
+    def finish(self) -> int:
+        """Waits for the answer of `begin`."""
+        self._begun = False
+        return ENDED if self.ended else self._receive()
+
+    def close(self) -> None:
+        """Leaves the simulator; further steps return -1."""
+        atexit.unregister(self.close)
+        if not self.ended:
+            self._robot_commands.append(ClientExitNotify())
+            self._exchange(0)
+        self.ended = True
+        self._connection.leave()
+
+    # --- requests and answers -----------------------------------------------------------------
+
+    def _exchange(self, duration_ms: int) -> int:
+        try:
+            self._send(duration_ms)
+        except Closed as error:
+            return self._lose(str(error))
+        return self._receive()
+
+    def _send(self, duration_ms: int) -> None:
+        commands, self._robot_commands = self._robot_commands, []
+        for device in self.devices.values():
+            commands += device.commands(duration_ms)
+        blocks = self._codec.encode_commands(commands) if commands else ()
+        self._connection.send(encode_request(duration_ms, blocks))
+
+    def _receive(self) -> int:
+        """Takes answers until one ends the step."""
+        try:
+            while True:
+                answer = self._connection.receive()
+                self._take(answer)
+                if self.ended:
+                    return ENDED
+                if answer.delay != IMMEDIATE:
+                    return answer.delay
+        except Closed as error:
+            return self._lose(str(error))
+
+    def _take(self, answer: Answer) -> None:
+        messages = answer.messages
+        if not messages:
+            return
+        for message in self._codec.decode_messages(messages):
+            tag = getattr(message, "tag", ROBOT_TAG)
+            if tag != ROBOT_TAG:
+                self.devices[tag].apply(message)
+            else:
+                self._take_of_robot(message)
+
+    def _lose(self, what: str) -> int:
+        report(f"{what}: the controller ends.")
+        self.ended = True
+        return ENDED
+
+    # --- messages of the robot ----------------------------------------------------------------
+
+    def _configure(self, message: RobotConfiguration) -> None:
+        self.configuration = message
+        self.time, self.model = message.time, message.model
+        self.custom_data = message.customData
+        unknown = []
+        self.devices = {}
+        for tag, (node, name, model) in enumerate(message.devices, 1):
+            kind = self._codec.kinds[tag]
+            if kind not in KINDS:
+                unknown.append(f"'{name}' ({kind})")
+            else:
+                self.devices[tag] = STATES[kind](tag, kind, node, name, model)
+        if unknown:
+            raise PeerError(
+                f"hilgw.api does not support {', '.join(unknown)}",
+                where=message.name,
+                fix="run the controller with Webots' own library, or remove the device",
+            )
+
+    def _take_of_robot(self, message: Any) -> None:
+        match message:
+            case Time(time):
+                self.time = time
+            case RobotConfiguration():
+                self._configure(message)
+            case Quit():
+                self.ended = True
+            case Battery(value):
+                self.battery = value
+            case CustomData(text):
+                self.custom_data = text
+            case Model(text):
+                self.model = text
+            case Urdf(text):
+                self.urdf = text
+            case UserInputEvent(event):
+                self.user_input = event
+            case KeyboardKeys(keys):
+                self.keys.extend(keys)
+            case MouseState():
+                self.mouse = message
+            case JoystickConfiguration():
+                self.joystick = message
+            case JoystickState():
+                self.joystick_state = message
+            case WwiMessage(data):
+                self.window_messages += data.split(b"\0")[:-1]
+            case _:
+                pass  # nothing that a controller can read
+
+
+def fail(error: PeerError | Closed) -> SystemExit:
+    """Ends the program as libController does: a line, and exit code 1."""
+    print(f"Error: {error}", file=sys.stderr, flush=True)
+    return SystemExit(1)

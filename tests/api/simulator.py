@@ -1,0 +1,111 @@
+"""A simulator in memory: it answers what a test wants, and keeps the requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hilgw.api.connection import Closed
+from hilgw.api.robot import Robot
+from hilgw.api.session import Session
+from hilgw.protocols.webots import (
+    Answer,
+    AnswerReader,
+    Codec,
+    DeviceEntry,
+    Request,
+    RequestReader,
+    RobotConfiguration,
+    Time,
+    encode_answer,
+)
+
+
+class Simulator:
+    """Stands in for `hilgw.api.connection.Connection`.
+
+    answers: the messages of the next answers, in order; an answer without any is empty. delays: of
+    the next answers; then 0.
+    """
+
+    def __init__(self, devices: Iterable[tuple[str, str, Any]] = (), version: str = "R2025a"):
+        """devices: kind, name, and a function that makes the configuration of the tag, or None."""
+        self.codec = Codec(version)
+        self.requests: list[Request] = []
+        self.raw: list[bytes] = []
+        self.answers: list[list[Any]] = []
+        self.delays: list[int] = []
+        self.left = self.lost = False
+        self.time_ms = 0
+        self._reader = RequestReader()
+        found = list(devices)
+        entries = tuple(
+            DeviceEntry(self.codec.number(kind), name, f"{name}-model") for kind, name, _ in found
+        )
+        configuration = RobotConfiguration(
+            name="rover",
+            version=version,
+            devices=entries,
+            basicTimeStep=32.0,
+            projectPath="/project",
+            worldPath="/project/worlds/w.wbt",
+            model="m",
+            customData="data",
+        )
+        self._configuration = [configuration] + [
+            make(tag) for tag, (_, _, make) in enumerate(found, 1) if make is not None
+        ]
+
+    def send(self, data: bytes) -> None:
+        if self.lost:
+            raise Closed("Broken pipe")
+        self.raw.append(data)
+        self._reader.feed(data)
+        request = self._reader.next()
+        assert isinstance(request, Request)
+        self.requests.append(request)
+        self.time_ms += request.duration_ms
+
+    def receive(self) -> Answer:
+        if self.lost:
+            raise Closed("the simulator closed the connection")
+        messages = self._messages()
+        reader = AnswerReader()
+        delay = self.delays.pop(0) if self.delays else 0
+        reader.feed(encode_answer(delay, self.codec.encode_messages(messages)))
+        answer = reader.next()
+        assert answer is not None
+        return answer
+
+    def _messages(self) -> list[Any]:
+        if self._configuration:
+            messages, self._configuration = self._configuration, []
+            return messages
+        time = [Time(self.time_ms / 1000)] if self.requests[-1].duration_ms else []
+        return time + (self.answers.pop(0) if self.answers else [])
+
+    def leave(self) -> None:
+        self.left = True
+
+    # --- what a test reads ----------------------------------------------------------------------
+
+    def commands(self, request: int = -1) -> list[Any]:
+        """The commands in this request."""
+        return [
+            command
+            for block in self.requests[request].blocks
+            for command in self.codec.decode_commands(block)
+        ]
+
+    def sent(self, steps: int, robot: Robot) -> list[list[int]]:
+        """The sizes of the packets that leave in each of so many steps of 32 ms."""
+        found = []
+        for _ in range(steps):
+            robot.step(32)
+            found.append([len(each.data) for each in self.commands() if hasattr(each, "data")])
+        return found
+
+
+def robot_of(simulator: Simulator) -> Robot:
+    """A Robot whose connection is this simulator."""
+    return Robot(session=Session(simulator))

@@ -1,0 +1,178 @@
+"""Where a controller connects, and the handshake, on real sockets."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hilgw.api import address
+from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
+from hilgw.api.connection import RETRIES, connect
+from hilgw.errors import PeerError
+from hilgw.protocols.webots import Codec, RobotConfiguration, Time, encode_answer
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("tcp://10.0.0.1:1235/my%20robot", TcpAddress("10.0.0.1", 1235, "my robot")),
+        ("tcp://localhost", TcpAddress("localhost", 1234, None)),
+        ("tcp://localhost:1/", TcpAddress("localhost", 1, None)),
+        ("tls://lab:7/r", TcpAddress("lab", 7, "r", tls=True)),
+    ],
+)
+def test_tcp_addresses(url: str, found: TcpAddress) -> None:
+    assert find({"WEBOTS_CONTROLLER_URL": url}) == found
+
+
+@pytest.mark.parametrize("url", ["tcp://", "tcp://h:99999/r", "tcp://h:x", "http://h:1/r"])
+def test_addresses_that_never_work(url: str) -> None:
+    with pytest.raises(PeerError) as error:
+        find({"WEBOTS_CONTROLLER_URL": url})
+    assert error.value.where == url and "tcp://HOST:PORT" in error.value.fix
+
+
+def test_local_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address, "INSTANCES", tmp_path)
+    user = {"USER": "me"}
+
+    def robots(instance: str, *names: str, age_s: int = 0) -> Path:
+        folder = tmp_path / "me" / instance
+        for name in names:
+            (folder / "ipc" / name).mkdir(parents=True)
+            (folder / "ipc" / name / "extern").touch()
+        os.utime(folder, (1_000_000 - age_s,) * 2)
+        return folder
+
+    with pytest.raises(NotReady, match="no simulator is running"):
+        find(user)
+    old, new = robots("1234", "a", "b%20c", age_s=50), robots("1235", "only")
+    assert find(user) == LocalAddress(new / "ipc/only/extern")
+    assert find(user | {"WEBOTS_CONTROLLER_URL": "ipc://1234/a"}) == LocalAddress(
+        old / "ipc/a/extern"
+    )
+    assert find(user | {"WEBOTS_CONTROLLER_URL": "ipc://1234/b%20c"}) == LocalAddress(
+        old / "ipc/b%20c/extern"
+    )
+    with pytest.raises(PeerError, match=r"several robots .* a, b c"):
+        find(user | {"WEBOTS_CONTROLLER_URL": "ipc://1234"})
+    with pytest.raises(NotReady, match="'nix' has no"):
+        find(user | {"WEBOTS_CONTROLLER_URL": "nix"})
+    (new / "loading").touch()
+    with pytest.raises(NotReady, match="loading"):
+        find(user)
+    inside = {"WEBOTS_INSTANCE_PATH": str(new), "WEBOTS_ROBOT_NAME": "only"}
+    assert find(inside) == LocalAddress(new / "ipc/only/intern")
+
+
+class Server:
+    """Accepts one connection after the other; the handler gets each of them."""
+
+    def __init__(self, *handlers: Callable[[socket.socket], None]) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve, args=(handlers,))
+        self._thread.start()
+
+    def _serve(self, handlers: tuple[Callable[[socket.socket], None], ...]) -> None:
+        for handle in handlers:
+            connection, _ = self._listening.accept()
+            with connection:
+                handle(connection)
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(10)
+        self._listening.close()
+
+    def url(self, robot: str = "rover") -> dict[str, str]:
+        return {"WEBOTS_CONTROLLER_URL": f"tcp://127.0.0.1:{self.port}/{robot}"}
+
+
+def answers(word: bytes, seen: list[bytes]) -> Callable[[socket.socket], None]:
+    def handle(connection: socket.socket) -> None:
+        seen.append(connection.recv(200))
+        connection.sendall(word)
+
+    return handle
+
+
+def test_a_busy_or_loading_simulator_is_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[bytes] = []
+    pauses: list[float] = []
+    words = (b"PROCESSING", b"FAILED", b"PROCESSING", b"CONNECTED")
+    with Server(*(answers(word, seen) for word in words)) as server:
+        connect(server.url(), pauses.append).close()
+    assert seen == [b"CTR\nRobot-Name: rover"] * 4 and pauses == [1.0] * 3
+    assert "loading its world; trying again" in capsys.readouterr().err
+
+
+def test_a_taken_robot_and_a_foreign_server_are_final() -> None:
+    for word, text in (
+        (b"FORBIDDEN", "has a controller already"),
+        (b"HTTP/1.1 4", "not an answer"),
+    ):
+        with Server(answers(word, [])) as server, pytest.raises(PeerError, match=text):
+            connect(server.url())
+
+
+def test_no_simulator_is_final_after_50_tries() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    pauses: list[float] = []
+    with pytest.raises(PeerError, match="cannot connect"):
+        connect({"WEBOTS_CONTROLLER_URL": f"tcp://127.0.0.1:{port}/r"}, pauses.append)
+    assert len(pauses) == RETRIES - 1
+
+
+def test_a_token_travels_with_the_name() -> None:
+    seen: list[bytes] = []
+    with Server(answers(b"CONNECTED", seen)) as server:
+        connect(server.url() | {"HILGW_TOKEN": "abc_-1"}).close()
+    assert seen == [b"CTR\nRobot-Name: rover%3Ftoken%3Dabc_-1"]
+
+
+SCRIPT = """
+from controller import Robot
+robot = Robot()
+print(robot.getName(), robot.step(32), robot.getTime(), flush=True)
+"""
+
+
+def test_an_unmodified_script_runs_and_leaves_in_order() -> None:
+    """As a program that was written for Webots: `from controller import Robot`."""
+    codec, received = Codec(), bytearray()
+
+    def simulate(connection: socket.socket) -> None:
+        connection.recv(200)
+        connection.sendall(b"CONNECTED")
+        configuration = RobotConfiguration(name="rover", version="R2025a", basicTimeStep=32.0)
+        for messages in ([configuration], [Time(0.032)], []):
+            received.extend(connection.recv(200))
+            connection.sendall(encode_answer(0, codec.encode_messages(messages)))
+        while data := connection.recv(200):
+            received.extend(data)
+
+    folder = Path(address.__file__).parent / "path"
+    with Server(simulate) as server:
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env=os.environ | server.url() | {"PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    assert (done.stdout, done.stderr, done.returncode) == ("rover 0 0.032\n", "", 0)
+    assert received.hex() == (
+        "110000000000000000000300000023000008000000200000000f000000000000000000010000002600000000"
+    )

@@ -1,0 +1,287 @@
+"""Sensors, motors, brakes and LEDs of the API."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hilgw import api
+from hilgw.api import DistanceSensor, Motor, Robot
+from hilgw.protocols.webots import (
+    AssociatedDevice,
+    BrakeCommand,
+    DistanceSensorConfiguration,
+    GetAssociatedDevice,
+    GpsConfiguration,
+    GpsValues,
+    InertialUnitConfiguration,
+    JointConfiguration,
+    MotorConfiguration,
+    Quaternion,
+    SetAcceleration,
+    SetAvailableForce,
+    SetControlPid,
+    SetFeedbackPeriod,
+    SetForce,
+    SetLed,
+    SetPosition,
+    SetSamplingPeriod,
+    SetVelocity,
+    TableConfiguration,
+    TouchSensorConfiguration,
+    Value,
+    Values,
+)
+from tests.api.simulator import Simulator, robot_of
+
+TABLE = ((0.0, 1024.0, 0.1), (0.5, 0.0, 0.2))
+DEVICES: list[tuple[str, str, Any]] = [
+    (
+        "DistanceSensor",
+        "ds",
+        lambda tag: DistanceSensorConfiguration(tag, 1, 0.0, 1024.0, 0.5, TABLE),
+    ),
+    (
+        "RotationalMotor",
+        "wheel",
+        lambda tag: MotorConfiguration(
+            tag, 0, -3.0, 3.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.5, 10.0, 1.0
+        ),
+    ),
+    ("PositionSensor", "encoder", lambda tag: JointConfiguration(tag, 0)),
+    ("Brake", "brake", lambda tag: JointConfiguration(tag, 0)),
+    ("LED", "led", None),
+    ("LightSensor", "light", lambda tag: TableConfiguration(tag, TABLE)),
+    ("Accelerometer", "acc", lambda tag: TableConfiguration(tag)),
+    ("Gyro", "gyro", lambda tag: TableConfiguration(tag)),
+    ("Compass", "compass", lambda tag: TableConfiguration(tag)),
+    ("GPS", "gps", lambda tag: GpsConfiguration(tag, 1)),
+    ("InertialUnit", "imu", lambda tag: InertialUnitConfiguration(tag, 0.25, "ENU")),
+    ("TouchSensor", "bumper", lambda tag: TouchSensorConfiguration(tag, 0)),
+    ("TouchSensor", "force", lambda tag: TouchSensorConfiguration(tag, 2, TABLE)),
+    ("LinearMotor", "slider", None),
+]
+TAG = {name: tag for tag, (_, name, _) in enumerate(DEVICES, 1)}
+
+
+@pytest.fixture
+def simulator() -> Simulator:
+    return Simulator(DEVICES)
+
+
+@pytest.fixture
+def robot(simulator: Simulator) -> Iterator[Robot]:
+    robot = robot_of(simulator)
+    yield robot
+    robot.close()
+
+
+def test_every_device_is_there_by_name_and_by_index(robot: Robot) -> None:
+    names = [robot.getDeviceByIndex(index).getName() for index in range(14)]
+    assert names == list(TAG) and robot.getNumberOfDevices() == 14
+    assert [type(each).__name__ for each in robot.devices.values()][:5] == [
+        "DistanceSensor",
+        "Motor",
+        "PositionSensor",
+        "Brake",
+        "LED",
+    ]
+    assert robot.getDevice("ds").getModel() == "ds-model"
+    assert robot.getDevice("ds").getNodeType() == 42 and robot.getDevice("led").node_type == 47
+    with pytest.raises(IndexError):
+        robot.getDeviceByIndex(14)
+
+
+def test_an_unknown_device_is_none(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
+    assert robot.getDevice("nix") is None
+    assert capsys.readouterr().err == 'Device "nix" was not found on robot "rover"\n'
+    assert robot.getDistanceSensor("ds") is robot.getDevice("ds")  # type: ignore[attr-defined]
+    assert capsys.readouterr().err.startswith("DEPRECATION: Robot.getDistanceSensor")
+
+
+SENSORS = {
+    "ds": (Value(TAG["ds"], 7.5), "value", 7.5),
+    "encoder": (Value(TAG["encoder"], -1.5), "value", -1.5),
+    "light": (Value(TAG["light"], 3.0), "value", 3.0),
+    "acc": (Values(TAG["acc"], (1.0, 2.0, 3.0)), "value", [1.0, 2.0, 3.0]),
+    "gyro": (Values(TAG["gyro"], (1.0, 2.0, 3.0)), "value", [1.0, 2.0, 3.0]),
+    "compass": (Values(TAG["compass"], (0.0, 1.0, 0.0)), "value", [0.0, 1.0, 0.0]),
+    "gps": (
+        GpsValues(TAG["gps"], (1.0, 2.0, 3.0), 5.0, (3.0, 4.0, 0.0)),
+        "speed_vector",
+        [3.0, 4.0, 0.0],
+    ),
+    "imu": (Quaternion(TAG["imu"], (0.0, 0.0, 0.6, 0.8)), "quaternion", [0.0, 0.0, 0.6, 0.8]),
+    "bumper": (Value(TAG["bumper"], 1.0), "value", 1.0),
+    "force": (Values(TAG["force"], (1.0, 2.0, 3.0)), "values", [1.0, 2.0, 3.0]),
+}
+
+
+@pytest.mark.parametrize("name", SENSORS)
+def test_a_sensor_is_nan_then_has_the_last_value(
+    name: str, simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sensor = robot.getDevice(name)
+    message, attribute, value = SENSORS[name]
+    assert sensor.getSamplingPeriod() == 0
+    first = getattr(sensor, attribute)
+    assert all(map(math.isnan, first if isinstance(first, list) else [first]))
+    assert "called for a disabled device! Please use: wb_" in capsys.readouterr().err
+    sensor.enable(64)
+    sensor.enable(-1)
+    assert "called with negative sampling period." in capsys.readouterr().err
+    robot.step(32)
+    assert simulator.commands() == [SetSamplingPeriod(TAG[name], 64)]
+    getattr(sensor, attribute)  # not sampled yet: no error
+    simulator.answers = [[message]]
+    robot.step(32)
+    assert getattr(sensor, attribute) == value and capsys.readouterr().err == ""
+    sensor.disable()
+    robot.step(32)
+    assert simulator.commands() == [SetSamplingPeriod(TAG[name], 0)]
+    assert getattr(sensor, attribute) == value and "disabled" in capsys.readouterr().err
+
+
+def test_a_sensor_made_by_its_name_is_enabled(simulator: Simulator, robot: Robot) -> None:
+    sensor = DistanceSensor("ds")
+    assert sensor.getSamplingPeriod() == 32
+    DistanceSensor("ds", 100)
+    robot.step()
+    assert simulator.requests[-1].duration_ms == 32
+    assert simulator.commands() == [SetSamplingPeriod(1, 100)]
+    assert robot.getDevice("ds").sampling_period == 100  # the same device
+
+
+def test_fields_of_sensors(robot: Robot) -> None:
+    ds, gps, imu = (robot.getDevice(name) for name in ("ds", "gps", "imu"))
+    assert (ds.getType(), ds.getMinValue(), ds.getMaxValue()) == (DistanceSensor.INFRA_RED, 0, 1024)
+    assert ds.getAperture() == 0.5 and ds.getLookupTable() == [0.0, 1024.0, 0.1, 0.5, 0.0, 0.2]
+    assert gps.getCoordinateSystem() == api.GPS.WGS84 and imu.getNoise() == 0.25
+    assert robot.getDevice("force").getType() == api.TouchSensor.FORCE3D
+    assert api.GPS.convertToDegreesMinutesSeconds(12.5125) == "12° 30′ 45″"
+    assert api.GPS.convertToDegreesMinutesSeconds(-0.5) == "-0° 30′ 0″"
+
+
+def test_roll_pitch_yaw(simulator: Simulator, robot: Robot) -> None:
+    imu = robot.getDevice("imu")
+    imu.enable(32)
+    half = math.sqrt(0.5)
+    for quaternion, angles in (
+        ((0.0, 0.0, 0.0, 1.0), [0.0, 0.0, 0.0]),
+        ((0.0, 0.0, half, half), [0.0, 0.0, math.pi / 2]),
+        ((half, 0.0, 0.0, half), [math.pi / 2, 0.0, 0.0]),
+        ((0.0, 0.25881904510252074, 0.0, 0.9659258262890683), [0.0, math.pi / 6, 0.0]),
+    ):
+        simulator.answers = [[Quaternion(TAG["imu"], quaternion)]]
+        robot.step(32)
+        assert imu.getRollPitchYaw() == pytest.approx(angles)
+
+
+# --- actuators ------------------------------------------------------------------------------------
+
+
+def test_motor_commands_are_in_order_one_of_each_kind(simulator: Simulator, robot: Robot) -> None:
+    motor = robot.getDevice("wheel")
+    motor.setControlPID(5, 1, 0.5)
+    motor.setAcceleration(2)
+    motor.enableTorqueFeedback(64)
+    motor.setAvailableTorque(3)
+    for velocity in (1, 2, 9):
+        motor.setVelocity(velocity)
+    motor.setPosition(1.5)
+    motor.setTorque(0.5)
+    robot.step(32)
+    assert simulator.commands() == [
+        SetPosition(2, 1.5),
+        SetVelocity(2, 9),
+        SetAvailableForce(2, 3),
+        SetForce(2, 0.5),
+        SetFeedbackPeriod(2, 64),
+        SetAcceleration(2, 2),
+        SetControlPid(2, 5, 1, 0.5),
+    ]
+    robot.step(32)
+    assert simulator.requests[-1].blocks == ()
+
+
+def test_a_motor_knows_its_fields_and_targets(simulator: Simulator, robot: Robot) -> None:
+    motor = robot.getDevice("wheel")
+    assert (motor.getTargetPosition(), motor.getVelocity(), motor.getAcceleration()) == (
+        0.5,
+        10,
+        -1,
+    )
+    assert (motor.getMinPosition(), motor.getMaxPosition(), motor.getMaxVelocity()) == (-3, 3, 10)
+    assert motor.getAvailableTorque() == motor.getMaxTorque() == motor.getMaxForce() == 8
+    assert motor.getMultiplier() == 1 and motor.getType() == Motor.ROTATIONAL
+    motor.setVelocity(99)  # not clipped
+    assert motor.getVelocity() == 99
+    motor.enableForceFeedback(32)
+    simulator.answers = [[Value(2, 0.125)]]
+    robot.step(32)
+    assert motor.getForceFeedback() == motor.getTorqueFeedback() == 0.125
+
+
+REFUSED = {
+    "setPosition": (math.nan,),
+    "setVelocity": (math.nan,),
+    "setAcceleration": (-2,),
+    "setAvailableForce": (-1,),
+    "setForce": (math.nan,),
+    "setControlPID": (0, 0, 0),
+    "enableForceFeedback": (-1,),
+}
+
+
+@pytest.mark.parametrize("setter", REFUSED)
+def test_a_motor_refuses_what_webots_refuses(
+    setter: str, simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    getattr(robot.getDevice("wheel"), setter)(*REFUSED[setter])
+    robot.step(32)
+    assert simulator.commands() == []
+    assert capsys.readouterr().err.startswith("Error: wb_motor_")
+
+
+def test_a_negative_velocity_is_for_velocity_control(
+    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    motor = robot.getDevice("wheel")
+    motor.setVelocity(-1)
+    assert motor.getVelocity() == 10 and "velocity=-1" in capsys.readouterr().err
+    motor.setPosition(math.inf)
+    motor.setVelocity(-1)
+    motor.setAcceleration(-1)
+    robot.step(32)
+    assert simulator.commands()[:2] == [SetPosition(2, math.inf), SetVelocity(2, -1)]
+
+
+def test_a_joint_knows_its_other_devices(simulator: Simulator, robot: Robot) -> None:
+    motor, encoder, brake = (robot.getDevice(name) for name in ("wheel", "encoder", "brake"))
+    for ask, question, answer in (
+        (motor.getPositionSensor, GetAssociatedDevice(2, 52), encoder),
+        (motor.getBrake, GetAssociatedDevice(2, 37), brake),
+        (encoder.getMotor, GetAssociatedDevice(3, 57), motor),
+        (encoder.getBrake, GetAssociatedDevice(3, 37), brake),
+        (brake.getMotor, BrakeCommand(4, None, 57), motor),
+        (brake.getPositionSensor, BrakeCommand(4, None, 52), encoder),
+    ):
+        simulator.answers = [[AssociatedDevice(question.tag, answer.tag)]]
+        assert ask() is answer
+        assert simulator.commands() == [question] and simulator.requests[-1].duration_ms == 0
+    simulator.answers = [[AssociatedDevice(2, 0)]]
+    assert motor.getBrake() is None
+
+
+def test_brake_and_led(simulator: Simulator, robot: Robot) -> None:
+    robot.getDevice("brake").setDampingConstant(2.5)
+    robot.getDevice("brake").setDampingConstant(-1)
+    led = robot.getDevice("led")
+    led.set(1)
+    led.value = 0xFF0000
+    robot.step(32)
+    assert simulator.commands() == [BrakeCommand(4, 2.5), SetLed(5, 0xFF0000)]
+    assert led.get() == 0xFF0000

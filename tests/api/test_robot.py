@@ -1,0 +1,203 @@
+"""The robot of the API: steps, requests byte by byte, its own data, and the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from hilgw import api
+from hilgw.api import Keyboard, Robot
+from hilgw.errors import PeerError
+from hilgw.protocols.webots import (
+    Battery,
+    BatterySamplingPeriod,
+    ClientExitNotify,
+    CustomData,
+    GetUrdf,
+    JoystickSamplingPeriod,
+    KeyboardKeys,
+    KeyboardSamplingPeriod,
+    Quit,
+    SetCustomData,
+    Urdf,
+    UserInputEvent,
+    WaitForUserInput,
+    WwiMessage,
+)
+from tests.api.simulator import Simulator, robot_of
+
+
+@pytest.fixture
+def simulator() -> Simulator:
+    return Simulator()
+
+
+@pytest.fixture
+def robot(simulator: Simulator) -> Iterator[Robot]:
+    robot = robot_of(simulator)
+    yield robot
+    robot.close()
+
+
+def test_the_requests_are_those_of_libcontroller(simulator: Simulator, robot: Robot) -> None:
+    robot.step(32)
+    robot.close()
+    assert [data.hex(" ") for data in simulator.raw] == [
+        "11 00 00 00 00 00 00 00 00 00 03 00 00 00 23 00 00",
+        "08 00 00 00 20 00 00 00",
+        "0f 00 00 00 00 00 00 00 00 00 01 00 00 00 26",
+    ]
+    assert simulator.left and simulator.commands(0) == [JoystickSamplingPeriod(0)]
+    assert simulator.commands() == [ClientExitNotify()]
+
+
+def test_steps_and_time(simulator: Simulator, robot: Robot) -> None:
+    simulator.delays = [0, 17, -1, -1, 5]
+    assert robot.getTime() == 0.0
+    assert [robot.step(), robot.step(64)] == [0, 17] and robot.getTime() == 0.096
+    assert robot.step(32) == 5  # two immediate answers before the one that ends the step
+    assert robot.step(0) == 0 and robot.getTime() == 0.128
+    assert robot.stepBegin(32) == 0 and robot.stepEnd() == 0 and robot.getTime() == 0.16
+
+
+def test_wrong_steps_are_reported(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
+    assert robot.step(-1) == 0 and "negative duration=-1" in capsys.readouterr().err
+    robot.stepBegin(32)
+    assert robot.step(32) == 0 and "between" in capsys.readouterr().err
+    assert robot.stepEnd() == 0
+
+
+def test_after_quit_step_returns_minus_1(simulator: Simulator, robot: Robot) -> None:
+    simulator.answers = [[Quit()]]
+    assert [robot.step(32), robot.step(32), robot.step(0)] == [-1, -1, -1]
+    assert robot.stepBegin(32) == robot.stepEnd() == -1
+    robot.close()
+    assert simulator.left and len(simulator.requests) == 2  # nothing after QUIT but the leave
+
+
+def test_a_lost_connection_ends_the_steps(
+    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator.lost = True
+    assert [robot.step(32), robot.step(32)] == [-1, -1]
+    assert capsys.readouterr().err == "Error: Broken pipe: the controller ends.\n"
+
+
+def test_one_robot_per_process(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
+    second = Robot()
+    assert "only one Robot instance" in capsys.readouterr().err
+    assert not hasattr(second, "devices") and Robot.created is robot
+
+
+def test_a_camera_is_refused_by_name() -> None:
+    with pytest.raises(PeerError, match=r"does not support 'eye' \(Camera\)"):
+        robot_of(Simulator([("Camera", "eye", None)]))
+
+
+def test_the_robots_own_data(simulator: Simulator, robot: Robot) -> None:
+    assert robot.getName() == "rover" and robot.getModel() == "m"
+    assert robot.getBasicTimeStep() == 32.0 and robot.getSynchronization()
+    assert robot.getProjectPath() == "/project" and robot.getWorldPath().endswith("w.wbt")
+    assert not robot.getSupervisor() and robot.getMode() == Robot.MODE_SIMULATION
+    assert robot.getCustomData() == "data"
+    robot.setCustomData("more")
+    simulator.answers = [[CustomData("from the simulator")]]
+    robot.step(32)
+    assert simulator.commands() == [SetCustomData("more")]
+    assert robot.custom_data == "from the simulator"
+
+
+def test_battery(simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
+    assert math.isnan(robot.batterySensorGetValue()) and "disabled" in capsys.readouterr().err
+    robot.batterySensorEnable(64)
+    simulator.answers = [[Battery(99.5)]]
+    robot.step(32)
+    assert simulator.commands() == [BatterySamplingPeriod(64)]
+    assert robot.batterySensorGetValue() == 99.5 and robot.batterySensorGetSamplingPeriod() == 64
+    robot.batterySensorDisable()
+    robot.step(32)
+    assert simulator.commands() == [BatterySamplingPeriod(0)]
+
+
+def test_urdf_window_and_user_input_are_immediate(simulator: Simulator, robot: Robot) -> None:
+    simulator.answers = [
+        [Urdf("<robot/>")],
+        [WwiMessage(b"hello\0again\0")],
+        [UserInputEvent(Robot.EVENT_KEYBOARD)],
+        [],
+    ]
+    assert robot.getUrdf("p") == "<robot/>" and simulator.commands() == [GetUrdf("p")]
+    robot.wwiSendText("hé")
+    assert simulator.commands() == [WwiMessage("hé\0".encode())]
+    texts = [robot.wwiReceiveText() for _ in range(3)]
+    assert texts == ["hello", "again", None]
+    assert robot.waitForUserInputEvent(Robot.EVENT_KEYBOARD, 1000) == Robot.EVENT_KEYBOARD
+    assert simulator.commands() == [WaitForUserInput(Robot.EVENT_KEYBOARD, 1000)]
+    assert robot.waitForUserInputEvent(Robot.EVENT_KEYBOARD, 0) == Robot.EVENT_NO_EVENT
+    assert all(request.duration_ms == 0 for request in simulator.requests)
+
+
+def test_keys_come_one_by_one(simulator: Simulator, robot: Robot) -> None:
+    robot.getKeyboard().enable(32)
+    simulator.answers = [[KeyboardKeys((Keyboard.UP, Keyboard.CONTROL | ord("A")))], []]
+    robot.step(32)
+    assert simulator.commands() == [KeyboardSamplingPeriod(32)]
+    assert [robot.keyboard.getKey() for _ in range(3)] == [315, 0x20041, -1]
+    simulator.answers = [[KeyboardKeys((Keyboard.CONTROL | Keyboard.PAGEUP,))]]
+    robot.step(32)
+    assert [robot.keyboard.get_key() for _ in range(2)] == ["control-page up", ""]
+
+
+# names and properties of the vendored package of R2025a, less what is not supported
+SURFACE = {
+    "Emitter": "CHANNEL_BROADCAST getBufferSize send getChannel setChannel getRange setRange "
+    "buffer_size channel range",
+    "Receiver": "getBytes getData getDataSize getFloats getInts getBools getQueueLength getString "
+    "nextPacket getSignalStrength getEmitterDirection getChannel setChannel queue_length data "
+    "data_size string signal_strength emitter_direction channel enable disable sampling_period",
+    "Robot": "getDevice getKeyboard getMouse getJoystick getDeviceByIndex getBasicTimeStep getName "
+    "getModel getCustomData setCustomData getProjectPath getWorldPath getSupervisor "
+    "getSynchronization getNumberOfDevices getTime getUrdf wwiSendText wwiReceiveText step "
+    "stepBegin stepEnd waitForUserInputEvent batterySensorEnable batterySensorDisable "
+    "batterySensorGetSamplingPeriod batterySensorGetValue getMode setMode basic_time_step name "
+    "model custom_data project_path world_path supervisor synchronization time number_of_devices "
+    "battery_sensor_sampling_period mode getAccelerometer getAltimeter getBrake getCamera "
+    "getCompass getConnector getDisplay getDistanceSensor getEmitter getGPS getGyro "
+    "getInertialUnit getLED getLidar getLightSensor getMotor getPen getPositionSensor getRadar "
+    "getRangeFinder getReceiver getSkin getSpeaker getTouchSensor EVENT_QUIT MODE_REMOTE_CONTROL",
+    "Motor": "setPosition setVelocity setAcceleration setAvailableForce setAvailableTorque "
+    "setControlPID getTargetPosition getMinPosition getMaxPosition getVelocity getMaxVelocity "
+    "getAcceleration getAvailableForce getMaxForce getAvailableTorque getMaxTorque getMultiplier "
+    "enableForceFeedback disableForceFeedback getForceFeedbackSamplingPeriod getForceFeedback "
+    "enableTorqueFeedback disableTorqueFeedback getTorqueFeedbackSamplingPeriod getTorqueFeedback "
+    "setForce setTorque getType getBrake getPositionSensor brake position_sensor "
+    "force_feedback_sampling_period torque_feedback_sampling_period max_position min_position "
+    "max_velocity target_position target_velocity available_force max_force available_torque "
+    "max_torque target_acceleration multiplier force_feedback torque_feedback type force torque "
+    "ROTATIONAL LINEAR",
+    "Keyboard": "END HOME LEFT UP RIGHT DOWN PAGEUP PAGEDOWN NUMPAD_HOME NUMPAD_LEFT NUMPAD_UP "
+    "NUMPAD_RIGHT NUMPAD_DOWN NUMPAD_END KEY SHIFT CONTROL ALT enable disable getSamplingPeriod "
+    "getKeyCode getKey get_key sampling_period",
+    "Joystick": "enable disable getSamplingPeriod isConnected getNumberOfAxes getAxisValue "
+    "getNumberOfPovs getPovValue getPressedButton setConstantForce setConstantForceDuration "
+    "setAutoCenteringGain setResistanceGain setForceAxis is_connected model number_of_axes "
+    "number_of_povs pressed_button",
+    "Mouse": "enable disable getState enable3dPosition disable3dPosition is3dPositionEnabled",
+    "GPS": "LOCAL WGS84 convertToDegreesMinutesSeconds getSpeed getSpeedVector getValues "
+    "getCoordinateSystem coordinate_system speed speed_vector value",
+    "InertialUnit": "getRollPitchYaw getQuaternion getNoise roll_pitch_yaw quaternion noise",
+    "TouchSensor": "BUMPER FORCE FORCE3D getValue getValues getLookupTable getType lookup_table",
+    "Brake": "setDampingConstant getType getMotor getPositionSensor motor position_sensor type "
+    "dampingConstant ROTATIONAL LINEAR",
+    "LED": "set get value",
+    "DistanceSensor": "GENERIC INFRA_RED SONAR LASER getAperture getLookupTable getMaxValue "
+    "getMinValue getType getValue aperture lookup_table max_value min_value type value",
+}
+
+
+@pytest.mark.parametrize("name", SURFACE)
+def test_names_are_those_of_webots(name: str) -> None:
+    missing = [each for each in SURFACE[name].split() if not hasattr(getattr(api, name), each)]
+    assert not missing
