@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from hilgw.transports.stream import WRITE_LIMIT_BYTES
 from hilgw.transports.tcp import stream as tcp
 from hilgw.transports.tcp.address import format_address, is_loopback
 from hilgw.transports.tcp.stream import PEER_CLOSED, TcpStream, tune
+from hilgw.transports.tls import TlsStream
 
 MAX_CLIENTS = 64
 MAX_PER_ADDRESS = 8
@@ -34,6 +36,8 @@ class TcpListener:
     addresses; `port` is its number after start(). send_buffer_bytes: size of the kernel's buffer
     for a client that does not read; None: the kernel's default, up to megabytes. user_timeout_ms:
     a client that acknowledges or receives nothing for this time is disconnected by the kernel.
+    tls: on_client gets the stream inside TLS, after the handshake; a client without one is closed
+    and counted in `refused`.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class TcpListener:
         limit: int = WRITE_LIMIT_BYTES,
         send_buffer_bytes: int | None = None,
         user_timeout_ms: int = tcp.USER_TIMEOUT_MS,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.host = host
         self.port = port
@@ -59,6 +64,7 @@ class TcpListener:
         self._limit = limit
         self._send_buffer_bytes = send_buffer_bytes
         self._user_timeout_ms = user_timeout_ms
+        self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._sockets: list[socket.socket] = []
         self._servers: list[asyncio.Server] = []
@@ -170,7 +176,16 @@ class TcpListener:
             return
         self._clients[host] += 1
         stream.on_closed = lambda: self._clients.subtract({host: 1})
+        if self._tls is None:
+            self._on_client(stream, stream.name)
+        else:
+            TlsStream(stream, self._tls, self._secured, self._not_secured, limit=self._limit)
+
+    def _secured(self, stream: TlsStream) -> None:
         self._on_client(stream, stream.name)
+
+    def _not_secured(self, error: PortError) -> None:
+        self.refused += 1
 
 
 def accept(listening: socket.socket) -> tuple[socket.socket, Any]:

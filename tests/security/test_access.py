@@ -1,0 +1,85 @@
+"""Tokens and roles."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+import trustme
+
+from hilgw.errors import ConfigError
+from hilgw.security.access import (
+    ROLES,
+    Access,
+    Grant,
+    client_context,
+    read_token,
+    server_context,
+    write_token,
+)
+
+TOKEN = "abcdefghijklmnopqrstuvwxyz012345"
+
+
+def test_a_role_includes_those_below_it() -> None:
+    allowed = {role: [each for each in ROLES if Grant("x", role).allows(each)] for role in ROLES}
+    assert allowed == {
+        "monitor": ["monitor"],
+        "drive": ["monitor", "drive"],
+        "admin": ["monitor", "drive", "admin"],
+    }
+
+
+def test_only_a_known_token_has_a_grant() -> None:
+    access = Access([("screen", "monitor", TOKEN), ("lab", "drive", TOKEN[::-1])])
+    assert access.grant(TOKEN) == Grant("screen", "monitor")
+    assert access.grant(TOKEN[::-1]) == Grant("lab", "drive")
+    for wrong in (None, "", TOKEN[:-1], TOKEN + "0", TOKEN.upper(), "\udcff"):
+        assert access.grant(wrong) is None
+    assert Access().grant("") is None
+
+
+def test_a_new_token_file_is_private_and_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "drive.token"
+    token = write_token(path)
+    assert path.stat().st_mode & 0o777 == 0o600 and read_token(path) == token
+    assert write_token(tmp_path / "other.token") != token
+    with pytest.raises(ConfigError, match="cannot create the token file"):
+        write_token(path)
+    assert read_token(path) == token
+
+
+@pytest.mark.parametrize("text", ["", "short", TOKEN + " " + TOKEN, "ü" * 32, "x" * 5000])
+def test_a_file_without_a_token_is_an_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.token"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(ConfigError, match="holds no token") as error:
+        read_token(path)
+    assert error.value.fix == f"create one with: hilgw token {path}"
+
+
+def test_a_file_that_other_users_can_read_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.token"
+    path.write_text(TOKEN)
+    path.chmod(0o640)
+    with pytest.raises(ConfigError, match="other users can read"):
+        read_token(path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_token(tmp_path / "absent")
+
+
+def test_contexts_take_pem_files_and_name_what_is_wrong(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    issued = authority.issue_cert("localhost")
+    certificate, key, ca = tmp_path / "cert.pem", tmp_path / "key.pem", tmp_path / "ca.pem"
+    issued.cert_chain_pems[0].write_to_path(certificate)
+    issued.private_key_pem.write_to_path(key)
+    authority.cert_pem.write_to_path(ca)
+    assert server_context(certificate, key).minimum_version == ssl.TLSVersion.TLSv1_2
+    assert client_context(ca).verify_mode == ssl.CERT_REQUIRED
+    for wrong in (tmp_path / "absent", key):
+        with pytest.raises(ConfigError, match="the certificate cannot be used") as error:
+            server_context(wrong, None)
+        assert error.value.where == str(wrong)
