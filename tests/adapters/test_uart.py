@@ -303,7 +303,7 @@ def test_the_sender_leaves_the_pause_of_a_gap() -> None:
 
 
 def by_header(spec: str = "cobs-crc16") -> Any:
-    from hilgw.adapters._common.routes import ByHeader
+    from hilgw.adapters.uart import ByHeader
 
     return opened(spec, mapping=ByHeader())
 

@@ -22,8 +22,8 @@ from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, SB, SE, WILL
 from hilgw.transports.base import LineSettings, TransportDefaults
+from tests.bridge.bench import Bench, FakeStream
 from tests.bridge.served import RecordedPort, Served, served
-from tests.bridge.test_gone_clients import Bench, FakeStream
 from tests.engine.fakes import FakeScheduler
 
 ALL_VALUES = bytes(range(256))
@@ -54,9 +54,7 @@ def shared() -> Iterator[Served]:
 @pytest.fixture
 def bridge(shared: Served) -> Iterator[Served]:
     """One bridge for all: each test begins without clients and with the configured line."""
-    shared.wait_for(
-        lambda: len(shared.bridge._clients) == 0 and shared.bridge._line.current == CONFIGURED
-    )
+    shared.wait_for(lambda: shared.clients["connected"] == 0 and shared.line == str(CONFIGURED))
     shared.calls.clear()
     shared.log.said.clear()
     yield shared
@@ -117,7 +115,7 @@ def test_every_setting_is_accepted_and_reaches_the_port(bridge: Served) -> None:
             assert only(bridge, "line")[-1] == ("line", line, False)
         port.rtscts = True
         assert only(bridge, "line")[-1] == ("line", "250000 7M2", True)
-        assert bridge.bridge.report()["port"]["line"] == "250000 7M2"
+        assert bridge.line == "250000 7M2"
         assert "the line is set to 250000 7M2 with RTS/CTS" in bridge.log.said
 
 
@@ -136,7 +134,7 @@ def test_a_line_that_the_driver_refuses_is_rejected_and_nothing_changes(bridge: 
     with client(bridge, baudrate=115200) as port:
         with pytest.raises(ValueError, match="rejected"):
             port.baudrate = 12345
-        assert bridge.bridge._line.current == CONFIGURED
+        assert bridge.line == str(CONFIGURED)
         assert "the driver does not accept it" in bridge.log.notices
 
 
@@ -227,7 +225,7 @@ def test_the_configured_line_holds_again_when_the_client_has_left(bridge: Served
 def test_a_raw_client_and_an_rfc_2217_client_share_the_port(bridge: Served) -> None:
     with client(bridge) as port:
         with socket.create_connection(bridge.address(bridge.bridge.where), 5) as raw:
-            bridge.wait_for(lambda: len(bridge.bridge._clients) == 2)
+            bridge.wait_for(lambda: bridge.clients["connected"] == 2)
             port.write(b"\xffboth\xff")
             assert port.read(6) == b"\xffboth\xff"
             assert raw.recv(100) == b"\xffboth\xff"
@@ -258,7 +256,7 @@ def test_a_purge_and_a_reset_get_through_while_the_device_is_stuck() -> None:
         bridge.ask(lambda: setattr(port, "stalled", True))
         with socket.create_connection(bridge.address(bridge.url), 5) as raw:
             raw.sendall(b"a" * (HIGH_WATER_BYTES + 1000))
-            bridge.wait_for(lambda: bridge.bridge._port._full)
+            bridge.wait_for(lambda: bridge.clients["paused"])
             raw.sendall(b"held")
             raw.sendall(command(5, 9) + command(12, 2) + b"fresh" + command(5, 8))
             bridge.wait_for(lambda: ("dtr", True) in port.calls)
@@ -282,7 +280,7 @@ def test_what_a_client_that_left_has_written_still_arrives() -> None:
         bridge.wait_for(lambda: bridge.bridge.to_serial.received_bytes > HIGH_WATER_BYTES)
         bridge.ask(port.wake)
         bridge.wait_for(lambda: sum(len(call[1]) for call in port.calls) == HIGH_WATER_BYTES + 1001)
-        bridge.wait_for(lambda: len(bridge.bridge._clients) == 0)
+        bridge.wait_for(lambda: bridge.clients["connected"] == 0)
         assert bridge.bridge.to_serial.dropped == {}
 
 

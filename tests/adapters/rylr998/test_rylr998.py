@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from hilgw.adapters._common.routes import ByDestination, ByHeader
 from hilgw.adapters.base import (
     Delivered,
     Notice,
@@ -20,7 +19,7 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.rylr998 import ADAPTER
 from hilgw.adapters.rylr998.session import RylrSession
-from hilgw.adapters.rylr998.settings import Modulation
+from hilgw.adapters.rylr998.settings import ByDestination, ByHeader, Modulation
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
 
