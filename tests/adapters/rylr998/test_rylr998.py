@@ -130,6 +130,8 @@ def test_hex_for_firmware_that_does_not_take_every_byte() -> None:
         ({"network_id": 6}, {}, "network_id"),
         ({"destination": "70000"}, {}, "destination"),
         ({"mapping": ByDestination(table={6: "x"})}, {}, "mapping.table.6"),
+        ({"mapping": ByDestination()}, {}, "mapping.table"),
+        ({"mapping": ByDestination(table={1: "1", -1: "2"})}, {}, "mapping.table.-1"),
         ({"modulation": Modulation(spreading_factor=11)}, {}, "modulation.spreading_factor"),
         ({"modulation": Modulation(preamble=24)}, {}, "modulation.preamble"),
         ({}, {"baudRate": 230400}, "baudRate"),
