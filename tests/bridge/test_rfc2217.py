@@ -24,6 +24,7 @@ from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, SB, SE, WILL
 from hilgw.transports.base import LineSettings, TransportDefaults
 from tests.bridge.bench import Bench, FakeStream
 from tests.bridge.served import RecordedPort, Served, served
+from tests.e2e.running import wait_until
 from tests.engine.fakes import FakeScheduler
 
 ALL_VALUES = bytes(range(256))
@@ -65,7 +66,7 @@ def client(bridge: Served, **settings: Any) -> Iterator[Any]:
     """pyserial's client, open."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Thread.setDaemon, in pyserial 3.5
-        port = serial.serial_for_url(bridge.url, timeout=5, **settings)
+        port = serial.serial_for_url(f"{bridge.url}?timeout=30", timeout=30, **settings)
     try:
         yield port
     finally:
@@ -143,9 +144,9 @@ def test_modem_lines_break_and_purge(bridge: Served) -> None:
     with client(bridge) as port:
         for state in (False, True, False):
             port.rts = state
-            wait_for(lambda state=state: port.cts is state)
+            wait_until(lambda state=state: port.cts is state)
             port.dtr = state
-            wait_for(lambda state=state: port.dsr is state)
+            wait_until(lambda state=state: port.dsr is state)
         assert (port.ri, port.cd) == (False, False)
         bridge.calls.clear()
         port.break_condition = True
@@ -158,13 +159,6 @@ def test_modem_lines_break_and_purge(bridge: Served) -> None:
             ("purge", True, False),
             ("purge", False, True),
         ]
-
-
-def wait_for(condition: Any) -> None:
-    end = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 # --- esptool --------------------------------------------------------------------------------------
