@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -22,7 +21,6 @@ from hilgw.adapters.base import (
     line_of,
 )
 from hilgw.adapters.uart import ADAPTER, ByHeader
-from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.errors import ConfigError
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
@@ -314,15 +312,6 @@ def test_settings_that_fit() -> None:
         assert ADAPTER.check(ADAPTER.Settings(framing=name), common()) == []
     wrong_line = common(byteSize=12)
     assert ADAPTER.check(ADAPTER.Settings(framing="gap:20ms"), wrong_line) == []
-
-
-def test_every_field_of_webots_is_in_the_table() -> None:
-    said = ", ".join(row.field for row in ADAPTER.limits.mapping)
-    place = {"sampling_period_ms", "translation", "rotation"}  # of the device on its robot
-    for fields in (EmitterFields, ReceiverFields):
-        names = {field.name for field in dataclasses.fields(fields)} - place
-        assert not [name for name in names if name not in said]
-    assert {row.maps for row in ADAPTER.limits.mapping} == {"exact", "approximate", "cannot"}
 
 
 def test_the_stand_in_has_the_same_line() -> None:
