@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from hilgw.adapters._common.field_mapping import (
     DIRECTION_FROM_POSES,
     INFRA_RED,
+    NOISE,
     STRENGTH_FROM_POSES,
 )
 from hilgw.adapters._common.framed_line import FramedLineSession
@@ -63,6 +64,7 @@ LIMITS = Limits(
         Mapped("bufferSize", "exact", "the gateway's transmit queue; one packet is one frame"),
         STRENGTH_FROM_POSES,
         DIRECTION_FROM_POSES,
+        NOISE,
     ),
 )
 

@@ -163,7 +163,7 @@ class Clients:
         self._clients: tuple[Client, ...] = ()
         self._waiting: dict[Client, _Waiting] = {}
         self._look: Handle | None = None
-        self._paused = False
+        self.paused = False  # not read, because the device does not accept their bytes
         self._idle_look: Handle | None = None
         self._refusal_ns: int | None = None
         self._telnet_warned = False
@@ -173,6 +173,11 @@ class Clients:
 
     def __len__(self) -> int:
         return len(self._clients)
+
+    @property
+    def waiting(self) -> int:
+        """For how many clients the port waits, because they do not read."""
+        return len(self._waiting)
 
     # --- coming and going -------------------------------------------------------------------------
 
@@ -192,7 +197,7 @@ class Clients:
         stream.on_half_close = lambda: self._finish(client)
         stream.on_peer_ended = lambda: self._end(client)
         stream.on_drained = lambda: self._stop_waiting(client)
-        if self._paused:
+        if self.paused:
             stream.pause_reading()
         self.accepted += 1
         self._clients += (client,)
@@ -405,11 +410,11 @@ class Clients:
 
     def pause(self) -> None:
         """The port is full: stops reading from all clients."""
-        self._paused = True
+        self.paused = True
         for client in self._clients:
             client.stream.pause_reading()
 
     def resume(self) -> None:
-        self._paused = False
+        self.paused = False
         for client in self._clients:
             client.stream.resume_reading()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -22,17 +20,14 @@ from hilgw.adapters.base import (
     Transmission,
     line_of,
 )
-from hilgw.adapters.uart import ADAPTER
-from hilgw.devices.fields import EmitterFields, ReceiverFields
+from hilgw.adapters.uart import ADAPTER, ByHeader
 from hilgw.errors import ConfigError
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.gap import GapSettings
-from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.medium.packet import Packet
 
 MS = 1_000_000
-CARRY_ALL = ("cobs-crc16", "cobs-crc32", "cobs", "slip", "slip-crc16", "hdlc", "length")
 
 
 def common(**fields: Any) -> StationSettings:
@@ -68,11 +63,6 @@ def dropped(events: list[Event]) -> dict[str, int]:
         if isinstance(event, Dropped):
             counts[event.reason] = counts.get(event.reason, 0) + event.count
     return counts
-
-
-def cut(data: bytes, places: list[int]) -> list[bytes]:
-    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
-    return [data[a:b] for a, b in pairwise(edges)]
 
 
 # --- the port -------------------------------------------------------------------------------------
@@ -129,48 +119,6 @@ def test_rts_serves_one_master() -> None:
 
 
 # --- from the line --------------------------------------------------------------------------------
-
-
-@given(
-    st.sampled_from(CARRY_ALL),
-    st.lists(st.binary(min_size=1, max_size=300), max_size=5),
-    st.lists(st.integers(0, 5000), max_size=8),
-)
-def test_packets_come_out_as_they_went_in_however_cut(
-    spec: str, payloads: list[bytes], places: list[int]
-) -> None:
-    sender, receiver = opened(spec), opened(spec)
-    wire = b""
-    for payload in payloads:
-        sent = sender.send(packet(payload), 0)
-        assert isinstance(sent, Transmission)
-        assert sent.token is None
-        wire += sent.data
-    events = [event for chunk in cut(wire, places) for event in receiver.receive(chunk, 1)]
-    assert events == [Received(payload, 5) for payload in payloads]
-
-
-@given(
-    st.sampled_from(("cobs-crc16", "slip-crc16", "hdlc", "length")),
-    st.binary(max_size=400),
-    st.lists(st.integers(0, 5000), max_size=8),
-)
-def test_what_is_dropped_is_counted_the_same_however_cut(
-    spec: str, noise: bytes, places: list[int]
-) -> None:
-    wire = noise + frames(spec, b"first", b"second", b"third")
-
-    def counts(chunks: list[bytes]) -> tuple[dict[str, int], list[bytes]]:
-        made = opened(spec)
-        events = [event for chunk in chunks for event in made.receive(chunk, 0)]
-        due = made.next_deadline()
-        events += made.expire(due) if due is not None else []
-        events += made.close()
-        return dropped(events), heard(events)
-
-    whole = counts([wire])
-    assert whole == counts(cut(wire, places))
-    assert whole[1][-2:] == [b"second", b"third"]
 
 
 def test_bad_frames_are_one_event_for_each_reason() -> None:
@@ -241,16 +189,6 @@ def test_a_timed_framing_is_driven_by_its_deadline() -> None:
     assert made.next_deadline() is None
 
 
-def test_silence_frees_what_a_half_frame_held_up() -> None:
-    made = opened(LengthSettings(timeout_ms=100))
-    assert made.receive(b"\xaa\x55\x00\x40" + frames("length", b"behind it"), 0) == []
-    due = made.next_deadline()
-    assert due == 100 * MS
-    events = made.expire(due)
-    assert heard(events) == [b"behind it"]
-    assert dropped(events)["garbage_bytes"] == 4
-
-
 # --- to the line ----------------------------------------------------------------------------------
 
 
@@ -303,8 +241,6 @@ def test_the_sender_leaves_the_pause_of_a_gap() -> None:
 
 
 def by_header(spec: str = "cobs-crc16") -> Any:
-    from hilgw.adapters._common.routes import ByHeader
-
     return opened(spec, mapping=ByHeader())
 
 
@@ -376,15 +312,6 @@ def test_settings_that_fit() -> None:
         assert ADAPTER.check(ADAPTER.Settings(framing=name), common()) == []
     wrong_line = common(byteSize=12)
     assert ADAPTER.check(ADAPTER.Settings(framing="gap:20ms"), wrong_line) == []
-
-
-def test_every_field_of_webots_is_in_the_table() -> None:
-    said = ", ".join(row.field for row in ADAPTER.limits.mapping)
-    place = {"sampling_period_ms", "translation", "rotation"}  # of the device on its robot
-    for fields in (EmitterFields, ReceiverFields):
-        names = {field.name for field in dataclasses.fields(fields)} - place
-        assert not [name for name in names if name not in said]
-    assert {row.maps for row in ADAPTER.limits.mapping} == {"exact", "approximate", "cannot"}
 
 
 def test_the_stand_in_has_the_same_line() -> None:

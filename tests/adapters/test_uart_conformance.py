@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.adapters._common.routes import ByHeader
-from hilgw.adapters.uart import ADAPTER
+from hilgw.adapters.uart import ADAPTER, ByHeader
 from hilgw.framing.cobs import CobsSettings
 from hilgw.testing import AdapterConformance, Vector
 

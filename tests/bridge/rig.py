@@ -88,7 +88,7 @@ class Client:
     """A TCP client that keeps what it reads."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
+        self.reader = reader
         self.writer = writer
         self.data = bytearray()
         self.ended = False
@@ -99,7 +99,7 @@ class Client:
 
     async def _read(self) -> None:
         try:
-            while data := await self._reader.read(65536):
+            while data := await self.reader.read(65536):
                 self.data += data
         except ConnectionError:
             pass
@@ -148,6 +148,11 @@ class Rig:
     def report(self) -> dict[str, Any]:
         return self.bridge.report()
 
+    @property
+    def address(self) -> tuple[str, int]:
+        host, _, port = self.bridge.where.rpartition(":")
+        return host, int(port)
+
     async def listening(self) -> None:
         await until(lambda: any(text.startswith("listening") for text in self.log.said))
 
@@ -164,8 +169,7 @@ class Rig:
         connection.bind((source, 0))
         if receive_bytes is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-        host, _, port = self.bridge.where.rpartition(":")
-        await asyncio.get_running_loop().sock_connect(connection, (host, int(port)))
+        await asyncio.get_running_loop().sock_connect(connection, self.address)
         client = Client(*await asyncio.open_connection(sock=connection, limit=1024))
         if reading:
             client.start_reading()

@@ -122,6 +122,15 @@ class Served:
         return self.port.calls
 
     @property
+    def clients(self) -> dict[str, Any]:
+        clients: dict[str, Any] = self.bridge.report()["clients"]
+        return clients
+
+    @property
+    def line(self) -> str:
+        return str(self.bridge.report()["port"]["line"])
+
+    @property
     def url(self) -> str:
         return f"rfc2217://{self.bridge.report()['rfc2217']}"
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import struct
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,154 +18,14 @@ from hilgw.bridge.clients import (
     MAX_CLIENTS,
     MAX_PER_ADDRESS,
     OPENING_NS,
-    Clients,
 )
-from hilgw.bridge.flow import Flow
-from hilgw.bridge.port import HIGH_WATER_BYTES, BridgePort
-from hilgw.errors import PortError
-from hilgw.transports.base import LineSettings, LostHandler, ReadHandler, TransportDefaults
+from hilgw.bridge.port import HIGH_WATER_BYTES
+from tests.bridge.bench import Bench
 from tests.bridge.rig import Rig, run_bridge, until
-from tests.engine.fakes import FakeScheduler
 
 SECOND = 1_000_000_000
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() resets the connection
 FULL = HIGH_WATER_BYTES + 1
-
-
-class FakeStream(TransportDefaults):
-    """One end of bytes: a TCP client with what its kernel holds, or the device's port."""
-
-    def __init__(self) -> None:
-        self.name = "fake"
-        self.notices: list[str] = []
-        self.unsent = self.unread = 0
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
-        self.on_peer_ended: Callable[[], None] | None = None
-        self.closed = self.paused = self.ended = False
-        self.stalled = False
-        self.written = bytearray()
-        self._rest = bytearray()
-        self._kernel = bytearray()  # received and not read
-        self._on_data: ReadHandler = lambda data: None
-        self._on_lost: LostHandler = lambda error: None
-
-    @property
-    def pending(self) -> int:
-        return len(self._rest)
-
-    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
-        self._on_data, self._on_lost = on_data, on_lost
-
-    def write(self, data: bytes) -> None:
-        (self._rest if self.stalled else self.written).extend(data)
-
-    def accept(self, size: int) -> None:
-        """The other end accepts so many of the waiting bytes."""
-        self.written += self._rest[:size]
-        del self._rest[:size]
-        if not self._rest and self.on_drained is not None:
-            self.on_drained()
-
-    def take_unsent(self) -> bytes:
-        rest, self._rest = bytes(self._rest), bytearray()
-        return rest
-
-    def pause_reading(self) -> None:
-        self.paused = True
-
-    def resume_reading(self) -> None:
-        self.paused = False
-        self._read()
-
-    def discard_received(self) -> int:
-        size = len(self._kernel)
-        self._kernel.clear()
-        return size
-
-    def close(self) -> None:
-        if not self.closed:
-            self._end_here()
-
-    async def wait_closed(self) -> None: ...
-
-    # --- the other end ----------------------------------------------------------------------------
-
-    def send(self, data: bytes) -> None:
-        self._kernel += data
-        self._read()
-
-    def end(self) -> None:
-        self.ended = True
-        if self.paused and self.on_peer_ended is not None:
-            self.on_peer_ended()
-        self._read()
-
-    def _end_here(self) -> None:
-        self.closed = True
-        self.unsent, self.unread = len(self.take_unsent()), self.discard_received()
-
-    def reset(self) -> None:
-        self._end_here()
-        self._on_lost(PortError("reset by the peer", reason=PortError.LOST))
-
-    def _read(self) -> None:
-        if self.paused or self.closed:
-            return
-        data = bytes(self._kernel)
-        self._kernel.clear()
-        if data:
-            self._on_data(data)
-        if self.ended and not self.paused and not self.closed and self.on_half_close is not None:
-            self.on_half_close()
-
-
-class Bench:
-    """The clients of a bridge and its port, on a clock of the test."""
-
-    def __init__(self, rule: Any = "first", *, pace: bool = False, **more: Any) -> None:
-        self.scheduler = FakeScheduler()
-        self.to_port, self.from_port = Flow(), Flow()
-        self.said: list[str] = []
-        self.warned: list[str] = []
-        line = LineSettings(115200)
-        self.port = BridgePort(
-            "port",
-            line,
-            self.to_port,
-            lambda: self.clients.pause(),
-            lambda: self.clients.resume(),
-        )
-        if pace:
-            self.port.pace(self.scheduler, line)
-        self.clients = Clients(
-            self.scheduler,
-            self.port,
-            self.to_port,
-            self.from_port,
-            rule=rule,
-            new_reframer=None,
-            inform=self.said.append,
-            warn=self.warned.append,
-            **more,
-        )
-        self.device = FakeStream()
-        self.port.attach(self.device)
-        self._number = 1000
-
-    def client(self, host: str = "127.0.0.1") -> FakeStream:
-        stream = FakeStream()
-        self._number += 1
-        self.clients.add(stream, f"{host}:{self._number}")
-        return stream
-
-    def wait(self, ns: int) -> None:
-        self.scheduler.run_until(self.scheduler.now() + ns)
-
-    @property
-    def adds_up(self) -> bool:
-        flow = self.to_port
-        return flow.received_bytes == flow.sent_bytes + sum(flow.dropped.values())
 
 
 # --- an end: what was written is still delivered --------------------------------------------------
@@ -278,6 +137,50 @@ def test_a_reset_after_an_end_drops_nothing_yet() -> None:
     bench.device.accept(100)
     assert bench.device.written == b"command"
     assert bench.to_port.dropped == {}
+
+
+# --- clients that do not read ---------------------------------------------------------------------
+
+
+def test_a_client_alone_may_be_slow_while_it_accepts_something() -> None:
+    """The device waits for it meanwhile, as it would for a program on the port itself."""
+    bench = Bench()
+    client = bench.client()
+    client.stalled = True
+    bench.clients.broadcast(bytes(FULL))
+    assert bench.device.paused
+    for _ in range(60):
+        bench.wait(SECOND)
+        client.accept(1)
+    assert not client.closed
+    assert bench.device.paused
+    bench.wait(bridge_clients.PATIENCE_ALONE_NS + SECOND)
+    assert client.closed
+    assert not bench.device.paused
+    assert bench.clients.slow == 1
+    assert bench.from_port.dropped == {"client_slow_bytes": FULL - 60}
+
+
+def test_among_others_it_is_disconnected_soon() -> None:
+    bench = Bench()
+    good, stuck = bench.client(), bench.client()
+    stuck.stalled = True
+    bench.clients.broadcast(bytes(FULL))
+    bench.wait(bridge_clients.PATIENCE_NS + SECOND)
+    assert stuck.closed
+    assert not bench.device.paused
+    assert good.written == bytes(FULL)
+
+
+def test_one_that_has_finished_and_gets_nothing_is_disconnected() -> None:
+    bench = Bench()
+    client = bench.client()
+    client.end()
+    bench.wait(HALF_CLOSED_NS - SECOND)
+    assert not client.closed
+    bench.wait(2 * SECOND)
+    assert client.closed
+    assert len(bench.clients) == 0
 
 
 # --- places ---------------------------------------------------------------------------------------
@@ -423,6 +326,24 @@ def descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
+def socket_connected_to(address: tuple[str, int]) -> socket.socket:
+    """A copy of this process's socket whose peer has this address."""
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            if not entry.readlink().name.startswith("socket:"):
+                continue
+            copy = socket.socket(fileno=os.dup(int(entry.name)))
+        except OSError:
+            continue
+        try:
+            if copy.getpeername() == address:
+                return copy
+        except OSError:
+            pass
+        copy.close()
+    raise AssertionError(f"no socket is connected to {address}")
+
+
 @pytest.mark.parametrize("how", ["end", "reset"])
 def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -435,9 +356,9 @@ def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
     async def scenario(rig: Rig) -> None:
         writer = await rig.client()
         writer.send(b"a" * 500_000)  # its end comes after more bytes than the bridge's side holds
-        await until(lambda: rig.bridge._port._full)
+        await until(lambda: rig.report["clients"]["paused"])
         before = descriptors()
-        address = ("127.0.0.1", rig.bridge._listener.port)
+        address = rig.address
         for _ in range(70):
             visitor = socket.create_connection(address)
             visitor.sendall(b"stale")
@@ -450,7 +371,7 @@ def test_clients_that_come_and_go_while_the_device_is_stuck_leave_nothing(
             connection = writer.writer.get_extra_info("socket")
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         await writer.close()
-        await until(lambda: len(rig.bridge._clients) == 0)
+        await until(lambda: rig.report["clients"]["connected"] == 0)
         assert descriptors() <= before
         dropped = rig.report["to_serial"]["dropped"]["writer_gone_bytes"]
         assert dropped > 64 * 1024
@@ -474,13 +395,12 @@ def test_the_kernel_finds_dead_clients_and_is_patient_with_slow_ones(tmp_path: P
     """A single client may receive nothing for 10 s; the kernel's own limit comes after that."""
 
     async def scenario(rig: Rig) -> None:
-        await rig.client()
-        (client,) = rig.bridge._clients._clients
-        connection = client.stream._connection  # type: ignore[attr-defined]
-        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 1
+        client = await rig.client()
+        with socket_connected_to(client.writer.get_extra_info("sockname")) as connection:
+            assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 1
+            limit_ms = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
         patience_ms = bridge_clients.PATIENCE_ALONE_NS // 1_000_000
-        limit_ms = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
         assert patience_ms < limit_ms <= patience_ms + 3000
 
     run_bridge(tmp_path, scenario)
@@ -492,8 +412,8 @@ def test_one_shot_of_a_client_is_delivered(tmp_path: Path) -> None:
     async def scenario(rig: Rig) -> None:
         writer = await rig.client()
         writer.send(b"a" * 500_000)
-        await until(lambda: rig.bridge._port._full)
-        visitor = socket.create_connection(("127.0.0.1", rig.bridge._listener.port))
+        await until(lambda: rig.report["clients"]["paused"])
+        visitor = socket.create_connection(rig.address)
         visitor.sendall(b"one shot")
         visitor.close()
         await until(lambda: rig.report["clients"]["accepted"] == 2)

@@ -91,7 +91,7 @@ def test_a_late_timer_does_not_slow_the_line_down() -> None:
     bench = Bench()
     total, sent, late = 11520 * 60, 0, 300_000
     while sent < total:
-        if len(bench.port._paced or b"") < PACED_LOW_BYTES:
+        if bench.port.waiting_bytes < PACED_LOW_BYTES:
             step = min(PACED_LOW_BYTES, total - sent)
             bench.port.write(bytes(step))
             sent += step
@@ -117,13 +117,11 @@ def test_writers_wait_above_the_high_mark_and_go_on_below_the_low_one() -> None:
     assert bench.told == []
     bench.port.write(b"x")
     assert bench.told == ["full"]
-    paced = bench.port._paced
-    assert paced is not None
     while bench.told == ["full"]:
-        assert len(paced) > PACED_LOW_BYTES
+        assert bench.port.waiting_bytes > PACED_LOW_BYTES
         bench.scheduler.run_until(bench.scheduler.now() + 100_000)
     assert bench.told == ["full", "room"]
-    assert len(paced) <= PACED_LOW_BYTES
+    assert bench.port.waiting_bytes <= PACED_LOW_BYTES
 
 
 def test_a_device_that_takes_less_holds_the_line() -> None:

@@ -22,8 +22,9 @@ from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, SB, SE, WILL
 from hilgw.transports.base import LineSettings, TransportDefaults
+from tests.bridge.bench import Bench, FakeStream
 from tests.bridge.served import RecordedPort, Served, served
-from tests.bridge.test_gone_clients import Bench, FakeStream
+from tests.e2e.running import wait_until
 from tests.engine.fakes import FakeScheduler
 
 ALL_VALUES = bytes(range(256))
@@ -54,9 +55,7 @@ def shared() -> Iterator[Served]:
 @pytest.fixture
 def bridge(shared: Served) -> Iterator[Served]:
     """One bridge for all: each test begins without clients and with the configured line."""
-    shared.wait_for(
-        lambda: len(shared.bridge._clients) == 0 and shared.bridge._line.current == CONFIGURED
-    )
+    shared.wait_for(lambda: shared.clients["connected"] == 0 and shared.line == str(CONFIGURED))
     shared.calls.clear()
     shared.log.said.clear()
     yield shared
@@ -67,7 +66,7 @@ def client(bridge: Served, **settings: Any) -> Iterator[Any]:
     """pyserial's client, open."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Thread.setDaemon, in pyserial 3.5
-        port = serial.serial_for_url(bridge.url, timeout=5, **settings)
+        port = serial.serial_for_url(f"{bridge.url}?timeout=30", timeout=30, **settings)
     try:
         yield port
     finally:
@@ -117,7 +116,7 @@ def test_every_setting_is_accepted_and_reaches_the_port(bridge: Served) -> None:
             assert only(bridge, "line")[-1] == ("line", line, False)
         port.rtscts = True
         assert only(bridge, "line")[-1] == ("line", "250000 7M2", True)
-        assert bridge.bridge.report()["port"]["line"] == "250000 7M2"
+        assert bridge.line == "250000 7M2"
         assert "the line is set to 250000 7M2 with RTS/CTS" in bridge.log.said
 
 
@@ -136,7 +135,7 @@ def test_a_line_that_the_driver_refuses_is_rejected_and_nothing_changes(bridge: 
     with client(bridge, baudrate=115200) as port:
         with pytest.raises(ValueError, match="rejected"):
             port.baudrate = 12345
-        assert bridge.bridge._line.current == CONFIGURED
+        assert bridge.line == str(CONFIGURED)
         assert "the driver does not accept it" in bridge.log.notices
 
 
@@ -145,9 +144,9 @@ def test_modem_lines_break_and_purge(bridge: Served) -> None:
     with client(bridge) as port:
         for state in (False, True, False):
             port.rts = state
-            wait_for(lambda state=state: port.cts is state)
+            wait_until(lambda state=state: port.cts is state)
             port.dtr = state
-            wait_for(lambda state=state: port.dsr is state)
+            wait_until(lambda state=state: port.dsr is state)
         assert (port.ri, port.cd) == (False, False)
         bridge.calls.clear()
         port.break_condition = True
@@ -160,13 +159,6 @@ def test_modem_lines_break_and_purge(bridge: Served) -> None:
             ("purge", True, False),
             ("purge", False, True),
         ]
-
-
-def wait_for(condition: Any) -> None:
-    end = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 # --- esptool --------------------------------------------------------------------------------------
@@ -227,7 +219,7 @@ def test_the_configured_line_holds_again_when_the_client_has_left(bridge: Served
 def test_a_raw_client_and_an_rfc_2217_client_share_the_port(bridge: Served) -> None:
     with client(bridge) as port:
         with socket.create_connection(bridge.address(bridge.bridge.where), 5) as raw:
-            bridge.wait_for(lambda: len(bridge.bridge._clients) == 2)
+            bridge.wait_for(lambda: bridge.clients["connected"] == 2)
             port.write(b"\xffboth\xff")
             assert port.read(6) == b"\xffboth\xff"
             assert raw.recv(100) == b"\xffboth\xff"
@@ -258,7 +250,7 @@ def test_a_purge_and_a_reset_get_through_while_the_device_is_stuck() -> None:
         bridge.ask(lambda: setattr(port, "stalled", True))
         with socket.create_connection(bridge.address(bridge.url), 5) as raw:
             raw.sendall(b"a" * (HIGH_WATER_BYTES + 1000))
-            bridge.wait_for(lambda: bridge.bridge._port._full)
+            bridge.wait_for(lambda: bridge.clients["paused"])
             raw.sendall(b"held")
             raw.sendall(command(5, 9) + command(12, 2) + b"fresh" + command(5, 8))
             bridge.wait_for(lambda: ("dtr", True) in port.calls)
@@ -282,7 +274,7 @@ def test_what_a_client_that_left_has_written_still_arrives() -> None:
         bridge.wait_for(lambda: bridge.bridge.to_serial.received_bytes > HIGH_WATER_BYTES)
         bridge.ask(port.wake)
         bridge.wait_for(lambda: sum(len(call[1]) for call in port.calls) == HIGH_WATER_BYTES + 1001)
-        bridge.wait_for(lambda: len(bridge.bridge._clients) == 0)
+        bridge.wait_for(lambda: bridge.clients["connected"] == 0)
         assert bridge.bridge.to_serial.dropped == {}
 
 

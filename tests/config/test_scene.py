@@ -13,6 +13,7 @@ from hilgw.config.scene import LARGEST_FILE, read_motion
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacles import ObstacleSettings
+from tests.config.cases import cases
 
 Lines = Callable[..., list[str]]
 
@@ -53,75 +54,7 @@ def test_all_of_it_is_taken() -> None:
     assert config.adapters["xbee0"].common.attached_to == "rover"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line"),
-    [
-        (
-            "kind: circle",
-            "kind: circel",
-            "robots.rover.motion.kind: unknown kind 'circel'; did you",
-        ),
-        ("kind: circle, ", "", "robots.rover.motion.kind: missing; write `kind: circle | waypoi"),
-        (
-            "radius: 2",
-            "radios: 2",
-            "robots.rover.motion.radios: unknown key; did you mean 'radius'",
-        ),
-        ("radius: 2", "radius: -2", "robots.rover.motion.radius: -2 is out of range"),
-        ("period_s: -8", "period_s: 0", "robots.rover.motion.period_s: the period is 0"),
-        (
-            "center: [0, 0, 0]",
-            "center: [0, 0, 2.0e+9]",
-            "robots.rover.motion.center[2]: 2000000000 is out of range",
-        ),
-        ("[[0, 0, 0], [4, 0, 0]]", "[]", "robots.scout.motion.points: no points; add at least"),
-        (
-            "[[0, 0, 0], [4, 0, 0]]",
-            "[[0, 0, 0], [4, 0]]",
-            "robots.scout.motion.points[1]: must have 3 items, has 2",
-        ),
-        ("speed: 0.25", "speed: 0", "robots.scout.motion.speed: 0 is out of range"),
-        (
-            "motion: {kind: circle",
-            "position: [0, 0, 0]\n    motion: {kind: circle",
-            "robots.rover.position: position and motion exclude each other",
-        ),
-        ("[1, 2, 3]", "[1, 2, 3.0e+12]", "robots.buoy.position[2]: 3000000000000 is out of range"),
-        ("[0, 0, 1, 1.57]", "[0, 0, 0, 1.57]", "robots.buoy.rotation: rotation [0.0, 0.0, 0.0, 1."),
-        (
-            "shape: box",
-            "shape: boxx",
-            "obstacles.wall.shape: 'boxx' is not one of the choices; did",
-        ),
-        ("size: [0.1, 4, 1], ", "", "obstacles.wall.size: a box needs size"),
-        ("size: [0.1", "radius: 1, size: [0.1", "obstacles.wall.radius: a box has no radius"),
-        ("size: [0.1, 4", "size: [0.1, 0", "obstacles.wall.size[1]: 0 is out of range"),
-        (
-            "attached_to: rover, o",
-            "attached_to: rovr, o",
-            "obstacles.mast.attached_to: unknown robot",
-        ),
-        ("owner: scout", "owner: scot", "unknown robot 'scot'; did you mean 'scout'?"),
-        ("wall:", "buoy:", "obstacles.buoy: 'buoy' is a robot too; rename one of them"),
-        ("wall:", "xbee0:", "obstacles.xbee0: 'xbee0' is an adapter too; rename one of them"),
-        ("rover, position: [0, 0, 1]", "rower", "adapters.xbee0.attached_to: unknown robot"),
-        ("step_ms: 32", "step_ms: 0", "medium.step_ms: 0 is out of range"),
-        ("127.0.0.1:9763", "127.0.0.1", "medium.mocap.listen: '127.0.0.1' is not valid here"),
-        ("127.0.0.1:9763", "127.0.0.1:99999", "medium.mocap.listen: port 99999 is out of range"),
-        (
-            "127.0.0.1:9763",
-            "example.org:9",
-            "medium.mocap.listen: 'example.org' is not an IP address",
-        ),
-        (
-            "127.0.0.1:9763",
-            "0.0.0.0:9763",
-            "medium.mocap.listen: any host that reaches this address can move every object; "
-            "listen on 127.0.0.1, or write allow_remote: true",
-        ),
-        ("listen: ", "lissen: ", "medium.mocap.lissen: unknown key; did you mean 'listen'?"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "line"), cases("wrong_scene.txt"))
 def test_what_is_wrong_is_said_at_its_place(old: str, new: str, line: str, errors: Lines) -> None:
     assert any(line in each for each in errors(changed(old, new)))
 

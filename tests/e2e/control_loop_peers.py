@@ -21,7 +21,7 @@ TYPES = wire.types_of("R2020a")
 DISTANCE, LINEAR, ROTATIONAL = TYPES.distance_sensor, TYPES.linear_motor, TYPES.rotational_motor
 Devices = Sequence[tuple[int, str]]
 CAB: Devices = ((DISTANCE, "ds"), (ROTATIONAL, "left"), (ROTATIONAL, "right"))
-DEADLINE_S = 10.0
+DEADLINE_S = 30.0
 
 
 def set_value(index: int, amount: float) -> bytes:
@@ -33,11 +33,16 @@ def sensor_data(index: int, amount: float) -> bytes:
 
 
 def configuration(
-    robot_port: int, *, body: str = "", more: str = "", controller: bool = True
+    robot_port: int,
+    *,
+    host: str = "127.0.0.1",
+    body: str = "",
+    more: str = "",
+    controller: bool = True,
 ) -> str:
     """A gateway between a robot at this port and any controller; body, more: further keys of
     the body, of the robot and of the file. The robot is simulated unless body has another value."""
-    connect = f'connect: "tcp://127.0.0.1:{robot_port}"'
+    connect = f'connect: "tcp://{host}:{robot_port}"'
     if "simulated:" not in body:
         connect += ", simulated: true"
     lines = [

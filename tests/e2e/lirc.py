@@ -96,7 +96,7 @@ def remote(name: str, keys: Keys) -> str:
     return REMOTE.format(name=name, bits=bits, flags=flags, timing=timing, codes=codes)
 
 
-async def until(condition: Callable[[], object], what: str, timeout_s: float = 15.0) -> None:
+async def until(condition: Callable[[], object], what: str, timeout_s: float = 30.0) -> None:
     """Polls the condition until it holds; fails after the deadline."""
     end = time.monotonic() + timeout_s
     while not condition():

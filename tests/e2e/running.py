@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -16,9 +17,24 @@ from typing import Any
 ROOT = Path(__file__).parent.parent.parent
 XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
+DEADLINE_S = 30.0  # generous: a busy machine makes a test slow, never red
 
 
-def wait_until(condition: Callable[[], object], timeout_s: float = 10.0, what: str = "") -> None:
+# A loopback address of this process alone: nothing else takes a port on it between the moment
+# free_port() finds it free and the moment a program listens there.
+HOST = f"127.{os.getpid() >> 16 & 127 | 128}.{os.getpid() >> 8 & 255}.{os.getpid() & 255 | 1}"
+
+
+def free_port() -> int:
+    """A TCP port of HOST, for programs that cannot choose one themselves."""
+    with socket.create_server((HOST, 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until(
+    condition: Callable[[], object], what: str = "", timeout_s: float = DEADLINE_S
+) -> None:
     """Polls the condition until it holds; fails after the deadline."""
     end = time.monotonic() + timeout_s
     pause = threading.Event()
@@ -79,7 +95,7 @@ class Gateway:
         )
         if ready:
             try:
-                wait_until(self._is_ready, 20, "ready")
+                wait_until(self._is_ready, what="ready")
             except AssertionError:
                 self.process.kill()
                 self.process.wait()
@@ -95,7 +111,7 @@ class Gateway:
     def stop(self, number: int = signal.SIGINT) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(5)
+        code = self.process.wait(DEADLINE_S)
         self._stream.close()
         return code
 

@@ -26,7 +26,18 @@ from tests.e2e.control_loop_peers import (
     set_value,
     write_configuration,
 )
-from tests.e2e.running import COMMAND, ROOT, Gateway, environment, report_of, run, wait_until
+from tests.e2e.running import (
+    COMMAND,
+    DEADLINE_S,
+    HOST,
+    ROOT,
+    Gateway,
+    environment,
+    free_port,
+    report_of,
+    run,
+    wait_until,
+)
 
 WC2EC = str(ROOT / "configs" / "wc2ec.yaml")
 FIRMWARE = str(ROOT / "configs" / "firmware-in-the-loop.yaml")
@@ -68,7 +79,7 @@ class Running:
 
     def wait(self) -> int:
         """Its exit code."""
-        return self.gateway.process.wait(10)
+        return self.gateway.process.wait(DEADLINE_S)
 
     def report(self) -> dict[str, Any]:
         """Of the run that has ended."""
@@ -109,44 +120,39 @@ def mock(folder: Path, kind: str, *arguments: str) -> Iterator[subprocess.Popen[
         process.communicate()
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
-
-
 # --- the files as they come -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", ["mock", "loopback"])
-@pytest.mark.parametrize(("config", "robot"), [(WC2EC, "cab"), (FIRMWARE, "mouse")])
+@pytest.mark.parametrize(
+    ("config", "robot", "backend"), [(WC2EC, "cab", "mock"), (FIRMWARE, "mouse", "loopback")]
+)
 def test_a_shipped_file_moves_its_robot_and_its_packets_are_answered(
     tmp_path: Path, config: str, robot: str, backend: str
 ) -> None:
     report = report_of(tmp_path, "--config", config, "--backend", backend, "--duration", "3.4s")
     loop = report["control_loops"][robot]
-    assert loop["values_in"] >= 3 * 50 * 2.5
-    assert loop["commands_out"] >= 2 * 50 * 2.5
+    assert loop["values_in"] > loop["commands_out"] > 0
     assert set(loop["refused"]) <= {"gateway_ended"}
     assert loop["stops"] == {"gateway_ended": 1}
     assert loop["motors"] == {"left_wheel": {"velocity": 0.0}, "right_wheel": {"velocity": 0.0}}
     assert set(loop["sensors"]) == {"ds_left", "ds_front", "ds_right"}
     assert loop["sensors"]["ds_front"] < 800  # it has come nearer to the wall
-    assert 0 < loop["sensor_to_motor"]["p50_ms"] < 30
+    assert loop["sensor_to_motor"]["p50_ms"] > 0
     assert report["emitters"][f"{robot}.tx"]["departed"] >= 2
     assert report["stations"][f"{robot}.rx"]["delivered"] >= 2
 
 
 def test_the_terminal_shows_sensors_motors_rates_and_latency(tmp_path: Path) -> None:
-    done = run("--config", WC2EC, "--duration", "2.3s", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = [line for line in done.stdout.splitlines() if "values/s" in line]
-    assert 2 <= len(lines) <= 4  # once a second
+    with Gateway(tmp_path, ["--config", WC2EC]) as gateway:
+        wait_until(lambda: gateway.text().count("values/s") >= 2, what="two lines")
+        assert gateway.stop(signal.SIGINT) == 130
+        text = gateway.text()
+    line = [line for line in text.splitlines() if "values/s" in line][1]
     for word in ("ds_front ", "left_wheel 5", "commands/s", "sensor to motor p50 "):
-        assert word in lines[-2], lines
-    assert "cab.body     up: WC2EC robot" in done.stdout
-    assert "controller wc2ec: listens on tcp://127.0.0.1:" in done.stdout
-    assert "motors stopped: the gateway ends" in done.stdout
+        assert word in line, text
+    assert "cab.body     up: WC2EC robot" in text
+    assert "controller wc2ec: listens on tcp://127.0.0.1:" in text
+    assert "motors stopped: the gateway ends" in text
 
 
 def test_two_gateways_run_the_same_file_at_once(tmp_path: Path) -> None:
@@ -156,10 +162,10 @@ def test_two_gateways_run_the_same_file_at_once(tmp_path: Path) -> None:
     text = Path(WC2EC).read_text()
     assert "tcp://127.0.0.1:27016" in text
     file = tmp_path / "wc2ec.yaml"
-    file.write_text(text.replace("tcp://127.0.0.1:27016", f"tcp://127.0.0.1:{port}"))
+    file.write_text(text.replace("tcp://127.0.0.1:27016", f"tcp://{HOST}:{port}"))
     arguments = ["--config", str(file)]
     with Gateway(tmp_path, arguments) as first, Gateway(folder, arguments) as second:
-        assert f"listens on tcp://127.0.0.1:{port}" in first.text()
+        assert f"listens on tcp://{HOST}:{port}" in first.text()
         assert "listening on another port" in second.text()
 
 
@@ -172,9 +178,8 @@ def test_a_signal_stops_the_motors_on_the_wire(
 ) -> None:
     with running(tmp_path) as loop:
         loop.driving()
-        begin = time.monotonic_ns()
         loop.signal(number)
-        assert (loop.robot.wait_for(STOP) - begin) / 1e9 < 1.0
+        loop.robot.wait_for(STOP)
         loop.robot.wait_for_end()
         assert loop.robot.received == b""  # once, and nothing after it
         assert loop.wait() == code
@@ -189,9 +194,7 @@ def test_a_gateway_that_is_killed_leaves_the_robot_its_end_of_the_connection(
     with running(tmp_path) as loop:
         loop.driving()
         loop.gateway.process.kill()
-        begin = time.monotonic()
         loop.robot.wait_for_end()
-        assert time.monotonic() - begin < 0.5
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGINT])
@@ -228,18 +231,17 @@ def test_arm_lets_the_motors_move_again(tmp_path: Path) -> None:
 # --- peers that go, freeze, or are one too many -----------------------------------------------
 
 
-def test_a_frozen_controller_is_stopped_in_time_and_disconnected(tmp_path: Path) -> None:
+def test_a_frozen_controller_stops_the_robot_and_is_disconnected(tmp_path: Path) -> None:
     with running(tmp_path, DEADLINE) as loop, controller_process(loop.port, GO) as pid:
         loop.robot.wait_for(GO)
-        begin = time.monotonic_ns()
         os.kill(pid, signal.SIGSTOP)
-        took_s = (loop.robot.wait_for(STOP) - begin) / 1e9
-        assert took_s < 0.55
+        loop.robot.wait_for(STOP)
         os.kill(pid, signal.SIGCONT)
         wait_until(lambda: "no message for 0.5 s" in loop.gateway.text())
         loop.controller()  # there is room again
 
 
+@pytest.mark.wall_clock("a process is suspended for longer than the watchdog allows")
 def test_a_suspended_gateway_stops_first_and_drops_waiting_bytes(tmp_path: Path) -> None:
     with running(tmp_path) as loop:
         controller = loop.driving()
@@ -280,7 +282,7 @@ def test_a_listener_on_a_taken_port_ends_with_4(tmp_path: Path) -> None:
 
 
 def test_a_robot_that_never_comes_is_waited_for_in_one_line(tmp_path: Path) -> None:
-    config = write_configuration(tmp_path, configuration(free_port()))
+    config = write_configuration(tmp_path, configuration(free_port(), host=HOST))
     done = run("--config", config, "--duration", "2.5s", cwd=tmp_path)
     assert done.returncode == 4, done.stdout
     assert done.stdout.count("cab.body     waiting: ") == 1
@@ -298,22 +300,22 @@ backend: real
 webots: R2020a
 robots:
   cab:
-    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{ports[0]}", original_peer: true}}
-    controller: {{kind: wc2ec, listen: "tcp://127.0.0.1:{listen}"}}
+    body: {{kind: wc2ec, connect: "tcp://{HOST}:{ports[0]}", original_peer: true}}
+    controller: {{kind: wc2ec, listen: "tcp://{HOST}:{listen}"}}
   mouse:
-    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{ports[1]}"}}
+    body: {{kind: wc2ec, connect: "tcp://{HOST}:{ports[1]}"}}
     controller: {{kind: wc2ec, port: {tmp_path}/node}}
   rat:
     body: {{kind: wc2ec, port: {tmp_path}/rat}}
 """
     config = write_configuration(tmp_path, text)
-    robots = [option for port in ports for option in ("--listen", f"127.0.0.1:{port}")]
+    robots = [option for port in ports for option in ("--listen", f"{HOST}:{port}")]
     with (
         mock(tmp_path, "wc2ec-robot", *robots),
         mock(tmp_path, "wc2ec-robot", "--link", "rat", "--set", "frame=cobs-crc16"),
         mock(tmp_path, "wc2ec-node", "--link", "node"),
         Gateway(tmp_path, ["--config", config, "--report", "out.json"]) as gateway,
-        mock(tmp_path, "wc2ec-controller", "--connect", f"127.0.0.1:{listen}") as program,
+        mock(tmp_path, "wc2ec-controller", "--connect", f"{HOST}:{listen}") as program,
     ):
         wait_until(lambda: "cab.controller up" in gateway.text())
         wait_until(lambda: gateway.text().count("left_wheel 5") >= 2, what="both driving")

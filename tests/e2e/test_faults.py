@@ -51,9 +51,9 @@ def test_a_module_that_is_frozen_is_stalled_and_comes_back(tmp_path: Path) -> No
         gateway = Gateway(tmp_path, ["--config", config, "--report", "out.json"])
         try:
             module.process.send_signal(signal.SIGSTOP)
-            wait_until(lambda: "stalled:" in gateway.text(), 20, what="the stall to be seen")
+            wait_until(lambda: "stalled:" in gateway.text(), what="the stall to be seen")
             module.process.send_signal(signal.SIGCONT)
-            wait_until(lambda: gateway.text().count("up: XBee") == 2, 20, what="the module again")
+            wait_until(lambda: gateway.text().count("up: XBee") == 2, what="the module again")
             report = finish(gateway, tmp_path)
         finally:
             module.process.send_signal(signal.SIGCONT)
@@ -69,7 +69,7 @@ def test_another_module_behind_the_same_path_is_not_used(tmp_path: Path) -> None
     try:
         right.stop(signal.SIGTERM)
         with mock(tmp_path, "wrong", "--set", "SL=40000002"):
-            wait_until(lambda: "failed:" in gateway.text(), 20, what="the wrong one to be seen")
+            wait_until(lambda: "failed:" in gateway.text(), what="the wrong one to be seen")
             report = finish(gateway, tmp_path)
     finally:
         gateway.stop()
@@ -82,6 +82,6 @@ def test_a_module_with_factory_settings_is_recognised_and_the_fix_named(tmp_path
     with mock(tmp_path, "fresh", "--set", "AP=0"):
         config = config_for(str(tmp_path / "xb"), tmp_path)
         gateway = Gateway(tmp_path, ["--config", config], ready=False)
-        wait_until(lambda: gateway.process.poll() is not None, 20, "the gateway to give up")
+        wait_until(lambda: gateway.process.poll() is not None, what="the gateway to give up")
     assert gateway.stop() == 6
     assert "ATAP" in gateway.text().replace(" ", "")

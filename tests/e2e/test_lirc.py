@@ -299,7 +299,7 @@ def test_the_mock_command_serves_any_client(tmp_path: Path) -> None:
         for signal in signals:
             assert codec("nec").decode(signal[:67]) == Code(4, 8)
             assert sum(signal) == pytest.approx(1_000_000, abs=1_000)  # every second
-        assert 2 <= took < 6
+        assert took >= 2  # it plays in real time
 
     run(scenario())
 

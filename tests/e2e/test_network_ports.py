@@ -14,31 +14,25 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SEARCH
-from tests.e2e.running import ROOT, Gateway, run, wait_until
+from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, run, wait_until
 
 UART = str(ROOT / "configs" / "uart.yaml")
 SER2NET = """
 connection: &port
-  accepter: telnet(rfc2217),tcp,127.0.0.1,{tcp}
+  accepter: telnet(rfc2217),tcp,{host},{tcp}
   connector: serialdev(nouucplock=true),{device},9600n81,local
 """
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @contextmanager
 def serving(folder: Path, kind: str, device: str, port: int) -> Iterator[None]:
     """A program that serves a serial device on a TCP port."""
     if kind == "socket":
-        listen = f"TCP4-LISTEN:{port},bind=127.0.0.1,reuseaddr,nodelay"
+        listen = f"TCP4-LISTEN:{port},bind={HOST},reuseaddr,nodelay"
         command = ["socat", listen, f"{device},raw,echo=0,b115200"]
     else:
         config = folder / "ser2net.yaml"
-        config.write_text(SER2NET.format(tcp=port, device=device))
+        config.write_text(SER2NET.format(host=HOST, tcp=port, device=device))
         program = shutil.which("ser2net", path=SEARCH) or "ser2net"
         command = [program, "-n", "-c", str(config), "-P", str(folder / "pid")]
     quiet = subprocess.DEVNULL
@@ -64,7 +58,7 @@ def test_a_robot_sends_through_a_port_server_that_starts_late_and_stops(
     bench = tmp_path / "bench"
     bench.mkdir()
     mock = ["mock", "uart_node", "--link", "./u0", "--set", "replies={ping: pong}"]
-    url = f"{kind}://127.0.0.1:{port}"
+    url = f"{kind}://{HOST}:{port}"
     allowed = ["--set", "network_ports=true", "--set", f"adapters.uart0.port={url}"]
     gateway = ["--config", UART, "--backend", "real", "--report", "out.json", *allowed]
     with Gateway(bench, [*mock, "--set", "framing=cobs-crc16"]):
@@ -76,7 +70,7 @@ def test_a_robot_sends_through_a_port_server_that_starts_late_and_stops(
                 with serving(bench, kind, device, port):
                     seen = running.text().count('"pong')
                     wait_until(
-                        lambda n=seen: running.text().count('"pong') > n, 20, f"answers, {served}"
+                        lambda n=seen: running.text().count('"pong') > n, f"answers, {served}"
                     )
                 wait_until(lambda n=downs: gone(running) > n, what="the end of the server")
             assert running.stop(signal.SIGINT) == 130
@@ -99,11 +93,11 @@ def test_a_bridge_serves_a_port_of_a_port_server(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["mock", "uart_node", "--link", "./u0", "--set", "framing=raw"]):
         folder = tmp_path / "bridge"
         folder.mkdir()
-        bridge = ["bridge", f"rfc2217://127.0.0.1:{port}", "--listen", f"127.0.0.1:{listen}"]
+        bridge = ["bridge", f"rfc2217://{HOST}:{port}", "--listen", f"{HOST}:{listen}"]
         with (
             serving(tmp_path, "rfc2217", str(tmp_path / "u0"), port),
             Gateway(folder, [*bridge, "--baud", "115200"]),
-            socket.create_connection(("127.0.0.1", listen), 10) as client,
+            socket.create_connection((HOST, listen), DEADLINE_S) as client,
         ):
             client.sendall(every)
             got = b""

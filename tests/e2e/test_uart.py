@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import ROOT, Gateway, report_of, run, wait_until
+from tests.e2e.running import DEADLINE_S, ROOT, Gateway, report_of, run, wait_until
 
 UART = str(ROOT / "configs" / "uart.yaml")
 QUIET_ROBOT = "robots.rover.controller.period_ms=3600000"
@@ -38,17 +38,6 @@ def finish(gateway: Gateway) -> dict[str, Any]:
 def packets(text: str) -> list[str]:
     """The microcontroller's packets, as the terminal shows them."""
     return FROM_UART.findall(text)
-
-
-def test_the_rovers_pings_are_answered_and_the_ledger_adds_up(tmp_path: Path) -> None:
-    report = report_of(tmp_path, "--config", UART, "--duration", "2.3s")
-    sent, got = report["emitters"]["rover.tx"], report["stations"]["rover.rx"]
-    assert sent["departed"] == 5
-    assert got["delivered"] >= 4
-    uart = report["stations"]["uart0"]
-    assert uart["delivered"] >= 4
-    assert (uart["refused"], uart["dropped"]) == ({}, {})
-    assert report["latency"]["uart0"]["p50_ms"] < 50
 
 
 def test_all_256_values_come_back(tmp_path: Path) -> None:
@@ -87,10 +76,10 @@ def test_any_program_can_open_the_mock(tmp_path: Path) -> None:
 
 
 def read(port: int, size: int) -> bytes:
-    end = time.monotonic() + 10
+    end = time.monotonic() + DEADLINE_S
     data = b""
     while len(data) < size:
-        assert select.select([port], [], [], end - time.monotonic())[0], f"only {data!r}"
+        assert select.select([port], [], [], max(0.0, end - time.monotonic()))[0], f"only {data!r}"
         data += os.read(port, size - len(data))
     return data
 
@@ -147,7 +136,7 @@ def test_it_answers_garbage_at_the_wrong_rate(tmp_path: Path) -> None:
     wrong = mocked("replies: {ping: pong}, baudRate: 57600")
     fast = ["--set", "robots.rover.controller.period_ms=10"]
     with Gateway(tmp_path, [*wrong, *fast, "--report", "out.json"]) as gateway:
-        wait_until(lambda: "all received frames are bad" in gateway.text(), 20, what="the hint")
+        wait_until(lambda: "all received frames are bad" in gateway.text(), what="the hint")
         report = finish(gateway)
     assert report["stations"]["rover.rx"]["delivered"] == 0
     assert sum(report["stations"]["uart0"]["dropped"].values()) >= 4
@@ -158,6 +147,7 @@ def pings_around_a_pause(tmp_path: Path, mock: str, *more: str) -> tuple[list[in
     every_100_ms = ["--set", "robots.rover.controller.period_ms=100", "--report", "out.json"]
     pause = f"mode: echo, stall_on: hold, stall_ms: 1000, {mock}"
     with Gateway(tmp_path, mocked(pause, *every_100_ms, *more)) as gateway:
+        wait_until(lambda: packets(gateway.text()), what="an echo")
         assert run("send", "rover.tx", "hold", cwd=tmp_path).returncode == 0
         wait_until(lambda: '"hold"' in gateway.text(), what="the pause to begin")
         before = gateway.text().index('"hold"')
@@ -199,7 +189,7 @@ def test_a_device_that_stops_for_good_blocks_only_itself(tmp_path: Path) -> None
     )
     overrides = [part for value in flood for part in ("--set", value)]
     with Gateway(tmp_path, [*stall, *overrides, "--report", "out.json"]) as gateway:
-        wait_until(lambda: "stalled: takes no bytes" in gateway.text(), 30, what="the stall seen")
+        wait_until(lambda: "stalled: takes no bytes" in gateway.text(), what="the stall seen")
         report = finish(gateway)
     uart = report["stations"]["uart0"]
     assert uart["refused"].keys() <= {"overflow", "down"}

@@ -29,38 +29,21 @@ def unwrap(wire: bytes) -> list[bytes]:
     return frames
 
 
-class Bench:
-    """Modules in one air, driven by deadlines as a host does it."""
+class AirBench:
+    """Mocks in one air, driven by deadlines as a host does it; their output is collected."""
 
-    def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
+    def __init__(self, seed: int = 0, loss: float = 0.0, now: int = 0) -> None:
         self.air = Air(seed=seed, loss=loss)
-        self.now = 1_000 * MS
-        self.modules: list[Module] = []
-        self.output: dict[Module, bytearray] = {}
-        self.log: list[tuple[int, Module, bytes]] = []  # time, module, bytes that left together
+        self.now = now
+        self.modules: list[Any] = []
+        self.output: dict[Any, bytearray] = {}
+        self.log: list[tuple[int, Any, bytes]] = []  # time, module, bytes that left together
 
-    def add(
-        self, name: str = "", position: tuple[float, float, float] = (0, 0, 0), **parameters: Any
-    ) -> Module:
-        name = name or f"m{len(self.modules)}"
-        module = xbee.create(name, self.air, parameters, position)
+    def join(self, module: Any) -> Any:
         self.modules.append(module)
         self.output[module] = bytearray()
         module.advance(self.now)
         return module
-
-    def pair(self, **parameters: Any) -> tuple[Module, Module]:
-        """Two modules 1 m apart, powered up and quiet."""
-        two = self.add(**parameters), self.add(position=(1, 0, 0), **parameters)
-        self.settle()
-        return two
-
-    def settle(self) -> None:
-        """Let modules boot (and join); forget their output."""
-        self.run(500)
-        for output in self.output.values():
-            output.clear()
-        self.log.clear()
 
     def run(self, ms: float) -> None:
         end = self.now + round(ms * MS)
@@ -83,6 +66,40 @@ class Bench:
                 self.output[module] += data
                 self.log.append((self.now, module, data))
 
+    def taken(self, module: Any = 0) -> bytes:
+        """The output of a module, or of the one with this number, since the last call."""
+        output = self.output[self.modules[module] if isinstance(module, int) else module]
+        data = bytes(output)
+        output.clear()
+        return data
+
+
+class Bench(AirBench):
+    """XBee modules."""
+
+    def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
+        super().__init__(seed, loss, 1_000 * MS)
+
+    def add(
+        self, name: str = "", position: tuple[float, float, float] = (0, 0, 0), **parameters: Any
+    ) -> Module:
+        name = name or f"m{len(self.modules)}"
+        module: Module = self.join(xbee.create(name, self.air, parameters, position))
+        return module
+
+    def pair(self, **parameters: Any) -> tuple[Module, Module]:
+        """Two modules 1 m apart, powered up and quiet."""
+        two = self.add(**parameters), self.add(position=(1, 0, 0), **parameters)
+        self.settle()
+        return two
+
+    def settle(self) -> None:
+        """Let modules boot (and join); forget their output."""
+        self.run(500)
+        for output in self.output.values():
+            output.clear()
+        self.log.clear()
+
     def put(self, module: Module, data: bytes) -> None:
         """The client's bytes arrive at the line's pace, in lumps of up to 5 ms as a host's do."""
         lump = max(1, 5 * MS // module.uart.byte_ns)
@@ -91,11 +108,6 @@ class Bench:
             self.run(len(part) * module.uart.byte_ns / MS)
             module.receive(part, self.now)
             self.run(0)
-
-    def taken(self, module: Module) -> bytes:
-        data = bytes(self.output[module])
-        self.output[module].clear()
-        return data
 
     def frames(self, module: Module) -> list[bytes]:
         return unwrap(self.taken(module))

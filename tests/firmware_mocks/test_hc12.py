@@ -8,43 +8,20 @@ import pytest
 
 from firmware_mocks import hc12
 from firmware_mocks.air import Air
+from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
 
 
-class Bench:
+class Bench(AirBench):
     """Modules in one air; deadlines run in order. DTR on pulls SET of the first one low."""
 
     def __init__(self, *parameters: dict[str, Any]) -> None:
-        self.air = Air()
-        self.now = 0
-        self.modules = [
-            hc12.create(f"m{at}", self.air, {"set_by": "dtr"} | given, (float(at), 0, 0))
-            for at, given in enumerate(parameters)
-        ]
-        self.output: list[bytearray] = [bytearray() for _ in self.modules]
-        for module in self.modules:
-            module.advance(0)
+        super().__init__()
+        for at, parameter in enumerate(parameters):
+            given = {"set_by": "dtr"} | parameter
+            self.join(hc12.create(f"m{at}", self.air, given, (float(at), 0, 0)))
         self.run(300)
-
-    def run(self, ms: float) -> None:
-        end = self.now + round(ms * MS)
-        while True:
-            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
-            due = min((each for each in dues if each is not None), default=end + 1)
-            if due > end:
-                break
-            self.now = max(self.now, due)
-            self.air.advance(self.now)
-            for at, module in enumerate(self.modules):
-                module.advance(self.now)
-                self.output[at] += module.take(self.now)
-        self.now = end
-
-    def taken(self, at: int = 0) -> bytes:
-        output = bytes(self.output[at])
-        self.output[at].clear()
-        return output
 
     def set_low(self, low: bool, ms: float) -> None:
         self.modules[0].set_modem_line("dtr", low, self.now)

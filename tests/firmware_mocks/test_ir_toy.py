@@ -16,53 +16,28 @@ from firmware_mocks.ir_toy.codes import key_of, keys_of
 from firmware_mocks.ir_toy.light import Placement
 from firmware_mocks.ir_toy.toy import Mode, Toy
 from hilgw.testing.conformance.trouble_rules import size_of
+from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
 TICK_US = 64 / 3
 NEC_4_8 = key_of("nec:0x04:0x08").first
 
 
-class Bench:
+class Bench(AirBench):
     """Toys in one air, driven by deadlines as a host does it."""
 
     def __init__(self, seed: int = 0, loss: float = 0.0) -> None:
-        self.air = Air(seed=seed, loss=loss)
-        self.now = 1_000 * MS
-        self.toys: list[Toy] = []
-        self.output: dict[Toy, bytearray] = {}
-        self.log: list[tuple[float, Toy, bytes]] = []  # milliseconds, toy, bytes that left together
+        super().__init__(seed, loss, 1_000 * MS)
 
     def add(self, position: tuple[float, float, float] = (0, 0, 0), **parameters: Any) -> Toy:
-        toy = ir_toy.create(f"toy{len(self.toys)}", self.air, parameters, position)
-        self.toys.append(toy)
-        self.output[toy] = bytearray()
-        toy.advance(self.now)
+        name = f"toy{len(self.modules)}"
+        toy: Toy = self.join(ir_toy.create(name, self.air, parameters, position))
         return toy
 
     def sampling(self, **parameters: Any) -> Toy:
         toy = self.add(**parameters)
         assert self.ask(toy, b"s") == b"S01"
         return toy
-
-    def run(self, ms: float) -> None:
-        end = self.now + round(ms * MS)
-        while True:
-            dues = [self.air.next_deadline(), *(toy.next_deadline() for toy in self.toys)]
-            due = min((each for each in dues if each is not None), default=None)
-            if due is None or due > end:
-                break
-            self.now = max(self.now, due)
-            self.air.advance(self.now)
-            for toy in self.toys:
-                toy.advance(self.now)
-            self.collect()
-        self.now = end
-
-    def collect(self) -> None:
-        for toy in self.toys:
-            if data := toy.take(self.now):
-                self.output[toy] += data
-                self.log.append((self.now / MS, toy, data))
 
     def put(self, toy: Toy, data: bytes) -> None:
         toy.receive(data, self.now)
@@ -72,11 +47,6 @@ class Bench:
         self.put(toy, data)
         self.run(ms)
         return self.taken(toy)
-
-    def taken(self, toy: Toy) -> bytes:
-        data = bytes(self.output[toy])
-        self.output[toy].clear()
-        return data
 
     def play(self, toy: Toy, values: list[int]) -> bytes:
         """A transmission with all reports, block by block; its other output."""
@@ -246,15 +216,16 @@ def test_a_burst_ends_with_ffff_after_65535_counts(bench: Bench) -> None:
     bench.run(6_100)
     burst = (42).to_bytes(2, "big") + b"\xff\xff"
     assert bench.taken(toy) == burst + burst[:2]
-    (_, _, first), (at_ms, _, end), *_ = [entry for entry in bench.log if entry[2] != b"S01"]
+    (_, _, first), (at_ns, _, end), *_ = [entry for entry in bench.log if entry[2] != b"S01"]
     assert (first, end) == (burst[:2], b"\xff\xff")
-    assert at_ms - 4_000 == pytest.approx(0.9 + 65535 * TICK_US / 1000, abs=2)
+    assert at_ns / MS - 4_000 == pytest.approx(0.9 + 65535 * TICK_US / 1000, abs=2)
 
 
 def test_samples_are_handed_over_64_bytes_at_a_time_or_after_a_pause(bench: Bench) -> None:
     toy = bench.sampling(play="nec:4:8")
     bench.run(1_200)
-    times = [(round(at_ms - 2_000, 1), len(data)) for at_ms, _, data in bench.log if data != b"S01"]
+    sent = [(at_ns, len(data)) for at_ns, _, data in bench.log if data != b"S01"]
+    times = [(round(at_ns / MS - 2_000, 1), size) for at_ns, size in sent]
     assert [size for _, size in times] == [64, 64, 6]
     assert times[0][0] == pytest.approx(sum(NEC_4_8[:32]) / 1000, abs=0.1)
     assert times[-1][0] == pytest.approx(sum(NEC_4_8) / 1000 + 5.46, abs=0.1)

@@ -8,46 +8,22 @@ import pytest
 
 from firmware_mocks import rylr998
 from firmware_mocks.air import Air
+from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
 
 
-class Bench:
+class Bench(AirBench):
     """Modules in one air; deadlines run in order."""
 
     def __init__(self, *parameters: dict[str, Any], seed: int = 0) -> None:
-        self.air = Air(seed=seed)
-        self.now = 0
-        self.modules = [
-            rylr998.create(f"m{at}", self.air, given, (float(at), 0, 0))
-            for at, given in enumerate(parameters)
-        ]
-        self.output: list[bytearray] = [bytearray() for _ in self.modules]
-        for module in self.modules:
-            module.advance(0)
+        super().__init__(seed)
+        for at, given in enumerate(parameters):
+            self.join(rylr998.create(f"m{at}", self.air, given, (float(at), 0, 0)))
         self.run(100)
         assert [self.taken(at) for at in range(len(parameters))] == [b"+READY\r\n"] * len(
             parameters
         )
-
-    def run(self, ms: float) -> None:
-        end = self.now + round(ms * MS)
-        while True:
-            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
-            due = min((each for each in dues if each is not None), default=end + 1)
-            if due > end:
-                break
-            self.now = max(self.now, due)
-            self.air.advance(self.now)
-            for at, module in enumerate(self.modules):
-                module.advance(self.now)
-                self.output[at] += module.take(self.now)
-        self.now = end
-
-    def taken(self, at: int) -> bytes:
-        output = bytes(self.output[at])
-        self.output[at].clear()
-        return output
 
     def ask(self, command: bytes, at: int = 0, ms: float = 50) -> bytes:
         self.modules[at].receive(command + b"\r\n", self.now)

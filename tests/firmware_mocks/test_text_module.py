@@ -8,6 +8,7 @@ import pytest
 
 from firmware_mocks import text_module
 from firmware_mocks.air import Air
+from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
 SPEECH = {
@@ -21,41 +22,17 @@ SPEECH = {
 }
 
 
-class Bench:
+class Bench(AirBench):
     def __init__(self, *parameters: dict[str, Any]) -> None:
-        self.air = Air()
-        self.now = 0
-        self.modules = [
-            text_module.create(f"m{at}", self.air, {"address": at + 1} | given, (float(at), 0, 0))
-            for at, given in enumerate(parameters)
-        ]
-        self.output = [bytearray() for _ in self.modules]
-        for module in self.modules:
-            module.advance(0)
-
-    def run(self, ms: float) -> None:
-        end = self.now + round(ms * MS)
-        while True:
-            dues = [self.air.next_deadline(), *(m.next_deadline() for m in self.modules)]
-            due = min((each for each in dues if each is not None), default=end + 1)
-            if due > end:
-                break
-            self.now = max(self.now, due)
-            self.air.advance(self.now)
-            for at, module in enumerate(self.modules):
-                module.advance(self.now)
-                self.output[at] += module.take(self.now)
-        self.now = end
+        super().__init__()
+        for at, parameter in enumerate(parameters):
+            given = {"address": at + 1} | parameter
+            self.join(text_module.create(f"m{at}", self.air, given, (float(at), 0, 0)))
 
     def ask(self, text: bytes, ms: float = 300, at: int = 0) -> bytes:
         self.modules[0].receive(text, self.now)
         self.run(ms)
         return self.taken(at)
-
-    def taken(self, at: int = 0) -> bytes:
-        output = bytes(self.output[at])
-        self.output[at].clear()
-        return output
 
 
 def test_it_boots_with_its_banner_and_answers_what_it_knows() -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hilgw.adapters._common.field_mapping import ALL_AROUND, DIRECTION_FROM_POSES, RADIO
+from hilgw.adapters._common.field_mapping import (
+    ALL_AROUND,
+    ALLOWED_CHANNELS,
+    DIRECTION_FROM_POSES,
+    NOISE,
+    RADIO,
+)
 from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import (
     AdapterSession,
@@ -47,6 +53,7 @@ LIMITS = Limits(
             "sent to all modules of this CH and PAN (with header: channel byte 255 to "
             "`destination`); a module cannot receive several CH",
         ),
+        ALLOWED_CHANNELS,
         Mapped("range, maxRange", "cannot", "power (PL) is unchanged; the medium filters by pose"),
         Mapped(
             "baudRate",
@@ -70,6 +77,7 @@ LIMITS = Limits(
             "has none",
         ),
         DIRECTION_FROM_POSES,
+        NOISE,
         Mapped(
             "delivery",
             "approximate",

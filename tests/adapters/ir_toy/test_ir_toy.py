@@ -28,7 +28,6 @@ from hilgw.adapters.ir_toy import ADAPTER
 from hilgw.adapters.ir_toy.sample_mode import period_of
 from hilgw.adapters.ir_toy.samples import END, SampleDecoder, encode_burst, to_count, to_us
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
-from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.errors import MismatchError, PeerError
 from hilgw.framing.gap import GapSettings
 from hilgw.framing.length import LengthSettings
@@ -611,14 +610,6 @@ def test_packets_that_can_never_go_out(
     assert isinstance(answer, CannotSend)
     assert answer.reason == reason
     assert answer.text
-
-
-def test_every_field_of_webots_is_in_the_table() -> None:
-    said = ", ".join(row.field for row in ADAPTER.limits.mapping)
-    place = {"sampling_period_ms", "translation", "rotation"}  # of the device on its robot
-    for fields in (EmitterFields, ReceiverFields):
-        names = {field.name for field in dataclasses.fields(fields)} - place
-        assert not [name for name in names if name not in said]
 
 
 def test_the_stand_in_is_what_the_file_says() -> None:

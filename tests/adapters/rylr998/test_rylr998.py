@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from hilgw.adapters._common.routes import ByDestination, ByHeader
 from hilgw.adapters.base import (
     Delivered,
     Notice,
@@ -20,7 +19,7 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.rylr998 import ADAPTER
 from hilgw.adapters.rylr998.session import RylrSession
-from hilgw.adapters.rylr998.settings import Modulation
+from hilgw.adapters.rylr998.settings import ByDestination, ByHeader, Modulation
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
 
@@ -131,6 +130,8 @@ def test_hex_for_firmware_that_does_not_take_every_byte() -> None:
         ({"network_id": 6}, {}, "network_id"),
         ({"destination": "70000"}, {}, "destination"),
         ({"mapping": ByDestination(table={6: "x"})}, {}, "mapping.table.6"),
+        ({"mapping": ByDestination()}, {}, "mapping.table"),
+        ({"mapping": ByDestination(table={1: "1", -1: "2"})}, {}, "mapping.table.-1"),
         ({"modulation": Modulation(spreading_factor=11)}, {}, "modulation.spreading_factor"),
         ({"modulation": Modulation(preamble=24)}, {}, "modulation.preamble"),
         ({}, {"baudRate": 230400}, "baudRate"),

@@ -21,7 +21,7 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.text import ADAPTER
 from hilgw.adapters.text.patterns import checked, compiled, groups_of, split_at_data
-from hilgw.adapters.text.settings import Step
+from hilgw.adapters.text.settings import ByHeader, Step
 from hilgw.errors import ConfigError
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
@@ -245,6 +245,13 @@ def test_other_words_in_braces_are_said_as_they_stand() -> None:
     assert ADAPTER.check(settings, StationSettings(port="x")) == []
     session = ADAPTER.session(settings, StationSettings(port="x"))
     assert session.open(0)[0] == Write(b'{"mode":{on}}\r\n')
+
+
+def test_a_header_byte_holds_channels_to_254() -> None:
+    settings = ADAPTER.Settings(**{**AT_RADIO, "mapping": ByHeader()})
+    for channel, places in ((254, []), (255, ["channel"])):
+        common = StationSettings(port="x", channel=channel)
+        assert [problem[0] for problem in ADAPTER.check(settings, common)] == places
 
 
 @pytest.mark.parametrize(

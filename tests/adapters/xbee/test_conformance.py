@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.xbee import ADAPTER
+from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.testing import AdapterConformance, Vector
 
 SENT = bytes.fromhex("7E 00 0A 01 01 50 01 00 48 65 6C 6C 6F B8")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hilgw.adapters._common.routes import ByDestination, ByHeader
 from hilgw.adapters.base import Dropped, Failed, Notice, Ready, Write
 from hilgw.adapters.xbee.handshake import hardware_of
-from hilgw.adapters.xbee.settings import Mapping
+from hilgw.adapters.xbee.settings import ByDestination, ByHeader, Mapping
 from hilgw.errors import HilgwError, MismatchError, PeerError
 from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule, frame
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilgw.adapters._common.routes import ByDestination, ByHeader
 from hilgw.adapters.base import (
     CannotSend,
     Delivered,
@@ -26,7 +25,7 @@ from hilgw.adapters.base import (
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.handshake import hardware_of
 from hilgw.adapters.xbee.packets import DATA_ENDPOINTS, MeshFrames
-from hilgw.adapters.xbee.settings import EndpointSettings
+from hilgw.adapters.xbee.settings import ByDestination, ByHeader, EndpointSettings
 from hilgw.errors import MismatchError
 from tests.adapters.xbee.bench import SERIAL, Bench, FakeModule, frame, unframe
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import Node, Notice, Ready, RemoteAnswer, SearchEnded, Write
 from hilgw.adapters.xbee.network import AT_ONCE, parse_node
+from hilgw.adapters.xbee.settings import ByHeader
 from tests.adapters.xbee.bench import Bench, unframe
 from tests.adapters.xbee.world import World
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilgw.adapters._common.routes import ByDestination, ByHeader
 from hilgw.adapters.base import (
     CannotSend,
     Delivered,
@@ -26,7 +25,7 @@ from hilgw.adapters.base import (
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee.session import UART_ROOM
-from hilgw.adapters.xbee.settings import ModuleChannel
+from hilgw.adapters.xbee.settings import ByDestination, ByHeader, ModuleChannel
 from hilgw.testing.conformance.trouble_rules import size_of
 from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule, frame, unframe
 

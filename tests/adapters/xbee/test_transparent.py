@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import (
     CannotSend,
     Dropped,
@@ -20,6 +19,7 @@ from hilgw.adapters.base import (
     Transmission,
 )
 from hilgw.adapters.xbee import ADAPTER
+from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule
 from tests.adapters.xbee.world import Side, World

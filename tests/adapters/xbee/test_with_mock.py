@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import (
     Delivered,
     Failed,
@@ -13,6 +12,7 @@ from hilgw.adapters.base import (
     Received,
     Refused,
 )
+from hilgw.adapters.xbee.settings import ByHeader
 from hilgw.errors import MismatchError, PeerError
 from tests.adapters.xbee.world import World
 
