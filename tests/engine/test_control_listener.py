@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import socket
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from hilgw.engine import control_listener
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.control_socket import IDLE_S, MAX_CLIENTS, ControlServer
 from hilgw.errors import HilgwError
-from tests.golden.virtual import VirtualLoop, VirtualTime
+from hilgw.testing.sim import run
 
 
 class Gateway:
@@ -26,20 +25,6 @@ class Gateway:
 
     def report(self) -> dict[str, Any]:
         return {"filler": "x" * 1_000_000}
-
-
-def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """In virtual time; anything that the event loop would report fails the test."""
-    problems: list[dict[str, Any]] = []
-
-    async def watched() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, each: problems.append(each))
-        await main()
-
-    time = VirtualTime()
-    with asyncio.Runner(loop_factory=lambda: VirtualLoop(time)) as runner:
-        runner.run(watched())
-    assert not problems
 
 
 def server(path: Path | None) -> ControlServer:

@@ -17,7 +17,7 @@ from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
-from tests.engine.fakes import FakeScheduler
+from hilgw.testing.sim import Clock
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -32,7 +32,7 @@ class Bench:
         receiver: ReceiverFields | None = None,
         step_ms: int | None = None,
     ) -> None:
-        self.scheduler = FakeScheduler()
+        self.scheduler = Clock()
         self.start = self.scheduler.now()
         steps = StepClock(self.start, (step_ms or 0) * MS)
         self.ledger = Ledger()

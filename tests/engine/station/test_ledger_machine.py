@@ -19,7 +19,6 @@ from hilgw.engine.scene import Scene
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
 from hilgw.engine.timing import StepClock
-from hilgw.errors import PortError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
@@ -27,7 +26,8 @@ from hilgw.medium.medium import Medium
 from hilgw.medium.motion import Circle
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
-from tests.engine.fakes import EchoSession, FakeScheduler, FakeTransport
+from hilgw.testing.sim import Clock, FakeTransport
+from tests.engine.fakes import EchoSession
 
 MS = 1_000_000
 ROBOTS = ("a", "b", "c")
@@ -46,17 +46,6 @@ class Auditor(Observer):
         self.wrong += self.ledger.violations()
 
     state = transmitted = delivered = refused = notice = look
-
-
-class Breaking(FakeTransport):
-    """A port that may be full, or gone."""
-
-    gone = False
-
-    def write(self, data: bytes) -> None:
-        if self.gone:
-            raise PortError("the device hung up", reason=PortError.LOST)
-        super().write(data)
 
 
 class Fragile(EchoSession):
@@ -78,7 +67,7 @@ class Fragile(EchoSession):
 class Machine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.scheduler = FakeScheduler()
+        self.scheduler = Clock()
         self.ledger = Ledger()
         self.auditor = Auditor(self.ledger)
         self.airs = Airs()
@@ -92,7 +81,7 @@ class Machine(RuleBasedStateMachine):
         self.emitters: dict[str, EmitterPort] = {}
         self.receivers: dict[str, ReceiverPort] = {}
         self.stations: dict[str, Station] = {}
-        self.transports: dict[str, Breaking] = {}
+        self.transports: dict[str, FakeTransport] = {}
         self.answers: dict[str, int] = dict.fromkeys(ROBOTS, 0)
 
     @initialize(
@@ -212,7 +201,7 @@ class Machine(RuleBasedStateMachine):
         self.transports.pop(name, None)
         station.session.raises = False  # type: ignore[attr-defined]
         if not late:
-            self.transports[name] = Breaking()
+            self.transports[name] = FakeTransport()
             station.attach(self.transports[name])  # type: ignore[arg-type]
 
     @rule(name=st.sampled_from(sorted(STATIONS)))
