@@ -59,10 +59,11 @@ class FakeLoop:
         serial: bool = False,
         baud_rate: int = 115_200,
         body: dict[str, Any] | None = None,
+        clock: Clock | None = None,
         **safety: Any,
     ) -> None:
         self.devices = devices
-        self.scheduler = Clock()
+        self.scheduler = clock or Clock()
         self.watchdog = Watchdog(self.scheduler)
         self.observer = Recorder()
         self.failures: list[tuple[str, HilgwError]] = []
