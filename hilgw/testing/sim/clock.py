@@ -47,7 +47,8 @@ class Clock:
         self._order = count()
         self._at_once = 0
 
-    def __len__(self) -> int:
+    @property
+    def waiting(self) -> int:
         """The number of callbacks that wait."""
         return sum(alarm.callback is not None for _, _, alarm in self._heap)
 

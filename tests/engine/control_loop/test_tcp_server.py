@@ -87,6 +87,7 @@ def test_the_owner_does_not_notice_hundreds_of_others(tmp_path: Path) -> None:
         for number in range(60):
             crowd = [running.knock() for _ in range(20)]
             exchange(running, owner, number + 1)
+            running.advance(0.2)
             for other in crowd:
                 other.finish()
         running.advance(1)

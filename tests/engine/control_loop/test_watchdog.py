@@ -54,5 +54,5 @@ def test_without_control_loops_the_watchdog_costs_nothing() -> None:
     scheduler = Clock()
     watchdog = Watchdog(scheduler)
     watchdog.start()
-    assert len(scheduler) == 0
+    assert scheduler.waiting == 0
     watchdog.stop()
