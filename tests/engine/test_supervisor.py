@@ -17,6 +17,7 @@ from hilgw.engine.observer import Observer, State
 from hilgw.engine.scheduler import Timer
 from hilgw.engine.supervisor import FAULTS_ALLOWED, STALL_S, Supervisor
 from hilgw.errors import MismatchError, PeerError, PortError
+from hilgw.testing.sim import until
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pipe import Pipe
@@ -34,13 +35,6 @@ class Log(Observer):
     def state(self, station: str, state: State, reason: str) -> None:
         self.states.append(state)
         self.reasons.append(reason)
-
-
-async def until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
-    """Waits for the condition, in turns of the loop."""
-    async with asyncio.timeout(timeout_s):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 class Rig:

@@ -23,6 +23,9 @@ class Driver:
         self.told: list[tuple[str, bool]] = []
         self._states = {"dtr": True, "rts": True}
 
+    def opened(self) -> None:
+        self._update_dtr_state()
+
     def _update_dtr_state(self) -> None:
         self.told.append(("dtr", self._states["dtr"]))
 
@@ -48,7 +51,7 @@ class Port(KeepsModemLines, Driver):
 
 def test_a_line_that_is_left_alone_can_be_switched_later() -> None:
     port = Port()
-    port._update_dtr_state()
+    port.opened()
     assert port.told == []
     port.switch("dtr", False)
     port.switch("rts", True)

@@ -14,7 +14,7 @@ from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import tty
-from hilgw.transports.serial.port import _set_rs485, open_serial
+from hilgw.transports.serial.port import open_serial, set_rs485
 from tests.transports.rig import descriptors, run, until
 
 
@@ -29,14 +29,14 @@ def pty() -> Iterator[str]:
 @pytest.mark.parametrize(("mode", "on"), [("half-duplex", True), ("half-duplex-inverted", False)])
 def test_rts_is_on_while_it_sends_or_off(mode: str, on: bool) -> None:
     port = SimpleNamespace(port="/dev/ttyS9", rs485_mode=None)
-    _set_rs485(port, mode)
+    set_rs485(port, mode)
     asked = port.rs485_mode
     assert (asked.rts_level_for_tx, asked.rts_level_for_rx, asked.loopback) == (on, not on, False)
 
 
 def test_a_driver_that_cannot_is_an_error_with_a_fix(pty: str) -> None:
     with serial.Serial(pty) as port, pytest.raises(PortError) as error:
-        _set_rs485(port, "half-duplex")
+        set_rs485(port, "half-duplex")
     assert error.value.reason == PortError.UNSUPPORTED
     assert "remove rs485" in error.value.fix
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from hilgw.testing.sim import until
 from hilgw.transports.tcp.device import TcpClientDevice, TcpDevice, TcpServerDevice
 from hilgw.transports.tcp.listener import TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
@@ -15,12 +16,6 @@ DEADLINE_S = 5.0
 
 def scenario(run: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(asyncio.wait_for(run(), 4 * DEADLINE_S))
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 class Told:

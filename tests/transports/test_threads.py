@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from hilgw.transports.threads import run_in_thread
-from tests.transports.rig import call_threads, run, until
+from tests.transports.rig import call_threads, run, turns, until
 
 
 class Port:
@@ -61,7 +61,7 @@ def test_a_result_that_was_there_when_the_waiter_was_cancelled_is_undone() -> No
     async def scenario() -> None:
         port = Port()
         task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
-        await asyncio.sleep(0.01)
+        await turns()
         port.may_open.set()
         (thread,) = call_threads()
         thread.join(5)  # the loop does not run: the result waits in its queue
@@ -80,7 +80,7 @@ def test_a_result_for_a_loop_that_is_closed_is_undone() -> None:
 
     async def main() -> None:
         task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
-        await asyncio.sleep(0.01)
+        await turns()
         task.cancel()
 
     asyncio.run(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import subprocess
@@ -22,7 +21,6 @@ from hilgw.transports.virtual import pty as virtual_port
 from hilgw.transports.virtual.pty import VirtualPort
 from tests.transports.rig import (
     ALL_VALUES,
-    SEEN_S,
     Client,
     descriptors,
     run,
@@ -106,7 +104,7 @@ def test_the_pace_of_the_line_both_ways(baud_rate: int, bits: int, tmp_path: Pat
         await until(lambda: len(device.data) == size)
         exact = size * bits / baud_rate
         for took in (heard_at - start, device.last_at - start):
-            assert exact <= took < exact + 0.5  # a busy machine adds its own
+            assert exact <= took  # how much later is the machine's; test_pacing has it exactly
         await client.close()
         port.close()
 
@@ -177,15 +175,32 @@ def test_a_stalled_device_stalls_its_client(tmp_path: Path) -> None:
     run(with_timer(scenario))
 
 
-def test_what_the_line_has_not_carried_stays_with_the_client(tmp_path: Path) -> None:
+def counted_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of what os.read returns from now on."""
+    read, sizes = os.read, list[int]()
+
+    def counted(fd: int, size: int) -> bytes:
+        sizes.append(0)
+        sizes[-1] = len(data := read(fd, size))
+        return data
+
+    monkeypatch.setattr(os, "read", counted)
+    return sizes
+
+
+def test_what_the_line_has_not_carried_stays_with_the_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = counted_reads(monkeypatch)
+
     async def scenario(timer: Timer) -> None:
         port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=9600)
-        Device(port)
+        device = Device(port)
         client = Client(await open_serial(port.path, LineSettings(9600), timer))
         client.transport.write(bytes(100_000))
-        await asyncio.sleep(0.05)
+        await until(lambda: len(device.data) > 5)
         assert client.transport.pending > 75_000  # the rest is in the kernel
-        assert len(port._from_client) <= 5
+        assert sum(sizes) - len(device.data) <= 5
         await client.close()
         port.close()
 
@@ -239,7 +254,7 @@ def test_a_client_that_reads_late_but_in_time_loses_nothing(tmp_path: Path) -> N
         client.transport.pause_reading()
         block = os.urandom(60_000)
         port.write(block)
-        await asyncio.sleep(0.1)
+        await turns(100)
         client.transport.resume_reading()
         assert await client.heard(len(block)) == block
         assert port.overrun == 0
@@ -257,13 +272,11 @@ def test_unplugged_the_name_is_gone_and_comes_back_with_another_number(tmp_path:
         for _ in range(5):
             number = link.readlink()
             client = Client(await open_serial(str(link), LineSettings(115200), timer))
-            at = time.monotonic()
             port.unplug()
             assert not port.plugged
             assert not link.is_symlink()
             port.write(b"nobody hears this")
             await until(lambda: bool(client.lost))  # noqa: B023
-            assert client.lost_at - at < SEEN_S
             with pytest.raises(PortError) as caught:
                 await open_serial(str(link), LineSettings(115200), timer)
             assert caught.value.reason == PortError.ABSENT
@@ -281,15 +294,16 @@ def test_unplugged_the_name_is_gone_and_comes_back_with_another_number(tmp_path:
     run(with_timer(scenario))
 
 
-def test_a_port_nobody_opens_costs_nothing(tmp_path: Path) -> None:
+def test_a_port_nobody_opens_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(timer: Timer) -> None:
         port = VirtualPort(timer, str(tmp_path / "port"))
         Device(port)
         fd = os.open(port.path, os.O_RDWR | os.O_NOCTTY)
         os.close(fd)  # without a slave of its own the master would be readable from here on
-        before = time.process_time()
-        await asyncio.sleep(0.1)
-        assert time.process_time() - before < 0.05
+        await turns()
+        sizes = counted_reads(monkeypatch)
+        await turns(100)
+        assert sizes == []
         port.close()
 
     run(with_timer(scenario))
