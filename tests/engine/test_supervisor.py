@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,14 +16,16 @@ from hilgw.discovery.ports import port_identity
 from hilgw.engine import supervisor
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.scheduler import Timer
-from hilgw.engine.supervisor import FAULTS_ALLOWED, STALL_S, Supervisor
+from hilgw.engine.supervisor import FAULTS_ALLOWED, POLL_S, STALL_S, UNANSWERED_S, Supervisor
 from hilgw.errors import MismatchError, PeerError, PortError
-from hilgw.testing.sim import until
+from hilgw.testing.sim import Clock, FakeTransport, until
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
+from hilgw.units import NS_PER_S
 from tests.engine.fakes import Bench, EchoSession
+from tests.transports.rig import simulated
 
 LINE = LineSettings(baudRate=115200)
 
@@ -57,87 +60,87 @@ class Rig:
         return self.supervisor.state is State.UP
 
 
-async def stop(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
+@contextlib.asynccontextmanager
+async def running(rig: Rig) -> AsyncIterator[asyncio.Task[None]]:
+    """Its supervisor runs."""
+    task = asyncio.create_task(rig.supervisor.run())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def pipe_rig(clock: Clock, session: EchoSession | None = None, behind: object = "there") -> Rig:
+    """On a pipe, in simulated time."""
+    pipe = Pipe(clock, LINE)
+    pipe.device.start(lambda data, host_baud: None)
+    rig = Rig(lambda: pipe.open(LINE), lambda: (pipe.device.plugged and behind) or None, clock)
+    rig.pipe = pipe
+    if session is not None:
+        rig.station.session = session
+    return rig
 
 
 def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(supervisor, "BACKOFF_FIRST_S", 0.01)
-    monkeypatch.setattr(supervisor, "UNANSWERED_S", 0.03)
-
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        timer = Timer(loop)
-        pipe = Pipe(timer, LINE)
-        asked: list[float] = []
+def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once() -> None:
+    async def scenario(clock: Clock) -> None:
+        pipe = Pipe(clock, LINE)
+        asked: list[int] = []
 
         async def open_port() -> Transport:
-            asked.append(loop.time())
-            if len(asked) < 6:
+            asked.append(clock.now())
+            if len(asked) < 8:
                 raise PortError("refused", reason=PortError.ABSENT)
             return await pipe.open()
 
-        rig = Rig(open_port, lambda: "socket://server:1", timer)
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(rig.up)
-        pauses = [later - sooner for sooner, later in pairwise(asked)]
-        assert all(
-            pause >= least for pause, least in zip(pauses, (0.008, 0.016, 0.03), strict=False)
-        )
-        assert rig.log.states == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
-        await stop(task)
-        timer.close()
+        rig = Rig(open_port, lambda: "socket://server:1", clock)
+        async with running(rig):
+            await until(rig.up, 60)
+        pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
+        assert pauses[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8], rel=0.21)
+        assert pauses[-1] == pytest.approx(UNANSWERED_S, rel=0.21)
+        assert rig.log.states[:4] == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
 
-    asyncio.run(scenario())
+    simulated(scenario)
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
-    monkeypatch: pytest.MonkeyPatch, replaced: bool
-) -> None:
-    monkeypatch.setattr(supervisor, "POLL_S", 0.001)
-    monkeypatch.setattr(supervisor, "BACKOFF_FIRST_S", 0.01)
-    monkeypatch.setattr(supervisor, "UNANSWERED_S", 0.08)
-
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        timer = Timer(loop)
-        pipe = Pipe(timer, LINE)
-        asked: list[float] = []
+def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(replaced: bool) -> None:
+    async def scenario(clock: Clock) -> None:
+        pipe = Pipe(clock, LINE)
+        asked: list[int] = []
         behind = 0
 
         async def open_port() -> Transport:
-            asked.append(loop.time())
+            asked.append(clock.now())
             return await pipe.open(LINE)
 
-        rig = Rig(open_port, lambda: behind, timer)
-        task = asyncio.create_task(rig.supervisor.run())
-        for ups in range(1, 6):
-            await until(lambda ups=ups: rig.supervisor.ups == ups)  # type: ignore[misc]
-            assert rig.station.on_failed is not None
-            rig.station.on_failed(PortError("hung up", reason=PortError.LOST))
-            await until(lambda: not rig.up())
-            behind += replaced  # another port under the same name is no reason to wait
-        await until(lambda: rig.supervisor.ups == 6)
-        pauses = [later - sooner for sooner, later in pairwise(asked)]
-        if replaced:
-            assert min(pauses[1:]) < 0.03
-        else:
-            assert pauses[-1] >= 0.064  # 80 ms, a fifth less by chance
-        await stop(task)
-        timer.close()
+        rig = Rig(open_port, lambda: behind, clock)
+        async with running(rig):
+            for ups in range(1, 8):
+                await until(lambda ups=ups: rig.supervisor.ups == ups)  # type: ignore[misc]
+                assert rig.station.on_failed is not None
+                rig.station.on_failed(PortError("hung up", reason=PortError.LOST))
+                await until(lambda: not rig.up())
+                behind += replaced  # another port under the same name is no reason to wait
+            await until(lambda: rig.supervisor.ups == 8)
+        pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
+        longest = POLL_S + 0.01 if replaced else UNANSWERED_S * 1.2
+        assert all(pause <= longest for pause in pauses)
+        assert replaced or pauses[-1] >= UNANSWERED_S * 0.8
 
-    asyncio.run(scenario())
+    simulated(scenario)
 
 
-def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(tmp_path: Path) -> None:
+def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "POLL_S", 0.01)
+
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
         timer = Timer(loop)
@@ -148,33 +151,30 @@ def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(tmp_path: Path) ->
             return await open_serial(port.path, LINE, timer)
 
         rig = Rig(open_port, lambda: port_identity(port.path), timer)
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(rig.up)
-        for _ in range(3):  # threads and caches of the first opens
-            port.unplug()
-            await until(lambda: not rig.up())
-            port.plug()
+        async with running(rig):
             await until(rig.up)
-        before, tasks = descriptors(), len(asyncio.all_tasks())
-        for cycle in range(100):
-            heard = rig.bench.count.inbound
-            rig.bench.send(b"hello %d" % cycle)
-            await until(lambda heard=heard: rig.bench.count.inbound > heard)
-            rig.bench.send(b"on the wire when the cable is pulled")
-            port.unplug()
-            unplugged = loop.time()
-            await until(lambda: not rig.up())
-            assert loop.time() - unplugged < 0.5
-            rig.bench.send(b"while away")
-            port.plug()
-            await until(rig.up, 1.5)
-            assert rig.bench.balanced()
-        await until(lambda: rig.station.queued == 0)
-        assert descriptors() == before
-        assert len(asyncio.all_tasks()) == tasks
-        assert rig.bench.count.accepted == 300
-        assert rig.bench.count.inbound >= 100
-        await stop(task)
+            for _ in range(3):  # threads and caches of the first opens
+                port.unplug()
+                await until(lambda: not rig.up())
+                port.plug()
+                await until(rig.up)
+            before, tasks = descriptors(), len(asyncio.all_tasks())
+            for cycle in range(100):
+                heard = rig.bench.count.inbound
+                rig.bench.send(b"hello %d" % cycle)
+                await until(lambda heard=heard: rig.bench.count.inbound > heard)
+                rig.bench.send(b"on the wire when the cable is pulled")
+                port.unplug()
+                await until(lambda: not rig.up())
+                rig.bench.send(b"while away")
+                port.plug()
+                await until(rig.up)
+                assert rig.bench.balanced()
+            await until(lambda: rig.station.queued == 0)
+            assert descriptors() == before
+            assert len(asyncio.all_tasks()) == tasks
+            assert rig.bench.count.accepted == 300
+            assert rig.bench.count.inbound >= 100
         port.close()
         timer.close()
 
@@ -182,22 +182,17 @@ def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(tmp_path: Path) ->
 
 
 def test_a_pipe_that_is_unplugged_comes_back() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
-        pipe.device.start(lambda data, host_baud: None)
-        rig = Rig(lambda: pipe.open(LINE), lambda: pipe if pipe.device.plugged else None, timer)
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(rig.up)
-        pipe.device.unplug()
-        await until(lambda: rig.supervisor.state is State.WAITING)
-        pipe.device.plug()
-        await until(rig.up)
-        await stop(task)
+    async def scenario(clock: Clock) -> None:
+        rig = pipe_rig(clock)
+        async with running(rig):
+            await until(rig.up)
+            rig.pipe.device.unplug()
+            await until(lambda: rig.supervisor.state is State.WAITING)
+            rig.pipe.device.plug()
+            await until(rig.up)
         assert rig.log.states[-1] is State.CLOSED
-        timer.close()
 
-    asyncio.run(scenario())
+    simulated(scenario)
 
 
 def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
@@ -209,14 +204,13 @@ def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
             return await open_serial(path, LINE, timer)
 
         rig = Rig(open_port, lambda: port_identity(path), timer)
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(lambda: rig.supervisor.state is State.WAITING)
-        assert isinstance(rig.supervisor.last_error, PortError)
-        assert rig.supervisor.last_error.reason == PortError.ABSENT
-        port = VirtualPort(timer, path)
-        port.start(lambda data, host_baud: None)
-        await until(rig.up)
-        await stop(task)
+        async with running(rig):
+            await until(lambda: rig.supervisor.state is State.WAITING)
+            assert isinstance(rig.supervisor.last_error, PortError)
+            assert rig.supervisor.last_error.reason == PortError.ABSENT
+            port = VirtualPort(timer, path)
+            port.start(lambda data, host_baud: None)
+            await until(rig.up)
         port.close()
         timer.close()
 
@@ -225,18 +219,14 @@ def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("reason", [PortError.BUSY, PortError.DENIED])
 def test_busy_and_denied_at_the_first_start_are_fatal(reason: str) -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-
+    async def scenario(clock: Clock) -> None:
         async def open_port() -> Transport:
             raise PortError("no", reason=reason)
 
-        rig = Rig(open_port, lambda: "there", timer)
         with pytest.raises(PortError):
-            await rig.supervisor.run()
-        timer.close()
+            await Rig(open_port, lambda: "there", clock).supervisor.run()
 
-    asyncio.run(scenario())
+    simulated(scenario)
 
 
 class WrongSession(EchoSession):
@@ -255,45 +245,37 @@ class WrongSession(EchoSession):
 
 
 def test_another_device_behind_the_path_is_left_alone_until_it_is_replaced() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
+    async def scenario(clock: Clock) -> None:
+        pipe = Pipe(clock, LINE)
         received: list[bytes] = []
         pipe.device.start(lambda data, host_baud: received.append(data))
         behind = ["first"]
-        rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], timer)
-        session = WrongSession()
-        rig.station.session = session
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(rig.up)
-        pipe.device.unplug()
-        await until(lambda: not rig.up())
-        rig.bench.send(b"must not reach the wrong device")
-        pipe.device.plug()
-        await until(lambda: rig.supervisor.state is State.FAILED)
-        assert received == []
-        behind[0] = "second"
-        await until(rig.up)
-        await until(lambda: received != [])
-        await stop(task)
-        timer.close()
+        rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], clock)
+        rig.station.session = WrongSession()
+        async with running(rig):
+            await until(rig.up)
+            pipe.device.unplug()
+            await until(lambda: not rig.up())
+            rig.bench.send(b"must not reach the wrong device")
+            pipe.device.plug()
+            await until(lambda: rig.supervisor.state is State.FAILED)
+            await asyncio.sleep(3600)
+            assert received == []
+            behind[0] = "second"
+            await until(rig.up)
+            await until(lambda: received != [])
 
-    asyncio.run(scenario())
+    simulated(scenario)
 
 
 def test_a_mismatch_at_the_first_start_is_fatal() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
-        rig = Rig(lambda: pipe.open(LINE), lambda: "there", timer)
+    async def scenario(clock: Clock) -> None:
         session = WrongSession()
         session.wrong = {1}
-        rig.station.session = session
         with pytest.raises(MismatchError):
-            await rig.supervisor.run()
-        timer.close()
+            await pipe_rig(clock, session).supervisor.run()
 
-    asyncio.run(scenario())
+    simulated(scenario)
 
 
 class SilentSession(EchoSession):
@@ -304,22 +286,17 @@ class SilentSession(EchoSession):
 
 
 def test_a_silent_peer_is_tried_again_with_growing_pauses() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
-        rig = Rig(lambda: pipe.open(LINE), lambda: "there", timer)
-        rig.station.session = SilentSession()
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(lambda: rig.supervisor.opened == 4)
+    async def scenario(clock: Clock) -> None:
+        rig = pipe_rig(clock, SilentSession())
+        async with running(rig):
+            await until(lambda: rig.supervisor.opened == 4)
         entered = zip(rig.log.states, rig.log.reasons, strict=True)
         backoffs = [reason for state, reason in entered if state is State.BACKOFF]
         assert "next try in 0.1 s" in backoffs[0]
         assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
         assert isinstance(rig.supervisor.last_error, PeerError)
-        await stop(task)
-        timer.close()
 
-    asyncio.run(scenario())
+    simulated(scenario)
 
 
 class FaultySession(EchoSession):
@@ -329,57 +306,34 @@ class FaultySession(EchoSession):
         raise ZeroDivisionError
 
 
-def test_an_adapter_that_keeps_failing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hilgw.engine.supervisor.BACKOFF_FIRST_S", 0.001)
-    monkeypatch.setattr("hilgw.engine.supervisor.BACKOFF_LAST_S", 0.002)
+def test_an_adapter_that_keeps_failing_is_given_up() -> None:
+    async def scenario(clock: Clock) -> None:
+        rig = pipe_rig(clock, FaultySession())
+        async with running(rig) as task:
+            await until(lambda: rig.supervisor.state is State.FAILED, 600)
+            await asyncio.sleep(3600)
+            assert rig.supervisor.opened == FAULTS_ALLOWED + 1
+            assert not task.done()
 
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
-        rig = Rig(lambda: pipe.open(LINE), lambda: "there", timer)
-        rig.station.session = FaultySession()
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(lambda: rig.supervisor.state is State.FAILED)
-        assert rig.supervisor.opened == FAULTS_ALLOWED + 1
-        assert not task.done()
-        await stop(task)
-        timer.close()
-
-    asyncio.run(scenario())
-
-
-class StuckTransport:
-    """Takes bytes and never gets rid of them."""
-
-    name = "stuck"
-    notices = ()
-    pending = 10
-    closed = False
-
-    def start(self, on_data: object, on_lost: object) -> None: ...
-
-    def write(self, data: bytes) -> None: ...
-
-    def close(self) -> None:
-        self.closed = True
-
-    async def wait_closed(self) -> None: ...
+    simulated(scenario)
 
 
 def test_a_port_that_takes_no_bytes_is_stalled_and_reopened() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        stuck = StuckTransport()
+    async def scenario(clock: Clock) -> None:
+        ports: list[FakeTransport] = []
 
         async def open_port() -> Transport:
-            return stuck  # type: ignore[return-value]
+            ports.append(FakeTransport())
+            ports[-1].stalled = True
+            ports[-1].write(b"never taken")
+            return ports[-1]
 
-        rig = Rig(open_port, lambda: "there", timer)
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(lambda: State.STALLED in rig.log.states, STALL_S + 3)
-        assert stuck.closed
-        await until(lambda: rig.supervisor.opened == 2)
-        await stop(task)
-        timer.close()
+        rig = Rig(open_port, lambda: "there", clock)
+        begin = clock.now()
+        async with running(rig):
+            await until(lambda: State.STALLED in rig.log.states)
+            assert clock.now() - begin >= STALL_S * NS_PER_S
+            assert ports[0].closed
+            await until(lambda: rig.supervisor.opened == 2)
 
-    asyncio.run(scenario())
+    simulated(scenario)
