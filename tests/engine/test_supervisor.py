@@ -25,7 +25,6 @@ from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
 from hilgw.units import NS_PER_S
 from tests.engine.fakes import Bench, EchoSession
-from tests.transports.rig import simulated
 
 LINE = LineSettings(baudRate=115200)
 
@@ -86,147 +85,133 @@ def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once() -> None:
-    async def scenario(clock: Clock) -> None:
-        pipe = Pipe(clock, LINE)
-        asked: list[int] = []
+async def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once(
+    clock: Clock,
+) -> None:
+    pipe = Pipe(clock, LINE)
+    asked: list[int] = []
 
-        async def open_port() -> Transport:
-            asked.append(clock.now())
-            if len(asked) < 8:
-                raise PortError("refused", reason=PortError.ABSENT)
-            return await pipe.open()
+    async def open_port() -> Transport:
+        asked.append(clock.now())
+        if len(asked) < 8:
+            raise PortError("refused", reason=PortError.ABSENT)
+        return await pipe.open()
 
-        rig = Rig(open_port, lambda: "socket://server:1", clock)
-        async with running(rig):
-            await until(rig.up, 60)
-        pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
-        assert pauses[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8], rel=0.21)
-        assert pauses[-1] == pytest.approx(UNANSWERED_S, rel=0.21)
-        assert rig.log.states[:4] == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
-
-    simulated(scenario)
+    rig = Rig(open_port, lambda: "socket://server:1", clock)
+    async with running(rig):
+        await until(rig.up, 60)
+    pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
+    assert pauses[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8], rel=0.21)
+    assert pauses[-1] == pytest.approx(UNANSWERED_S, rel=0.21)
+    assert rig.log.states[:4] == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(replaced: bool) -> None:
-    async def scenario(clock: Clock) -> None:
-        pipe = Pipe(clock, LINE)
-        asked: list[int] = []
-        behind = 0
+async def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
+    replaced: bool, clock: Clock
+) -> None:
+    pipe = Pipe(clock, LINE)
+    asked: list[int] = []
+    behind = 0
 
-        async def open_port() -> Transport:
-            asked.append(clock.now())
-            return await pipe.open(LINE)
+    async def open_port() -> Transport:
+        asked.append(clock.now())
+        return await pipe.open(LINE)
 
-        rig = Rig(open_port, lambda: behind, clock)
-        async with running(rig):
-            for ups in range(1, 8):
-                await until(lambda ups=ups: rig.supervisor.ups == ups)  # type: ignore[misc]
-                assert rig.station.on_failed is not None
-                rig.station.on_failed(PortError("hung up", reason=PortError.LOST))
-                await until(lambda: not rig.up())
-                behind += replaced  # another port under the same name is no reason to wait
-            await until(lambda: rig.supervisor.ups == 8)
-        pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
-        longest = POLL_S + 0.01 if replaced else UNANSWERED_S * 1.2
-        assert all(pause <= longest for pause in pauses)
-        assert replaced or pauses[-1] >= UNANSWERED_S * 0.8
-
-    simulated(scenario)
+    rig = Rig(open_port, lambda: behind, clock)
+    async with running(rig):
+        for ups in range(1, 8):
+            await until(lambda ups=ups: rig.supervisor.ups == ups)  # type: ignore[misc]
+            assert rig.station.on_failed is not None
+            rig.station.on_failed(PortError("hung up", reason=PortError.LOST))
+            await until(lambda: not rig.up())
+            behind += replaced  # another port under the same name is no reason to wait
+        await until(lambda: rig.supervisor.ups == 8)
+    pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
+    longest = POLL_S + 0.01 if replaced else UNANSWERED_S * 1.2
+    assert all(pause <= longest for pause in pauses)
+    assert replaced or pauses[-1] >= UNANSWERED_S * 0.8
 
 
-def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(
+async def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "POLL_S", 0.01)
 
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        timer = Timer(loop)
-        port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
-        port.start(lambda data, host_baud: port.write(b"answer"))
+    loop = asyncio.get_running_loop()
+    timer = Timer(loop)
+    port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
+    port.start(lambda data, host_baud: port.write(b"answer"))
 
-        async def open_port() -> Transport:
-            return await open_serial(port.path, LINE, timer)
+    async def open_port() -> Transport:
+        return await open_serial(port.path, LINE, timer)
 
-        rig = Rig(open_port, lambda: port_identity(port.path), timer)
-        async with running(rig):
+    rig = Rig(open_port, lambda: port_identity(port.path), timer)
+    async with running(rig):
+        await until(rig.up)
+        for _ in range(3):  # threads and caches of the first opens
+            port.unplug()
+            await until(lambda: not rig.up())
+            port.plug()
             await until(rig.up)
-            for _ in range(3):  # threads and caches of the first opens
-                port.unplug()
-                await until(lambda: not rig.up())
-                port.plug()
-                await until(rig.up)
-            before, tasks = descriptors(), len(asyncio.all_tasks())
-            for cycle in range(100):
-                heard = rig.bench.count.inbound
-                rig.bench.send(b"hello %d" % cycle)
-                await until(lambda heard=heard: rig.bench.count.inbound > heard)
-                rig.bench.send(b"on the wire when the cable is pulled")
-                port.unplug()
-                await until(lambda: not rig.up())
-                rig.bench.send(b"while away")
-                port.plug()
-                await until(rig.up)
-                assert rig.bench.balanced()
-            await until(lambda: rig.station.queued == 0)
-            assert descriptors() == before
-            assert len(asyncio.all_tasks()) == tasks
-            assert rig.bench.count.accepted == 300
-            assert rig.bench.count.inbound >= 100
-        port.close()
-        timer.close()
-
-    asyncio.run(scenario())
-
-
-def test_a_pipe_that_is_unplugged_comes_back() -> None:
-    async def scenario(clock: Clock) -> None:
-        rig = pipe_rig(clock)
-        async with running(rig):
+        before, tasks = descriptors(), len(asyncio.all_tasks())
+        for cycle in range(100):
+            heard = rig.bench.count.inbound
+            rig.bench.send(b"hello %d" % cycle)
+            await until(lambda heard=heard: rig.bench.count.inbound > heard)
+            rig.bench.send(b"on the wire when the cable is pulled")
+            port.unplug()
+            await until(lambda: not rig.up())
+            rig.bench.send(b"while away")
+            port.plug()
             await until(rig.up)
-            rig.pipe.device.unplug()
-            await until(lambda: rig.supervisor.state is State.WAITING)
-            rig.pipe.device.plug()
-            await until(rig.up)
-        assert rig.log.states[-1] is State.CLOSED
+            assert rig.bench.balanced()
+        await until(lambda: rig.station.queued == 0)
+        assert descriptors() == before
+        assert len(asyncio.all_tasks()) == tasks
+        assert rig.bench.count.accepted == 300
+        assert rig.bench.count.inbound >= 100
+    port.close()
+    timer.close()
 
-    simulated(scenario)
+
+async def test_a_pipe_that_is_unplugged_comes_back(clock: Clock) -> None:
+    rig = pipe_rig(clock)
+    async with running(rig):
+        await until(rig.up)
+        rig.pipe.device.unplug()
+        await until(lambda: rig.supervisor.state is State.WAITING)
+        rig.pipe.device.plug()
+        await until(rig.up)
+    assert rig.log.states[-1] is State.CLOSED
 
 
-def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        path = str(tmp_path / "later")
+async def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
+    timer = Timer(asyncio.get_running_loop())
+    path = str(tmp_path / "later")
 
-        async def open_port() -> Transport:
-            return await open_serial(path, LINE, timer)
+    async def open_port() -> Transport:
+        return await open_serial(path, LINE, timer)
 
-        rig = Rig(open_port, lambda: port_identity(path), timer)
-        async with running(rig):
-            await until(lambda: rig.supervisor.state is State.WAITING)
-            assert isinstance(rig.supervisor.last_error, PortError)
-            assert rig.supervisor.last_error.reason == PortError.ABSENT
-            port = VirtualPort(timer, path)
-            port.start(lambda data, host_baud: None)
-            await until(rig.up)
-        port.close()
-        timer.close()
-
-    asyncio.run(scenario())
+    rig = Rig(open_port, lambda: port_identity(path), timer)
+    async with running(rig):
+        await until(lambda: rig.supervisor.state is State.WAITING)
+        assert isinstance(rig.supervisor.last_error, PortError)
+        assert rig.supervisor.last_error.reason == PortError.ABSENT
+        port = VirtualPort(timer, path)
+        port.start(lambda data, host_baud: None)
+        await until(rig.up)
+    port.close()
+    timer.close()
 
 
 @pytest.mark.parametrize("reason", [PortError.BUSY, PortError.DENIED])
-def test_busy_and_denied_at_the_first_start_are_fatal(reason: str) -> None:
-    async def scenario(clock: Clock) -> None:
-        async def open_port() -> Transport:
-            raise PortError("no", reason=reason)
+async def test_busy_and_denied_at_the_first_start_are_fatal(reason: str, clock: Clock) -> None:
+    async def open_port() -> Transport:
+        raise PortError("no", reason=reason)
 
-        with pytest.raises(PortError):
-            await Rig(open_port, lambda: "there", clock).supervisor.run()
-
-    simulated(scenario)
+    with pytest.raises(PortError):
+        await Rig(open_port, lambda: "there", clock).supervisor.run()
 
 
 class WrongSession(EchoSession):
@@ -244,38 +229,34 @@ class WrongSession(EchoSession):
         return super().open(now)
 
 
-def test_another_device_behind_the_path_is_left_alone_until_it_is_replaced() -> None:
-    async def scenario(clock: Clock) -> None:
-        pipe = Pipe(clock, LINE)
-        received: list[bytes] = []
-        pipe.device.start(lambda data, host_baud: received.append(data))
-        behind = ["first"]
-        rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], clock)
-        rig.station.session = WrongSession()
-        async with running(rig):
-            await until(rig.up)
-            pipe.device.unplug()
-            await until(lambda: not rig.up())
-            rig.bench.send(b"must not reach the wrong device")
-            pipe.device.plug()
-            await until(lambda: rig.supervisor.state is State.FAILED)
-            await asyncio.sleep(3600)
-            assert received == []
-            behind[0] = "second"
-            await until(rig.up)
-            await until(lambda: received != [])
+async def test_another_device_behind_the_path_is_left_alone_until_it_is_replaced(
+    clock: Clock,
+) -> None:
+    pipe = Pipe(clock, LINE)
+    received: list[bytes] = []
+    pipe.device.start(lambda data, host_baud: received.append(data))
+    behind = ["first"]
+    rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], clock)
+    rig.station.session = WrongSession()
+    async with running(rig):
+        await until(rig.up)
+        pipe.device.unplug()
+        await until(lambda: not rig.up())
+        rig.bench.send(b"must not reach the wrong device")
+        pipe.device.plug()
+        await until(lambda: rig.supervisor.state is State.FAILED)
+        await asyncio.sleep(60)
+        assert received == []
+        behind[0] = "second"
+        await until(rig.up)
+        await until(lambda: received != [])
 
-    simulated(scenario)
 
-
-def test_a_mismatch_at_the_first_start_is_fatal() -> None:
-    async def scenario(clock: Clock) -> None:
-        session = WrongSession()
-        session.wrong = {1}
-        with pytest.raises(MismatchError):
-            await pipe_rig(clock, session).supervisor.run()
-
-    simulated(scenario)
+async def test_a_mismatch_at_the_first_start_is_fatal(clock: Clock) -> None:
+    session = WrongSession()
+    session.wrong = {1}
+    with pytest.raises(MismatchError):
+        await pipe_rig(clock, session).supervisor.run()
 
 
 class SilentSession(EchoSession):
@@ -285,18 +266,15 @@ class SilentSession(EchoSession):
         return [Failed(PeerError("no answer"))]
 
 
-def test_a_silent_peer_is_tried_again_with_growing_pauses() -> None:
-    async def scenario(clock: Clock) -> None:
-        rig = pipe_rig(clock, SilentSession())
-        async with running(rig):
-            await until(lambda: rig.supervisor.opened == 4)
-        entered = zip(rig.log.states, rig.log.reasons, strict=True)
-        backoffs = [reason for state, reason in entered if state is State.BACKOFF]
-        assert "next try in 0.1 s" in backoffs[0]
-        assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
-        assert isinstance(rig.supervisor.last_error, PeerError)
-
-    simulated(scenario)
+async def test_a_silent_peer_is_tried_again_with_growing_pauses(clock: Clock) -> None:
+    rig = pipe_rig(clock, SilentSession())
+    async with running(rig):
+        await until(lambda: rig.supervisor.opened == 4)
+    entered = zip(rig.log.states, rig.log.reasons, strict=True)
+    backoffs = [reason for state, reason in entered if state is State.BACKOFF]
+    assert "next try in 0.1 s" in backoffs[0]
+    assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
+    assert isinstance(rig.supervisor.last_error, PeerError)
 
 
 class FaultySession(EchoSession):
@@ -306,34 +284,28 @@ class FaultySession(EchoSession):
         raise ZeroDivisionError
 
 
-def test_an_adapter_that_keeps_failing_is_given_up() -> None:
-    async def scenario(clock: Clock) -> None:
-        rig = pipe_rig(clock, FaultySession())
-        async with running(rig) as task:
-            await until(lambda: rig.supervisor.state is State.FAILED, 600)
-            await asyncio.sleep(3600)
-            assert rig.supervisor.opened == FAULTS_ALLOWED + 1
-            assert not task.done()
-
-    simulated(scenario)
+async def test_an_adapter_that_keeps_failing_is_given_up(clock: Clock) -> None:
+    rig = pipe_rig(clock, FaultySession())
+    async with running(rig) as task:
+        await until(lambda: rig.supervisor.state is State.FAILED, 600)
+        await asyncio.sleep(60)
+        assert rig.supervisor.opened == FAULTS_ALLOWED + 1
+        assert not task.done()
 
 
-def test_a_port_that_takes_no_bytes_is_stalled_and_reopened() -> None:
-    async def scenario(clock: Clock) -> None:
-        ports: list[FakeTransport] = []
+async def test_a_port_that_takes_no_bytes_is_stalled_and_reopened(clock: Clock) -> None:
+    ports: list[FakeTransport] = []
 
-        async def open_port() -> Transport:
-            ports.append(FakeTransport())
-            ports[-1].stalled = True
-            ports[-1].write(b"never taken")
-            return ports[-1]
+    async def open_port() -> Transport:
+        ports.append(FakeTransport())
+        ports[-1].stalled = True
+        ports[-1].write(b"never taken")
+        return ports[-1]
 
-        rig = Rig(open_port, lambda: "there", clock)
-        begin = clock.now()
-        async with running(rig):
-            await until(lambda: State.STALLED in rig.log.states)
-            assert clock.now() - begin >= STALL_S * NS_PER_S
-            assert ports[0].closed
-            await until(lambda: rig.supervisor.opened == 2)
-
-    simulated(scenario)
+    rig = Rig(open_port, lambda: "there", clock)
+    begin = clock.now()
+    async with running(rig):
+        await until(lambda: State.STALLED in rig.log.states)
+        assert clock.now() - begin >= STALL_S * NS_PER_S
+        assert ports[0].closed
+        await until(lambda: rig.supervisor.opened == 2)

@@ -15,7 +15,7 @@ from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import tty
 from hilgw.transports.serial.port import open_serial, set_rs485
-from tests.transports.rig import descriptors, run, until
+from tests.transports.rig import descriptors, until
 
 
 @pytest.fixture
@@ -41,23 +41,20 @@ def test_a_driver_that_cannot_is_an_error_with_a_fix(pty: str) -> None:
     assert "remove rs485" in error.value.fix
 
 
-def test_a_real_port_whose_driver_cannot_is_not_opened(
+async def test_a_real_port_whose_driver_cannot_is_not_opened(
     pty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tty, "is_pseudo_terminal_path", lambda path: False)
 
-    async def scenario() -> None:
-        before = descriptors()
-        timer = Timer(asyncio.get_running_loop())
-        with pytest.raises(PortError) as error:
-            await open_serial(pty, LineSettings(rs485="half-duplex"), timer)
-        timer.close()
-        assert error.value.reason == PortError.UNSUPPORTED
-        assert "RS-485" in error.value.what
-        assert error.value.where == pty
-        await until(lambda: descriptors() == before)
-
-    run(scenario)
+    before = descriptors()
+    timer = Timer(asyncio.get_running_loop())
+    with pytest.raises(PortError) as error:
+        await open_serial(pty, LineSettings(rs485="half-duplex"), timer)
+    timer.close()
+    assert error.value.reason == PortError.UNSUPPORTED
+    assert "RS-485" in error.value.what
+    assert error.value.where == pty
+    await until(lambda: descriptors() == before)
 
 
 def test_a_pseudo_terminal_does_without_and_says_so(pty: str) -> None:

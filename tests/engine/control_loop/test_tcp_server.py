@@ -14,7 +14,7 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.control_loop.tcp_server import HANDSHAKE_S, STALL_S
 from hilgw.engine.observer import State
-from hilgw.errors import PortError
+from hilgw.errors import PeerError, PortError
 from hilgw.testing.sim import until
 from hilgw.units import NS_PER_S
 from tests.e2e.control_loop_peers import (
@@ -79,6 +79,14 @@ def test_who_only_listens_stays_while_nobody_else_comes(tmp_path: Path) -> None:
         running.advance(10 * HANDSHAKE_S)
         robot_of(running).send(sensor_data(0, 1.0))
         listener.wait_for(sensor_data(0, 1.0))
+
+
+def test_a_failure_that_comes_after_the_controller_left_changes_nothing(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path) as running:
+        running.tcp_server.supervised.on_failed(PeerError("too late"))
+        running.advance(1)
+        driving(running)
+        assert running.stops() == {}
 
 
 def test_the_owner_does_not_notice_hundreds_of_others(tmp_path: Path) -> None:
