@@ -3,12 +3,20 @@ that need a real device are there when an option names it."""
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import inspect
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from hilgw.engine.scheduler import Timer
+from hilgw.testing.sim import Clock, SimEventLoop
 
 # How long one example takes says nothing on a busy machine. The suite's cases are the same in each
 # run; `tools/test --hypothesis-profile explore tests/framing` looks for others.
@@ -42,3 +50,54 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 if os.environ.get("HILGW_REQUIRE_JUDGES") == "1":
                     pytest.fail(message)
                 pytest.skip(message)
+
+
+# --- tests that are coroutines --------------------------------------------------------------------
+
+LONGEST_S = 60
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The time of an `async def` test that takes it: the test runs in a SimEventLoop."""
+    return Clock()
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    """The event loop of an `async def` test that runs in real time."""
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture
+def timer(runner: asyncio.Runner) -> Iterator[Timer]:
+    """The timer of an `async def` test that runs in real time."""
+    timer = Timer(runner.get_loop())
+    yield timer
+    timer.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs an `async def` test. What is reported to its event loop fails it."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    found = pyfuncitem.funcargs
+    reports: list[dict[str, Any]] = []
+    arguments = {name: found[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+
+    async def watched() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, each: reports.append(each))
+        async with asyncio.timeout(None if "clock" in found else LONGEST_S):
+            await pyfuncitem.obj(**arguments)
+
+    if "runner" in found:
+        found["runner"].run(watched())
+    else:
+        factory = (lambda: SimEventLoop(found["clock"])) if "clock" in found else None
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(watched())
+    gc.collect(1)
+    assert not reports, reports
+    return True

@@ -1,10 +1,7 @@
-"""Time and sessions under the test's control."""
+"""A session that echoes, and a station around it."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 from hilgw.adapters.base import (
@@ -20,63 +17,14 @@ from hilgw.adapters.base import (
 from hilgw.engine.observer import Observer
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
-from hilgw.errors import PortError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
-from hilgw.transports.base import TransportDefaults
+from hilgw.testing.sim import Clock, FakeTransport
 
-
-class FakeHandle:
-    def __init__(self) -> None:
-        self.cancelled = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
-
-
-class FakeScheduler:
-    """Simulated time: `run_until` runs what is due, in order."""
-
-    def __init__(self) -> None:
-        self.time = 1_000_000_000
-        self._heap: list[tuple[int, int, FakeHandle, Callable[[], None]]] = []
-        self._order = count()
-
-    def now(self) -> int:
-        return self.time
-
-    def call_at(self, when: int, callback: Callable[[], None]) -> FakeHandle:
-        handle = FakeHandle()
-        heapq.heappush(self._heap, (when, next(self._order), handle, callback))
-        return handle
-
-    def run_until(self, when: int, late_ns: int = 0) -> None:
-        """`late_ns`: how late every callback runs."""
-        while self._heap and self._heap[0][0] + late_ns <= when:
-            due, _, handle, callback = heapq.heappop(self._heap)
-            if not handle.cancelled:
-                self.time = max(self.time, due + late_ns)
-                callback()
-        self.time = when
-
-    def waiting(self) -> int:
-        return sum(not handle.cancelled for _, _, handle, _ in self._heap)
-
-
-class FakeTransport(TransportDefaults):
-    def __init__(self) -> None:
-        self.name = "fake"
-        self.written: list[bytes] = []
-        self.full = False
-        self.pending = 0
-
-    def write(self, data: bytes) -> None:
-        if self.full:
-            raise PortError("the write buffer is full", reason="full")
-        self.written.append(data)
+FakeScheduler = Clock  # the name that tests/bridge uses
 
 
 class EchoSession:
@@ -144,7 +92,7 @@ class Bench:
         baudRate: int = 9600,
         scheduler: Any = None,
     ) -> None:
-        self.scheduler = FakeScheduler() if scheduler is None else scheduler
+        self.scheduler = Clock() if scheduler is None else scheduler
         self.ledger = Ledger()
         self.medium = Medium(self.ledger)
         self.airs = Airs()
@@ -184,7 +132,7 @@ class Bench:
         self.medium.transmit(Packet(data, channel, "radio", "rover.tx", "rover", sent_ns=now))
 
     def attach(self) -> None:
-        self.station.attach(self.transport)  # type: ignore[arg-type]
+        self.station.attach(self.transport)
 
     def balanced(self) -> bool:
         return self.ledger.violations() == []

@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import socket
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from hilgw.engine import control_listener
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.control_socket import IDLE_S, MAX_CLIENTS, ControlServer
 from hilgw.errors import HilgwError
-from tests.golden.virtual import VirtualLoop, VirtualTime
+from hilgw.testing.sim import Clock, run
 
 
 class Gateway:
@@ -26,20 +25,6 @@ class Gateway:
 
     def report(self) -> dict[str, Any]:
         return {"filler": "x" * 1_000_000}
-
-
-def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """In virtual time; anything that the event loop would report fails the test."""
-    problems: list[dict[str, Any]] = []
-
-    async def watched() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, each: problems.append(each))
-        await main()
-
-    time = VirtualTime()
-    with asyncio.Runner(loop_factory=lambda: VirtualLoop(time)) as runner:
-        runner.run(watched())
-    assert not problems
 
 
 def server(path: Path | None) -> ControlServer:
@@ -74,20 +59,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # --- the file -------------------------------------------------------------------------------------
 
 
-def test_a_second_gateway_neither_steals_nor_deletes_the_socket(tmp_path: Path) -> None:
+async def test_a_second_gateway_neither_steals_nor_deletes_the_socket(
+    tmp_path: Path, clock: Clock
+) -> None:
     path = tmp_path / "control"
 
-    async def main() -> None:
-        first, second = server(path), server(path)
-        await first.start()
-        with pytest.raises(HilgwError, match="another program has this control socket"):
-            await second.start()
-        await second.close()
-        assert await answer_at(path) == {"error": "unknown request", "exit_code": 2}
-        await first.close()
-        assert not list(tmp_path.iterdir())
-
-    run(main)
+    first, second = server(path), server(path)
+    await first.start()
+    with pytest.raises(HilgwError, match="another program has this control socket"):
+        await second.start()
+    await second.close()
+    assert await answer_at(path) == {"error": "unknown request", "exit_code": 2}
+    await first.close()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_dead_socket_is_replaced_and_another_file_is_not(tmp_path: Path) -> None:
@@ -108,134 +92,123 @@ def test_a_dead_socket_is_replaced_and_another_file_is_not(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == [notes]
 
 
-def test_a_socket_that_replaced_ours_is_not_deleted(tmp_path: Path) -> None:
+async def test_a_socket_that_replaced_ours_is_not_deleted(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "control"
 
-    async def main() -> None:
-        gateway = server(path)
-        await gateway.start()
-        path.unlink()
-        other = server(path)
-        await other.start()
-        await gateway.close()
-        assert await answer_at(path)
-        await other.close()
-
-    run(main)
+    gateway = server(path)
+    await gateway.start()
+    path.unlink()
+    other = server(path)
+    await other.start()
+    await gateway.close()
+    assert await answer_at(path)
+    await other.close()
 
 
-def test_dead_sockets_of_the_folder_are_swept_and_live_ones_are_not(folder: Path) -> None:
+async def test_dead_sockets_of_the_folder_are_swept_and_live_ones_are_not(
+    folder: Path, clock: Clock
+) -> None:
     dead(folder / "1.sock")
     dead(folder / f"{os.getpid()}.sock")
     (folder / "file.sock").touch()
 
-    async def main() -> None:
-        first, second = server(None), server(None)
-        await first.start()
-        assert {each.name for each in folder.iterdir()} == {"file.sock", f"{os.getpid()}.sock"}
-        await second.start()  # the same number, in another container
-        assert second.path.name == f"{os.getpid()}-2.sock"
-        assert is_live(first.path)
-        assert is_live(second.path)
-        await second.close()
-        assert await answer_at(first.path)
-        await first.close()
-        assert [each.name for each in folder.iterdir()] == ["file.sock"]
-
-    run(main)
+    first, second = server(None), server(None)
+    await first.start()
+    assert {each.name for each in folder.iterdir()} == {"file.sock", f"{os.getpid()}.sock"}
+    await second.start()  # the same number, in another container
+    assert second.path.name == f"{os.getpid()}-2.sock"
+    assert is_live(first.path)
+    assert is_live(second.path)
+    await second.close()
+    assert await answer_at(first.path)
+    await first.close()
+    assert [each.name for each in folder.iterdir()] == ["file.sock"]
 
 
-def test_a_start_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_start_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    async def main() -> None:
-        for name in ("chmod", "link"):
-            with monkeypatch.context() as patch:
-                patch.setattr(os, name, fail)
-                with pytest.raises(HilgwError, match="Too many open files"):
-                    await server(tmp_path / "control").start()
-            assert not list(tmp_path.iterdir())
-
-    run(main)
+    for name in ("chmod", "link"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, fail)
+            with pytest.raises(HilgwError, match="Too many open files"):
+                await server(tmp_path / "control").start()
+        assert not list(tmp_path.iterdir())
 
 
 # --- clients --------------------------------------------------------------------------------------
 
 
-def test_readers_that_never_read_are_few_and_closed_at_their_deadline(tmp_path: Path) -> None:
+async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
+    tmp_path: Path, clock: Clock
+) -> None:
     path = tmp_path / "control"
 
-    async def main() -> None:
-        gateway = server(path)
-        await gateway.start()
-        clients = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_CLIENTS)]
-        for client in clients:
-            client.connect(str(path))
-            client.send(b'{"do": "report"}\n')
-            await asyncio.sleep(0.001)
-        assert "too many connections" in (await answer_at(path, b""))["error"]
-        await asyncio.sleep(IDLE_S + 1)
-        assert await answer_at(path) == {"error": "unknown request", "exit_code": 2}
-        await asyncio.sleep(0.1)
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-        for client in clients:
-            client.close()
-        await gateway.close()
-
-    run(main)
+    gateway = server(path)
+    await gateway.start()
+    clients = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_CLIENTS)]
+    for client in clients:
+        client.connect(str(path))
+        client.send(b'{"do": "report"}\n')
+        await asyncio.sleep(0.001)
+    assert "too many connections" in (await answer_at(path, b""))["error"]
+    await asyncio.sleep(IDLE_S + 1)
+    assert await answer_at(path) == {"error": "unknown request", "exit_code": 2}
+    await asyncio.sleep(0.1)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    for client in clients:
+        client.close()
+    await gateway.close()
 
 
-def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path) -> None:
+async def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "control"
 
-    async def main() -> None:
-        gateway = server(path)
-        await gateway.start()
-        reader, writer = await asyncio.open_unix_connection(path)
-        for _ in range(int(IDLE_S)):
-            writer.write(b"x")
-            await asyncio.sleep(1)
+    gateway = server(path)
+    await gateway.start()
+    reader, writer = await asyncio.open_unix_connection(path)
+    for _ in range(int(IDLE_S)):
+        writer.write(b"x")
         await asyncio.sleep(1)
-        assert reader.at_eof() or await reader.read() == b""
-        writer.close()
-        await gateway.close()
+    await asyncio.sleep(1)
+    assert reader.at_eof() or await reader.read() == b""
+    writer.close()
+    await gateway.close()
 
-    run(main)
 
-
-def test_requests_in_one_read_and_one_without_an_end_are_answered(tmp_path: Path) -> None:
+async def test_requests_in_one_read_and_one_without_an_end_are_answered(
+    tmp_path: Path, clock: Clock
+) -> None:
     path = tmp_path / "control"
 
-    async def main() -> None:
-        gateway = server(path)
-        await gateway.start()
-        reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(b"[]\n[]\n[]")
-        writer.write_eof()
-        assert (await reader.read()).count(b"unknown request") == 3
-        writer.close()
-        await gateway.close()
-
-    run(main)
+    gateway = server(path)
+    await gateway.start()
+    reader, writer = await asyncio.open_unix_connection(path)
+    writer.write(b"[]\n[]\n[]")
+    writer.write_eof()
+    assert (await reader.read()).count(b"unknown request") == 3
+    writer.close()
+    await gateway.close()
 
 
-def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(tmp_path: Path) -> None:
+async def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(
+    tmp_path: Path, clock: Clock
+) -> None:
     path = tmp_path / "control"
 
-    async def main() -> None:
-        gateway = server(path)
-        await gateway.start()
-        idle = [await asyncio.open_unix_connection(path) for _ in range(10)]
-        for _, writer in idle[:5]:
-            writer.write(b'{"do": "report"}\n')
-        await asyncio.sleep(0.1)
-        await gateway.close()
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-        for _, writer in idle:
-            writer.close()
-
-    run(main)
+    gateway = server(path)
+    await gateway.start()
+    idle = [await asyncio.open_unix_connection(path) for _ in range(10)]
+    for _, writer in idle[:5]:
+        writer.write(b'{"do": "report"}\n')
+    await asyncio.sleep(0.1)
+    await gateway.close()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    for _, writer in idle:
+        writer.close()
 
 
 def test_without_a_free_descriptor_accept_pauses(

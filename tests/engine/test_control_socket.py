@@ -49,7 +49,7 @@ class Bench:
                     self.pose = gateway.scene.pose_of("rover")
                     self.state = (
                         robot.emitters["tx"].emitter.getRange(),
-                        robot.receivers["rx"].receiver._channel,
+                        robot.receivers["rx"].receiver.getChannel(),
                     )
                 return found
             finally:

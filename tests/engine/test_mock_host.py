@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.engine.scheduler import Timer
 from hilgw.errors import ConfigError
 from hilgw.plugins import MOCKS, load_mock, names, new_air
+from hilgw.testing.sim import Clock
 from hilgw.transports.base import LineSettings
 from hilgw.transports.virtual.pipe import Pipe
 
@@ -21,42 +20,6 @@ MS = 1_000_000
 POWER_UP = bytes.fromhex("7E 00 02 8A 00 75")
 ASK_AP = bytes.fromhex("7E 00 04 08 01 41 50 65")
 AP_IS_1 = bytes.fromhex("7E 00 06 88 01 41 50 00 01 E4")
-
-
-class FakeScheduler:
-    """Time that moves only when told."""
-
-    def __init__(self) -> None:
-        self.time = 0
-        self.alarms = 0  # how often a callback ran
-        self._heap: list[tuple[int, int, list[Any]]] = []
-        self._count = count()
-
-    def now(self) -> int:
-        return self.time
-
-    def call_at(self, when: int, callback: Callable[[], None]) -> Any:
-        cell = [callback]
-        heapq.heappush(self._heap, (when, next(self._count), cell))
-
-        class Alarm:
-            def cancel(self) -> None:
-                cell[0] = None
-
-        return Alarm()
-
-    @property
-    def waiting(self) -> int:
-        return sum(cell[0] is not None for _, _, cell in self._heap)
-
-    def run(self, until: int, late: int = 0) -> None:
-        while self._heap and self._heap[0][0] + late <= until:
-            when, _, cell = heapq.heappop(self._heap)
-            if cell[0] is not None:
-                self.time = max(self.time, when + late)
-                self.alarms += 1
-                cell[0]()
-        self.time = max(self.time, until)
 
 
 class FakeDevice:
@@ -97,7 +60,7 @@ class Stage:
     """A host with modules, in fake time."""
 
     def __init__(self) -> None:
-        self.scheduler = FakeScheduler()
+        self.scheduler = Clock(0)
         self.host = MockHost(self.scheduler, new_air())
 
     def add(self, name: str, port: bool = True, **parameters: Any) -> tuple[Any, FakeDevice]:
@@ -107,7 +70,7 @@ class Stage:
         return mock, device
 
     def wait(self, ms: int) -> None:
-        self.scheduler.run(self.scheduler.time + ms * MS)
+        self.scheduler.run(ms * MS)
 
 
 @pytest.fixture
@@ -172,9 +135,9 @@ def test_nothing_is_polled(stage: Stage) -> None:
     _, device = stage.add("one")
     stage.wait(100)
     assert stage.scheduler.waiting == 0
-    alarms = stage.scheduler.alarms
+    fired = stage.scheduler.fired
     stage.wait(3_600_000)
-    assert stage.scheduler.alarms == alarms
+    assert stage.scheduler.fired == fired
     device.give(ASK_AP, 9600)
     assert stage.scheduler.waiting == 1
 
@@ -188,7 +151,7 @@ def test_a_late_host_catches_up_each_deadline_at_its_own_time(stage: Stage) -> N
         one.timers.start(str(when), when * MS, times.append)
     device.give(ASK_AP, 9600)
     stage.scheduler.time = 500 * MS  # blocked for 400 ms
-    stage.scheduler.run(500 * MS)
+    stage.scheduler.run_until(500 * MS)
     assert times == [110 * MS, 120 * MS, 130 * MS]
     assert device.taken() == AP_IS_1
 

@@ -18,7 +18,7 @@ from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
-from tests.engine.fakes import FakeScheduler
+from hilgw.testing.sim import Clock
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -31,7 +31,7 @@ class World:
         self.heard: list[tuple[str, Copy]] = []
         self.why = ""
         self.missed: dict[str, str] = {}
-        self.scheduler = FakeScheduler()
+        self.scheduler = Clock()
         self.start = self.scheduler.now()
         self.medium = Medium(Ledger(), on_transmit=self.transmitted)
         steps = StepClock(self.start, step_ms * MS)
@@ -172,16 +172,16 @@ def test_who_follows_a_moving_body_is_told_and_who_follows_a_still_one_once() ->
     count = len(told["mover"])
     world.scheduler.run_until(world.start + 4 * S)
     assert len(told["mover"]) == count
-    assert world.scheduler.waiting() == 0
+    assert world.scheduler.waiting == 0
 
 
 def test_closed_it_tells_nobody() -> None:
     world = World()
     world.scene.add("mover", Circle(center=(0, 0, 0), radius=1))
     world.scene.follow("mover", Pose(), lambda pose: None)
-    assert world.scheduler.waiting() == 1
+    assert world.scheduler.waiting == 1
     world.scene.close()
-    assert world.scheduler.waiting() == 0
+    assert world.scheduler.waiting == 0
 
 
 @given(st.integers(-(10**12), 10**12), st.integers(1, 10**10), st.integers(-(10**12), 10**15))

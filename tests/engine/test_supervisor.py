@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from hilgw.discovery.ports import port_identity
 from hilgw.engine import supervisor
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.scheduler import Timer
-from hilgw.engine.supervisor import FAULTS_ALLOWED, STALL_S, Supervisor
+from hilgw.engine.supervisor import FAULTS_ALLOWED, POLL_S, STALL_S, UNANSWERED_S, Supervisor
 from hilgw.errors import MismatchError, PeerError, PortError
+from hilgw.testing.sim import Clock, FakeTransport, until
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pipe import Pipe
 from hilgw.transports.virtual.pty import VirtualPort
+from hilgw.units import NS_PER_S
 from tests.engine.fakes import Bench, EchoSession
 
 LINE = LineSettings(baudRate=115200)
@@ -34,13 +37,6 @@ class Log(Observer):
     def state(self, station: str, state: State, reason: str) -> None:
         self.states.append(state)
         self.reasons.append(reason)
-
-
-async def until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
-    """Waits for the condition, in turns of the loop."""
-    async with asyncio.timeout(timeout_s):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 class Rig:
@@ -63,98 +59,95 @@ class Rig:
         return self.supervisor.state is State.UP
 
 
-async def stop(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
+@contextlib.asynccontextmanager
+async def running(rig: Rig) -> AsyncIterator[asyncio.Task[None]]:
+    """Its supervisor runs."""
+    task = asyncio.create_task(rig.supervisor.run())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def pipe_rig(clock: Clock, session: EchoSession | None = None, behind: object = "there") -> Rig:
+    """On a pipe, in simulated time."""
+    pipe = Pipe(clock, LINE)
+    pipe.device.start(lambda data, host_baud: None)
+    rig = Rig(lambda: pipe.open(LINE), lambda: (pipe.device.plugged and behind) or None, clock)
+    rig.pipe = pipe
+    if session is not None:
+        rig.station.session = session
+    return rig
 
 
 def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once(
+    clock: Clock,
 ) -> None:
-    monkeypatch.setattr(supervisor, "BACKOFF_FIRST_S", 0.01)
-    monkeypatch.setattr(supervisor, "UNANSWERED_S", 0.03)
+    pipe = Pipe(clock, LINE)
+    asked: list[int] = []
 
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        timer = Timer(loop)
-        pipe = Pipe(timer, LINE)
-        asked: list[float] = []
+    async def open_port() -> Transport:
+        asked.append(clock.now())
+        if len(asked) < 8:
+            raise PortError("refused", reason=PortError.ABSENT)
+        return await pipe.open()
 
-        async def open_port() -> Transport:
-            asked.append(loop.time())
-            if len(asked) < 6:
-                raise PortError("refused", reason=PortError.ABSENT)
-            return await pipe.open()
-
-        rig = Rig(open_port, lambda: "socket://server:1", timer)
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(rig.up)
-        pauses = [later - sooner for sooner, later in pairwise(asked)]
-        assert all(
-            pause >= least for pause, least in zip(pauses, (0.008, 0.016, 0.03), strict=False)
-        )
-        assert rig.log.states == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
-        await stop(task)
-        timer.close()
-
-    asyncio.run(scenario())
+    rig = Rig(open_port, lambda: "socket://server:1", clock)
+    async with running(rig):
+        await until(rig.up, 60)
+    pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
+    assert pauses[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8], rel=0.21)
+    assert pauses[-1] == pytest.approx(UNANSWERED_S, rel=0.21)
+    assert rig.log.states[:4] == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
-    monkeypatch: pytest.MonkeyPatch, replaced: bool
+async def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
+    replaced: bool, clock: Clock
 ) -> None:
-    monkeypatch.setattr(supervisor, "POLL_S", 0.001)
-    monkeypatch.setattr(supervisor, "BACKOFF_FIRST_S", 0.01)
-    monkeypatch.setattr(supervisor, "UNANSWERED_S", 0.08)
+    pipe = Pipe(clock, LINE)
+    asked: list[int] = []
+    behind = 0
 
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        timer = Timer(loop)
-        pipe = Pipe(timer, LINE)
-        asked: list[float] = []
-        behind = 0
+    async def open_port() -> Transport:
+        asked.append(clock.now())
+        return await pipe.open(LINE)
 
-        async def open_port() -> Transport:
-            asked.append(loop.time())
-            return await pipe.open(LINE)
-
-        rig = Rig(open_port, lambda: behind, timer)
-        task = asyncio.create_task(rig.supervisor.run())
-        for ups in range(1, 6):
+    rig = Rig(open_port, lambda: behind, clock)
+    async with running(rig):
+        for ups in range(1, 8):
             await until(lambda ups=ups: rig.supervisor.ups == ups)  # type: ignore[misc]
             assert rig.station.on_failed is not None
             rig.station.on_failed(PortError("hung up", reason=PortError.LOST))
             await until(lambda: not rig.up())
             behind += replaced  # another port under the same name is no reason to wait
-        await until(lambda: rig.supervisor.ups == 6)
-        pauses = [later - sooner for sooner, later in pairwise(asked)]
-        if replaced:
-            assert min(pauses[1:]) < 0.03
-        else:
-            assert pauses[-1] >= 0.064  # 80 ms, a fifth less by chance
-        await stop(task)
-        timer.close()
-
-    asyncio.run(scenario())
+        await until(lambda: rig.supervisor.ups == 8)
+    pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
+    longest = POLL_S + 0.01 if replaced else UNANSWERED_S * 1.2
+    assert all(pause <= longest for pause in pauses)
+    assert replaced or pauses[-1] >= UNANSWERED_S * 0.8
 
 
-def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        timer = Timer(loop)
-        port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
-        port.start(lambda data, host_baud: port.write(b"answer"))
+async def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "POLL_S", 0.01)
 
-        async def open_port() -> Transport:
-            return await open_serial(port.path, LINE, timer)
+    loop = asyncio.get_running_loop()
+    timer = Timer(loop)
+    port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
+    port.start(lambda data, host_baud: port.write(b"answer"))
 
-        rig = Rig(open_port, lambda: port_identity(port.path), timer)
-        task = asyncio.create_task(rig.supervisor.run())
+    async def open_port() -> Transport:
+        return await open_serial(port.path, LINE, timer)
+
+    rig = Rig(open_port, lambda: port_identity(port.path), timer)
+    async with running(rig):
         await until(rig.up)
         for _ in range(3):  # threads and caches of the first opens
             port.unplug()
@@ -168,81 +161,57 @@ def test_a_hundred_unplugs_under_traffic_leave_nothing_behind(tmp_path: Path) ->
             await until(lambda heard=heard: rig.bench.count.inbound > heard)
             rig.bench.send(b"on the wire when the cable is pulled")
             port.unplug()
-            unplugged = loop.time()
             await until(lambda: not rig.up())
-            assert loop.time() - unplugged < 0.5
             rig.bench.send(b"while away")
             port.plug()
-            await until(rig.up, 1.5)
+            await until(rig.up)
             assert rig.bench.balanced()
         await until(lambda: rig.station.queued == 0)
         assert descriptors() == before
         assert len(asyncio.all_tasks()) == tasks
         assert rig.bench.count.accepted == 300
         assert rig.bench.count.inbound >= 100
-        await stop(task)
-        port.close()
-        timer.close()
-
-    asyncio.run(scenario())
+    port.close()
+    timer.close()
 
 
-def test_a_pipe_that_is_unplugged_comes_back() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
-        pipe.device.start(lambda data, host_baud: None)
-        rig = Rig(lambda: pipe.open(LINE), lambda: pipe if pipe.device.plugged else None, timer)
-        task = asyncio.create_task(rig.supervisor.run())
+async def test_a_pipe_that_is_unplugged_comes_back(clock: Clock) -> None:
+    rig = pipe_rig(clock)
+    async with running(rig):
         await until(rig.up)
-        pipe.device.unplug()
+        rig.pipe.device.unplug()
         await until(lambda: rig.supervisor.state is State.WAITING)
-        pipe.device.plug()
+        rig.pipe.device.plug()
         await until(rig.up)
-        await stop(task)
-        assert rig.log.states[-1] is State.CLOSED
-        timer.close()
-
-    asyncio.run(scenario())
+    assert rig.log.states[-1] is State.CLOSED
 
 
-def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        path = str(tmp_path / "later")
+async def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
+    timer = Timer(asyncio.get_running_loop())
+    path = str(tmp_path / "later")
 
-        async def open_port() -> Transport:
-            return await open_serial(path, LINE, timer)
+    async def open_port() -> Transport:
+        return await open_serial(path, LINE, timer)
 
-        rig = Rig(open_port, lambda: port_identity(path), timer)
-        task = asyncio.create_task(rig.supervisor.run())
+    rig = Rig(open_port, lambda: port_identity(path), timer)
+    async with running(rig):
         await until(lambda: rig.supervisor.state is State.WAITING)
         assert isinstance(rig.supervisor.last_error, PortError)
         assert rig.supervisor.last_error.reason == PortError.ABSENT
         port = VirtualPort(timer, path)
         port.start(lambda data, host_baud: None)
         await until(rig.up)
-        await stop(task)
-        port.close()
-        timer.close()
-
-    asyncio.run(scenario())
+    port.close()
+    timer.close()
 
 
 @pytest.mark.parametrize("reason", [PortError.BUSY, PortError.DENIED])
-def test_busy_and_denied_at_the_first_start_are_fatal(reason: str) -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
+async def test_busy_and_denied_at_the_first_start_are_fatal(reason: str, clock: Clock) -> None:
+    async def open_port() -> Transport:
+        raise PortError("no", reason=reason)
 
-        async def open_port() -> Transport:
-            raise PortError("no", reason=reason)
-
-        rig = Rig(open_port, lambda: "there", timer)
-        with pytest.raises(PortError):
-            await rig.supervisor.run()
-        timer.close()
-
-    asyncio.run(scenario())
+    with pytest.raises(PortError):
+        await Rig(open_port, lambda: "there", clock).supervisor.run()
 
 
 class WrongSession(EchoSession):
@@ -260,46 +229,34 @@ class WrongSession(EchoSession):
         return super().open(now)
 
 
-def test_another_device_behind_the_path_is_left_alone_until_it_is_replaced() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
-        received: list[bytes] = []
-        pipe.device.start(lambda data, host_baud: received.append(data))
-        behind = ["first"]
-        rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], timer)
-        session = WrongSession()
-        rig.station.session = session
-        task = asyncio.create_task(rig.supervisor.run())
+async def test_another_device_behind_the_path_is_left_alone_until_it_is_replaced(
+    clock: Clock,
+) -> None:
+    pipe = Pipe(clock, LINE)
+    received: list[bytes] = []
+    pipe.device.start(lambda data, host_baud: received.append(data))
+    behind = ["first"]
+    rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], clock)
+    rig.station.session = WrongSession()
+    async with running(rig):
         await until(rig.up)
         pipe.device.unplug()
         await until(lambda: not rig.up())
         rig.bench.send(b"must not reach the wrong device")
         pipe.device.plug()
         await until(lambda: rig.supervisor.state is State.FAILED)
+        await asyncio.sleep(60)
         assert received == []
         behind[0] = "second"
         await until(rig.up)
         await until(lambda: received != [])
-        await stop(task)
-        timer.close()
-
-    asyncio.run(scenario())
 
 
-def test_a_mismatch_at_the_first_start_is_fatal() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
-        rig = Rig(lambda: pipe.open(LINE), lambda: "there", timer)
-        session = WrongSession()
-        session.wrong = {1}
-        rig.station.session = session
-        with pytest.raises(MismatchError):
-            await rig.supervisor.run()
-        timer.close()
-
-    asyncio.run(scenario())
+async def test_a_mismatch_at_the_first_start_is_fatal(clock: Clock) -> None:
+    session = WrongSession()
+    session.wrong = {1}
+    with pytest.raises(MismatchError):
+        await pipe_rig(clock, session).supervisor.run()
 
 
 class SilentSession(EchoSession):
@@ -309,23 +266,15 @@ class SilentSession(EchoSession):
         return [Failed(PeerError("no answer"))]
 
 
-def test_a_silent_peer_is_tried_again_with_growing_pauses() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
-        rig = Rig(lambda: pipe.open(LINE), lambda: "there", timer)
-        rig.station.session = SilentSession()
-        task = asyncio.create_task(rig.supervisor.run())
+async def test_a_silent_peer_is_tried_again_with_growing_pauses(clock: Clock) -> None:
+    rig = pipe_rig(clock, SilentSession())
+    async with running(rig):
         await until(lambda: rig.supervisor.opened == 4)
-        entered = zip(rig.log.states, rig.log.reasons, strict=True)
-        backoffs = [reason for state, reason in entered if state is State.BACKOFF]
-        assert "next try in 0.1 s" in backoffs[0]
-        assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
-        assert isinstance(rig.supervisor.last_error, PeerError)
-        await stop(task)
-        timer.close()
-
-    asyncio.run(scenario())
+    entered = zip(rig.log.states, rig.log.reasons, strict=True)
+    backoffs = [reason for state, reason in entered if state is State.BACKOFF]
+    assert "next try in 0.1 s" in backoffs[0]
+    assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
+    assert isinstance(rig.supervisor.last_error, PeerError)
 
 
 class FaultySession(EchoSession):
@@ -335,57 +284,28 @@ class FaultySession(EchoSession):
         raise ZeroDivisionError
 
 
-def test_an_adapter_that_keeps_failing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hilgw.engine.supervisor.BACKOFF_FIRST_S", 0.001)
-    monkeypatch.setattr("hilgw.engine.supervisor.BACKOFF_LAST_S", 0.002)
-
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LINE)
-        rig = Rig(lambda: pipe.open(LINE), lambda: "there", timer)
-        rig.station.session = FaultySession()
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(lambda: rig.supervisor.state is State.FAILED)
+async def test_an_adapter_that_keeps_failing_is_given_up(clock: Clock) -> None:
+    rig = pipe_rig(clock, FaultySession())
+    async with running(rig) as task:
+        await until(lambda: rig.supervisor.state is State.FAILED, 600)
+        await asyncio.sleep(60)
         assert rig.supervisor.opened == FAULTS_ALLOWED + 1
         assert not task.done()
-        await stop(task)
-        timer.close()
-
-    asyncio.run(scenario())
 
 
-class StuckTransport:
-    """Takes bytes and never gets rid of them."""
+async def test_a_port_that_takes_no_bytes_is_stalled_and_reopened(clock: Clock) -> None:
+    ports: list[FakeTransport] = []
 
-    name = "stuck"
-    notices = ()
-    pending = 10
-    closed = False
+    async def open_port() -> Transport:
+        ports.append(FakeTransport())
+        ports[-1].stalled = True
+        ports[-1].write(b"never taken")
+        return ports[-1]
 
-    def start(self, on_data: object, on_lost: object) -> None: ...
-
-    def write(self, data: bytes) -> None: ...
-
-    def close(self) -> None:
-        self.closed = True
-
-    async def wait_closed(self) -> None: ...
-
-
-def test_a_port_that_takes_no_bytes_is_stalled_and_reopened() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        stuck = StuckTransport()
-
-        async def open_port() -> Transport:
-            return stuck  # type: ignore[return-value]
-
-        rig = Rig(open_port, lambda: "there", timer)
-        task = asyncio.create_task(rig.supervisor.run())
-        await until(lambda: State.STALLED in rig.log.states, STALL_S + 3)
-        assert stuck.closed
+    rig = Rig(open_port, lambda: "there", clock)
+    begin = clock.now()
+    async with running(rig):
+        await until(lambda: State.STALLED in rig.log.states)
+        assert clock.now() - begin >= STALL_S * NS_PER_S
+        assert ports[0].closed
         await until(lambda: rig.supervisor.opened == 2)
-        await stop(task)
-        timer.close()
-
-    asyncio.run(scenario())

@@ -16,21 +16,16 @@ from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Missed, Observer, missed_by_none
 from hilgw.engine.scheduler import Timer
 from hilgw.medium.packet import Copy, Packet
-from tests.engine.fakes import FakeScheduler
+from hilgw.testing.sim import Clock
 
 SWARM = Path(__file__).parents[2] / "configs" / "swarm.yaml"
 S = 1_000_000_000
 
 
-class SimulatedTimer(FakeScheduler):
-    def close(self) -> None:
-        """Nothing to release."""
-
-
 class History(Observer):
     """Everything that happened, as text."""
 
-    def __init__(self, timer: SimulatedTimer) -> None:
+    def __init__(self, timer: Clock) -> None:
         self.lines: list[str] = []
         self.missed: Counter[str] = Counter()
         self.notices: list[str] = []
@@ -68,7 +63,7 @@ def play(
     config: GatewayConfig, seconds: float, late_ns: int = 0
 ) -> tuple[History, dict[str, Any], Gateway]:
     """So many seconds of it; each callback runs late by this much."""
-    timer = SimulatedTimer()
+    timer = Clock()
     history = History(timer)
 
     async def main() -> Gateway:

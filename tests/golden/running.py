@@ -23,7 +23,7 @@ from hilgw.cli.output.terminal import Terminal
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket import ControlServer
 from hilgw.errors import HilgwError
-from tests.golden.virtual import VirtualLoop, VirtualTime, local_sockets
+from hilgw.testing.sim import Clock, SimEventLoop, local_sockets
 
 MS = 1_000_000
 SILENCE_NS = 20 * MS  # bytes of one direction that come so close together are one line
@@ -53,8 +53,8 @@ def run_config(path: str, duration_s: float, requests: Sequence[Request] = ()) -
         if node.link is not None
     ]
     loaded = load_config(path, links, "loopback")
-    time = VirtualTime()
-    with local_sockets(), asyncio.Runner(loop_factory=lambda: VirtualLoop(time)) as runner:
+    time = Clock()
+    with local_sockets(), asyncio.Runner(loop_factory=lambda: SimEventLoop(time)) as runner:
         return runner.run(_run(loaded, duration_s, time, requests))
 
 
@@ -63,9 +63,7 @@ def _said(warnings: Iterable[Any]) -> list[str]:
     return [f"{each.line}:{each.column}: {each.path}: {each.message}" for each in warnings]
 
 
-async def _run(
-    loaded: Any, duration_s: float, time: VirtualTime, requests: Sequence[Request]
-) -> str:
+async def _run(loaded: Any, duration_s: float, time: Clock, requests: Sequence[Request]) -> str:
     lines, ports, answers = io.StringIO(), Ports(time), list[str]()
     observer = Recorder(lines, clock=lambda: time.now() / 1e9)
     gateway = build(loaded.config, asyncio.get_running_loop(), observer, time)  # type: ignore[arg-type]
@@ -215,7 +213,7 @@ def _packet(packet: Any) -> str:
 class Ports:
     """The bytes that modules get and give, in lines that end where there was silence."""
 
-    def __init__(self, time: VirtualTime) -> None:
+    def __init__(self, time: Clock) -> None:
         self._time = time
         self._pieces: dict[tuple[str, str], list[tuple[int, str | bytearray]]] = {}
 

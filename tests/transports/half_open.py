@@ -29,7 +29,8 @@ async def main(writes: bool) -> None:
     client = Client(await connect_tcp("127.0.0.1", listener.port))
     await until(lambda: bool(accepted))
     client.transport.write(b"hello")
-    await asyncio.sleep(0.2)
+    server = Client(accepted[0])
+    await until(lambda: server.data == b"hello" and not client.transport.out_waiting)
     network("down")
     start = time.monotonic()
     while not client.lost and time.monotonic() - start < 10:

@@ -6,19 +6,17 @@ import asyncio
 import gc
 import os
 import threading
-import time
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
+from hilgw.testing.sim import Clock, until
+from hilgw.testing.sim import run as run_simulated
 from hilgw.transports.base import LineSettings, Transport
 
 LINE = LineSettings(baudRate=115200)
-# Within 50 ms is asked for; a machine with other work to do adds its own.
-SEEN_S = 0.15
-LOOP_GAP_S = 0.15
 ALL_VALUES = bytes(range(256))
 
 
@@ -38,13 +36,6 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]], timeout_s: float = 20
     assert not reports, reports
 
 
-async def until(condition: Callable[[], bool], timeout_s: float = 5) -> None:
-    """Waits for the condition, in turns of the loop."""
-    async with asyncio.timeout(timeout_s):
-        while not condition():
-            await asyncio.sleep(0.001)
-
-
 async def turns(count: int = 10) -> None:
     """Lets the loop do what it has to do now."""
     for _ in range(count):
@@ -58,13 +49,8 @@ class Client:
         self.transport = transport
         self.data = bytearray()
         self.lost: list[PortError] = []
-        self.lost_at: float = 0
         if start:
-            transport.start(self.data.extend, self._lost)
-
-    def _lost(self, error: PortError) -> None:
-        self.lost.append(error)
-        self.lost_at = time.monotonic()
+            transport.start(self.data.extend, self.lost.append)
 
     async def heard(self, count: int) -> bytes:
         await until(lambda: len(self.data) >= count or bool(self.lost))
@@ -113,34 +99,6 @@ class Pty:
         return bytes(data)
 
 
-class Gaps:
-    """The longest time the loop did not come round while this was entered."""
-
-    longest_s = 0.0
-    _last = 0.0
-
-    async def __aenter__(self) -> Gaps:
-        self._last = time.monotonic()
-        self._task = asyncio.create_task(self._watch())
-        await asyncio.sleep(0)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._look()
-        self._task.cancel()
-        await asyncio.wait([self._task])
-
-    async def _watch(self) -> None:
-        while True:
-            await asyncio.sleep(0.001)
-            self._look()
-
-    def _look(self) -> None:
-        now = time.monotonic()
-        self.longest_s = max(self.longest_s, now - self._last)
-        self._last = now
-
-
 def descriptors() -> dict[str, str]:
     """What this process has open, the list itself left out."""
     found = {}
@@ -169,3 +127,9 @@ def with_timer(
             timer.close()
 
     return wrapped
+
+
+def simulated(scenario: Callable[[Clock], Coroutine[Any, Any, None]]) -> None:
+    """The scenario in simulated time."""
+    clock = Clock()
+    run_simulated(lambda: scenario(clock), clock)

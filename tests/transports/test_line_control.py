@@ -123,7 +123,7 @@ def test_bytes_that_the_kernel_has_not_accepted_are_taken_back() -> None:
     with_pty(use)
 
 
-def test_a_thread_keeps_only_the_chunk_it_is_writing() -> None:
+async def test_a_thread_keeps_only_the_chunk_it_is_writing() -> None:
     class Stuck:
         in_waiting = 0
 
@@ -146,33 +146,27 @@ def test_a_thread_keeps_only_the_chunk_it_is_writing() -> None:
         def close(self) -> None:
             self.free.set()
 
-    async def scenario() -> None:
-        port = Stuck()
-        stream = ThreadedStream(port, "stuck")
-        stream.write(b"a" * 5000)
-        await until(port.entered.is_set)
-        assert stream.take_unsent() == b"a" * (5000 - 4096)
-        assert stream.pending == 4096
-        port.free.set()
-        await until(lambda: stream.pending == 0)
-        assert port.data == b"a" * 4096
-        stream.close()
-        await stream.wait_closed()
-
-    run(scenario)
+    port = Stuck()
+    stream = ThreadedStream(port, "stuck")
+    stream.write(b"a" * 5000)
+    await until(port.entered.is_set)
+    assert stream.take_unsent() == b"a" * (5000 - 4096)
+    assert stream.pending == 4096
+    port.free.set()
+    await until(lambda: stream.pending == 0)
+    assert port.data == b"a" * 4096
+    stream.close()
+    await stream.wait_closed()
 
 
-def test_a_pipe_gives_back_what_is_not_on_the_wire() -> None:
-    async def scenario() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        client = await Pipe(timer, LINE).open()
-        client.write(b"abc")
-        assert client.take_unsent() == b"abc"
-        assert client.pending == 0
-        assert client.discard_received() == 0
-        timer.close()
-
-    run(scenario)
+async def test_a_pipe_gives_back_what_is_not_on_the_wire() -> None:
+    timer = Timer(asyncio.get_running_loop())
+    client = await Pipe(timer, LINE).open()
+    client.write(b"abc")
+    assert client.take_unsent() == b"abc"
+    assert client.pending == 0
+    assert client.discard_received() == client.in_waiting == client.out_waiting == 0
+    timer.close()
 
 
 # --- an end that is not read ----------------------------------------------------------------------
@@ -186,88 +180,79 @@ def connected(family: socket.AddressFamily, host: str) -> tuple[socket.socket, s
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 @pytest.mark.parametrize("hidden", [False, True])
-def test_an_end_is_noticed_while_reading_is_paused(host: str, hidden: bool) -> None:
+async def test_an_end_is_noticed_while_reading_is_paused(host: str, hidden: bool) -> None:
     """hidden: it comes after more bytes than the kernel of the reader holds."""
 
-    async def scenario() -> None:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        served, peer = connected(family, host)
-        served.setblocking(False)
-        stream = TcpStream(served, "peer")
-        ended: list[bool] = []
-        stream.on_peer_ended = lambda: ended.append(True)
-        stream.on_half_close = lambda: ended.append(False)
-        stream.pause_reading()  # before start(), as a bridge does whose port is full
-        client = Client(stream)
-        peer.setblocking(False)
-        size = 5
-        peer.send(b"first")
-        while hidden:
-            try:
-                size += peer.send(bytes(65536))
-            except BlockingIOError:
-                break
-        assert not peer_has_ended(served)
-        peer.close()
-        assert peer_has_ended(served)
-        await until(lambda: ended == [True])
-        if hidden:
-            assert stream.discard_received() == size
-        else:
-            stream.resume_reading()
-            await until(lambda: ended == [True, False])
-            assert client.data == b"first"
-        stream.close()
-
-    run(scenario)
-
-
-def test_the_last_bytes_stay_readable_when_the_peer_cannot_be_written_to() -> None:
-    async def scenario() -> None:
-        served, peer = connected(socket.AF_INET, "127.0.0.1")
-        served.setblocking(False)
-        stream = TcpStream(served, "peer")
-        ended: list[bool] = []
-        stream.on_peer_ended = lambda: ended.append(True)
-        stream.on_half_close = lambda: ended.append(False)
-        client = Client(stream)
-        stream.pause_reading()
-        peer.sendall(b"the last words")
-        peer.close()
-        await until(lambda: ended == [True])
-        stream.write(b"an answer")
-        with pytest.raises(PortError) as caught:
-            for _ in range(1000):
-                stream.write(b"more")
-                await turns(1)
-        assert caught.value.reason == PortError.LOST
-        assert not client.lost
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    served, peer = connected(family, host)
+    served.setblocking(False)
+    stream = TcpStream(served, "peer")
+    ended: list[bool] = []
+    stream.on_peer_ended = lambda: ended.append(True)
+    stream.on_half_close = lambda: ended.append(False)
+    stream.pause_reading()  # before start(), as a bridge does whose port is full
+    client = Client(stream)
+    peer.setblocking(False)
+    size = 5
+    peer.send(b"first")
+    while hidden:
+        try:
+            size += peer.send(bytes(65536))
+        except BlockingIOError:
+            break
+    assert not peer_has_ended(served)
+    peer.close()
+    assert peer_has_ended(served)
+    await until(lambda: ended == [True])
+    if hidden:
+        assert stream.discard_received() == size
+    else:
         stream.resume_reading()
-        await until(lambda: client.lost != [])
-        assert client.data == b"the last words"
+        await until(lambda: ended == [True, False])
+        assert client.data == b"first"
+    stream.close()
 
-    run(scenario)
+
+async def test_the_last_bytes_stay_readable_when_the_peer_cannot_be_written_to() -> None:
+    served, peer = connected(socket.AF_INET, "127.0.0.1")
+    served.setblocking(False)
+    stream = TcpStream(served, "peer")
+    ended: list[bool] = []
+    stream.on_peer_ended = lambda: ended.append(True)
+    stream.on_half_close = lambda: ended.append(False)
+    client = Client(stream)
+    stream.pause_reading()
+    peer.sendall(b"the last words")
+    peer.close()
+    await until(lambda: ended == [True])
+    stream.write(b"an answer")
+    with pytest.raises(PortError) as caught:
+        for _ in range(1000):
+            stream.write(b"more")
+            await turns(1)
+    assert caught.value.reason == PortError.LOST
+    assert not client.lost
+    stream.resume_reading()
+    await until(lambda: client.lost != [])
+    assert client.data == b"the last words"
 
 
-def test_what_a_peer_sent_before_its_reset_is_not_delivered_after_a_pause() -> None:
+async def test_what_a_peer_sent_before_its_reset_is_not_delivered_after_a_pause() -> None:
     """Although Linux would still give it to a reader."""
 
-    async def scenario() -> None:
-        served, peer = connected(socket.AF_INET, "127.0.0.1")
-        served.setblocking(False)
-        stream = TcpStream(served, "peer")
-        stream.on_peer_ended = lambda: None
-        stream.pause_reading()
-        client = Client(stream)
-        peer.sendall(b"stale")
-        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        peer.close()
-        stream.resume_reading()
-        await until(lambda: client.lost != [])
-        assert client.data == b""
-        assert stream.unread == 5
-
-    run(scenario)
+    served, peer = connected(socket.AF_INET, "127.0.0.1")
+    served.setblocking(False)
+    stream = TcpStream(served, "peer")
+    stream.on_peer_ended = lambda: None
+    stream.pause_reading()
+    client = Client(stream)
+    peer.sendall(b"stale")
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.close()
+    stream.resume_reading()
+    await until(lambda: client.lost != [])
+    assert client.data == b""
+    assert stream.unread == 5
 
 
 def test_a_state_that_cannot_be_told_is_no_end() -> None:

@@ -23,6 +23,9 @@ class Driver:
         self.told: list[tuple[str, bool]] = []
         self._states = {"dtr": True, "rts": True}
 
+    def opened(self) -> None:
+        self._update_dtr_state()
+
     def _update_dtr_state(self) -> None:
         self.told.append(("dtr", self._states["dtr"]))
 
@@ -48,57 +51,51 @@ class Port(KeepsModemLines, Driver):
 
 def test_a_line_that_is_left_alone_can_be_switched_later() -> None:
     port = Port()
-    port._update_dtr_state()
+    port.opened()
     assert port.told == []
     port.switch("dtr", False)
     port.switch("rts", True)
     assert port.told == [("dtr", False), ("rts", True)]
 
 
-def test_a_serial_stream_switches_its_port_its_stand_in_or_says_why_not() -> None:
-    async def use() -> None:
-        master, slave = os.openpty()
-        port = Port()
-        port.fd = slave
-        stream = SerialStream(port, "here", [], is_pty=False)
-        stream.set_modem_line("dtr", True)
-        assert port.told == [("dtr", True)]
-        stream.close()
-        await stream.wait_closed()
-        os.close(master)
+async def test_a_serial_stream_switches_its_port_its_stand_in_or_says_why_not() -> None:
+    master, slave = os.openpty()
+    port = Port()
+    port.fd = slave
+    stream = SerialStream(port, "here", [], is_pty=False)
+    stream.set_modem_line("dtr", True)
+    assert port.told == [("dtr", True)]
+    stream.close()
+    await stream.wait_closed()
+    os.close(master)
 
-        master, port.fd = os.openpty()
-        stream = SerialStream(port, "here", [], is_pty=True)
-        with pytest.raises(PortError, match="has no RTS") as caught:
-            stream.set_modem_line("rts", True)
-        assert caught.value.reason == PortError.UNSUPPORTED
-        told: list[tuple[str, bool]] = []
-        stream.close()
-        os.close(master)
-
-        master, port.fd = os.openpty()
-        switch = lambda name, on: told.append((name, on))  # noqa: E731
-        stream = SerialStream(port, "here", [], is_pty=True, modem_lines=switch)
+    master, port.fd = os.openpty()
+    stream = SerialStream(port, "here", [], is_pty=True)
+    with pytest.raises(PortError, match="has no RTS") as caught:
         stream.set_modem_line("rts", True)
-        assert told == [("rts", True)]
-        stream.close()
-        os.close(master)
+    assert caught.value.reason == PortError.UNSUPPORTED
+    told: list[tuple[str, bool]] = []
+    stream.close()
+    os.close(master)
 
-    asyncio.run(use())
+    master, port.fd = os.openpty()
+    switch = lambda name, on: told.append((name, on))  # noqa: E731
+    stream = SerialStream(port, "here", [], is_pty=True, modem_lines=switch)
+    stream.set_modem_line("rts", True)
+    assert told == [("rts", True)]
+    stream.close()
+    os.close(master)
 
 
-def test_a_pipe_passes_it_to_its_device_while_that_is_there() -> None:
-    async def use() -> None:
-        timer = Timer(asyncio.get_running_loop())
-        pipe = Pipe(timer, LineSettings())
-        told: list[tuple[str, bool]] = []
-        device: Any = pipe.device
-        device.on_modem_line = lambda name, on: told.append((name, on))
-        client: Any = await pipe.open()
-        client.set_modem_line("dtr", True)
-        client.close()
-        client.set_modem_line("dtr", False)
-        assert told == [("dtr", True)]
-        timer.close()
-
-    asyncio.run(use())
+async def test_a_pipe_passes_it_to_its_device_while_that_is_there() -> None:
+    timer = Timer(asyncio.get_running_loop())
+    pipe = Pipe(timer, LineSettings())
+    told: list[tuple[str, bool]] = []
+    device: Any = pipe.device
+    device.on_modem_line = lambda name, on: told.append((name, on))
+    client: Any = await pipe.open()
+    client.set_modem_line("dtr", True)
+    client.close()
+    client.set_modem_line("dtr", False)
+    assert told == [("dtr", True)]
+    timer.close()

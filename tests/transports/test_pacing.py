@@ -2,56 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from hilgw.testing.sim import Clock
 from hilgw.transports.virtual.pacing import CATCH_UP_NS, SLICE_NS, PacedLine
 
 SECOND = 1_000_000_000
 
 
-class Clock:
-    """A scheduler whose time the test moves."""
-
-    def __init__(self) -> None:
-        self.time = 1_000_000_007
-        self.alarms: list[Alarm] = []
-
-    def now(self) -> int:
-        return self.time
-
-    def call_at(self, when: int, callback: Callable[[], None]) -> Alarm:
-        alarm = Alarm(self, when, callback)
-        self.alarms.append(alarm)
-        return alarm
-
-    def run(self, until: int, late: int = 0) -> None:
-        """Fires what is due up to `until`, each `late` ns after its time."""
-        while self.alarms:
-            alarm = min(self.alarms, key=lambda each: each.when)
-            if alarm.when + late > until:
-                break
-            self.alarms.remove(alarm)
-            self.time = max(self.time, alarm.when + late)
-            alarm.callback()
-        self.time = max(self.time, until)
-
-
-class Alarm:
-    def __init__(self, clock: Clock, when: int, callback: Callable[[], None]) -> None:
-        self.clock, self.when, self.callback = clock, when, callback
-
-    def cancel(self) -> None:
-        if self in self.clock.alarms:
-            self.clock.alarms.remove(self)
-
-
 class Rig:
     def __init__(self, baud_rate: int | None, bits: int = 10) -> None:
-        self.clock = Clock()
+        self.clock = Clock(SECOND + 7)
         self.arrived: list[tuple[int, bytes]] = []
         self.line = PacedLine(
             self.clock,
@@ -81,7 +45,7 @@ def test_one_busy_period_takes_exactly_its_time(
     start = rig.clock.now()
     sent = b"".join(bytes([number % 256]) * size for number, size in enumerate(sizes))
     rig.line.put(sent)
-    rig.clock.run(start + 3600 * SECOND, late)
+    rig.clock.run_until(start + 3600 * SECOND, late)
     assert rig.data == sent
     count = 0
     for when, data in rig.arrived:
@@ -108,13 +72,13 @@ def test_no_byte_arrives_before_a_line_could_have_carried_it(
     rig = Rig(baud_rate)
     sent, free, ends = b"", Fraction(0), []
     for pause, size in puts:
-        rig.clock.run(rig.clock.time + pause)
+        rig.clock.run_until(rig.clock.time + pause)
         sent += bytes(size)
         for _ in range(size):
             free = max(free, Fraction(rig.clock.time)) + Fraction(10 * SECOND, baud_rate)
             ends.append(free)
         rig.line.put(bytes(size))
-    rig.clock.run(rig.clock.time + 3600 * SECOND)
+    rig.clock.run_until(rig.clock.time + 3600 * SECOND)
     assert rig.data == sent
     count = 0
     for when, data in rig.arrived:
@@ -128,7 +92,7 @@ def test_a_blocked_loop_does_not_let_bytes_pour_out() -> None:
     rig.clock.time += 10 * SECOND
     rig.line.put(bytes(960))
     resumed = rig.clock.time
-    rig.clock.run(resumed + 10 * SECOND)
+    rig.clock.run_until(resumed + 10 * SECOND)
     at_once = sum(len(data) for when, data in rig.arrived if when == resumed)
     assert at_once <= 5 + CATCH_UP_NS * 960 // SECOND
     assert rig.arrived[-1][0] >= resumed + SECOND - 2 * CATCH_UP_NS
@@ -152,7 +116,7 @@ def test_what_on_empty_puts_follows_without_a_gap() -> None:
     )
     start = clock.now()
     line.put(b"a")
-    clock.run(start + SECOND, late=3_000_000)
+    clock.run_until(start + SECOND, late_ns=3_000_000)
     ten = 10_000_000
     assert [when - start - 3_000_000 for when in arrived] == [ten, 2 * ten, 3 * ten]
 
@@ -162,11 +126,11 @@ def test_held_nothing_is_handed_over() -> None:
     rig.line.put(b"abc")
     rig.line.hold()
     rig.line.put(b"def")
-    rig.clock.run(rig.clock.time + SECOND)
+    rig.clock.run_until(rig.clock.time + SECOND)
     assert not rig.arrived
     assert len(rig.line) == 6
     rig.line.release()
-    rig.clock.run(rig.clock.time + SECOND)
+    rig.clock.run_until(rig.clock.time + SECOND)
     assert rig.data == b"abcdef"
 
 
@@ -174,10 +138,10 @@ def test_cleared_nothing_more_comes() -> None:
     rig = Rig(9600)
     rig.line.put(b"abc")
     assert rig.line.clear() == 3
-    rig.clock.run(rig.clock.time + SECOND)
+    rig.clock.run_until(rig.clock.time + SECOND)
     assert not rig.arrived
     rig.line.put(b"d")
-    rig.clock.run(rig.clock.time + SECOND)
+    rig.clock.run_until(rig.clock.time + SECOND)
     assert rig.data == b"d"
 
 
@@ -186,7 +150,7 @@ def test_a_new_rate_begins_with_the_next_slice() -> None:
     start = rig.clock.time
     rig.line.put(b"ab")
     rig.line.set_line(2000, 11)
-    rig.clock.run(start + SECOND)
+    rig.clock.run_until(start + SECOND)
     assert [when - start for when, _ in rig.arrived] == [10_000_000, 15_500_000]
 
 
@@ -196,6 +160,6 @@ def test_without_a_rate_everything_comes_at_the_next_turn() -> None:
     rig.line.put(b"x")
     assert not rig.arrived
     now = rig.clock.time
-    rig.clock.run(now)
+    rig.clock.run_until(now)
     assert rig.data == bytes(70_000) + b"x"
     assert {when for when, _ in rig.arrived} == {now}

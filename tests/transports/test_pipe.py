@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 
 import pytest
 
-from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
+from hilgw.testing.sim import Clock, until
 from hilgw.transports.base import LineSettings
 from hilgw.transports.virtual.pipe import Pipe
-from tests.transports.rig import ALL_VALUES, LINE, SEEN_S, Client, run, turns, until, with_timer
+from hilgw.units import NS_PER_MS, NS_PER_S
+from tests.transports.rig import ALL_VALUES, LINE, Client, turns
 
 
 class Device:
@@ -24,160 +25,131 @@ class Device:
         self.bauds.append(baud)
 
 
-def test_all_values_both_ways() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LINE)
-        pipe.device.start(lambda data, baud: pipe.device.write(data))
-        client = Client(await pipe.open())
-        client.transport.write(ALL_VALUES)
-        assert await client.heard(256) == ALL_VALUES
-
-    run(with_timer(scenario))
+async def test_all_values_both_ways(clock: Clock) -> None:
+    pipe = Pipe(clock, LINE)
+    pipe.device.start(lambda data, baud: pipe.device.write(data))
+    client = Client(await pipe.open())
+    client.transport.write(ALL_VALUES)
+    assert await client.heard(256) == ALL_VALUES
 
 
-def test_the_pace_of_the_line_both_ways() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LineSettings(9600, parity="E"))
-        device = Device(pipe)
-        client = Client(await pipe.open())
-        start = time.monotonic()
-        client.transport.write(bytes(96))
-        pipe.device.write(bytes(96))
-        await client.heard(96)
-        await until(lambda: len(device.data) == 96)
-        assert 0.11 <= time.monotonic() - start < 0.5
-        assert len(device.bauds) > 10
-        assert set(device.bauds) == {9600}
-
-    run(with_timer(scenario))
+async def test_the_pace_of_the_line_both_ways(clock: Clock) -> None:
+    pipe = Pipe(clock, LineSettings(9600, parity="E"))
+    device = Device(pipe)
+    client = Client(await pipe.open())
+    start = clock.now()
+    client.transport.write(bytes(96))
+    pipe.device.write(bytes(96))
+    await client.heard(96)
+    await until(lambda: len(device.data) == 96)
+    assert clock.now() - start == pytest.approx(96 * 11 / 9600 * NS_PER_S, abs=2 * NS_PER_MS)
+    assert len(device.bauds) > 10
+    assert set(device.bauds) == {9600}
 
 
-def test_what_is_written_counts_as_pending_until_the_line_has_carried_it() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LINE)
-        device = Device(pipe)
-        client = Client(await pipe.open())
-        drained: list[int] = []
-        client.transport.on_drained = lambda: drained.append(len(device.data))
-        client.transport.write(bytes(500))
-        assert client.transport.pending == 500
-        await until(lambda: bool(drained))
-        assert drained == [500]
-        assert client.transport.pending == 0
+async def test_what_is_written_counts_as_pending_until_the_line_has_carried_it(
+    clock: Clock,
+) -> None:
+    pipe = Pipe(clock, LINE)
+    device = Device(pipe)
+    client = Client(await pipe.open())
+    drained: list[int] = []
+    client.transport.on_drained = lambda: drained.append(len(device.data))
+    client.transport.write(bytes(500))
+    assert client.transport.pending == 500
+    await until(lambda: bool(drained))
+    assert drained == [500]
+    assert client.transport.pending == 0
 
-    run(with_timer(scenario))
 
-
-def test_a_write_that_does_not_fit_is_refused_whole() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LINE, limit=100)
-        client = Client(await pipe.open())
+async def test_a_write_that_does_not_fit_is_refused_whole(clock: Clock) -> None:
+    pipe = Pipe(clock, LINE, limit=100)
+    client = Client(await pipe.open())
+    client.transport.write(bytes(60))
+    with pytest.raises(PortError) as caught:
         client.transport.write(bytes(60))
-        with pytest.raises(PortError) as caught:
-            client.transport.write(bytes(60))
-        assert caught.value.reason == "full"
-        assert client.transport.pending == 60
-
-    run(with_timer(scenario))
+    assert caught.value.reason == "full"
+    assert client.transport.pending == 60
 
 
-def test_the_newest_bytes_of_the_device_are_dropped_and_counted() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LineSettings(1_000_000), device_limit=100)
+async def test_the_newest_bytes_of_the_device_are_dropped_and_counted(clock: Clock) -> None:
+    pipe = Pipe(clock, LineSettings(1_000_000), device_limit=100)
+    client = Client(await pipe.open())
+    pipe.device.write(b"a" * 60)
+    pipe.device.write(b"b" * 60)
+    assert pipe.overrun == 20
+    await client.heard(100)
+    await turns()
+    assert client.data == b"a" * 60 + b"b" * 40
+
+
+async def test_paused_a_client_keeps_no_more_than_its_limit(clock: Clock) -> None:
+    pipe = Pipe(clock, LineSettings(4_000_000), limit=100)
+    client = Client(await pipe.open())
+    client.transport.pause_reading()
+    pipe.device.write(bytes(150))
+    await until(lambda: pipe.overrun == 50)
+    assert not client.data
+    client.transport.resume_reading()
+    await client.heard(100)
+
+
+async def test_unplugged_it_is_lost_and_absent_and_comes_back(clock: Clock) -> None:
+    pipe = Pipe(clock, LINE)
+    device = Device(pipe)
+    for _ in range(3):
         client = Client(await pipe.open())
-        pipe.device.write(b"a" * 60)
-        pipe.device.write(b"b" * 60)
-        assert pipe.overrun == 20
-        await client.heard(100)
+        client.transport.write(bytes(1000))
+        at = clock.now()
+        pipe.device.unplug()
+        assert not pipe.device.plugged
         await turns()
-        assert client.data == b"a" * 60 + b"b" * 40
-
-    run(with_timer(scenario))
-
-
-def test_paused_a_client_keeps_no_more_than_its_limit() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LineSettings(4_000_000), limit=100)
-        client = Client(await pipe.open())
-        client.transport.pause_reading()
-        pipe.device.write(bytes(150))
-        await until(lambda: pipe.overrun == 50)
-        assert not client.data
-        client.transport.resume_reading()
-        await client.heard(100)
-
-    run(with_timer(scenario))
-
-
-def test_unplugged_it_is_lost_and_absent_and_comes_back() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LINE)
-        device = Device(pipe)
-        for _ in range(3):
-            client = Client(await pipe.open())
-            client.transport.write(bytes(1000))
-            at = time.monotonic()
-            pipe.device.unplug()
-            assert not pipe.device.plugged
-            await until(lambda: bool(client.lost))  # noqa: B023
-            assert client.lost_at - at < SEEN_S
-            await turns()
-            assert [error.reason for error in client.lost] == [PortError.LOST]
-            with pytest.raises(PortError):
-                client.transport.write(b"x")
-            with pytest.raises(PortError) as caught:
-                await pipe.open()
-            assert caught.value.reason == PortError.ABSENT
-            await client.close()
-            pipe.device.plug()
-        assert len(device.data) < 1000, "what was on the wire is gone"
-        client = Client(await pipe.open())
-        client.transport.write(b"back")
-        await until(lambda: device.data.endswith(b"back"))
-
-    run(with_timer(scenario))
-
-
-def test_opened_twice_it_is_busy_and_closed_it_is_free() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LINE)
-        first = Client(await pipe.open())
+        assert clock.now() == at
+        assert [error.reason for error in client.lost] == [PortError.LOST]
+        with pytest.raises(PortError):
+            client.transport.write(b"x")
         with pytest.raises(PortError) as caught:
             await pipe.open()
-        assert caught.value.reason == PortError.BUSY
-        await first.close()
-        second = Client(await pipe.open())
-        pipe.device.write(b"hello")
-        assert await second.heard(5) == b"hello"
-        assert not first.data
-        assert not first.lost
-
-    run(with_timer(scenario))
+        assert caught.value.reason == PortError.ABSENT
+        await client.close()
+        pipe.device.plug()
+    assert len(device.data) < 1000, "what was on the wire is gone"
+    client = Client(await pipe.open())
+    client.transport.write(b"back")
+    await until(lambda: device.data.endswith(b"back"))
 
 
-def test_what_arrives_before_start_is_not_lost() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LINE)
-        client = Client(await pipe.open(), start=False)
-        pipe.device.write(b"early")
-        await until(lambda: bool(client.transport._held))  # type: ignore[attr-defined]
-        client.transport.start(client.data.extend, client.lost.append)
-        assert await client.heard(5) == b"early"
+async def test_opened_twice_it_is_busy_and_closed_it_is_free(clock: Clock) -> None:
+    pipe = Pipe(clock, LINE)
+    first = Client(await pipe.open())
+    with pytest.raises(PortError) as caught:
+        await pipe.open()
+    assert caught.value.reason == PortError.BUSY
+    await first.close()
+    second = Client(await pipe.open())
+    pipe.device.write(b"hello")
+    assert await second.heard(5) == b"hello"
+    assert not first.data
+    assert not first.lost
 
-    run(with_timer(scenario))
+
+async def test_what_arrives_before_start_is_not_lost(clock: Clock) -> None:
+    pipe = Pipe(clock, LINE)
+    client = Client(await pipe.open(), start=False)
+    pipe.device.write(b"early")
+    await asyncio.sleep(1)  # of simulated time
+    client.transport.start(client.data.extend, client.lost.append)
+    assert await client.heard(5) == b"early"
 
 
-def test_a_stalled_device_hears_nothing_until_it_listens_again() -> None:
-    async def scenario(timer: Timer) -> None:
-        pipe = Pipe(timer, LineSettings(4_000_000))
-        device = Device(pipe)
-        pipe._device.stall()
-        client = Client(await pipe.open())
-        client.transport.write(b"abc")
-        await turns()
-        assert not device.data
-        assert client.transport.pending == 3
-        pipe._device.unstall()
-        await until(lambda: device.data == b"abc")
-
-    run(with_timer(scenario))
+async def test_a_stalled_device_hears_nothing_until_it_listens_again(clock: Clock) -> None:
+    pipe = Pipe(clock, LineSettings(4_000_000))
+    device = Device(pipe)
+    pipe.device.stall()
+    client = Client(await pipe.open())
+    client.transport.write(b"abc")
+    await turns()
+    assert not device.data
+    assert client.transport.pending == 3
+    pipe.device.unstall()
+    await until(lambda: device.data == b"abc")

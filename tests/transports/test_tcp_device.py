@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from hilgw.testing.sim import until
 from hilgw.transports.tcp.device import TcpClientDevice, TcpDevice, TcpServerDevice
 from hilgw.transports.tcp.listener import TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
@@ -15,12 +16,6 @@ DEADLINE_S = 5.0
 
 def scenario(run: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(asyncio.wait_for(run(), 4 * DEADLINE_S))
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 class Told:
@@ -52,122 +47,107 @@ class Client:
         self.lost += 1
 
 
-def test_a_server_serves_one_client_and_then_the_next() -> None:
-    async def run() -> None:
-        device = TcpServerDevice("127.0.0.1", 0)
-        told = Told(device)
-        await device.listen()
-        assert device.path == f"127.0.0.1:{device.port}"
-        device.write(b"nobody hears this")
-        first = Client(await connect_tcp("127.0.0.1", device.port))
-        first.stream.write(b"hello")
-        await until(lambda: told.data == b"hello")
-        device.write(b"welcome")
-        await until(lambda: first.data == b"welcome")
-        second = Client(await connect_tcp("127.0.0.1", device.port))
-        await until(lambda: second.lost)
-        assert told.events == ["open"]
-        first.stream.close()
-        await until(lambda: told.events == ["open", "close"])
-        third = Client(await connect_tcp("127.0.0.1", device.port))
-        await until(lambda: told.events == ["open", "close", "open"])
-        device.hang_up()
-        await until(lambda: third.lost)
-        assert told.events[-1] == "close"
-        for client in (second, third):
-            client.stream.close()
-        device.close()
-
-    scenario(run)
+async def test_a_server_serves_one_client_and_then_the_next() -> None:
+    device = TcpServerDevice("127.0.0.1", 0)
+    told = Told(device)
+    await device.listen()
+    assert device.path == f"127.0.0.1:{device.port}"
+    device.write(b"nobody hears this")
+    first = Client(await connect_tcp("127.0.0.1", device.port))
+    first.stream.write(b"hello")
+    await until(lambda: told.data == b"hello")
+    device.write(b"welcome")
+    await until(lambda: first.data == b"welcome")
+    second = Client(await connect_tcp("127.0.0.1", device.port))
+    await until(lambda: second.lost)
+    assert told.events == ["open"]
+    first.stream.close()
+    await until(lambda: told.events == ["open", "close"])
+    third = Client(await connect_tcp("127.0.0.1", device.port))
+    await until(lambda: told.events == ["open", "close", "open"])
+    device.hang_up()
+    await until(lambda: third.lost)
+    assert told.events[-1] == "close"
+    for client in (second, third):
+        client.stream.close()
+    device.close()
 
 
-def test_unplugged_it_lets_nobody_in() -> None:
-    async def run() -> None:
-        device = TcpServerDevice("127.0.0.1", 0)
-        told = Told(device)
-        await device.listen()
-        first = Client(await connect_tcp("127.0.0.1", device.port))
-        await until(lambda: told.events)
-        device.unplug()
-        await until(lambda: first.lost)
-        second = Client(await connect_tcp("127.0.0.1", device.port))
-        await until(lambda: second.lost)
-        device.plug()
-        third = Client(await connect_tcp("127.0.0.1", device.port))
-        await until(lambda: told.events == ["open", "close", "open"])
-        for client in (first, second, third):
-            client.stream.close()
-        device.close()
-
-    scenario(run)
+async def test_unplugged_it_lets_nobody_in() -> None:
+    device = TcpServerDevice("127.0.0.1", 0)
+    told = Told(device)
+    await device.listen()
+    first = Client(await connect_tcp("127.0.0.1", device.port))
+    await until(lambda: told.events)
+    device.unplug()
+    await until(lambda: first.lost)
+    second = Client(await connect_tcp("127.0.0.1", device.port))
+    await until(lambda: second.lost)
+    device.plug()
+    third = Client(await connect_tcp("127.0.0.1", device.port))
+    await until(lambda: told.events == ["open", "close", "open"])
+    for client in (first, second, third):
+        client.stream.close()
+    device.close()
 
 
-def test_a_peer_that_does_not_read_is_hung_up_on() -> None:
-    async def run() -> None:
-        device = TcpServerDevice("127.0.0.1", 0)
-        told = Told(device)
-        await device.listen()
-        stream = await connect_tcp("127.0.0.1", device.port)
-        await until(lambda: told.events)
-        for _ in range(400):
-            device.write(bytes(65536))
-        await until(lambda: told.events == ["open", "close"])
+async def test_a_peer_that_does_not_read_is_hung_up_on() -> None:
+    device = TcpServerDevice("127.0.0.1", 0)
+    told = Told(device)
+    await device.listen()
+    stream = await connect_tcp("127.0.0.1", device.port)
+    await until(lambda: told.events)
+    for _ in range(400):
+        device.write(bytes(65536))
+    await until(lambda: told.events == ["open", "close"])
+    stream.close()
+    device.close()
+
+
+async def test_a_client_tries_until_somebody_listens_and_after_each_loss() -> None:
+    streams: list[Any] = []
+    listener = TcpListener("127.0.0.1", 0, lambda stream, peer: streams.append(stream))
+    await listener.start()
+    port = listener.port
+    listener.close()
+    device = TcpClientDevice(retry_s=0.02)
+    told = Told(device)
+    device.aim("127.0.0.1", port)
+    tries = asyncio.get_running_loop().time() + 0.05  # refused, more than once
+    await until(lambda: asyncio.get_running_loop().time() > tries)
+    assert told.events == []
+    again = TcpListener("127.0.0.1", port, lambda stream, peer: streams.append(stream))
+    await again.start()
+    await until(lambda: told.events == ["open"])
+    streams[-1].close()
+    await until(lambda: told.events == ["open", "close", "open"])
+    device.write(b"here")
+    client = Client(streams[-1])
+    await until(lambda: client.data == b"here")
+    device.close()
+    await until(lambda: client.lost)
+    assert told.events[-1] == "close"
+    again.close()
+    for stream in streams:
         stream.close()
-        device.close()
-
-    scenario(run)
 
 
-def test_a_client_tries_until_somebody_listens_and_after_each_loss() -> None:
-    async def run() -> None:
-        streams: list[Any] = []
-        listener = TcpListener("127.0.0.1", 0, lambda stream, peer: streams.append(stream))
-        await listener.start()
-        port = listener.port
-        listener.close()
-        device = TcpClientDevice(retry_s=0.02)
-        told = Told(device)
-        device.aim("127.0.0.1", port)
-        tries = asyncio.get_running_loop().time() + 0.05  # refused, more than once
-        await until(lambda: asyncio.get_running_loop().time() > tries)
-        assert told.events == []
-        again = TcpListener("127.0.0.1", port, lambda stream, peer: streams.append(stream))
-        await again.start()
-        await until(lambda: told.events == ["open"])
-        streams[-1].close()
-        await until(lambda: told.events == ["open", "close", "open"])
-        device.write(b"here")
-        client = Client(streams[-1])
-        await until(lambda: client.data == b"here")
-        device.close()
-        await until(lambda: client.lost)
-        assert told.events[-1] == "close"
-        again.close()
-        for stream in streams:
-            stream.close()
-
-    scenario(run)
-
-
-def test_a_stalled_device_reads_nothing_until_it_is_unstalled() -> None:
-    async def run() -> None:
-        device = TcpServerDevice("127.0.0.1", 0)
-        told = Told(device)
-        await device.listen()
-        device.stall()  # before the connection, then during it
-        first = Client(await connect_tcp("127.0.0.1", device.port))
-        await until(lambda: told.events)
-        first.stream.write(b"one")
-        device.write(b"answer")
-        await until(lambda: first.data)
-        assert not told.data
-        device.unstall()
-        await until(lambda: told.data == b"one")
-        device.stall()
-        first.stream.write(b"two")
-        device.unstall()
-        await until(lambda: told.data == b"onetwo")
-        device.close()
-        first.stream.close()
-
-    scenario(run)
+async def test_a_stalled_device_reads_nothing_until_it_is_unstalled() -> None:
+    device = TcpServerDevice("127.0.0.1", 0)
+    told = Told(device)
+    await device.listen()
+    device.stall()  # before the connection, then during it
+    first = Client(await connect_tcp("127.0.0.1", device.port))
+    await until(lambda: told.events)
+    first.stream.write(b"one")
+    device.write(b"answer")
+    await until(lambda: first.data)
+    assert not told.data
+    device.unstall()
+    await until(lambda: told.data == b"one")
+    device.stall()
+    first.stream.write(b"two")
+    device.unstall()
+    await until(lambda: told.data == b"onetwo")
+    device.close()
+    first.stream.close()

@@ -8,34 +8,32 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import serial
+from serial.urlhandler import protocol_loop
 
 from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import threaded as threaded_stream
-from hilgw.transports.serial.port import _open_loop, open_serial
+from hilgw.transports.serial.port import open_serial
+from hilgw.transports.serial.quirks import BoundedQueue, BoundedWrite
 from hilgw.transports.serial.threaded import ThreadedStream
 from hilgw.transports.virtual.pty import VirtualPort
 from tests.conftest import SEARCH
 from tests.transports.rig import (
     ALL_VALUES,
     LINE,
-    LOOP_GAP_S,
-    SEEN_S,
     Client,
-    Gaps,
     call_threads,
     descriptors,
-    run,
+    turns,
     until,
-    with_timer,
 )
 
 BLOCK = os.urandom(20_000)
@@ -50,114 +48,94 @@ async def ended() -> None:
 
 
 class TestLoop:
-    def test_all_values_come_back(self) -> None:
-        async def scenario(timer: Timer) -> None:
-            client = await loop_client(timer)
-            client.transport.write(ALL_VALUES)
-            assert await client.heard(256) == ALL_VALUES
-            await client.close()
-            await ended()
+    async def test_all_values_come_back(self, timer: Timer) -> None:
+        client = await loop_client(timer)
+        client.transport.write(ALL_VALUES)
+        assert await client.heard(256) == ALL_VALUES
+        await client.close()
+        await ended()
 
-        run(with_timer(scenario))
+    async def test_on_data_gets_a_bounded_number_of_bytes_at_a_time(self, timer: Timer) -> None:
+        transport = await open_serial("loop://", LINE, timer)
+        chunks: list[bytes] = []
+        transport.start(chunks.append, lambda error: None)
+        transport.write(BLOCK)
+        await until(lambda: sum(map(len, chunks)) == len(BLOCK))
+        assert b"".join(chunks) == BLOCK
+        assert max(map(len, chunks)) <= threaded_stream.TURN_BYTES
+        transport.close()
+        await ended()
 
-    def test_on_data_gets_a_bounded_number_of_bytes_at_a_time(self) -> None:
-        async def scenario(timer: Timer) -> None:
-            transport = await open_serial("loop://", LINE, timer)
-            chunks: list[bytes] = []
-            transport.start(chunks.append, lambda error: None)
-            transport.write(BLOCK)
-            await until(lambda: sum(map(len, chunks)) == len(BLOCK))
-            assert b"".join(chunks) == BLOCK
-            assert max(map(len, chunks)) <= threaded_stream.TURN_BYTES
-            transport.close()
-            await ended()
+    async def test_much_comes_back_in_order_and_the_loop_runs_on(self, timer: Timer) -> None:
+        client = await loop_client(timer)
+        client.transport.write(BLOCK)
+        assert client.transport.pending > 0
+        assert await client.heard(len(BLOCK)) == BLOCK
+        await until(lambda: client.transport.pending == 0)  # the writer counts after the port
+        await client.close()
+        await ended()
 
-        run(with_timer(scenario))
+    async def test_drained_is_told(self, timer: Timer) -> None:
+        client = await loop_client(timer)
+        drained: list[int] = []
+        client.transport.on_drained = lambda: drained.append(client.transport.pending)
+        client.transport.write(b"x")
+        await until(lambda: bool(drained))
+        assert drained == [0]
+        await client.close()
+        await ended()
 
-    def test_much_comes_back_in_order_and_the_loop_runs_on(self) -> None:
-        async def scenario(timer: Timer) -> None:
-            client = await loop_client(timer)
-            async with Gaps() as gaps:
+    async def test_paused_it_is_bounded_both_ways(self, timer: Timer) -> None:
+        client = await loop_client(timer)
+        client.transport.pause_reading()
+        sent = bytearray()
+        with pytest.raises(PortError) as caught:
+            while True:
                 client.transport.write(BLOCK)
-                assert client.transport.pending > 0
-                assert await client.heard(len(BLOCK)) == BLOCK
-            assert gaps.longest_s < LOOP_GAP_S
-            await until(lambda: client.transport.pending == 0)  # the writer counts after the port
-            await client.close()
-            await ended()
+                sent += BLOCK
+                await turns()
+        assert caught.value.reason == "full"
+        assert client.transport.pending <= 256 * 1024
+        assert client.transport.in_waiting <= 2 * 65536
+        assert not client.data
+        client.transport.resume_reading()
+        assert await client.heard(len(sent)) == sent
+        await client.close()
+        await ended()
 
-        run(with_timer(scenario))
+    async def test_what_arrives_before_start_is_not_lost(self, timer: Timer) -> None:
+        client = await loop_client(timer, start=False)
+        client.transport.write(b"early")
+        await until(lambda: client.transport.in_waiting == 5)
+        client.transport.start(client.data.extend, client.lost.append)
+        assert await client.heard(5) == b"early"
+        await client.close()
 
-    def test_drained_is_told(self) -> None:
-        async def scenario(timer: Timer) -> None:
-            client = await loop_client(timer)
-            drained: list[int] = []
-            client.transport.on_drained = lambda: drained.append(client.transport.pending)
+    async def test_closing_is_immediate_with_bytes_waiting_and_leaves_no_thread(
+        self, timer: Timer
+    ) -> None:
+        before = descriptors()
+        client = await loop_client(timer)
+        client.transport.pause_reading()
+        client.transport.write(bytes(200_000))
+        await until(lambda: client.transport.in_waiting > 0)
+        client.transport.close()
+        client.transport.close()
+        assert client.transport.pending == 0
+        await client.transport.wait_closed()
+        await ended()
+        assert not client.lost
+        with pytest.raises(PortError) as caught:
             client.transport.write(b"x")
-            await until(lambda: bool(drained))
-            assert drained == [0]
-            await client.close()
-            await ended()
-
-        run(with_timer(scenario))
-
-    def test_paused_it_is_bounded_both_ways(self) -> None:
-        async def scenario(timer: Timer) -> None:
-            client = await loop_client(timer)
-            client.transport.pause_reading()
-            sent = bytearray()
-            with pytest.raises(PortError) as caught:
-                while True:
-                    client.transport.write(BLOCK)
-                    sent += BLOCK
-                    await asyncio.sleep(0.001)
-            assert caught.value.reason == "full"
-            assert client.transport.pending <= 256 * 1024
-            assert len(client.transport._in) <= 2 * 65536  # type: ignore[attr-defined]
-            assert not client.data
-            client.transport.resume_reading()
-            assert await client.heard(len(sent)) == sent
-            await client.close()
-            await ended()
-
-        run(with_timer(scenario))
-
-    def test_what_arrives_before_start_is_not_lost(self) -> None:
-        async def scenario(timer: Timer) -> None:
-            client = await loop_client(timer, start=False)
-            client.transport.write(b"early")
-            await until(lambda: len(client.transport._in) == 5)  # type: ignore[attr-defined]
-            client.transport.start(client.data.extend, client.lost.append)
-            assert await client.heard(5) == b"early"
-            await client.close()
-
-        run(with_timer(scenario))
-
-    def test_closing_is_immediate_with_bytes_waiting_and_leaves_no_thread(self) -> None:
-        async def scenario(timer: Timer) -> None:
-            before = descriptors()
-            client = await loop_client(timer)
-            client.transport.pause_reading()
-            client.transport.write(bytes(200_000))
-            await asyncio.sleep(0.02)
-            start = time.monotonic()
-            client.transport.close()
-            client.transport.close()
-            assert time.monotonic() - start < SEEN_S
-            await client.transport.wait_closed()
-            assert time.monotonic() - start < 0.5
-            await ended()
-            assert not client.lost
-            with pytest.raises(PortError) as caught:
-                client.transport.write(b"x")
-            assert caught.value.reason == PortError.LOST
-            assert descriptors() == before
-
-        run(with_timer(scenario))
+        assert caught.value.reason == PortError.LOST
+        assert descriptors() == before
 
 
 def test_a_write_to_a_loop_ends_though_it_is_closed_meanwhile() -> None:
-    port = _open_loop("loop://", LINE)
+    class Loop(BoundedWrite, protocol_loop.Serial):
+        pass
+
+    port = Loop("loop://")
     put, ended = port.queue.put, threading.Event()
 
     def close_and_put(byte: bytes, timeout: float | None) -> None:
@@ -172,7 +150,7 @@ def test_a_write_to_a_loop_ends_though_it_is_closed_meanwhile() -> None:
 
     port.queue.put = close_and_put
     threading.Thread(target=write, name="writer", daemon=True).start()
-    assert ended.wait(SEEN_S * 10)
+    assert ended.wait(10)
 
 
 class Failing:
@@ -183,11 +161,12 @@ class Failing:
     def __init__(self, call: str, error: Exception) -> None:
         self._call, self._error = call, error
         self.closed = False
+        self.ended = threading.Event()
 
     def read(self, size: int = 1, /) -> bytes:
         if self._call == "read":
             raise self._error
-        time.sleep(0.005)
+        self.ended.wait(0.005)  # as with a read time-out
         return b""
 
     def write(self, data: bytes, /) -> int:
@@ -203,23 +182,22 @@ class Failing:
 
 @pytest.mark.parametrize("call", ["read", "write", "close"])
 @pytest.mark.parametrize("error", [OSError(5, "I/O"), TypeError("None"), ValueError("closed")])
-def test_whatever_the_library_raises_ends_the_stream_once(call: str, error: Exception) -> None:
-    async def scenario() -> None:
-        port = Failing(call, error)
-        client = Client(ThreadedStream(port, "port"))
-        client.transport.write(b"x")
-        if call != "close":
-            await until(lambda: bool(client.lost))
-            assert [each.reason for each in client.lost] == [PortError.LOST]
-        await client.close()
-        await ended()
-        assert port.closed
-        assert len(client.lost) == (call != "close")
+async def test_whatever_the_library_raises_ends_the_stream_once(
+    call: str, error: Exception
+) -> None:
+    port = Failing(call, error)
+    client = Client(ThreadedStream(port, "port"))
+    client.transport.write(b"x")
+    if call != "close":
+        await until(lambda: bool(client.lost))
+        assert [each.reason for each in client.lost] == [PortError.LOST]
+    await client.close()
+    await ended()
+    assert port.closed
+    assert len(client.lost) == (call != "close")
 
-    run(scenario)
 
-
-def test_a_port_that_never_closes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_port_that_never_closes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threaded_stream, "CLOSE_DEADLINE_S", 0.02)
     free = threading.Event()
 
@@ -227,15 +205,12 @@ def test_a_port_that_never_closes_is_not_waited_for(monkeypatch: pytest.MonkeyPa
         def close(self) -> None:
             free.wait(20)
 
-    async def scenario() -> None:
-        stream = ThreadedStream(Stuck("none", OSError()), "port")
-        stream.close()
-        async with asyncio.timeout(5):
-            await stream.wait_closed()
-        free.set()
-        await ended()
-
-    run(scenario)
+    stream = ThreadedStream(Stuck("none", OSError()), "port")
+    stream.close()
+    async with asyncio.timeout(5):
+        await stream.wait_closed()
+    free.set()
+    await ended()
 
 
 # --- rfc2217, judged by ser2net -----------------------------------------------------------------
@@ -247,6 +222,11 @@ connection: &port
   options:
     kickolduser: true
 """
+
+
+def accepts(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @asynccontextmanager
@@ -263,13 +243,7 @@ async def ser2net(device: str, folder: Path) -> AsyncIterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        async with asyncio.timeout(5):
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port)).close()
-                    break
-                except OSError:
-                    await asyncio.sleep(0.01)
+        await until(lambda: accepts(port))
         yield f"rfc2217://127.0.0.1:{port}"
     finally:
         process.kill()
@@ -278,79 +252,72 @@ async def ser2net(device: str, folder: Path) -> AsyncIterator[str]:
 
 @pytest.mark.judge("ser2net")
 class TestRfc2217:
-    def test_bytes_and_settings_reach_the_far_port(self, tmp_path: Path) -> None:
-        async def scenario(timer: Timer) -> None:
-            port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
-            heard = bytearray()
-            bauds: set[int | None] = set()
+    async def test_bytes_and_settings_reach_the_far_port(
+        self, tmp_path: Path, timer: Timer
+    ) -> None:
+        port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
+        heard = bytearray()
+        bauds: set[int | None] = set()
 
-            def on_data(data: bytes, baud: int | None) -> None:
-                heard.extend(data)
-                bauds.add(baud)
-                port.write(data)
+        def on_data(data: bytes, baud: int | None) -> None:
+            heard.extend(data)
+            bauds.add(baud)
+            port.write(data)
 
-            port.start(on_data)
-            async with ser2net(port.path, tmp_path) as url, Gaps() as gaps:
-                line = LineSettings(57600)
-                client = Client(await open_serial(url, line, timer, allow_urls=True))
-                client.transport.write(ALL_VALUES * 8)  # 255, telnet's own, is among them
-                assert await client.heard(2048) == ALL_VALUES * 8
-                assert heard == ALL_VALUES * 8
-                assert bauds == {57600}
-                await client.close()
-            assert gaps.longest_s < LOOP_GAP_S
-            await ended()
-            port.close()
-
-        run(with_timer(scenario))
-
-    def test_a_server_that_dies_is_seen(self, tmp_path: Path) -> None:
-        async def scenario(timer: Timer) -> None:
-            before = descriptors()
-            port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
-            port.start(lambda data, baud: None)
-            async with ser2net(port.path, tmp_path) as url:
-                client = Client(await open_serial(url, LINE, timer, allow_urls=True))
-            at = time.monotonic()
-            await until(lambda: bool(client.lost))
-            assert client.lost_at - at < 0.5
-            assert client.lost[0].reason == PortError.LOST
+        port.start(on_data)
+        async with ser2net(port.path, tmp_path) as url:
+            line = LineSettings(57600)
+            client = Client(await open_serial(url, line, timer, allow_urls=True))
+            client.transport.write(ALL_VALUES * 8)  # 255, telnet's own, is among them
+            assert await client.heard(2048) == ALL_VALUES * 8
+            assert heard == ALL_VALUES * 8
+            assert bauds == {57600}
             await client.close()
-            await ended()
-            port.close()
-            assert descriptors() == before
-
-        run(with_timer(scenario))
-
-    def test_paused_the_bytes_stay_in_the_network(self, tmp_path: Path) -> None:
-        async def scenario(timer: Timer) -> None:
-            port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=100_000_000, limit=1 << 24)
-            port.start(lambda data, baud: None)
-            async with ser2net(port.path, tmp_path) as url:
-                client = Client(await open_serial(url, LINE, timer, allow_urls=True))
-                client.transport.pause_reading()
-                port.write(bytes(1 << 24))
-                # Full from here to there: our queues, pyserial's, TCP's, ser2net's, the pty.
-                await until(lambda: port.overrun > 0, timeout_s=20)
-                assert len(client.transport._in) <= 2 * 65536  # type: ignore[attr-defined]
-                queue = client.transport._port._read_buffer  # type: ignore[attr-defined]
-                assert queue.qsize() <= 65536
-                start = time.monotonic()
-                await client.close()
-                assert time.monotonic() - start < 2.5
-            await ended()
-            port.close()
-
-        run(with_timer(scenario), timeout_s=30)
-
-
-def test_rfc2217_where_nobody_listens(tmp_path: Path) -> None:
-    async def scenario(timer: Timer) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
-        with pytest.raises(PortError) as caught:
-            await open_serial(f"rfc2217://127.0.0.1:{port}", LINE, timer, allow_urls=True)
-        assert caught.value.reason == PortError.ABSENT
         await ended()
+        port.close()
 
-    run(with_timer(scenario))
+    async def test_a_server_that_dies_is_seen(self, tmp_path: Path, timer: Timer) -> None:
+        before = descriptors()
+        port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=115200)
+        port.start(lambda data, baud: None)
+        async with ser2net(port.path, tmp_path) as url:
+            client = Client(await open_serial(url, LINE, timer, allow_urls=True))
+        await until(lambda: bool(client.lost))
+        assert client.lost[0].reason == PortError.LOST
+        await client.close()
+        await ended()
+        port.close()
+        assert descriptors() == before
+
+    async def test_paused_the_bytes_stay_in_the_network(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timer: Timer
+    ) -> None:
+        opened: list[Any] = []
+        bound = BoundedQueue.bound
+        monkeypatch.setattr(
+            BoundedQueue, "bound", lambda port, size: (opened.append(port), bound(port, size))
+        )
+
+        port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=100_000_000, limit=1 << 24)
+        port.start(lambda data, baud: None)
+        async with ser2net(port.path, tmp_path) as url:
+            client = Client(await open_serial(url, LINE, timer, allow_urls=True))
+            client.transport.pause_reading()
+            port.write(bytes(1 << 24))
+            # Full from here to there: our queues, pyserial's, TCP's, ser2net's, the pty.
+            await until(lambda: port.overrun > 0, timeout_s=20)
+            assert client.transport.in_waiting <= 2 * 65536
+            (remote,) = opened
+            assert remote.in_waiting <= 65536
+            await client.close()
+        await ended()
+        port.close()
+
+
+async def test_rfc2217_where_nobody_listens(tmp_path: Path, timer: Timer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with pytest.raises(PortError) as caught:
+        await open_serial(f"rfc2217://127.0.0.1:{port}", LINE, timer, allow_urls=True)
+    assert caught.value.reason == PortError.ABSENT
+    await ended()

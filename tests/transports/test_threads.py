@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from hilgw.transports.threads import run_in_thread
-from tests.transports.rig import call_threads, run, until
+from tests.transports.rig import call_threads, turns, until
 
 
 class Port:
@@ -26,53 +26,41 @@ class Port:
         self.closed_in.append(threading.current_thread())
 
 
-def test_a_result() -> None:
-    async def scenario() -> None:
-        port = Port()
-        port.may_open.set()
-        assert await run_in_thread(port.open, deadline_s=5, undo=Port.close) is port
-        await until(lambda: not call_threads())
-        assert not port.closed_in
-
-    run(scenario)
+async def test_a_result() -> None:
+    port = Port()
+    port.may_open.set()
+    assert await run_in_thread(port.open, deadline_s=5, undo=Port.close) is port
+    await until(lambda: not call_threads())
+    assert not port.closed_in
 
 
-def test_an_error() -> None:
-    async def scenario() -> None:
-        with pytest.raises(ZeroDivisionError):
-            await run_in_thread(lambda: 1 // 0, deadline_s=5, undo=lambda result: None)
-
-    run(scenario)
+async def test_an_error() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await run_in_thread(lambda: 1 // 0, deadline_s=5, undo=lambda result: None)
 
 
-def test_a_result_after_the_deadline_is_undone() -> None:
-    async def scenario() -> None:
-        port = Port()
-        with pytest.raises(TimeoutError):
-            await run_in_thread(port.open, deadline_s=0.01, undo=Port.close)
-        port.may_open.set()
-        await until(lambda: not call_threads())
-        assert len(port.closed_in) == 1
-
-    run(scenario)
+async def test_a_result_after_the_deadline_is_undone() -> None:
+    port = Port()
+    with pytest.raises(TimeoutError):
+        await run_in_thread(port.open, deadline_s=0.01, undo=Port.close)
+    port.may_open.set()
+    await until(lambda: not call_threads())
+    assert len(port.closed_in) == 1
 
 
-def test_a_result_that_was_there_when_the_waiter_was_cancelled_is_undone() -> None:
-    async def scenario() -> None:
-        port = Port()
-        task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
-        await asyncio.sleep(0.01)
-        port.may_open.set()
-        (thread,) = call_threads()
-        thread.join(5)  # the loop does not run: the result waits in its queue
-        task.cancel()
-        await asyncio.wait([task])
-        assert task.cancelled()
-        await until(lambda: not call_threads())
-        assert len(port.closed_in) == 1
-        assert port.closed_in[0] is not threading.main_thread()
-
-    run(scenario)
+async def test_a_result_that_was_there_when_the_waiter_was_cancelled_is_undone() -> None:
+    port = Port()
+    task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
+    await turns()
+    port.may_open.set()
+    (thread,) = call_threads()
+    thread.join(5)  # the loop does not run: the result waits in its queue
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    await until(lambda: not call_threads())
+    assert len(port.closed_in) == 1
+    assert port.closed_in[0] is not threading.main_thread()
 
 
 def test_a_result_for_a_loop_that_is_closed_is_undone() -> None:
@@ -80,7 +68,7 @@ def test_a_result_for_a_loop_that_is_closed_is_undone() -> None:
 
     async def main() -> None:
         task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
-        await asyncio.sleep(0.01)
+        await turns()
         task.cancel()
 
     asyncio.run(main())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
-from itertools import count
 from typing import Any, TypeVar
 
 from hilgw.adapters.base import StationSettings, line_of
@@ -21,66 +19,17 @@ from hilgw.testing.conformance.broken_rule import BrokenRule, broken, location_o
 from hilgw.testing.conformance.simulated_port import SimulatedPort
 from hilgw.testing.conformance.subject import Subject
 from hilgw.testing.conformance.watched_session import DEADLINES, UNFINISHED, WatchedSession
+from hilgw.testing.sim.clock import Clock, StuckError
 from hilgw.transports.base import Scheduler
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
 SECOND_NS = 1_000_000_000
 REOPEN_NS = SECOND_NS // 5
-EVENTS_AT_ONCE = 20_000  # more deadlines at one instant than this: time does not advance
 SOURCE = "test.emitter"
 NEAR, FAR = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)
 
 T = TypeVar("T")
-
-
-class Clock:
-    """A scheduler whose time advances from one deadline to the next."""
-
-    def __init__(self) -> None:
-        self.time = SECOND_NS
-        self._heap: list[tuple[int, int, _Alarm]] = []
-        self._order = count()
-        self._at_once = 0
-
-    def now(self) -> int:
-        return self.time
-
-    def call_at(self, when: int, callback: Callable[[], None]) -> _Alarm:
-        alarm = _Alarm(callback)
-        heapq.heappush(self._heap, (when, next(self._order), alarm))
-        return alarm
-
-    def step(self, end: int) -> bool:
-        """Runs the next deadline if it is not after `end`; returns whether there was one."""
-        while self._heap and self._heap[0][2].callback is None:
-            heapq.heappop(self._heap)
-        if not self._heap or self._heap[0][0] > end:
-            self.time = max(self.time, end)
-            return False
-        when, _, alarm = heapq.heappop(self._heap)
-        self._at_once = 0 if when > self.time else self._at_once + 1
-        require(
-            self._at_once < EVENTS_AT_ONCE,
-            DEADLINES,
-            f"{EVENTS_AT_ONCE} deadlines at one instant",
-            "deadlines in the future",
-        )
-        self.time = max(self.time, when)
-        callback, alarm.callback = alarm.callback, None
-        if callback is not None:
-            callback()
-        return True
-
-
-class _Alarm:
-    __slots__ = ("callback",)
-
-    def __init__(self, callback: Callable[[], None] | None) -> None:
-        self.callback = callback
-
-    def cancel(self) -> None:
-        self.callback = None
 
 
 class SimulatedStation(Observer):
@@ -243,6 +192,9 @@ def guarded(call: Callable[[], T]) -> T:
     except NotImplementedError as error:
         rule, got, expected = UNFINISHED, "this part is not implemented yet", str(error)
         location = location_of(error)
+    except StuckError as error:
+        rule, got, expected = DEADLINES, str(error), "deadlines in the future"
+        location = ""
     except ConfigError as error:
         rule, got = "mock", str(error)
         expected, location = "a mock with the name and the parameters from adapter.mock()", ""

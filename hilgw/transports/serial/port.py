@@ -141,7 +141,7 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
     if others:
         raise held_by(others[0], name)
     if line.rs485 != "none":
-        _set_rs485(port, line.rs485)
+        set_rs485(port, line.rs485)
     tty.make_raw(fd)
     port.notices += tty.shorten_latency(name)
     try:
@@ -151,7 +151,7 @@ def _prepare(port: _Device, name: str, line: LineSettings) -> None:
         pass  # a driver without this mode
 
 
-def _set_rs485(port: Any, mode: str) -> None:
+def set_rs485(port: Any, mode: str) -> None:
     """Makes the driver switch the RS-485 direction with RTS. PortError where it cannot."""
     from serial.rs485 import RS485Settings
 

@@ -62,6 +62,10 @@ class ThreadedStream(TransportDefaults):
     def pending(self) -> int:
         return len(self._out)
 
+    @property
+    def in_waiting(self) -> int:
+        return len(self._in)
+
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
         self._on_data = on_data
         self._on_lost = on_lost

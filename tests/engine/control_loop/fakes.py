@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from firmware_mocks._wc2ec import wire
@@ -15,43 +14,23 @@ from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.observer import Observer
 from hilgw.engine.station.line_pacer import LinePacer
-from hilgw.errors import HilgwError, PortError
+from hilgw.errors import HilgwError
 from hilgw.framing import create
-from hilgw.transports.base import TransportDefaults
+from hilgw.testing.sim import Clock, FakeTransport
 from tests.e2e.control_loop_peers import CAB, Devices, registrations
-from tests.engine.fakes import FakeScheduler
 
 TYPES = wire.types_of("R2020a")
 MS = 1_000_000
 
 
-class FakeConnection(TransportDefaults):
-    """full: takes no more; slow: what is written waits until `drain`."""
-
-    name = "fake"
-
-    def __init__(self) -> None:
-        self.written = bytearray()
-        self.pending = 0
-        self.full = False
-        self.slow = False
-        self.on_drained: Callable[[], None] | None = None
-
-    def write(self, data: bytes) -> None:
-        if self.full:
-            raise PortError("the write buffer is full", reason="full")
-        self.written += data
-        self.pending += len(data) * self.slow
-
-    def drain(self) -> None:
-        self.pending = 0
-        if self.on_drained is not None:
-            self.on_drained()
+class Wire(FakeTransport):
+    """The connection of one end, in messages."""
 
     def messages(self) -> list[bytes]:
         """What was written, cut into messages."""
-        found = wire.whole_messages(bytes(self.written), TYPES, extended=True)
-        assert found is not None, self.written.hex(" ")
+        data = self.data()
+        found = wire.whole_messages(data, TYPES, extended=True)
+        assert found is not None, data.hex(" ")
         return found
 
 
@@ -80,10 +59,11 @@ class FakeLoop:
         serial: bool = False,
         baud_rate: int = 115_200,
         body: dict[str, Any] | None = None,
+        clock: Clock | None = None,
         **safety: Any,
     ) -> None:
         self.devices = devices
-        self.scheduler = FakeScheduler()
+        self.scheduler = clock or Clock()
         self.watchdog = Watchdog(self.scheduler)
         self.observer = Recorder()
         self.failures: list[tuple[str, HilgwError]] = []
@@ -121,8 +101,8 @@ class FakeLoop:
         self.statistics = self.loop.statistics
         self.watchdog.watch(self.loop.safety)
         self.controller.disconnect = None if serial else lambda error: self.controller_leaves()
-        self.robot = FakeConnection()
-        self.pilot = FakeConnection()
+        self.robot = Wire()
+        self.pilot = Wire()
 
     def _link(self, name: str, session: Any, baud_rate: int) -> PeerLink[Any]:
         pacer = LinePacer(baud_rate, 10) if baud_rate else None
@@ -133,8 +113,8 @@ class FakeLoop:
     # --- coming and going ---------------------------------------------------------------------
 
     def robot_comes(self, devices: Devices | None = None) -> None:
-        self.robot = FakeConnection()
-        self.body.attach(self.robot)  # type: ignore[arg-type]
+        self.robot = Wire()
+        self.body.attach(self.robot)
         if devices is not None:
             self.devices = devices
         self.body.data_received(b"".join(registrations(self.devices)))
@@ -143,8 +123,8 @@ class FakeLoop:
         self.body.detach()
 
     def controller_comes(self) -> None:
-        self.pilot = FakeConnection()
-        self.controller.attach(self.pilot)  # type: ignore[arg-type]
+        self.pilot = Wire()
+        self.controller.attach(self.pilot)
 
     def controller_leaves(self) -> None:
         if self.controller.transport is not None:
@@ -163,5 +143,5 @@ class FakeLoop:
     def run(self, milliseconds: int) -> None:
         """Time passes, and the watchdog checks."""
         for _ in range(milliseconds // 10):
-            self.scheduler.run_until(self.scheduler.time + 10 * MS)
+            self.scheduler.run(10 * MS)
             self.watchdog.check(self.scheduler.time)

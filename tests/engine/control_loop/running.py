@@ -1,36 +1,34 @@
-"""A gateway with a control loop, in a thread of its own, between peers the test plays by hand."""
+"""A gateway with a control loop in simulated time, between peers that the test plays by hand."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
+import contextlib
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.control_loop.loop import ControlLoop
-from hilgw.engine.control_loop.tcp_server import TcpServer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer, State
 from hilgw.errors import HilgwError
+from hilgw.testing.sim import SimEventLoop, local_sockets
 from tests.e2e.control_loop_peers import (
     CAB,
     DEADLINE_S,
     Devices,
     Peer,
-    RobotServer,
     configuration,
-    connect,
-    knock,
+    port_in,
+    registrations,
     set_value,
     write_configuration,
 )
 
-T = TypeVar("T")
 GO = set_value(1, 5.0)
 STOP = set_value(1, 0.0) + set_value(2, 0.0)
 
@@ -56,20 +54,45 @@ class Log(Observer):
         return sum((station, state) == each[:2] for each in self.states)
 
 
-def until(condition: Callable[[], object], what: str = "", deadline_s: float = DEADLINE_S) -> None:
-    """Polls the condition until it holds; fails after the deadline."""
-    end = time.monotonic() + deadline_s
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < end, f"not within {deadline_s} s: {what or condition}"
-        pause.wait(0.001)
+class SimPeer(Peer):
+    """One end of a connection; its waits run the gateway."""
+
+    def __init__(self, connection: socket.socket, loop: SimEventLoop) -> None:
+        super().__init__(connection)
+        connection.setblocking(False)
+        self.ended = False
+        self._loop = loop
+
+    def poll(self) -> bytearray:
+        """All that was received and not yet waited for."""
+        try:
+            while data := self.connection.recv(65536):
+                self.received += data
+            self.ended = True
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.ended = True
+        return self.received
+
+    def wait_for(self, data: bytes, deadline_s: float = DEADLINE_S) -> int:
+        """Forgets up to the end of these bytes; the simulated time at which they came, ns."""
+        self._loop.until(lambda: data in self.poll() or self.ended, data.hex(" "), deadline_s)
+        at = self.received.find(data)
+        assert at >= 0, f"the stream ended; before that: {bytes(self.received[-64:]).hex(' ')}"
+        del self.received[: at + len(data)]
+        return self._loop.clock.time
+
+    def wait_for_end(self, deadline_s: float = DEADLINE_S) -> None:
+        self._loop.until(lambda: self.poll() is None or self.ended, "the end", deadline_s)
 
 
 class RunningLoop:
     """`with RunningLoop(tmp_path) as running:` robot and gateway are connected.
 
     more: further keys of the robot, or of the file; body: of its body. text: the whole file
-    instead. robot: False leaves the robot's server alone. controller: False for none.
+    instead; PORT in it is the robot's port. robot: False leaves the robot's server alone.
+    controller: False for none.
     """
 
     def __init__(
@@ -83,135 +106,132 @@ class RunningLoop:
         robot: bool = True,
         controller: bool = True,
     ) -> None:
-        self.server = RobotServer()
         self.devices = devices
         self.log = Log()
-        self.error: BaseException | None = None
-        self.robot: Peer | None = None
-        self._peers: list[Peer] = []
+        self.loop = SimEventLoop()
+        self.clock = self.loop.clock
+        self.robot: SimPeer | None = None
+        self._ends = contextlib.ExitStack()
+        self._ends.enter_context(local_sockets())
+        self._listening = self._ends.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self._listening.setblocking(False)
+        port = self._listening.getsockname()[1]
         if text is None:
-            text = configuration(self.server.port, body=body, more=more, controller=controller)
-        self._config = load_config(write_configuration(folder, text)).config
+            text = configuration(port, body=body, more=more, controller=controller)
+        file = write_configuration(folder, text.replace("PORT", str(port)))
+        self._stop = asyncio.Event()
+        self.gateway = self.loop.run_until_complete(self._build(file))
         self._accept = robot
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._run)
 
     def __enter__(self) -> RunningLoop:
-        self._thread.start()
+        self._running = self.loop.create_task(self._run())
         try:
-            self._wait_until_up()
+            if self._accept:
+                self.robot = self.accept()
+            if "cab.controller" in self.gateway.supervisors:
+                self.until(lambda: self.port, "listening")
+                self.tcp_server = self.gateway.supervisors["cab.controller"]
+            if self._accept:
+                self.until(lambda: self.log.saw("cab.body", State.UP), "the body")
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
         return self
 
-    def _wait_until_up(self) -> None:
-        assert self._started.wait(DEADLINE_S)
-        if self._accept:
-            self.robot = self.accept()
-        server = self.gateway.supervisors.get("cab.controller")
-        if isinstance(server, TcpServer):
-            until(lambda: server.was_up, "listening")
-            self.tcp_server = server
-            self.port = server._listener.port
-        if self._accept:
-            until(lambda: self.log.saw("cab.body", State.UP), "the body")
+    async def _build(self, file: str) -> Gateway:
+        return build(load_config(file).config, self.loop, self.log, self.clock)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        self.end()
-        self.server.close()
-        for peer in self._peers:
-            peer.finish()
-        if error is None and self.error is not None:
-            raise self.error
-
-    def end(self) -> None:
-        """Ends the gateway, as a signal does."""
-        if self._thread.is_alive():
-            self.loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join(DEADLINE_S)
-            assert not self._thread.is_alive()
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except HilgwError as error:
-            self.error = error
-
-    async def _serve(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self._stop = asyncio.Event()
-        self.gateway: Gateway = build(self._config, self.loop, self.log)
-        self._started.set()
+    async def _run(self) -> None:
         try:
             await self.gateway.run(self._stop)
         finally:
             self.gateway.close()
 
-    # --- in the loop --------------------------------------------------------------------------
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        try:
+            self.end()
+        except HilgwError:
+            if error is None:
+                raise
+        finally:
+            self._ends.close()
+            self.loop.close()
 
-    def call(self, function: Callable[[], T]) -> T:
-        """Runs it in the gateway's thread and returns what it returned."""
-        done: list[T] = []
-        ready = threading.Event()
+    def end(self) -> None:
+        """Ends the gateway, as a signal does. Raises the error that it ends with."""
+        self._stop.set()
+        self.loop.run_until_complete(self._running)
 
-        def run() -> None:
-            done.append(function())
-            ready.set()
+    # --- time ---------------------------------------------------------------------------------
 
-        self.loop.call_soon_threadsafe(run)
-        assert ready.wait(DEADLINE_S)
-        return done[0]
+    def until(self, condition: Callable[[], object], what: str = "") -> None:
+        self.loop.until(condition, what, DEADLINE_S)
+
+    def advance(self, seconds: float) -> None:
+        self.loop.advance(seconds)
 
     def hang(self, seconds: float) -> None:
-        """The loop does nothing for so long; returns at once."""
-        self.loop.call_soon_threadsafe(time.sleep, seconds)
+        """The event loop does nothing for so long."""
+        self.clock.time += round(seconds * 1e9)
 
-    def accept(self) -> Peer:
-        """The gateway connects to the robot."""
-        return self._keep(self.server.accept(self.devices))
+    # --- peers --------------------------------------------------------------------------------
 
-    def knock(self) -> Peer:
+    @property
+    def port(self) -> int:
+        """The port on which the gateway listens; 0 before it does."""
+        reasons = [reason for name, _, reason in self.log.states if name == "cab.controller"]
+        return max(map(port_in, (f"{reason} " for reason in reasons)), default=0)
+
+    def accept(self) -> SimPeer:
+        """The gateway connects to the robot, and the robot registers its devices."""
+        found: list[socket.socket] = []
+
+        def accepted() -> bool:
+            with contextlib.suppress(BlockingIOError):
+                found.append(self._listening.accept()[0])
+            return bool(found)
+
+        self.until(accepted, "a connection to the robot")
+        robot = self._peer(found[0])
+        robot.send(*registrations(self.devices))
+        return robot
+
+    def knock(self) -> SimPeer:
         """Somebody connects to the gateway."""
-        return self._keep(knock(self.port))
+        return self._peer(socket.create_connection(("127.0.0.1", self.port)))
 
-    def controller(self) -> Peer:
-        """A controller that is connected, and knows the devices."""
-        return self._keep(connect(self.port, self.devices))
+    def controller(self) -> SimPeer:
+        """A controller that is connected, and has received the devices."""
+        controller = self.knock()
+        controller.wait_for(b"".join(registrations(self.devices)))
+        return controller
 
-    def controller_again(self) -> Peer:
-        """A controller that tries until it is let in."""
-        end = time.monotonic() + DEADLINE_S
-        while True:
-            try:
-                return self.controller()
-            except AssertionError:
-                assert time.monotonic() < end, "it is never let in"
+    def _peer(self, connection: socket.socket) -> SimPeer:
+        return SimPeer(self._ends.enter_context(connection), self.loop)
 
-    def _keep(self, peer: Peer) -> Peer:
-        self._peers.append(peer)
-        return peer
+    # --- what the gateway reports -------------------------------------------------------------
 
     @property
     def cab(self) -> ControlLoop:
         return self.gateway.control_loops["cab"]
 
     def report(self) -> dict[str, Any]:
-        return self.call(lambda: self.gateway.report()["control_loops"]["cab"])
+        found: dict[str, Any] = self.gateway.report()["control_loops"]["cab"]
+        return found
 
     def stops(self) -> dict[str, int]:
         return dict(self.cab.safety.state.stops)
 
 
-def robot_of(running: RunningLoop) -> Peer:
+def robot_of(running: RunningLoop) -> SimPeer:
     """The robot that is connected."""
     assert running.robot is not None
     return running.robot
 
 
-def driving(running: RunningLoop, command: bytes = GO) -> Peer:
+def driving(running: RunningLoop, command: bytes = GO) -> SimPeer:
     """A controller whose command has reached the robot."""
     controller = running.controller()
     controller.send(command)

@@ -24,8 +24,8 @@ from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.watchdog import Watchdog
-from tests.engine.control_loop.fakes import MS, FakeConnection, Recorder
-from tests.engine.fakes import FakeScheduler
+from hilgw.testing.sim import Clock, FakeTransport
+from tests.engine.control_loop.fakes import MS, Recorder
 
 Calls = list[tuple[Any, ...]]
 
@@ -147,7 +147,7 @@ class ScriptedLoop:
         **safety: Any,
     ) -> None:
         self.calls: Calls = []
-        self.scheduler = FakeScheduler()
+        self.scheduler = Clock()
         self.watchdog = Watchdog(self.scheduler)
         self.observer = Recorder()
         self.controller_session = ScriptedController("controller", self.calls)
@@ -164,8 +164,8 @@ class ScriptedLoop:
             configured or {},
         )
         self.loop.start()
-        self.pilot = FakeConnection()
-        self.controller.attach(self.pilot)  # type: ignore[arg-type]
+        self.pilot = FakeTransport()
+        self.controller.attach(self.pilot)
         if self.body is not None:
             self.connect(self.body)
 
@@ -175,15 +175,15 @@ class ScriptedLoop:
     def new_body(self, devices: Iterable[Device], name: str = "body") -> PeerLink[Any]:
         return self.link(name, ScriptedBody(name, self.calls, devices))
 
-    def connect(self, body: PeerLink[Any]) -> FakeConnection:
+    def connect(self, body: PeerLink[Any]) -> FakeTransport:
         """The body connects, and its registration is complete."""
-        connection = FakeConnection()
-        body.attach(connection)  # type: ignore[arg-type]
+        connection = FakeTransport()
+        body.attach(connection)
         self.pass_ms(200)
         return connection
 
     def pass_ms(self, milliseconds: int) -> None:
-        self.scheduler.run_until(self.scheduler.time + milliseconds * MS)
+        self.scheduler.run(milliseconds * MS)
 
     def body_reports(self, *events: Event) -> Calls:
         """What the loop does about events of the body."""

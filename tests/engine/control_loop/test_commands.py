@@ -57,12 +57,12 @@ def test_what_is_refused_never_reaches_the_body_and_is_counted_and_answered(
 ) -> None:
     loop = connected()
     loop.controller.handle([command], loop.scheduler.time)
-    assert loop.robot.written == b""
+    assert loop.robot.data() == b""
     kind = LINEAR if command.index == 3 else ROTATIONAL
     assert loop.pilot.messages() == [wire.bare(wire.ERROR, kind, command.index)]
     assert loop.loop.report()["refused"] == {reason: 1}
     loop.controller_leaves()
-    assert loop.robot.written == b""  # no motor was commanded: no stop
+    assert loop.robot.data() == b""  # no motor was commanded: no stop
 
 
 def test_each_command_is_checked_once_immediately_before_the_body() -> None:

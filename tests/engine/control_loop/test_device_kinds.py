@@ -47,12 +47,13 @@ def test_a_vector_reaches_the_controller_as_it_is() -> None:
 
 def test_a_slow_controller_gets_the_newest_vector_and_feedback() -> None:
     run = ScriptedLoop(ROBOT)
-    run.pilot.pending = 1
+    run.pilot.stalled = True
+    run.pilot.write(b"waits")
     for number in (1.0, 2.0, 3.0):
         value = SensorValue(1, (number, 0.0, 0.0))
         assert run.body_reports(value, MotorFeedback(0, number)) == []
     run.calls.clear()
-    run.pilot.drain()
+    run.pilot.accept()
     assert run.calls == [
         ("controller", "report", (1, (3.0, 0.0, 0.0))),
         ("controller", "feedback", 0, 3.0),

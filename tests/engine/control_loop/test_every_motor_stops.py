@@ -25,7 +25,7 @@ from tests.e2e.control_loop_peers import (
     registrations,
     set_value,
 )
-from tests.engine.control_loop.fakes import MS, FakeConnection, FakeLoop
+from tests.engine.control_loop.fakes import MS, FakeLoop, Wire
 
 DEVICES: Devices = (
     *CAB,
@@ -88,10 +88,10 @@ class EveryMotorStops(RuleBasedStateMachine):
     def body_is_up(self) -> bool:
         return self.loop.body.transport is not None
 
-    def on_the_wire(self, connection: FakeConnection) -> list[bytes]:
+    def on_the_wire(self, connection: Wire) -> list[bytes]:
         if not self.serial:
             return connection.messages()
-        return FrameReader().feed(bytes(connection.written))
+        return FrameReader().feed(connection.data())
 
     # --- what happens -------------------------------------------------------------------------
 
@@ -186,11 +186,11 @@ def test_a_linear_motor_that_cannot_be_stopped_is_not_moved(position: float) -> 
     loop.controller_comes()
     loop.pilot.written.clear()
     loop.controller.data_received(wire.value(wire.SET_VALUE, LINEAR, 5, position))
-    assert loop.robot.written == b""
+    assert loop.robot.data() == b""
     assert loop.pilot.messages() == [wire.bare(wire.ERROR, LINEAR, 5)]
     assert loop.loop.report()["refused"] == {"no_stop": 1}
     loop.controller_leaves()
-    assert loop.observer.stops == [] and loop.robot.written == b""
+    assert loop.observer.stops == [] and loop.robot.data() == b""
 
 
 def test_a_stop_without_a_body_is_not_reported_as_stopped_motors() -> None:

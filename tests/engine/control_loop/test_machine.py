@@ -97,9 +97,9 @@ class AnyOrder(RuleBasedStateMachine):
     @precondition(lambda self: self.pilot_is_there)
     @rule(orders=st.lists(REFUSED, min_size=1, max_size=4), cuts=st.lists(st.integers(0, 40)))
     def command_what_is_refused(self, orders: list[bytes], cuts: list[int]) -> None:
-        before = bytes(self.loop.robot.written)
+        before = self.loop.robot.data()
         self.say(b"".join(orders), cuts)
-        assert self.loop.robot.written == before
+        assert self.loop.robot.data() == before
         assert self.pilot_is_there
 
     @precondition(lambda self: self.pilot_is_there)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import struct
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from firmware_mocks._wc2ec import wire
 from hilgw.engine.observer import State
-from tests.e2e.control_loop_peers import CAB, ROTATIONAL, Devices, Peer, RobotServer, set_value
-from tests.engine.control_loop.running import GO, RunningLoop, robot_of, until
+from tests.e2e.control_loop_peers import CAB, ROTATIONAL, Devices, set_value
+from tests.engine.control_loop.running import GO, RunningLoop, SimPeer, robot_of
 
 EMITTER, RECEIVER = wire.types_of("R2020a").emitter, wire.types_of("R2020a").receiver
 TX, RX = 3, 4  # after the three devices of the robot
 
 
-def file(robot_port: int, *, extensions: bool = True, body: str = "") -> str:
+def file(*, extensions: bool = True, body: str = "") -> str:
     return f"""version: 1
 backend: real
 webots: R2020a
@@ -27,7 +27,7 @@ robots:
     devices:
       tx: {{node: Emitter, channel: 5, allowedChannels: [5, 6, 7]}}
       rx: {{node: Receiver, channel: 5, sampling_period_ms: 1}}
-    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{robot_port}"{body}}}
+    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:PORT"{body}}}
     controller: {{kind: wc2ec, listen: "tcp://127.0.0.1:0", extensions: {str(extensions).lower()}}}
   other:
     position: [0, 2, 0]
@@ -40,14 +40,10 @@ robots:
 class Radioed(RunningLoop):
     """A loop beside another robot, which only has radios."""
 
-    def __init__(self, folder: Path, devices: Devices = CAB, **settings: object) -> None:
-        self.port_of_robot = RobotServer()
-        text = file(self.port_of_robot.port, **settings)  # type: ignore[arg-type]
-        super().__init__(folder, text=text, devices=devices)
-        self.server.close()
-        self.server = self.port_of_robot
+    def __init__(self, folder: Path, devices: Devices = CAB, **settings: Any) -> None:
+        super().__init__(folder, text=file(**settings), devices=devices)
 
-    def pilot(self) -> Peer:
+    def pilot(self) -> SimPeer:
         """A controller that knows the gateway's own devices too."""
         controller = self.controller()
         controller.wait_for(wire.registration(RECEIVER, RX, b"rx"))
@@ -85,18 +81,17 @@ def test_a_packet_of_the_controller_is_heard_by_others_and_not_by_itself(tmp_pat
     with Radioed(tmp_path) as running:
         controller = running.pilot()
         controller.send(packet(7, bytes(range(256))))
-        until(lambda: running.call(lambda: running.heard("other")) == 1, "the packet")
-        assert running.call(lambda: running.heard("cab")) == 0
+        running.until(lambda: running.heard("other") == 1, "the packet")
+        assert running.heard("cab") == 0
         assert robot_of(running).received == b""  # the robot's own radio is not asked
 
 
 def test_a_packet_that_is_heard_reaches_the_controller(tmp_path: Path) -> None:
     with Radioed(tmp_path) as running:
         controller = running.pilot()
-        running.call(lambda: running.gateway.send("other.tx", b"\0hello\xff", None))
+        running.gateway.send("other.tx", b"\0hello\xff", None)
         controller.wait_for(bytes((wire.SENSOR_DATA, RECEIVER, RX)))
-        while len(controller.received) < 40 + 7:
-            controller.read(time.monotonic() + 10)
+        running.until(lambda: len(controller.poll()) >= 40 + 7)
         channel, strength, x, y, z, count = struct.unpack_from("<iddddI", controller.received)
         assert (channel, count, bytes(controller.received[40:])) == (5, 7, b"\0hello\xff")
         assert strength == pytest.approx(1 / 4)
@@ -118,20 +113,20 @@ def test_what_one_controller_tuned_the_next_finds_as_the_file_has_it(tmp_path: P
         robot = running.gateway.robots["cab"]
         controller = running.pilot()
         controller.send(tune_emitter(6, 1.0), tune_receiver(7, 20))
-        until(lambda: robot.receivers["rx"].receiver.getChannel() == 7)
+        running.until(lambda: robot.receivers["rx"].receiver.getChannel() == 7)
         assert robot.emitters["tx"].emitter.getChannel() == 6
         assert robot.emitters["tx"].emitter.getRange() == 1.0
         controller.send(packet(5, b"near"))  # 2 m away: out of range
         controller.send(wire.bare(wire.DISABLE_SENSOR, RECEIVER, RX))
-        until(lambda: not robot.receivers["rx"].receiver.enabled)
+        running.until(lambda: not robot.receivers["rx"].receiver.enabled)
         controller.finish()
-        until(lambda: robot.receivers["rx"].receiver.enabled)
+        running.until(lambda: robot.receivers["rx"].receiver.enabled)
         following = running.pilot()
         assert robot.emitters["tx"].emitter.getChannel() == 5
         assert robot.receivers["rx"].receiver.getChannel() == 5
-        assert running.call(lambda: running.heard("other")) == 0
+        assert running.heard("other") == 0
         following.send(packet(5, b"far"))
-        until(lambda: running.call(lambda: running.heard("other")) == 1)
+        running.until(lambda: running.heard("other") == 1)
 
 
 def test_a_device_of_the_robot_with_the_same_name_gives_its_index(tmp_path: Path) -> None:
@@ -139,16 +134,16 @@ def test_a_device_of_the_robot_with_the_same_name_gives_its_index(tmp_path: Path
     with Radioed(tmp_path, devices, body=", extensions: true") as running:
         controller = running.controller()
         assert controller.received == b""
-        until(lambda: running.log.saw("cab.controller", State.UP))
+        running.until(lambda: running.log.saw("cab.controller", State.UP))
         controller.send(packet(5, b"mine", 0), set_value(1, 1.0))
-        until(lambda: running.call(lambda: running.heard("other")) == 1)
+        running.until(lambda: running.heard("other") == 1)
         robot_of(running).wait_for(set_value(1, 1.0))
         assert robot_of(running).received == b""
         # What the robot's own radio hears stays where it is: ours stands in its place.
         robot_of(running).send(
             wire.received_packet(RECEIVER, 2, 5, 1.0, (1.0, 0.0, 0.0), b"simulated")
         )
-        until(lambda: running.report()["refused"] == {"replaced": 1})
+        running.until(lambda: running.report()["refused"] == {"replaced": 1})
 
 
 def test_packets_of_the_robots_own_radios_pass_through(tmp_path: Path) -> None:
@@ -165,6 +160,6 @@ def test_packets_of_the_robots_own_radios_pass_through(tmp_path: Path) -> None:
 def test_without_the_extension_nothing_of_it_is_sent(tmp_path: Path) -> None:
     with Radioed(tmp_path, extensions=False) as running:
         controller = running.pilot()
-        running.call(lambda: running.gateway.send("other.tx", b"x", None))
-        until(lambda: running.report()["refused"] == {"no_extensions": 1})
+        running.gateway.send("other.tx", b"x", None)
+        running.until(lambda: running.report()["refused"] == {"no_extensions": 1})
         assert controller.received == b""

@@ -16,16 +16,16 @@ from tests.e2e.control_loop_peers import (
     sensor_data,
     set_value,
 )
-from tests.engine.control_loop.fakes import MS, FakeConnection, FakeLoop
+from tests.engine.control_loop.fakes import MS, FakeLoop, Wire
 
 GO = set_value(1, 5.0)
 MANY: Devices = (*((DISTANCE, f"ds{n}") for n in range(40)), (ROTATIONAL, "left"))
 
 
-def frames(connection: FakeConnection) -> list[bytes]:
+def frames(connection: Wire) -> list[bytes]:
     """The messages in what was written; the frames are forgotten."""
     reader = FrameReader()
-    messages = reader.feed(bytes(connection.written))
+    messages = reader.feed(connection.data())
     assert reader.bad == 0
     connection.written.clear()
     return messages
@@ -82,13 +82,13 @@ def test_a_line_gets_no_more_than_it_carries_and_then_the_newest() -> None:
     loop = on_lines(MANY, baud_rate=9600)
     step = 0
     live(loop, 2_000)  # the registrations are out
-    written = len(loop.pilot.written)
+    written = len(loop.pilot.data())
     for step in range(1, 26):  # half a second of 40 sensors at 50 steps a second: 30 kB
         values = (frame(sensor_data(index, float(step))) for index in range(40))
         loop.body.data_received(b"".join(values))
         loop.scheduler.run_until(loop.scheduler.time + 20 * MS)
     # 9600 baud carry 480 bytes in that time, and one step of 40 frames may be on its way.
-    assert len(loop.pilot.written) - written < 480 + 2 * 40 * 15
+    assert len(loop.pilot.data()) - written < 480 + 2 * 40 * 15
     for _ in range(20):
         loop.run(100)
         loop.body.data_received(frame(sensor_data(0, 25.0)))
@@ -162,7 +162,7 @@ def test_a_robot_with_other_devices_moves_nothing_that_was_meant_for_the_first()
     loop.body.detach()
     loop.run(200)
     other: Devices = ((DISTANCE, "eye"), (ROTATIONAL, "saw"), (ROTATIONAL, "left"))
-    loop.robot = FakeConnection()
+    loop.robot = Wire()
     loop.body.attach(loop.robot)  # type: ignore[arg-type]
     loop.pilot.written.clear()
     loop.body.data_received(b"".join(map(frame, registrations(other))))

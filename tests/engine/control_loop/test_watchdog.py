@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hilgw.engine.control_loop.watchdog import Watchdog
-from tests.engine.fakes import FakeScheduler
+from hilgw.testing.sim import Clock
 
 MS = 1_000_000
 
@@ -26,7 +26,7 @@ class Watched:
 
 
 def test_an_event_loop_in_time_is_never_late() -> None:
-    scheduler = FakeScheduler()
+    scheduler = Clock()
     watchdog, watched = Watchdog(scheduler), Watched(200)
     watchdog.watch(watched)
     watchdog.start()
@@ -37,7 +37,7 @@ def test_an_event_loop_in_time_is_never_late() -> None:
 
 
 def test_each_control_loop_has_its_own_late_limit() -> None:
-    scheduler = FakeScheduler()
+    scheduler = Clock()
     watchdog, quick, patient = Watchdog(scheduler), Watched(100), Watched(500)
     watchdog.watch(quick)
     watchdog.watch(patient)
@@ -51,8 +51,8 @@ def test_each_control_loop_has_its_own_late_limit() -> None:
 
 
 def test_without_control_loops_the_watchdog_costs_nothing() -> None:
-    scheduler = FakeScheduler()
+    scheduler = Clock()
     watchdog = Watchdog(scheduler)
     watchdog.start()
-    assert scheduler.waiting() == 0
+    assert scheduler.waiting == 0
     watchdog.stop()

@@ -18,7 +18,7 @@ from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
-from tests.engine.fakes import FakeScheduler
+from hilgw.testing.sim import Clock
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -33,7 +33,7 @@ class Bench:
         receiver: ReceiverFields | None = None,
         step_ms: int | None = None,
     ) -> None:
-        self.scheduler = FakeScheduler()
+        self.scheduler = Clock()
         self.start = self.scheduler.now()
         self.schedule = Schedule(self.scheduler, StepClock(self.start, (step_ms or 0) * MS))
         self.ledger = Ledger()

@@ -20,7 +20,6 @@ from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
-from hilgw.errors import PortError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
@@ -28,7 +27,8 @@ from hilgw.medium.medium import Medium
 from hilgw.medium.motion import Circle
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
-from tests.engine.fakes import EchoSession, FakeScheduler, FakeTransport
+from hilgw.testing.sim import Clock, FakeTransport
+from tests.engine.fakes import EchoSession
 
 MS = 1_000_000
 ROBOTS = ("a", "b", "c")
@@ -47,17 +47,6 @@ class Auditor(Observer):
         self.wrong += self.ledger.violations()
 
     state = transmitted = delivered = refused = notice = look
-
-
-class Breaking(FakeTransport):
-    """A port that may be full, or gone."""
-
-    gone = False
-
-    def write(self, data: bytes) -> None:
-        if self.gone:
-            raise PortError("the device hung up", reason=PortError.LOST)
-        super().write(data)
 
 
 class Fragile(EchoSession):
@@ -79,7 +68,7 @@ class Fragile(EchoSession):
 class Machine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.scheduler = FakeScheduler()
+        self.scheduler = Clock()
         self.ledger = Ledger()
         self.auditor = Auditor(self.ledger)
         self.airs = Airs()
@@ -93,7 +82,7 @@ class Machine(RuleBasedStateMachine):
         self.emitters: dict[str, EmitterPort] = {}
         self.receivers: dict[str, ReceiverPort] = {}
         self.stations: dict[str, Station] = {}
-        self.transports: dict[str, Breaking] = {}
+        self.transports: dict[str, FakeTransport] = {}
         self.answers: dict[str, int] = dict.fromkeys(ROBOTS, 0)
 
     @initialize(
@@ -214,7 +203,7 @@ class Machine(RuleBasedStateMachine):
         self.transports.pop(name, None)
         station.session.raises = False  # type: ignore[attr-defined]
         if not late:
-            self.transports[name] = Breaking()
+            self.transports[name] = FakeTransport()
             station.attach(self.transports[name])  # type: ignore[arg-type]
 
     @rule(name=st.sampled_from(sorted(STATIONS)))

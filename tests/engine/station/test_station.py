@@ -112,7 +112,7 @@ def test_losing_the_port_counts_what_was_in_flight_and_keeps_the_queue() -> None
     bench.station.close()
     assert bench.balanced()
     assert bench.station.queued == 0
-    assert bench.scheduler.waiting() == 0
+    assert bench.scheduler.waiting == 0
 
 
 def test_a_module_that_answers_nothing_any_more_is_reported() -> None:

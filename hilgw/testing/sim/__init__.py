@@ -1,0 +1,31 @@
+"""Simulated time for tests: a fake clock, transports in memory, an event loop that never waits.
+
+    Clock           a scheduler; its time advances when the test advances it
+    FakeTransport   a transport: the test is the other end
+    SimEventLoop    an asyncio event loop on a Clock: hours take milliseconds
+    local_sockets   TCP inside this process, for a SimEventLoop
+    run             a coroutine in a SimEventLoop, which must report no error
+    until           waits for a condition, in any event loop
+    wait_until      the same for a test without event loop, in real time
+
+A fake clock shows absence exactly: `clock.run(5 * NS_PER_S)`, then nothing was written.
+"""
+
+from __future__ import annotations
+
+from hilgw.testing.sim.clock import Alarm, Clock, StuckError
+from hilgw.testing.sim.event_loop import SimEventLoop, run, until, wait_until
+from hilgw.testing.sim.sockets import local_sockets
+from hilgw.testing.sim.transport import FakeTransport
+
+__all__ = [
+    "Alarm",
+    "Clock",
+    "FakeTransport",
+    "SimEventLoop",
+    "StuckError",
+    "local_sockets",
+    "run",
+    "until",
+    "wait_until",
+]
