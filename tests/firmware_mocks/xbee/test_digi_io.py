@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import queue
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from digi.xbee.devices import RemoteXBeeDevice, XBeeDevice
 from digi.xbee.exception import ATCommandException, OperationNotSupportedException, TimeoutException
 from digi.xbee.io import IOLine, IOMode, IOValue
 
+from hilgw.testing.fixtures.gateways import Gateways
 from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
 
 RATE = 115200
@@ -135,3 +138,24 @@ def test_without_a_line_the_local_sample_does_not_come(
     device = opened(mock)
     with pytest.raises((ATCommandException, TimeoutException)):
         device.read_io_sample()
+
+
+def test_pins_of_a_node_in_a_configuration(
+    gateway: Gateways, opened: Opened, tmp_path: Path
+) -> None:
+    node = {
+        "mock": "xbee",
+        "link": str(tmp_path / "spare"),
+        "baudRate": RATE,
+        "pins": {"D3": "high", "D2": 512},
+        "D3": 3,
+        "D2": 2,
+    }
+    overrides = [f"airs.lab.nodes.spare={json.dumps(node)}"]
+    running = gateway("configs/xbee.yaml", overrides=overrides)
+    mock = running.mock("spare")
+    device = opened(mock)
+    assert device.get_dio_value(INPUT) == IOValue.HIGH
+    assert device.get_adc_value(ANALOG) == 512
+    mock.set("pins", {"D3": "low"})
+    assert device.get_dio_value(INPUT) == IOValue.LOW
