@@ -163,6 +163,13 @@ def test_impossible_sizes_of_a_request(data: str) -> None:
     assert not reader.pending
 
 
+def test_a_request_has_at_most_one_block_per_tag() -> None:
+    reader = RequestReader()
+    reader.feed(encode_request(32, [(0, b"")] * 65537))
+    with pytest.raises(ProtocolError, match="65536 blocks"):
+        reader.next()
+
+
 def test_no_more_than_one_request_is_kept() -> None:
     reader = RequestReader(limit=1000)
     reader.feed(struct.pack("<iI", 1001, 0))
