@@ -49,6 +49,7 @@ class StopReason(Reason):
     BODY = "body", "the body is gone, and has to stop its motors itself"
     EXCHANGED = "exchanged", "another body takes its place"
     FAULT = "fault", "a session failed"
+    REMOTE = "remote", "the controller's remote-control plug-in drives another robot"
     ENDED = "gateway_ended", "the gateway ends"
 
 
@@ -187,6 +188,13 @@ class FeedbackSwitch:
 
 
 @dataclass(frozen=True, slots=True)
+class StepRequest:
+    """A controller that is stepped waits for an answer: after this time, or at once (0)."""
+
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class PacketOut:
     """The controller sends one packet through this Emitter, on this channel."""
 
@@ -248,6 +256,7 @@ Event = (
     | MotorFeedback
     | Command
     | SensorSwitch
+    | StepRequest
     | PacketOut
     | PacketIn
     | DeviceSettings

@@ -20,13 +20,18 @@ from hilgw.protocols.webots.answers import (
     encode_answer,
 )
 from hilgw.protocols.webots.codec import (
+    MOST_MESSAGES,
     Codec,
     Command,
     Message,
+    encode_time,
 )
+from hilgw.protocols.webots.configuration import MOST_DEVICES
 from hilgw.protocols.webots.device_messages import (
     AssociatedDevice,
     BrakeCommand,
+    DeviceCommand,
+    DeviceMessage,
     DistanceSensorConfiguration,
     EmitterConfiguration,
     GetAssociatedDevice,
@@ -71,6 +76,7 @@ from hilgw.protocols.webots.handshake import (
     encode_hello,
     encode_name,
 )
+from hilgw.protocols.webots.reasons import WebotsRefused
 from hilgw.protocols.webots.requests import (
     LARGEST_REQUEST,
     LEAVE,
@@ -130,6 +136,8 @@ __all__ = [
     "LARGEST_ANSWER",
     "LARGEST_REQUEST",
     "LEAVE",
+    "MOST_DEVICES",
+    "MOST_MESSAGES",
     "ROBOT_TAG",
     "Acknowledgement",
     "Answer",
@@ -144,7 +152,9 @@ __all__ = [
     "Command",
     "ConsoleMessage",
     "CustomData",
+    "DeviceCommand",
     "DeviceEntry",
+    "DeviceMessage",
     "DistanceSensorConfiguration",
     "EmitterConfiguration",
     "GetAssociatedDevice",
@@ -208,6 +218,7 @@ __all__ = [
     "Value",
     "Values",
     "WaitForUserInput",
+    "WebotsRefused",
     "WindowShow",
     "WindowUpdate",
     "WwiMessage",
@@ -217,4 +228,5 @@ __all__ = [
     "encode_hello",
     "encode_name",
     "encode_request",
+    "encode_time",
 ]

@@ -49,12 +49,21 @@ Command = RobotCommand | DeviceCommand
 JOYSTICK_CONFIGURATION = 3
 NEW_DEVICES = 15
 _OF_ROBOT = (CONFIGURE, JOYSTICK_CONFIGURATION, NEW_DEVICES)
+MOST_MESSAGES = 1 << 17
+"""In one answer or block: more would need far more memory than their bytes."""
 MESSAGE_HEAD = struct.Struct("<HB")
 
+_TIME = struct.Struct("<HBd")
+_TIME_COMMAND = 4
 _BRAKE_DAMPING = 2
 _BRAKE_ASSOCIATED = 4
 _NAMED_FIRST = "R2023b"
 _MOTORS = ("RotationalMotor", "LinearMotor")
+
+
+def encode_time(seconds: float) -> bytes:
+    """The message Time, without an object: every step has one."""
+    return _TIME.pack(ROBOT_TAG, _TIME_COMMAND, seconds)
 
 
 class _Compiled(NamedTuple):
@@ -124,6 +133,10 @@ class Codec:
         node = nodes.name(self.version, number)
         return f"node {number}" if node is None else nodes.kind_of(node)
 
+    def forget(self) -> None:
+        """A new connection: the kinds are not known before its configuration."""
+        self.kinds = {ROBOT_TAG: ROBOT}
+
     # --- from the simulator -------------------------------------------------------------------
 
     def decode_messages(self, data: bytes) -> list[Message]:
@@ -135,6 +148,8 @@ class Codec:
             cursor.begin = cursor.at
             tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
             messages.append(self._decode_message(cursor, tag, command))
+            if len(messages) > MOST_MESSAGES:
+                raise cursor.error(f"more than {MOST_MESSAGES} messages in one answer")
         return messages
 
     def encode_messages(self, messages: Iterable[Message]) -> bytes:
@@ -211,6 +226,8 @@ class Codec:
                 commands.append(_decode_brake(block.tag, number, cursor))
             else:
                 raise cursor.error(f"command {number} of {kind} {block.tag} is not known")
+            if len(commands) > MOST_MESSAGES:
+                raise cursor.error(f"more than {MOST_MESSAGES} commands in one block")
         return commands
 
     def encode_commands(self, commands: Iterable[Command]) -> list[Block]:

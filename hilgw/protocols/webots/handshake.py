@@ -18,6 +18,8 @@ from hilgw.protocols.webots.wire import encode_text
 GREETING = b"CTR"
 LONGEST_NAME = 90
 """Characters of an encoded name on TCP; a longer one is replaced by its SHA-1."""
+LONGEST_PLAIN_NAME = 1000
+"""Bytes of a name that is not encoded."""
 
 _NAME_HEAD = GREETING + b"\nRobot-Name: "
 _KEPT = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~.")
@@ -60,7 +62,10 @@ def encode_hello(name: str | None = None) -> bytes:
 
 def decode_hello(data: bytes) -> str | None:
     """The robot name in the controller's line, as `encode_name` writes it; "" when it has none;
-    None when the line is not complete. Raises ProtocolError."""
+    None when the line is not complete. Raises ProtocolError.
+
+    R2023a sends the name as it is.
+    """
     if data in (GREETING, _NAME_HEAD):
         return ""
     if _NAME_HEAD.startswith(data):
@@ -70,11 +75,14 @@ def decode_hello(data: bytes) -> str | None:
         fix = "this address is for WEBOTS_CONTROLLER_URL=tcp://..."
         raise ProtocolError(what, where="handshake", fix=fix, tail=data)
     name = data[len(_NAME_HEAD) :]
-    if len(name) > LONGEST_NAME or not _ENCODED.fullmatch(name):
-        what = f"robot name of {len(name)} bytes is too long, or not percent-encoded"
+    if len(name) <= LONGEST_NAME and _ENCODED.fullmatch(name):
+        return name.decode()
+    plain = name.decode(errors="replace")
+    if len(name) > LONGEST_PLAIN_NAME or not plain.isprintable() or "\ufffd" in plain:
+        what = f"robot name of {len(name)} bytes is too long, or is not text"
         fix = "connect with an unmodified libController"
         raise ProtocolError(what, where="handshake", fix=fix, tail=data)
-    return name.decode()
+    return encode_name(plain)
 
 
 def decode_acknowledgement(data: bytes) -> Acknowledgement | None:

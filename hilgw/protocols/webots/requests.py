@@ -17,6 +17,8 @@ from hilgw.protocols.webots.errors import ProtocolError
 
 LARGEST_REQUEST = 64 * 1024 * 1024
 """Four full Emitters of 16 MiB: more than any robot sends in a step."""
+MOST_BLOCKS = 65_536
+"""One for each tag."""
 LEAVE = b"\0\0\0\0"
 
 _HEAD = struct.Struct("<iI")
@@ -107,6 +109,8 @@ class RequestReader:
             if length < 0 or after > size:
                 raise self._fail(f"a block of {length} bytes for device {tag}", data[at:])
             blocks.append(Block(tag, data[body:after]))
+            if len(blocks) > MOST_BLOCKS:
+                raise self._fail(f"a request of more than {MOST_BLOCKS} blocks", data[at:])
             at = after
         return Request(_HEAD.unpack_from(data)[1], tuple(blocks))
 

@@ -402,6 +402,14 @@ def test_a_command_that_does_not_fit() -> None:
         codec().encode_commands([SetSamplingPeriod(2, 70000)])
 
 
+def test_very_many_messages() -> None:
+    """Each needs far more memory than its bytes."""
+    with pytest.raises(ProtocolError, match="messages in one answer"):
+        codec().decode_messages(b"\0\0\2" * ((1 << 17) + 1))
+    with pytest.raises(ProtocolError, match="commands in one block"):
+        codec().decode_commands(Block(0, b"\x26" * ((1 << 17) + 1)))
+
+
 # --- random messages and bytes --------------------------------------------------------------------
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)

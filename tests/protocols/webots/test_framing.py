@@ -73,6 +73,12 @@ def test_the_line_of_the_controller() -> None:
     assert encode_name("aZ09-_~.é/%") == "aZ09-_~.%C3%A9%2F%25"
 
 
+def test_a_name_that_is_not_encoded() -> None:
+    """R2023a sends it as it is."""
+    assert decode_hello("CTR\nRobot-Name: rob é".encode()) == encode_name("rob é")
+    assert decode_hello(b"CTR\nRobot-Name: " + b"a" * 91) == encode_name("a" * 91)
+
+
 def test_a_long_name_is_its_hash() -> None:
     assert encode_name("a" * 90) == "a" * 90
     assert encode_name("a" * 91) == hashlib.sha1(b"a" * 91).hexdigest()
@@ -89,14 +95,16 @@ def test_a_long_name_is_its_hash() -> None:
         b"GET / HTTP/1.1",
         b"CTX",
         b"CTR\n\0",
-        b"CTR\nRobot-Name: a b",
-        b"CTR\nRobot-Name: " + b"a" * 91,
+        b"CTR\nRobot-Name: a\nb",
+        b"CTR\nRobot-Name: a\xff",
+        b"CTR\nRobot-Name: " + b"a" * 1001,
     ],
 )
 def test_other_lines_are_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError) as caught:
         decode_hello(data)
-    assert caught.value.tail == data and caught.value.fix and caught.value.where == "handshake"
+    assert caught.value.tail == data[:256] and caught.value.where == "handshake"
+    assert caught.value.fix
 
 
 def test_the_word_of_webots() -> None:
@@ -161,6 +169,13 @@ def test_impossible_sizes_of_a_request(data: str) -> None:
     with pytest.raises(ProtocolError):
         reader.next()
     assert not reader.pending
+
+
+def test_a_request_has_at_most_one_block_per_tag() -> None:
+    reader = RequestReader()
+    reader.feed(encode_request(32, [(0, b"")] * 65537))
+    with pytest.raises(ProtocolError, match="65536 blocks"):
+        reader.next()
 
 
 def test_no_more_than_one_request_is_kept() -> None:
@@ -277,6 +292,7 @@ def test_an_answer_with_65535_chunks_takes_no_more() -> None:
         "0100 08000000 03000000 00 000000",  # no delay
         "0200 04000000 05000000 01 0200 00 0102030405",  # an image first
         "0200 04000000 04000000 00 00000000 ffffff7f 01 0000 00",
+        "0200 04000000 04000000 00 00000000 ffffffff 01 0000 00",
         "0200 05000000 04000000 00 00000000 02000000 00 0000",  # the total is too small
         "0100 05000000 04000000 00 00000000",  # and too large
     ],

@@ -1,0 +1,133 @@
+"""The commands of a Webots controller to its devices, as events of the control loop."""
+
+from __future__ import annotations
+
+import math
+
+from hilgw.control.events import (
+    BrakeDamping,
+    EmitterSettings,
+    Event,
+    FeedbackSwitch,
+    LedValue,
+    PacketOut,
+    ReceiverSettings,
+    Refused,
+    SensorSwitch,
+)
+from hilgw.controllers.webots.configuration import fields_of
+from hilgw.controllers.webots.motors import MotorState
+from hilgw.controllers.webots.sensors import Sensors
+from hilgw.controllers.webots.table import TagTable
+from hilgw.devices.fields import EmitterFields
+from hilgw.devices.kinds import MOTOR, RECEIVER, Device, couplings
+from hilgw.protocols.webots import (
+    AssociatedDevice,
+    BrakeCommand,
+    Command,
+    GetAssociatedDevice,
+    Message,
+    Send,
+    SetChannel,
+    SetFeedbackPeriod,
+    SetLed,
+    SetSamplingPeriod,
+    WebotsRefused,
+)
+from hilgw.reasons import RequestRefused
+
+
+class DeviceCommands:
+    """Keeps what single commands leave out: the other settings of a motor, a Receiver, an Emitter.
+    It also answers which devices share a joint."""
+
+    def __init__(self, table: TagTable, sensors: Sensors) -> None:
+        self._table = table
+        self._sensors = sensors
+        self._motors: dict[int, MotorState] = {}
+        self._coupled: dict[int, list[int]] = {}
+        self._ranges: dict[int, tuple[int, float]] = {}  # channel and range of the Emitters
+        self.answers: list[Message] = []  # for the next answer
+
+    def reset(self) -> None:
+        """The table has new devices, or there is a new controller."""
+        devices = self._table.devices
+        motors = {tag: each for tag, each in devices.items() if each.role == MOTOR}
+        self._motors = {tag: MotorState(each) for tag, each in motors.items()}
+        self._coupled = {
+            tag: [self._table.tags[other.index] for other in couplings(motors.values(), each)]
+            for tag, each in motors.items()
+        }
+        self._ranges = {
+            tag: (fields.channel, fields.range)
+            for tag, each in devices.items()
+            if isinstance(fields := fields_of(each), EmitterFields)
+        }
+        self.answers = []
+
+    def apply(self, tag: int, commands: list[Command], time_ns: int) -> list[Event]:
+        """The commands of one block. time_ns: simulation time."""
+        device = self._table.devices[tag]
+        motor = self._motors.get(tag)
+        events: list[Event] = []
+        if motor is not None:
+            moving = [each for each in commands if type(each) not in _MOVES_NOTHING]
+            events = motor.apply(moving)
+            for other in self._coupled[tag]:
+                events += self._motors[other].follow(moving, other)
+            if len(moving) == len(commands):
+                return events
+            commands = [each for each in commands if type(each) in _MOVES_NOTHING]
+        for command in commands:
+            events += self._apply(tag, device, command, time_ns)
+        return events
+
+    def _apply(self, tag: int, device: Device, command: Command, time_ns: int) -> list[Event]:
+        index = device.index
+        match command:
+            case SetSamplingPeriod(_, period) if device.kind == RECEIVER:
+                return self._enable_receiver(tag, index, period, time_ns)
+            case SetSamplingPeriod(_, period):
+                self._sensors.enable(tag, period, time_ns)
+                return [SensorSwitch(index, float(period))]
+            case SetFeedbackPeriod(_, period):
+                self._sensors.enable_feedback(tag, period, time_ns)
+                return [FeedbackSwitch(index, float(period))]
+            case Send(_, channel, range_m, data):
+                return self._send(tag, device, channel, range_m, data)
+            case SetChannel(_, channel) if device.kind == RECEIVER:
+                receiver = self._sensors.receivers.by_tag[tag]
+                receiver.channel = channel
+                return [ReceiverSettings(index, channel, receiver.period_ms)]
+            case SetLed(_, value):
+                return [LedValue(index, value)]
+            case GetAssociatedDevice(_, node):
+                self.answers.append(AssociatedDevice(tag, self._table.on_joint(tag, node)))
+            case BrakeCommand(_, damping, node):
+                if node is not None:
+                    self.answers.append(AssociatedDevice(tag, self._table.on_joint(tag, node)))
+                return [] if damping is None else [BrakeDamping(index, damping)]
+        return []  # an Emitter's SetChannel and SetRange: each packet carries both
+
+    def _enable_receiver(self, tag: int, index: int, period: int, time_ns: int) -> list[Event]:
+        lost = self._sensors.receivers.enable(tag, period, time_ns)
+        text = "the Receiver was disabled"
+        refused: list[Event] = [Refused(index, WebotsRefused.DISABLED, text) for _ in range(lost)]
+        return [*refused, SensorSwitch(index, float(period))]
+
+    def _send(
+        self, tag: int, device: Device, channel: int, range_m: float, data: bytes
+    ) -> list[Event]:
+        """A packet, with the range that it carries; its channel is in PacketOut."""
+        index = device.index
+        if math.isnan(range_m):  # libController lets it pass; no distance is within it
+            text = f"range of Emitter '{device.name}' is NaN"
+            return [Refused(index, RequestRefused.NAN, text)]
+        own, known = self._ranges[tag]
+        if range_m == known:
+            return [PacketOut(index, channel, data)]
+        self._ranges[tag] = own, range_m
+        return [EmitterSettings(index, own, range_m), PacketOut(index, channel, data)]
+
+
+_MOVES_NOTHING = (SetFeedbackPeriod, GetAssociatedDevice)

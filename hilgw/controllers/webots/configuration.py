@@ -1,0 +1,143 @@
+"""What a Webots controller learns about each device when it starts: C_CONFIGURE.
+
+Fields that neither the configuration nor the body has are those of a new node in Webots.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from hilgw.devices.fields import UNLIMITED, EmitterFields, ReceiverFields
+from hilgw.devices.kinds import Device, couplings
+from hilgw.devices.properties import (
+    DISTANCE_SENSOR_TYPES,
+    FIELDS,
+    GPS_COORDINATE_SYSTEMS,
+    JOINTS,
+    TOUCH_SENSOR_TYPES,
+    AccelerometerFields,
+    BrakeFields,
+    CompassFields,
+    DeviceFields,
+    DistanceSensorFields,
+    GpsFields,
+    GyroFields,
+    InertialUnitFields,
+    LightSensorFields,
+    LinearMotorFields,
+    PositionSensorFields,
+    RotationalMotorFields,
+    TouchSensorFields,
+)
+from hilgw.protocols.webots import (
+    DeviceMessage,
+    DistanceSensorConfiguration,
+    EmitterConfiguration,
+    GpsConfiguration,
+    InertialUnitConfiguration,
+    JointConfiguration,
+    MotorConfiguration,
+    ReceiverConfiguration,
+    TableConfiguration,
+    TouchSensorConfiguration,
+)
+
+UNLIMITED_ACCELERATION = -1.0
+
+_Table = AccelerometerFields | CompassFields | GyroFields | LightSensorFields
+
+
+def fields_of(device: Device) -> DeviceFields:
+    """The fields of the device's node; without any, those of a new one."""
+    return FIELDS[device.kind]() if device.fields is None else device.fields
+
+
+def motor_of(device: Device) -> MotorConfiguration:
+    """The fields of a motor, with tag 0 and without couplings: where the motor's own limits are
+    stricter, these, so that the controller starts with values that they allow."""
+    fields = cast("LinearMotorFields | RotationalMotorFields", fields_of(device))
+    limits = device.limits
+    low, high = fields.minPosition, fields.maxPosition
+    if None not in (limits.min_position, limits.max_position):
+        low, high = limits.bounds("position")
+    velocity = min(fields.maxVelocity, limits.bounds("velocity")[1])
+    acceleration = fields.acceleration
+    if limits.max_acceleration is not None:
+        unlimited = acceleration == UNLIMITED_ACCELERATION
+        acceleration = (
+            limits.max_acceleration if unlimited else min(acceleration, limits.max_acceleration)
+        )
+    return MotorConfiguration(
+        tag=0,
+        type=int(isinstance(fields, LinearMotorFields)),
+        minPosition=low,
+        maxPosition=high,
+        maxVelocity=velocity,
+        acceleration=acceleration,
+        maxForce=min(fields.maxForceOrTorque, limits.bounds("available_force")[1]),
+        p=fields.controlPID[0],
+        i=fields.controlPID[1],
+        d=fields.controlPID[2],
+        targetPosition=fields.targetPosition,
+        targetVelocity=velocity,
+        multiplier=fields.multiplier,
+    )
+
+
+def configuration_of(
+    device: Device, tags: Mapping[int, int], devices: Iterable[Device]
+) -> DeviceMessage | None:
+    """C_CONFIGURE of a device; None for an LED, which has none. tags: device index -> tag.
+    devices: all of the robot, for couplings."""
+    tag = tags[device.index]
+    match fields_of(device):
+        case EmitterFields() as emitter:
+            return _emitter(tag, emitter)
+        case ReceiverFields() as receiver:
+            own = receiver.bufferSize, receiver.channel, receiver.allowedChannels
+            return ReceiverConfiguration(tag, *own)
+        case LinearMotorFields() | RotationalMotorFields():
+            return _motor(tag, device, tags, devices)
+        case DistanceSensorFields() as distance:
+            return DistanceSensorConfiguration(
+                tag,
+                DISTANCE_SENSOR_TYPES.index(distance.type),
+                distance.minValue,
+                distance.maxValue,
+                distance.aperture,
+                distance.lookupTable,
+            )
+        case TouchSensorFields(type=kind, lookupTable=table):
+            return TouchSensorConfiguration(tag, TOUCH_SENSOR_TYPES.index(kind), table)
+        case PositionSensorFields(type=kind) | BrakeFields(type=kind):
+            return JointConfiguration(tag, JOINTS.index(kind))
+        case GpsFields(gpsCoordinateSystem=system):
+            return GpsConfiguration(tag, GPS_COORDINATE_SYSTEMS.index(system))
+        case InertialUnitFields(noise=noise, coordinateSystem=system):
+            return InertialUnitConfiguration(tag, noise, system)
+        case AccelerometerFields() | CompassFields() | GyroFields() | LightSensorFields() as sensor:
+            return TableConfiguration(tag, sensor.lookupTable)
+    return None
+
+
+def _emitter(tag: int, fields: EmitterFields) -> EmitterConfiguration:
+    endless = fields.baudRate == UNLIMITED
+    byte_rate = -1.0 if endless else fields.baudRate / fields.byteSize / 1000
+    return EmitterConfiguration(
+        tag,
+        fields.bufferSize,
+        fields.channel,
+        byte_rate,
+        fields.range,
+        fields.maxRange,
+        fields.allowedChannels,
+    )
+
+
+def _motor(
+    tag: int, device: Device, tags: Mapping[int, int], devices: Iterable[Device]
+) -> MotorConfiguration:
+    coupled = [tags[each.index] for each in couplings(devices, device) if each.index in tags]
+    return dataclasses.replace(motor_of(device), tag=tag, couplings=tuple(coupled))

@@ -1,0 +1,142 @@
+"""The motors of a robot as its Webots controller set them.
+
+Webots' setVelocity sets the speed of position control, too: it moves nothing by itself. So a
+motor's position, velocity, acceleration and available force reach the body together, from the
+first position on; before that they are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from hilgw.control.events import Event, MotorCommand, MotorPid, MotorSettings, Notice
+from hilgw.controllers.webots.configuration import motor_of
+from hilgw.devices.kinds import LINEAR_MOTOR, Device
+from hilgw.protocols.webots import (
+    Command,
+    SetAcceleration,
+    SetAvailableForce,
+    SetControlPid,
+    SetForce,
+    SetPosition,
+    SetVelocity,
+)
+
+
+class MotorState:
+    """What the controller has set on one motor. A value that is not a number, or infinite where
+    Webots allows it not, is never kept: it goes on alone, to be refused and counted."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._own = motor_of(device)
+        self.multiplier = self._own.multiplier
+        self._force = "force" if device.kind == LINEAR_MOTOR else "torque"
+        self.reset()
+
+    def reset(self) -> None:
+        """A new controller starts with the values of the configuration."""
+        self._position: float | None = None
+        self._velocity = self._own.targetVelocity
+        self._acceleration = self._own.acceleration
+        self._available = self._own.maxForce
+        self._in_force_control = False
+
+    def apply(self, commands: Iterable[Command]) -> list[Event]:
+        """The commands of one request, in their order, as events."""
+        events: list[Event] = []
+        moved = changed = False
+        for command in commands:
+            match command:
+                case SetPosition(_, value) if value == math.inf or math.isfinite(value):
+                    self._position = self._clip_position(value, events)
+                    moved = True
+                case SetVelocity(_, value) if math.isfinite(value):
+                    self._velocity = self._clip("velocity", value, self._own.maxVelocity, events)
+                    moved = True
+                case SetAcceleration(_, value) if math.isfinite(value):
+                    self._acceleration = value
+                    changed = True
+                case SetAvailableForce(_, value) if math.isfinite(value):
+                    name = f"available {self._force}"
+                    self._available = self._clip(name, value, self._own.maxForce, events)
+                    changed = True
+                case SetForce(_, value):
+                    if moved or changed:
+                        events += self._settings(moved=moved)
+                    moved = changed = False
+                    self._in_force_control = True
+                    events.append(MotorCommand(self.device.index, self._force, value))
+                case SetControlPid(_, p, i, d):
+                    events.append(MotorPid(self.device.index, p, i, d))
+                case _:
+                    events += self._unusable(command)
+        if moved or changed:
+            events += self._settings(moved=moved)
+        return events
+
+    def follow(self, commands: Iterable[Command], tag: int) -> list[Event]:
+        """The same commands given to a coupled motor: position, velocity and force, times this
+        motor's multiplier (Webots reference manual, Motor, multiplier)."""
+        mine: list[Command] = []
+        for command in commands:
+            match command:
+                case SetPosition(_, value):
+                    mine.append(
+                        SetPosition(tag, value if math.isinf(value) else self._times(value))
+                    )
+                case SetVelocity(_, value):
+                    mine.append(SetVelocity(tag, self._times(value)))
+                case SetForce(_, value):
+                    mine.append(SetForce(tag, self._times(value)))
+        return self.apply(mine)
+
+    def _times(self, value: float) -> float:
+        return value * self.multiplier
+
+    def _settings(self, *, moved: bool) -> list[Event]:
+        """moved: a position or velocity was set, which ends the control of force."""
+        index = self.device.index
+        if self._position is None or (self._in_force_control and not moved):
+            if not self._in_force_control or not moved:
+                return []  # goes with the first position, or the next
+            # Velocity control of a position that was never set: only letting go is safe.
+            self._in_force_control = False
+            return [MotorCommand(index, self._force, 0.0)]
+        self._in_force_control = False
+        return [
+            MotorSettings(
+                index, self._position, self._velocity, self._acceleration, self._available
+            )
+        ]
+
+    def _unusable(self, command: Command) -> list[Event]:
+        index = self.device.index
+        match command:
+            case SetPosition(_, value):
+                return [MotorCommand(index, "position", value)]
+            case SetVelocity(_, value):
+                return [MotorCommand(index, "velocity", value)]
+            case SetAcceleration(_, value):
+                return [MotorCommand(index, "acceleration", value)]
+            case SetAvailableForce(_, value):
+                return [MotorCommand(index, f"available_{self._force}", value)]
+        return []
+
+    def _clip_position(self, value: float, events: list[Event]) -> float:
+        low, high = self._own.minPosition, self._own.maxPosition
+        if low == high or value == math.inf or low <= value <= high:
+            return value
+        events.append(self._clipped("position", f"minPosition {low:g}, maxPosition {high:g}"))
+        return min(max(value, low), high)
+
+    def _clip(self, name: str, value: float, largest: float, events: list[Event]) -> float:
+        if abs(value) <= largest:
+            return value
+        events.append(self._clipped(name, f"{largest:g}"))
+        return math.copysign(largest, value)
+
+    def _clipped(self, name: str, limit: str) -> Notice:
+        """As in Webots, which prints a warning."""
+        return Notice(f"'{self.device.name}': {name} beyond {limit} is clipped")

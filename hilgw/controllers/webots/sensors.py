@@ -1,0 +1,118 @@
+"""The sensors of a Webots controller: values are kept, and sent on the sampling grid."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from hilgw.controllers.webots.configuration import fields_of
+from hilgw.controllers.webots.receivers import Receivers
+from hilgw.controllers.webots.sampling import Grid
+from hilgw.devices.fields import ReceiverFields
+from hilgw.devices.kinds import MOTOR, RECEIVER, SENSOR, Device, Value
+
+_COMMANDS = {
+    "DistanceSensor": 50,
+    "PositionSensor": 1,
+    "LightSensor": 55,
+    "Accelerometer": 51,
+    "Gyro": 53,
+    "Compass": 52,
+    "GPS": 2,
+    "InertialUnit": 54,
+}
+_TOUCH = 40
+_TOUCH_3D = 41
+_FEEDBACK = 5
+_ONE = struct.Struct("<HBd")
+
+
+class Form(NamedTuple):
+    """The message of one sensor: its head and as many numbers."""
+
+    pack: struct.Struct
+    tag: int
+    command: int
+    numbers: int
+
+    def encode(self, value: Value) -> bytes:
+        if isinstance(value, tuple):
+            return self.pack.pack(self.tag, self.command, *value)
+        return self.pack.pack(self.tag, self.command, value)
+
+
+def _form(tag: int, device: Device) -> Form:
+    numbers = len(device.reports)
+    command = _COMMANDS.get(device.kind, _TOUCH if numbers == 1 else _TOUCH_3D)
+    return Form(struct.Struct(f"<HB{numbers}d"), tag, command, numbers)
+
+
+class Sensors:
+    """The values of a robot's sensors by tag, the force feedback of its motors, and its Receivers.
+    Of each sensor the newest value is kept."""
+
+    def __init__(self) -> None:
+        self.receivers = Receivers()
+        self._forms: dict[int, Form] = {}
+        self._values: dict[int, bytes] = {}  # the messages
+        self._feedback: dict[int, bytes] = {}
+        self._grid: Grid[int] = Grid()
+        self._feedback_grid: Grid[int] = Grid()
+        self._silent: set[int] = set()  # devices that report values Webots has no message for
+
+    def reset(self, devices: dict[int, Device]) -> None:
+        """The robot has these devices by tag; a new controller has enabled none. What a sensor
+        reported before is still its value."""
+        forms = {tag: _form(tag, each) for tag, each in devices.items() if each.role == SENSOR}
+        if forms != self._forms:
+            self._forms = forms
+            self._values.clear()
+            self._feedback.clear()
+        self._silent = {tag for tag, each in devices.items() if each.role == MOTOR}
+        self._grid.clear()
+        self._feedback_grid.clear()
+        self.receivers.reset(
+            {
+                tag: fields.channel
+                for tag, each in devices.items()
+                if each.kind == RECEIVER and isinstance(fields := fields_of(each), ReceiverFields)
+            }
+        )
+
+    def keep(self, tag: int, value: Value) -> bool:
+        """The newest value of a sensor. False when its device reports no such value; a motor's own
+        value has no message, and is left out."""
+        form = self._forms.get(tag)
+        if form is None:
+            return tag in self._silent
+        if (len(value) if isinstance(value, tuple) else 1) != form.numbers:
+            return False
+        self._values[tag] = form.encode(value)
+        return True
+
+    def keep_feedback(self, tag: int, value: float) -> None:
+        """The newest force or torque of a motor."""
+        self._feedback[tag] = _ONE.pack(tag, _FEEDBACK, value)
+
+    def enable(self, tag: int, period_ms: int, time_ns: int) -> None:
+        """Sets the period of a sensor; 0: off."""
+        self._grid.switch(tag, period_ms, time_ns)
+
+    def enable_feedback(self, tag: int, period_ms: int, time_ns: int) -> None:
+        """Sets the period of a motor's feedback; 0: off."""
+        self._feedback_grid.switch(tag, period_ms, time_ns)
+
+    def due(self, time_ns: int) -> bytes:
+        """The messages of all sensors that are due. One that has no value yet stays due."""
+        data = _take(self._grid, self._values, time_ns)
+        return data + _take(self._feedback_grid, self._feedback, time_ns)
+
+
+def _take(grid: Grid[int], values: dict[int, bytes], time_ns: int) -> bytes:
+    messages = []
+    for tag in grid.due(time_ns):
+        message = values.get(tag)
+        if message is not None:
+            messages.append(message)
+            grid.sampled(tag, time_ns)
+    return b"".join(messages)

@@ -1,0 +1,360 @@
+"""The session of a Webots controller: hilgw is Webots to it.
+
+One session is one robot. It gets the bytes behind the handshake. A request becomes events, the last
+of which is StepRequest; then `answer` is called once, when the world has made that step, or at once
+for an immediate request (0 ms). The first answer is the configuration.
+
+Webots, source/webots/control and libController, R2025a; docs of the wire: hilgw.protocols.webots.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable
+from typing import cast
+
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    Event,
+    MotorCommand,
+    MotorPid,
+    MotorSettings,
+    Notice,
+    PacketIn,
+    PacketOut,
+    ProtocolFailure,
+    Refused,
+    StepRequest,
+    Stop,
+    StopReason,
+    Write,
+)
+from hilgw.controllers.webots.commands import DeviceCommands
+from hilgw.controllers.webots.robot import RobotState
+from hilgw.controllers.webots.sensors import Sensors
+from hilgw.controllers.webots.table import TagTable
+from hilgw.controllers.webots.words import in_words
+from hilgw.devices.kinds import Device, Devices, Value
+from hilgw.protocols.webots import (
+    MOST_MESSAGES,
+    ROBOT_TAG,
+    Leave,
+    Message,
+    ProtocolError,
+    Quit,
+    Request,
+    RequestReader,
+    RobotConfiguration,
+    WebotsRefused,
+    encode_answer,
+    encode_request,
+    encode_time,
+)
+from hilgw.reasons import RequestRefused
+from hilgw.units import ns_to_s
+
+FIX = "connect with an unmodified libController"
+NO_NOTICE = (
+    "the controller ended without notice: it was killed, or it crashed; libController crashes when "
+    "a controller uses a device that the robot does not have (a Camera, for example)"
+)
+
+
+class WebotsControllerSession:
+    """The pure session; see `hilgw.controllers.base.PeerSession`.
+
+    robot: what the controller learns about the robot, without its devices and the time. local: the
+    peer is on a local socket, whose answers have no chunks. battery_j: what the battery's sensor
+    reports; None: the robot has none.
+    """
+
+    def __init__(
+        self,
+        robot: RobotConfiguration,
+        version: str = "R2025a",
+        *,
+        local: bool = False,
+        battery_j: float | None = None,
+    ) -> None:
+        self.devices = Devices()
+        self.counts: Counter[str] = Counter()
+        self._configuration = robot
+        if not robot.version:
+            self._configuration = dataclasses.replace(robot, version=version)
+        self._local = local
+        self._table = TagTable(version)
+        self._robot = RobotState(robot.name, robot.customData, battery_j)
+        self._sensors = Sensors()
+        self._commands = DeviceCommands(self._table, self._sensors)
+        self._reader: RequestReader | None = None
+        self._left = True  # there is no controller, or it has ended
+        self._waiting: Request | None = None  # the request that has no answer yet
+        self._is_configured = False
+        self._quit_sent = False
+        self._owed = 0  # answers sent before their request: QUIT
+        self._time_ns = 0  # simulation time, and what the controller knows of it
+        self._told_ns: int | None = None
+
+    # --- the connection -----------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        """The handshake is done."""
+        self._reader = RequestReader()
+        self._left = self._is_configured = self._quit_sent = False
+        self._waiting = self._told_ns = None
+        self._owed = 0
+        self._robot.reset()
+        self._table.assign(self.devices)
+        self._sensors.reset(self._table.devices)
+        self._commands.reset()
+        return [Connected("Webots controller")]
+
+    def close(self) -> list[Event]:
+        """The connection is gone."""
+        if self._reader is None:
+            return []
+        self._reader = None
+        if self._left:
+            return []
+        self._left = True
+        if self._robot.is_exiting or self._quit_sent:
+            return self._gone("the controller ended")
+        self.counts["ended_without_notice"] += 1
+        return [Notice(NO_NOTICE, once=False), *self._gone("ended without notice")]
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        """Bytes from the controller, in any chunks."""
+        reader = self._reader
+        if reader is None or self._left:
+            return []
+        events: list[Event] = []
+        try:
+            reader.feed(data)
+            while (request := reader.next()) is not None:
+                if isinstance(request, Leave):
+                    self._left = True
+                    return events + self._gone("the controller ended")
+                self._accept(request, events, now)
+        except ProtocolError as error:
+            events += self._fail(error)
+        return events
+
+    def next_deadline(self) -> int | None:
+        """When `expire` must be called, or None: the end of a wait for user input."""
+        waits = self._waiting is None and self._reader is not None
+        return self._robot.input_due_ns if waits else None
+
+    def expire(self, now: int) -> list[Event]:
+        """The deadline has come (calls before it are harmless)."""
+        messages = self._robot.end_of_input(now) if self.next_deadline() is not None else []
+        return [self._write(0, messages)] if messages else []
+
+    def describe(self, data: bytes, *, received: bool) -> str:
+        """Bytes in words, for people; never raises."""
+        return in_words(data, self._table.codec, received=received, local=self._local)
+
+    # --- from the control loop ----------------------------------------------------------------
+
+    def register(self, device: Device) -> list[Event]:
+        """The control loop has this device. Repeating a registration does nothing; a controller
+        that has its configuration does not learn of a new device."""
+        known = self.devices.by_index(device.index)
+        if known == device:
+            return []
+        if known is not None:
+            text = f"index {device.index} is '{known.name}', not '{device.name}'"
+            return [self._refuse(device.index, WebotsRefused.INDEX_TAKEN, text)]
+        refusal = self._table.refusal(device, self.devices)
+        if refusal is not None:
+            return [self._refuse(device.index, *refusal)]
+        self.devices.add(device)
+        if self._is_configured and not self._left:
+            text = f"'{device.name}' is new: the controller learns of it when it connects again"
+            return [Notice(text)]
+        self._table.assign(self.devices)
+        self._sensors.reset(self._table.devices)
+        self._commands.reset()
+        return []
+
+    def forget(self) -> None:
+        """The body is gone, and its devices with it. Only between two controllers."""
+        self.devices.clear()
+        self._table.assign(self.devices)
+        self._sensors.reset({})
+        self._commands.reset()
+
+    def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
+        """Values of sensors, (index, value) each: kept until they are due."""
+        events: list[Event] = []
+        for index, value in values:
+            tag = self._table.tags.get(index)
+            if tag is None:
+                if index not in self.devices:
+                    text = f"no device {index} in this control loop"
+                    events.append(self._refuse(index, RequestRefused.UNKNOWN_DEVICE, text))
+            elif not self._sensors.keep(tag, value):
+                text = f"device {index} does not report {value!r:.80}"
+                events.append(self._refuse(index, RequestRefused.UNSENDABLE, text))
+        return events
+
+    def feedback(self, index: int, value: float, now: int) -> list[Event]:
+        """The force or torque that a motor applies: kept until it is due."""
+        tag = self._table.tags.get(index)
+        if tag is not None:
+            self._sensors.keep_feedback(tag, value)
+        return []
+
+    def deliver(self, packet: PacketIn) -> list[Event]:
+        """One packet that a Receiver received: kept until the Receiver is due."""
+        tag = self._table.tags.get(packet.index)
+        receiver = None if tag is None else self._sensors.receivers.by_tag.get(tag)
+        if receiver is None or self._left:
+            return [self._refuse(packet.index, RequestRefused.DOWN, "no controller is connected")]
+        reason = receiver.hold(packet)
+        if reason is not None:
+            name = cast(Device, self.devices.by_index(packet.index)).name
+            return [self._refuse(packet.index, reason, f"Receiver '{name}' takes no packets")]
+        self.counts["packets_in"] += 1
+        return []
+
+    def fault(self, index: int) -> list[Event]:
+        """A device failed, or refused a request: Webots has no message for it."""
+        return []
+
+    # --- the answer ---------------------------------------------------------------------------
+
+    @property
+    def waiting_ms(self) -> int | None:
+        """The duration of the request that has no answer yet; None when there is none."""
+        return None if self._waiting is None else self._waiting.duration_ms
+
+    def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
+        """The answer to the request: nothing when none waits for one.
+
+        time_ns: simulation time at the end of the step; an immediate request does not advance it.
+        delay_ms: what step() returns, the time by which the controller is late.
+        """
+        request = self._waiting
+        if request is None:
+            return []
+        self._waiting = None
+        if not self._is_configured:
+            return [self._configure(time_ns)]
+        robot, commands, sensors = self._robot, self._commands, self._sensors
+        messages: list[Message] = []
+        if robot.answers or commands.answers:
+            messages = robot.answers + commands.answers
+            robot.answers, commands.answers = [], []
+        if request.duration_ms == 0:
+            return [self._write(0, messages)]
+        self._time_ns = time_ns
+        self.counts["steps"] += 1
+        data = b""
+        if time_ns != self._told_ns:
+            self._told_ns = time_ns
+            data = encode_time(ns_to_s(time_ns))
+        if not robot.is_remote:  # then values come from the plug-in
+            messages += robot.due(time_ns)
+            data += sensors.due(time_ns)
+        messages += sensors.receivers.due(time_ns)
+        if messages:
+            data += self._table.codec.encode_messages(messages)
+        return [Write(encode_answer(max(0, delay_ms), data, local=self._local))]
+
+    def quit(self) -> list[Event]:
+        """Ends the controller: its next step() returns -1. Always before the connection closes:
+        libController would spin for ever. Commands that come after it are ignored."""
+        if self._reader is None or self._left or self._quit_sent:
+            return []
+        self._quit_sent = True
+        if self._waiting is None:
+            self._owed += 1
+        self._waiting = None
+        messages: list[Message] = []
+        if not self._is_configured:  # libController cannot quit before it
+            messages = self._configuration_messages(self._time_ns)
+        return [self._write(0, [*messages, Quit()])]
+
+    def _configure(self, time_ns: int) -> Event:
+        self._time_ns = self._told_ns = time_ns
+        return self._write(0, self._configuration_messages(time_ns))
+
+    def _configuration_messages(self, time_ns: int) -> list[Message]:
+        self._is_configured = True
+        return self._table.configuration(self._with_custom_data(), time_ns)
+
+    def _with_custom_data(self) -> RobotConfiguration:
+        return dataclasses.replace(self._configuration, customData=self._robot.custom_data)
+
+    def _write(self, delay: int, messages: list[Message]) -> Write:
+        data = self._table.codec.encode_messages(messages)
+        return Write(encode_answer(delay, data, local=self._local))
+
+    # --- from the controller ------------------------------------------------------------------
+
+    def _accept(self, request: Request, events: list[Event], now: int) -> None:
+        """One request; adds its events, the last of which is StepRequest."""
+        if self._quit_sent:
+            self._accept_after_quit(events)
+            return
+        if self._waiting is not None:
+            raise ProtocolError(
+                "a second request before the answer to the first",
+                where="request",
+                fix=FIX,
+                tail=encode_request(*request),
+            )
+        self._waiting = request
+        self._robot.begin_request()
+        first = len(events)
+        count = 0
+        for block in request.blocks:
+            commands = self._table.codec.decode_commands(block)
+            count += len(commands)
+            if count > MOST_MESSAGES:
+                what = f"more than {MOST_MESSAGES} commands in one request"
+                raise ProtocolError(what, where="request", fix=FIX, tail=block.data)
+            if block.tag == ROBOT_TAG:
+                for command in commands:
+                    events += self._robot.apply(command, self._time_ns, now)
+            else:
+                events += self._commands.apply(block.tag, commands, self._time_ns)
+        if len(events) > first:
+            self._count(events[first:])
+        events.append(StepRequest(request.duration_ms))
+
+    def _accept_after_quit(self, events: list[Event]) -> None:
+        """The answer is QUIT, which may have been sent before."""
+        if self._owed:
+            self._owed -= 1
+        else:
+            events.append(self._write(0, [Quit()]))
+
+    def _fail(self, error: ProtocolError) -> list[Event]:
+        """The stream cannot be decoded: the controller is told to quit, then closed."""
+        self.counts["failures"] += 1
+        farewell = self.quit()
+        self._left = True
+        self.counts["stop_protocol"] += 1
+        return [Stop(StopReason.PROTOCOL), *farewell, ProtocolFailure(error, error.tail)]
+
+    def _count(self, events: list[Event]) -> None:
+        counts = self.counts
+        for event in events:
+            if isinstance(event, Refused):
+                counts[f"refused_{event.reason}"] += 1
+            elif isinstance(event, PacketOut):
+                counts["packets_out"] += 1
+            elif isinstance(event, MotorSettings | MotorCommand | MotorPid):
+                counts["commands"] += 1
+
+    def _gone(self, reason: str) -> list[Event]:
+        self._waiting = None
+        self.counts["stop_disconnected"] += 1
+        return [Stop(StopReason.DISCONNECTED), Disconnected(reason)]
+
+    def _refuse(self, index: int, reason: str, text: str) -> Refused:
+        self.counts[f"refused_{reason}"] += 1
+        return Refused(index, reason, text)
