@@ -330,6 +330,13 @@ def test_a_beacon_reads_its_queue_to_the_end_and_other_controllers_what_they_wan
     running.close()
 
 
+def test_a_channel_beyond_32_bits_is_refused_by_emitters() -> None:
+    running = SteppedGateway(32, {"a": {"devices": {"tx": {"node": "Emitter"}}}})
+    assert running.gateway.send("a.tx", b"x", 2**31) == "channel"
+    assert running.gateway.send("a.tx", b"x", 2**31 - 1) is None
+    running.close()
+
+
 def test_a_receiver_with_period_0_is_off_until_its_controller_enables_it() -> None:
     robots = {
         "a": {"devices": {"tx": {"node": "Emitter"}}},
