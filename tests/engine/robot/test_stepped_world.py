@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import Phase, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, says
@@ -89,7 +89,7 @@ def timed(acts: list[Any], step_ns: int) -> dict[str, list[tuple[Any, ...]]]:
     + [((1, 0), "a", call) for call in (("range", 0.0), ("send", 1))],
     0,
 )
-@settings(max_examples=150, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(EMITTERS, min_size=3, max_size=3),
     st.lists(RECEIVERS, min_size=3, max_size=3),
