@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.client.control_socket import LINE_BYTES
+from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.engine.control_listener import ControlListener
 from hilgw.errors import HilgwError, PeerError, UsageError, quoted
 from hilgw.medium.pose import Pose
@@ -85,8 +86,13 @@ class ControlServer:
             match request:
                 case {"do": "send", "station": str(station), "data": str(text)}:
                     channel = request.get("channel")
-                    if channel is not None and (type(channel) is not int or channel < -1):
-                        return {"error": "channel must be a whole number from -1", "exit_code": 2}
+                    if channel is not None and (
+                        type(channel) is not int or not BROADCAST <= channel <= CHANNEL_MAX
+                    ):
+                        return {
+                            "error": f"channel must be a whole number from -1 to {CHANNEL_MAX}",
+                            "exit_code": 2,
+                        }
                     reason = self._gateway.send(station, bytes.fromhex(text), channel)
                     return {"refused": reason} if reason else {"ok": True}
                 case {"do": "place", "object": str(name), "position": position}:

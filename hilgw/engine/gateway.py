@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.mocap import Mocap
 from hilgw.engine.observer import Missed, Observer, missed_by_none
@@ -176,7 +177,8 @@ class Gateway:
             sent_ns=now,
         )
         source = self.ledger.source(COMMAND_SOURCE)
-        if packet.channel != BROADCAST and not station.can_send(packet.channel):
+        channel = packet.channel
+        if channel > CHANNEL_MAX or (channel != BROADCAST and not station.can_send(channel)):
             source.enter(0, NotReceivedReason.CHANNEL)
             self.transmitted(packet, (), NotReceivedReason.CHANNEL)
             return NotReceivedReason.CHANNEL

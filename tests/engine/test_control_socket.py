@@ -91,6 +91,8 @@ def test_a_body_is_placed(tmp_path: Path) -> None:
         ({"do": "set", "device": "rover", "channel": 1}, 1),
         ({"do": "set", "device": "rover.rx", "range": 1}, 1),
         ({"do": "set", "device": "rover.tx", "channel": 1.5}, 2),
+        ({"do": "send", "station": "rover.tx", "data": "00", "channel": 2**31}, 2),
+        ({"do": "send", "station": "rover.tx", "data": "00", "channel": -2}, 2),
         ({"do": "set", "device": "rover.tx", "channel": True}, 2),
         ({"do": "set", "device": "rover.tx", "range": "far"}, 2),
         ({"do": "fly"}, 2),
@@ -113,8 +115,15 @@ def test_a_device_is_set_or_refuses(tmp_path: Path) -> None:
         {"do": "set", "device": "rover.tx", "range": 9},
         {"do": "set", "device": "rover.rx", "channel": 1},
         {"do": "set", "device": "rover.rx", "channel": 2},
+        {"do": "set", "device": "rover.tx", "channel": 2**31},
         {"do": "set", "device": "rover.tx", "range": -3},
-    ) == [{"ok": True}, {"ok": True}, {"refused": "channel"}, {"refused": "range"}]
+    ) == [
+        {"ok": True},
+        {"ok": True},
+        {"refused": "channel"},
+        {"refused": "channel"},
+        {"refused": "range"},
+    ]
     assert bench.state == (5.0, 1)
 
 

@@ -1,0 +1,357 @@
+"""A stepped gateway does what Webots does: golden cases and random schedules, whole, exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, says
+from tests.engine.robot.stepped_gateway import MS, Script, SteppedGateway
+from tests.engine.robot.webots_model import (
+    ModelEmitter,
+    ModelReceiver,
+    ModelRobot,
+    ModelWorld,
+)
+
+# --- random schedules -----------------------------------------------------------------------------
+
+EMITTERS = st.fixed_dictionaries(
+    {
+        "channel": st.sampled_from([0, 3, -1]),
+        "baudRate": st.sampled_from([-1, -1, 0, 300, 9600, 57_600, 999_983]),
+        "byteSize": st.sampled_from([8, 10]),
+        "bufferSize": st.sampled_from([-1, 0, 32, 100]),
+        "range": st.sampled_from([-1.0, -1.0, 0.0, 1.0, 4.0]),
+        "maxRange": st.sampled_from([-1.0, -1.0, 0.0, 2.0]),
+        "allowedChannels": st.sampled_from([(), (), (0, 3, -1)]),
+    }
+)
+PERIODS = st.sampled_from([0, 1, 16, 32, 33, 50, 96])
+RECEIVERS = st.fixed_dictionaries(
+    {
+        "channel": st.sampled_from([0, 3, -1]),
+        "bufferSize": st.sampled_from([-1, 0, 16, 64]),
+        "sampling_period_ms": PERIODS,
+        "allowedChannels": st.sampled_from([(), (), (0, 3, -1)]),
+    }
+)
+CHANNELS = st.sampled_from([-2, -1, 0, 3, 7, 2**31 - 1, 2**31])
+CALLS = st.one_of(
+    st.tuples(st.just("send"), st.integers(1, 60)),
+    st.tuples(st.just("send"), st.integers(1, 60)),
+    st.tuples(st.just("send"), st.integers(1, 60)),
+    st.tuples(st.just("emitter_channel"), CHANNELS),
+    st.tuples(st.just("range"), st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, float("inf")])),
+    st.tuples(st.just("receiver_channel"), CHANNELS),
+    st.tuples(st.just("enable"), PERIODS | st.just(-5)),
+    st.tuples(st.just("read")),
+    st.tuples(st.just("read")),
+    st.tuples(st.just("length")),
+)
+ROBOTS = ("a", "b", "c")
+STEPS_MS = st.sampled_from([1, 8, 16, 32, 100])
+# (steps from the last call on, thousandths of a step) or, negative, a nanosecond before its end
+WAITS = st.tuples(st.sampled_from([0, 0, 0, 1, 1, 2, 5]), st.sampled_from([0, 0, 1, 94, 500, -1]))
+ACTS = st.lists(st.tuples(WAITS, st.sampled_from(ROBOTS), CALLS), min_size=5, max_size=80)
+
+
+def timed(acts: list[Any], step_ns: int) -> dict[str, list[tuple[Any, ...]]]:
+    """The calls of each robot, with the instant of each."""
+    calls: dict[str, list[tuple[Any, ...]]] = {robot: [] for robot in ROBOTS}
+    step = last = 0
+    for number, ((steps, part), robot, (word, *given_)) in enumerate(acts):
+        step += steps
+        last = max(last, step * step_ns + (part * step_ns // 1000 if part >= 0 else step_ns - 1))
+        if word == "send":
+            given_ = [number.to_bytes(1, "big") * given_[0]]
+        calls[robot].append((last, word, *given_))
+    return calls
+
+
+@example(
+    [{"bufferSize": 32, "baudRate": -1}] * 3,
+    [{}] * 3,
+    3000,
+    [((0, part), "a", ("send", 20)) for part in (0, 300, 600)],
+    0,
+)
+@example([{"baudRate": 9600}] * 3, [{}] * 3, 32, [((0, 94), "a", ("send", 38))], 0)
+@example([{}] * 3, [{}] * 3, 32, [((1, 500), "a", ("send", 1)), ((1, 0), "b", ("read",))], 0)
+@example(
+    [{}] * 3,
+    [{}] * 3,
+    32,
+    [((0, 0), "a", call) for call in (("send", 1), ("range", 2.0), ("send", 1))]
+    + [((1, 0), "a", call) for call in (("range", 0.0), ("send", 1))],
+    0,
+)
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(EMITTERS, min_size=3, max_size=3),
+    st.lists(RECEIVERS, min_size=3, max_size=3),
+    STEPS_MS,
+    ACTS,
+    st.sampled_from([0, 0, 300_000, 70 * MS]),
+)
+def test_a_stepped_gateway_is_the_model(
+    emitters: list[dict[str, Any]],
+    receivers: list[dict[str, Any]],
+    step_ms: int,
+    acts: list[Any],
+    late_ns: int,
+) -> None:
+    """Every call gives back what Webots' gives, and the ledger adds up after each event."""
+    for fields in (*emitters, *receivers):
+        if fields.get("allowedChannels") and fields["channel"] not in fields["allowedChannels"]:
+            fields["channel"] = 0
+    robots, models = {}, {}
+    for x, name, emitter, receiver in zip((0, 1, 3), ROBOTS, emitters, receivers, strict=True):
+        devices = {
+            "tx": {"node": "Emitter", **emitter},
+            "rx": {"node": "Receiver", **receiver},
+        }
+        robots[name] = {"position": [x, 0, 0], "devices": devices}
+        model = ModelReceiver(**{"sampling_period_ms": step_ms, **receiver})
+        models[name] = ModelRobot(x, ModelEmitter(**emitter), model)
+    running, world = SteppedGateway(step_ms, robots, late_ns), ModelWorld(step_ms, models)
+    step_ns = step_ms * MS
+    calls = timed(acts, step_ns)
+    # All look at their queues right after each step, and read them at last, some steps later.
+    end = max((each[-1][0] for each in calls.values() if each), default=0) // step_ns + 12
+    looks = [(step * step_ns + 1, "length") for step in range(1, end)]
+    for number, name in enumerate(ROBOTS):
+        calls[name] = sorted(calls[name] + looks, key=lambda call: call[0])
+        calls[name] += [(end * step_ns + number, "read")] * (len(acts) + 1)
+    scripts = [Script(running, name, calls[name]) for name in ROBOTS]
+    running.begin()
+    running.at((end + 1) * step_ns + 2 * late_ns + 100 * MS)
+    made = sorted(
+        ((when, order, name, call, result))
+        for name, script in zip(ROBOTS, scripts, strict=True)
+        for order, (when, call, result) in enumerate(script.made)
+    )
+    assert len(made) == sum(map(len, calls.values()))
+    for when, _, name, call, result in made:
+        expected = world.call(when, name, *call)
+        assert result == expected, (when / step_ns, name, call)
+    running.settle()
+    world.run_until(running.now())
+    assert world.departed == [
+        ((packet.sent_ns - running.start) // step_ns, packet.owner, packet.data, packet.channel)
+        for packet in running.auditor.sent
+    ]
+    stations = running.gateway.report()["stations"]
+    for name, robot in world.robots.items():
+        assert stations[f"{name}.rx"]["refused"].get("overflow", 0) == robot.receiver.overflows
+    running.close()
+
+
+# --- golden cases ---------------------------------------------------------------------------------
+
+
+class Bench:
+    """Robot `a` has the Emitter, robot `b` the Receiver; the clock moves from step end to step end,
+    where the controllers act. The words of `tests.devices.test_golden`."""
+
+    def __init__(
+        self, step_ms: int, emitter: dict[str, Any], receiver: dict[str, Any], device: str
+    ) -> None:
+        devices = {"tx": {"node": "Emitter", **emitter}}, {"rx": {"node": "Receiver", **receiver}}
+        robots = {name: {"devices": each} for name, each in zip("ab", devices, strict=True)}
+        self.running = SteppedGateway(step_ms, robots)
+        Script(self.running, "a", [])
+        Script(self.running, "b", [])
+        self.running.begin()
+        self.tx = self.running.gateway.robots["a"].emitters["tx"]
+        self.rx = self.running.gateway.robots["b"].receivers["rx"]
+        self.step_ms = step_ms
+        self.device = device
+
+    def said(self) -> list[str]:
+        notices, self.running.auditor.notices = self.running.auditor.notices, []
+        return [text for source, text in notices if source == self.device]
+
+
+class EmitterBench(Bench):
+    def __init__(self, step_ms: int, **emitter: Any) -> None:
+        super().__init__(step_ms, emitter, {"channel": -1}, "a.tx")
+
+    def send(self, size: int) -> int:
+        return int(self.tx.send(bytes(size)) is None)
+
+    def setChannel(self, channel: int) -> int:
+        self.tx.setChannel(channel)
+        return self.tx.emitter.getChannel()
+
+    def setRange(self, range: float) -> float:
+        self.tx.setRange(range)
+        return self.tx.emitter.getRange()
+
+    def step(self, ms: int) -> list[int]:
+        self.running.auditor.sent.clear()
+        self.running.at(self.running.now() + ms * MS)
+        return [len(packet.data) for packet in self.running.auditor.sent]
+
+    def channels(self) -> list[int]:
+        return [packet.channel for packet in self.running.auditor.sent]
+
+    def ranges(self) -> list[float]:
+        return [packet.range for packet in self.running.auditor.sent]
+
+
+class ReceiverBench(Bench):
+    def __init__(self, step_ms: int, **receiver: Any) -> None:
+        receiver = {"sampling_period_ms": 0, **receiver}
+        super().__init__(step_ms, {"channel": -1}, receiver, "b.rx")
+
+    def arrive(self, *sizes: int) -> None:
+        for size in sizes:
+            assert self.tx.send(bytes(size)) is None
+
+    def step(self) -> int:
+        self.running.at(self.running.now() + self.step_ms * MS)
+        return self.rx.queue_length()
+
+    def sizes(self) -> list[int]:
+        return list(iter(self.read, None))
+
+    def read(self) -> int | None:
+        copy = self.rx.next_packet()
+        return len(copy.packet.data) if copy else None
+
+    def enable(self, ms: int) -> int:
+        self.rx.enable(ms)
+        return self.rx.receiver.getSamplingPeriod()
+
+    def disable(self) -> int:
+        return self.enable(0)
+
+    def length(self) -> int:
+        return self.rx.queue_length()
+
+    def size(self) -> int:
+        return self.rx.receiver.getDataSize()
+
+    def period(self) -> int:
+        return self.rx.receiver.getSamplingPeriod()
+
+    def setChannel(self, channel: int) -> int:
+        self.rx.setChannel(channel)
+        return self.rx.receiver.getChannel()
+
+
+# What only this bench can show, by id. E4 (tags), R3 to R6 and R17 to R20 (typed getters) are cases
+# of the controller library's API.
+MORE_EMITTER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
+    "E3": ({}, [("send", 0, 0), ("said", says("invalid size=0 argument."))]),
+    # Webots judges the packets of a step by the range of the last one.
+    "E6 range": (
+        {"range": 2.0},
+        [
+            ("send", 1, 1),
+            ("setRange", 1.0, 1.0),
+            ("send", 1, 1),
+            ("step", 32, [1, 1]),
+            ("ranges", [1.0, 1.0]),
+        ],
+    ),
+    "E1 baudRate -1": (
+        {"bufferSize": 32},
+        [("send", 20, 1), ("step", 10, []), ("send", 20, 0), ("step", 22, [20]), ("send", 20, 1)],
+    ),
+}
+WIRE_WORDS = ("told", "asked")  # messages between library and simulator: no gateway has them
+
+
+def play(bench: Any, script: list[tuple[Any, ...]]) -> None:
+    for line, (word, *arguments, expected) in enumerate(script, 1):
+        if word in WIRE_WORDS:
+            continue
+        if word == "ranges":
+            expected = [expected[-1]] * len(expected)
+        result = getattr(bench, word)(*arguments)
+        assert expected == result, f"line {line}: {word}{tuple(arguments)}"
+    bench.running.close()
+
+
+@pytest.mark.parametrize("case", [*EMITTER_CASES, *MORE_EMITTER_CASES])
+def test_golden_emitter_case(case: str) -> None:
+    fields, script = (EMITTER_CASES | MORE_EMITTER_CASES)[case]
+    step_ms = 16 if ("step", 16) in [line[:2] for line in script] else 32
+    play(EmitterBench(step_ms, **fields), script)
+
+
+@pytest.mark.parametrize("case", [case for case in RECEIVER_CASES if case != "R16"])
+def test_golden_receiver_case(case: str) -> None:
+    fields, script = RECEIVER_CASES[case]
+    play(ReceiverBench(32, **fields), script)
+
+
+# --- who reads ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step_ms", [32, None])
+def test_a_beacon_reads_its_queue_to_the_end_and_other_controllers_what_they_want(
+    step_ms: int | None,
+) -> None:
+    """Both get 2 packets of 6 bytes in each 32 ms, and have room for 16."""
+    receiver = {"node": "Receiver", "bufferSize": 16, "sampling_period_ms": 32}
+    beacon = {"kind": "beacon", "emitter": "tx", "receiver": "rx", "period_ms": 86_400_000}
+    robots = {
+        "a": {"devices": {"tx": {"node": "Emitter"}}},
+        "b": {
+            "devices": {"rx": receiver, "tx": {"node": "Emitter", "channel": 99}},
+            "controller": beacon,
+        },
+        "c": {"devices": {"rx": receiver, "tx": {"node": "Emitter"}}},
+        "d": {"devices": {"rx": receiver}},
+    }
+    running = SteppedGateway(step_ms, robots)
+    reader = Script(running, "c", [(5 * 32 * MS + 9 * MS, "read")])
+    running.begin()
+    for period in range(10):
+        running.at(period * 32 * MS + 1)
+        for _ in range(2):
+            assert running.gateway.robots["a"].emitters["tx"].send(b"123456") is None
+    running.at(11 * 32 * MS)
+    stations = running.gateway.report()["stations"]
+    assert running.gateway.robots["b"].summary() == "sent 1, received 20"
+    assert stations["b.rx"]["refused"] == {}
+    ((_, _, first_read),) = reader.made
+    assert first_read is not None and first_read[0] == b"123456"
+    assert (stations["c.rx"]["delivered"], stations["c.rx"]["queued"]) == (1, 2)
+    assert stations["c.rx"]["refused"] == {"overflow": 17}
+    # Nothing controls it: the gateway reads, so that what reached it is seen.
+    assert (stations["d.rx"]["delivered"], stations["d.rx"]["refused"]) == (20, {})
+    running.close()
+
+
+def test_a_channel_beyond_32_bits_is_refused_by_emitters() -> None:
+    running = SteppedGateway(32, {"a": {"devices": {"tx": {"node": "Emitter"}}}})
+    assert running.gateway.send("a.tx", b"x", 2**31) == "channel"
+    assert running.gateway.send("a.tx", b"x", 2**31 - 1) is None
+    running.close()
+
+
+def test_a_receiver_with_period_0_is_off_until_its_controller_enables_it() -> None:
+    robots = {
+        "a": {"devices": {"tx": {"node": "Emitter"}}},
+        "b": {"devices": {"rx": {"node": "Receiver", "sampling_period_ms": 0}}},
+    }
+    running = SteppedGateway(32, robots)
+    running.begin()
+    gateway = running.gateway
+    gateway.robots["a"].emitters["tx"].send(b"1")
+    running.at(32 * MS)
+    assert gateway.report()["medium"]["unheard"] == {"disabled": 1}
+    gateway.robots["b"].receivers["rx"].enable(32)
+    gateway.robots["a"].emitters["tx"].send(b"2")
+    running.at(64 * MS)
+    assert gateway.report()["stations"]["b.rx"]["delivered"] == 1
+    gateway.robots["b"].receivers["rx"].restore()
+    assert not gateway.robots["b"].receivers["rx"].receiver.enabled
+    running.close()
