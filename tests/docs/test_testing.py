@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs" / "testing.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
-@pytest.mark.parametrize("at", range(2))
+@pytest.mark.parametrize("at", range(3))
 def test_its_examples_pass(at: int, tmp_path: Path) -> None:
     (tmp_path / "test_example.py").write_text(EXAMPLES[at])
     (tmp_path / "configs").symlink_to(ROOT / "configs")
@@ -35,7 +35,7 @@ def test_its_examples_pass(at: int, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:]
-    assert len(EXAMPLES) == 2
+    assert len(EXAMPLES) == 3
 
 
 @pytest.mark.parametrize(

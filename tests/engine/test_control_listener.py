@@ -17,7 +17,7 @@ from hilgw.engine import control_listener
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.control_socket import IDLE_S, MAX_CLIENTS, ControlServer
 from hilgw.errors import HilgwError
-from hilgw.testing.sim import Clock, run
+from hilgw.testing.sim import Clock, elapse, run
 
 
 class Gateway:
@@ -153,11 +153,11 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
     for client in clients:
         client.connect(str(path))
         client.send(b'{"do": "report"}\n')
-        await asyncio.sleep(0.001)
+        await elapse(0.001)
     assert "too many connections" in (await answer_at(path, b""))["error"]
-    await asyncio.sleep(IDLE_S + 1)
+    await elapse(IDLE_S + 1)
     assert await answer_at(path) == {"error": "unknown request", "exit_code": 2}
-    await asyncio.sleep(0.1)
+    await elapse(0.1)
     assert asyncio.all_tasks() == {asyncio.current_task()}
     for client in clients:
         client.close()
@@ -172,8 +172,8 @@ async def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path, clock: Clo
     reader, writer = await asyncio.open_unix_connection(path)
     for _ in range(int(IDLE_S)):
         writer.write(b"x")
-        await asyncio.sleep(1)
-    await asyncio.sleep(1)
+        await elapse(1)
+    await elapse(1)
     assert reader.at_eof() or await reader.read() == b""
     writer.close()
     await gateway.close()
@@ -204,7 +204,7 @@ async def test_closing_with_clients_connected_leaves_no_task_and_no_complaint(
     idle = [await asyncio.open_unix_connection(path) for _ in range(10)]
     for _, writer in idle[:5]:
         writer.write(b'{"do": "report"}\n')
-    await asyncio.sleep(0.1)
+    await elapse(0.1)
     await gateway.close()
     assert asyncio.all_tasks() == {asyncio.current_task()}
     for _, writer in idle:
@@ -232,12 +232,12 @@ def test_without_a_free_descriptor_accept_pauses(
         listener.start()
         client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         client.connect(str(listener.path))
-        await asyncio.sleep(6)
+        await elapse(6)
         assert len(connections) == 1
         assert len(calls) < 60
         monkeypatch.setattr(control_listener, "accept", None)
         listener.close()  # a pause that ends later listens no more
-        await asyncio.sleep(1)
+        await elapse(1)
         for each in (client, *connections):
             each.close()
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hilgw.engine.direct_loop import DirectLoop
+from hilgw.testing.sim import until
 
 
 @pytest.fixture
@@ -122,8 +123,7 @@ async def test_a_reader_and_a_writer_on_one_descriptor(
 
     loop.add_reader(pair[0].fileno(), readable, "r")
     loop.add_writer(pair[0], writable)
-    while events != ["w"]:
-        await asyncio.sleep(0.001)
+    await until(lambda: events == ["w"])
     pair[1].send(b"x")
     await done.wait()
     assert events == ["w", "rx"]

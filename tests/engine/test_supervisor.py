@@ -18,7 +18,7 @@ from hilgw.engine.observer import Observer, State
 from hilgw.engine.scheduler import Timer
 from hilgw.engine.supervisor import FAULTS_ALLOWED, POLL_S, STALL_S, UNANSWERED_S, Supervisor
 from hilgw.errors import MismatchError, PeerError, PortError
-from hilgw.testing.sim import Clock, FakeTransport, until
+from hilgw.testing.sim import Clock, FakeTransport, elapse, until
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pipe import Pipe
@@ -245,7 +245,7 @@ async def test_another_device_behind_the_path_is_left_alone_until_it_is_replaced
         rig.bench.send(b"must not reach the wrong device")
         pipe.device.plug()
         await until(lambda: rig.supervisor.state is State.FAILED)
-        await asyncio.sleep(60)
+        await elapse(60)
         assert received == []
         behind[0] = "second"
         await until(rig.up)
@@ -288,7 +288,7 @@ async def test_an_adapter_that_keeps_failing_is_given_up(clock: Clock) -> None:
     rig = pipe_rig(clock, FaultySession())
     async with running(rig) as task:
         await until(lambda: rig.supervisor.state is State.FAILED, 600)
-        await asyncio.sleep(60)
+        await elapse(60)
         assert rig.supervisor.opened == FAULTS_ALLOWED + 1
         assert not task.done()
 

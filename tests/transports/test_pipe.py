@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from hilgw.errors import PortError
-from hilgw.testing.sim import Clock, until
+from hilgw.testing.sim import Clock, elapse, until
 from hilgw.transports.base import LineSettings
 from hilgw.transports.virtual.pipe import Pipe
 from hilgw.units import NS_PER_MS, NS_PER_S
@@ -137,7 +135,7 @@ async def test_what_arrives_before_start_is_not_lost(clock: Clock) -> None:
     pipe = Pipe(clock, LINE)
     client = Client(await pipe.open(), start=False)
     pipe.device.write(b"early")
-    await asyncio.sleep(1)  # of simulated time
+    await elapse(1)
     client.transport.start(client.data.extend, client.lost.append)
     assert await client.heard(5) == b"early"
 

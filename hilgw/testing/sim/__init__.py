@@ -5,6 +5,7 @@
     SimEventLoop    an asyncio event loop on a Clock: hours take milliseconds
     local_sockets   TCP inside this process, for a SimEventLoop
     run             a coroutine in a SimEventLoop, which must report no error
+    elapse          lets simulated time pass
     until           waits for a condition, in any event loop
     wait_until      the same for a test without event loop, in real time
 
@@ -14,7 +15,7 @@ A fake clock shows absence exactly: `clock.run(5 * NS_PER_S)`, then nothing was 
 from __future__ import annotations
 
 from hilgw.testing.sim.clock import Alarm, Clock, StuckError
-from hilgw.testing.sim.event_loop import SimEventLoop, run, until, wait_until
+from hilgw.testing.sim.event_loop import SimEventLoop, elapse, run, until, wait_until
 from hilgw.testing.sim.sockets import local_sockets
 from hilgw.testing.sim.transport import FakeTransport
 
@@ -24,6 +25,7 @@ __all__ = [
     "FakeTransport",
     "SimEventLoop",
     "StuckError",
+    "elapse",
     "local_sockets",
     "run",
     "until",

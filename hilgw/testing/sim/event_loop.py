@@ -118,6 +118,12 @@ def run(scenario: Callable[[], Coroutine[Any, Any, T]], clock: Clock | None = No
     return result
 
 
+async def elapse(seconds: float) -> None:
+    """Simulated time passes. In any other event loop, where it would be a wait, an error."""
+    assert isinstance(asyncio.get_running_loop(), SimEventLoop), "not in simulated time"
+    await asyncio.sleep(seconds)
+
+
 async def until(condition: Condition, timeout_s: float = DEADLINE_S, what: str = "") -> None:
     """Returns when the condition is true; polled each millisecond of the event loop's time. Raises
     AssertionError after `timeout_s`."""
