@@ -9,6 +9,7 @@ stopped), session of the body, `PeerLink.handle`, which writes. A value of a sen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from hilgw.control.events import (
     Command,
     Connected,
     DeviceFault,
+    DeviceSettings,
     Disconnected,
     EmitterSettings,
     Event,
@@ -77,6 +79,10 @@ class ControlLoop:
 
     The two ends connect in any order. A controller that reads too slowly gets the newest value of
     each sensor once it can read again.
+
+    `detach_body` and `attach_body` exchange the body while the controller stays. Everything that
+    belongs to one body is its link with its listener, so a second body (a shadow) is another link
+    whose listener compares instead of reporting.
     """
 
     def __init__(
@@ -102,13 +108,16 @@ class ControlLoop:
         self._observer = observer
         self._notices = NoticeFilter()
         self._body_is_up = False
+        self._is_exchanged = False  # the controller still has the devices of an earlier body
+        self._present: dict[int, tuple[str, str]] = {}  # name and kind of the announced devices
         self._registration_timer: Handle | None = None
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
         self._devices_are_stale = False  # the controller knows devices of a body that is gone
         self._held_values: dict[int, Value] = {}  # for a controller that reads too slowly
         self._held_feedback: dict[int, float] = {}
-        self._switched: set[int] = set()  # sensors whose period the controller has set
-        self._fed_back: set[int] = set()  # motors whose feedback the controller has switched on
+        # What the controller has set: periods of sensors, and of the feedback of motors.
+        self._switched: dict[int, float] = {}
+        self._fed_back: dict[int, float] = {}
         self._status_timer: Handle | None = None
         self._status_ns = 0
         self._body_handlers = self._handlers_of_body()
@@ -118,12 +127,36 @@ class ControlLoop:
         if controller is not None:
             controller.listener = _ControllerListener(self)
 
+    # --- the body -----------------------------------------------------------------------------
+
     def attach_body(self, body: PeerLink[BodySession]) -> None:
-        """The link to the body from now on; it has no connection yet. An earlier body must have
-        lost its connection."""
+        """The link to the body from now on; it has no connection yet, and an earlier body was
+        detached. A controller stays connected when the new body has the devices of the earlier one
+        (index, name, kind); else it has to connect anew. The sensor periods that it set hold."""
+        assert self._body is None and body.transport is None
         self._body = body
         self.safety.attach(body)
         body.listener = _BodyListener(self)
+
+    def detach_body(self) -> PeerLink[BodySession] | None:
+        """Lets the body go, for the caller to close its link; None without one. Its motors are
+        stopped first, and nothing that it reports counts any more. Limits and a latch hold."""
+        body, now = self._body, self._scheduler.now()
+        if body is None:
+            return None
+        self.safety.stop(StopReason.EXCHANGED, now, latch=False)
+        if self._registration_timer is not None:
+            self._body_lost("it was detached", now)
+        if self._body_is_up:
+            self._switch_body(now, restore=True)
+            self._body_is_up, self._is_exchanged = False, True
+        self.safety.detach()
+        self._held_values.clear()
+        self._held_feedback.clear()
+        self.statistics.forget_values()
+        body.listener = _DetachedListener()
+        self._body = None
+        return body
 
     # --- start and end ------------------------------------------------------------------------
 
@@ -215,7 +248,7 @@ class ControlLoop:
         if refusal:
             self._refuse(command.index, refusal.reason, refusal.text)
         else:
-            self._request(command.index, lambda session: session.tune(command, now), now)
+            self._request(command.index, partial(_tune, command, now), now)
 
     # --- controller to body: sensors and radios -----------------------------------------------
 
@@ -224,28 +257,41 @@ class ControlLoop:
         body that can switch its sensors also saves the bytes."""
         if event.index in self._radios:
             self._answer_for_radio(event.index, self._radios.switch(event.index, event.period_ms))
-        elif self._body is not None and self._body.transport is not None:
-            if event.period_ms is None:
-                self._switched.discard(event.index)
-            else:
-                self._switched.add(event.index)
-            self._switch_on_body(event.index, event.period_ms, now)
-
-    def _switch_on_body(self, index: int, period_ms: float | None, now: int) -> None:
-        """A refusal of the body makes no difference to the controller."""
-        body = self._body
-        assert body is not None
-        events = body.session.switch(index, period_ms, now)
-        body.handle([event for event in events if type(event) is Write], now)
+            return
+        if event.period_ms is None:
+            self._switched.pop(event.index, None)
+        else:
+            self._switched[event.index] = event.period_ms
+        self._ask_body(partial(_switch, event, now), now)
 
     def _switch_feedback(self, event: FeedbackSwitch, now: int) -> None:
         """The period of a motor's force or torque feedback."""
-        if self._body is not None and self._body.transport is not None:
-            if event.period_ms:
-                self._fed_back.add(event.index)
-            else:
-                self._fed_back.discard(event.index)
-            self._request(event.index, lambda session: session.tune(event, now), now)
+        if event.period_ms:
+            self._fed_back[event.index] = event.period_ms
+        else:
+            self._fed_back.pop(event.index, None)
+        self._ask_body(partial(_tune, event, now), now)
+
+    def _switch_body(self, now: int, *, restore: bool) -> None:
+        """Gives the body the periods that the controller has set, or its own again."""
+        for index, period in self._switched.items():
+            switch = SensorSwitch(index, None if restore else period)
+            self._ask_body(partial(_switch, switch, now), now)
+        for index, period in self._fed_back.items():
+            feedback = FeedbackSwitch(index, 0 if restore else period)
+            self._ask_body(partial(_tune, feedback, now), now)
+
+    def _ask_body(self, call: Callable[[BodySession], list[Event]], now: int) -> None:
+        """A period for the body. A refusal makes no difference to the controller."""
+        body = self._body
+        if body is None or body.transport is None:
+            return
+        try:
+            events = call(body.session)
+        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
+            body.fault(error)
+        else:
+            body.handle([event for event in events if type(event) is Write], now)
 
     def _send(self, event: PacketOut, now: int) -> None:
         if event.index in self._radios:
@@ -257,7 +303,7 @@ class ControlLoop:
         if event.index in self._radios:
             self._answer_for_radio(event.index, self._radios.tune(event))
         else:
-            self._request(event.index, lambda session: session.tune(event, now), now)
+            self._request(event.index, partial(_tune, event, now), now)
 
     def _request(self, index: int, call: Callable[[BodySession], list[Event]], now: int) -> None:
         """A request of the controller that moves no motor."""
@@ -319,7 +365,8 @@ class ControlLoop:
             self._report_values(values, now)
 
     def _register(self, device: Device, now: int) -> None:
-        self._announce(self._configured.complete(device), now)
+        if not self._is_exchanged:
+            self._announce(self._configured.complete(device), now)
         self._cancel_registration_timer()
         self._registration_timer = self._scheduler.call_at(
             now + REGISTRATION_PAUSE_NS,
@@ -329,11 +376,32 @@ class ControlLoop:
     def _complete_registration(self, now: int) -> None:
         """The body has registered all its devices: the others of the configuration follow."""
         self._cancel_registration_timer()
+        if self._is_exchanged:
+            self._take_over_devices(now)
         devices = () if self._body is None else self._body.session.devices
         self.statistics.keep(devices)
         first = max((device.index for device in devices), default=-1) + 1
         for device in self._configured.missing(first):
             self._announce(device, now)
+
+    def _take_over_devices(self, now: int) -> None:
+        """Another body has registered its devices: the controller stays if it knows them all."""
+        assert self._body is not None
+        self._is_exchanged = False
+        known, self._present = self._present, {}
+        self._configured.forget()
+        devices = [self._configured.complete(device) for device in self._body.session.devices]
+        first = max((device.index for device in devices), default=-1) + 1
+        every = devices + self._configured.missing(first)
+        if {device.index: (device.name, device.kind) for device in every} == known:
+            self._present = known
+            self._switch_body(now, restore=False)
+            return
+        self._dismiss_controller("the body was exchanged")
+        self._configured.forget()
+        self._radios.forget()
+        for device in self._body.session.devices:
+            self._announce(self._configured.complete(device), now)
 
     def _cancel_registration_timer(self) -> None:
         if self._registration_timer is not None:
@@ -343,6 +411,7 @@ class ControlLoop:
     def _announce(self, device: Device, now: int) -> None:
         """Registers a device with the controller."""
         self._radios.adopt(device)
+        self._present[device.index] = (device.name, device.kind)
         self.statistics.add(device)
         controller = self._controller
         if controller is not None:
@@ -447,12 +516,19 @@ class ControlLoop:
         self._cancel_registration_timer()
         self._radios.forget()
         self._configured.forget()
+        self._present.clear()
+        self._is_exchanged = False
         if self._body is not None:
             self._body.not_ready(reason)
+        if not self.safety.ending:
+            self._dismiss_controller("the body is gone")
+
+    def _dismiss_controller(self, text: str) -> None:
+        """The devices that the controller knows are void: it has to connect anew."""
         controller = self._controller
-        if controller is not None and not self.safety.ending:
+        if controller is not None:
             self._devices_are_stale = True
-            controller.dismiss("the body is gone")
+            controller.dismiss(text)
             if controller.transport is None:
                 self._forget_devices()
 
@@ -472,14 +548,10 @@ class ControlLoop:
 
     def _restore_settings(self, now: int) -> None:
         """Undoes what the controller changed, for the next one."""
-        switched, self._switched = self._switched, set()
-        fed_back, self._fed_back = self._fed_back, set()
         self._radios.restore()
-        if self._body is not None and self._body.transport is not None:
-            for index in switched:
-                self._switch_on_body(index, None, now)
-            for index in fed_back:
-                self._switch_feedback(FeedbackSwitch(index, 0), now)
+        self._switch_body(now, restore=True)
+        self._switched.clear()
+        self._fed_back.clear()
 
     def _forget_devices(self) -> None:
         """Between two controllers: the next one gets the devices of the present body only."""
@@ -540,6 +612,14 @@ class ControlLoop:
         }
 
 
+def _switch(event: SensorSwitch, now: int, session: BodySession) -> list[Event]:
+    return session.switch(event.index, event.period_ms, now)
+
+
+def _tune(settings: DeviceSettings, now: int, session: BodySession) -> list[Event]:
+    return session.tune(settings, now)
+
+
 class _BodyListener(PeerListener):
     """The control loop as the listener of its body's link."""
 
@@ -558,6 +638,10 @@ class _BodyListener(PeerListener):
 
     def faulted(self, now: int) -> None:
         self._safety.stop_after_body_fault(now)
+
+
+class _DetachedListener(PeerListener):
+    """Of the link to a body that was detached: nothing it reports counts."""
 
 
 class _ControllerListener(PeerListener):

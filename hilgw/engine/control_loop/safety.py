@@ -70,6 +70,13 @@ class Safety:
         self._body = body
         body.lock = self.emergency_stop.lock
 
+    def detach(self) -> None:
+        """The body that was stopped is let go."""
+        self.emergency_stop.detach()
+        if self._body is not None:
+            self._body.lock = threading.Lock()
+        self._body = None
+
     # --- commands -----------------------------------------------------------------------------
 
     def check(self, body: PeerLink[BodySession], command: Command, now: int) -> Refusal | None:
