@@ -3,13 +3,12 @@
 Each end is a `PeerLink`; the sessions know the protocols. The way of a motor command: session of
 the controller, `_from_controller`, `_command`, `Safety.check` (latch, limits, whether it can be
 stopped), session of the body, `PeerLink.handle`, which writes. A value of a sensor takes the way
-`_from_body`, `_report_values`, session of the controller.
+`_from_body`, `Readings.report`, session of the controller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from hilgw.control.events import (
     Command,
     Connected,
     DeviceFault,
-    DeviceSettings,
     Disconnected,
     EmitterSettings,
     Event,
@@ -43,14 +41,11 @@ from hilgw.control.events import (
 )
 from hilgw.engine.control_loop.configured import ConfiguredDevices
 from hilgw.engine.control_loop.peer_link import PeerListener
+from hilgw.engine.control_loop.periods import Periods
+from hilgw.engine.control_loop.readings import Readings
+from hilgw.engine.control_loop.report import report_of
 from hilgw.engine.control_loop.safety import Safety
-from hilgw.engine.statistics import (
-    ControlLoopStatistics,
-    NoticeFilter,
-    finite,
-    merged,
-    refusals,
-)
+from hilgw.engine.statistics import ControlLoopStatistics, NoticeFilter
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
 
@@ -113,11 +108,8 @@ class ControlLoop:
         self._registration_timer: Handle | None = None
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
         self._devices_are_stale = False  # the controller knows devices of a body that is gone
-        self._held_values: dict[int, Value] = {}  # for a controller that reads too slowly
-        self._held_feedback: dict[int, float] = {}
-        # What the controller has set: periods of sensors, and of the feedback of motors.
-        self._switched: dict[int, float] = {}
-        self._fed_back: dict[int, float] = {}
+        self._readings = Readings(controller, self.statistics)
+        self._periods = Periods()
         self._status_timer: Handle | None = None
         self._status_ns = 0
         self._body_handlers = self._handlers_of_body()
@@ -148,11 +140,10 @@ class ControlLoop:
         if self._registration_timer is not None:
             self._body_lost("it was detached", now)
         if self._body_is_up:
-            self._switch_body(now, restore=True)
+            self._periods.restore(body, now)
             self._body_is_up, self._is_exchanged = False, True
         self.safety.detach()
-        self._held_values.clear()
-        self._held_feedback.clear()
+        self._readings.forget()
         self.statistics.forget_values()
         body.listener = _DetachedListener()
         self._body = None
@@ -191,7 +182,7 @@ class ControlLoop:
             MotorSettings: self._command,
             MotorPid: self._command,
             SensorSwitch: self._switch,
-            FeedbackSwitch: self._switch_feedback,
+            FeedbackSwitch: self._switch,
             LedValue: self._set_value,
             BrakeDamping: self._set_value,
             PacketOut: self._send,
@@ -248,50 +239,16 @@ class ControlLoop:
         if refusal:
             self._refuse(command.index, refusal.reason, refusal.text)
         else:
-            self._request(command.index, partial(_tune, command, now), now)
+            self._request(command.index, lambda session: session.tune(command, now), now)
 
     # --- controller to body: sensors and radios -----------------------------------------------
 
-    def _switch(self, event: SensorSwitch, now: int) -> None:
-        """The period of a sensor. The controller's session leaves out unwanted values anyway; a
-        body that can switch its sensors also saves the bytes."""
-        if event.index in self._radios:
+    def _switch(self, event: SensorSwitch | FeedbackSwitch, now: int) -> None:
+        """The period of a sensor, a Receiver, or a motor's feedback."""
+        if type(event) is SensorSwitch and event.index in self._radios:
             self._answer_for_radio(event.index, self._radios.switch(event.index, event.period_ms))
-            return
-        if event.period_ms is None:
-            self._switched.pop(event.index, None)
         else:
-            self._switched[event.index] = event.period_ms
-        self._ask_body(partial(_switch, event, now), now)
-
-    def _switch_feedback(self, event: FeedbackSwitch, now: int) -> None:
-        """The period of a motor's force or torque feedback."""
-        if event.period_ms:
-            self._fed_back[event.index] = event.period_ms
-        else:
-            self._fed_back.pop(event.index, None)
-        self._ask_body(partial(_tune, event, now), now)
-
-    def _switch_body(self, now: int, *, restore: bool) -> None:
-        """Gives the body the periods that the controller has set, or its own again."""
-        for index, period in self._switched.items():
-            switch = SensorSwitch(index, None if restore else period)
-            self._ask_body(partial(_switch, switch, now), now)
-        for index, period in self._fed_back.items():
-            feedback = FeedbackSwitch(index, 0 if restore else period)
-            self._ask_body(partial(_tune, feedback, now), now)
-
-    def _ask_body(self, call: Callable[[BodySession], list[Event]], now: int) -> None:
-        """A period for the body. A refusal makes no difference to the controller."""
-        body = self._body
-        if body is None or body.transport is None:
-            return
-        try:
-            events = call(body.session)
-        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
-            body.fault(error)
-        else:
-            body.handle([event for event in events if type(event) is Write], now)
+            self._periods.switch(self._body, event, now)
 
     def _send(self, event: PacketOut, now: int) -> None:
         if event.index in self._radios:
@@ -303,7 +260,7 @@ class ControlLoop:
         if event.index in self._radios:
             self._answer_for_radio(event.index, self._radios.tune(event))
         else:
-            self._request(event.index, partial(_tune, event, now), now)
+            self._request(event.index, lambda session: session.tune(event, now), now)
 
     def _request(self, index: int, call: Callable[[BodySession], list[Event]], now: int) -> None:
         """A request of the controller that moves no motor."""
@@ -345,7 +302,7 @@ class ControlLoop:
             Connected: self._body_connected,
             Disconnected: lambda event, now: self._body_lost(event.reason, now),
             Registered: lambda event, now: self._register(event.device, now),
-            MotorFeedback: self._report_feedback,
+            MotorFeedback: self._readings.report_feedback,
             PacketIn: self._packet_from_body,
             DeviceFault: lambda event, now: self._report_fault(event.index),
             ProtocolFailure: self._body_failed,
@@ -362,7 +319,9 @@ class ControlLoop:
             elif self._body is not None:
                 self._show_event(self._body, event)
         if values:
-            self._report_values(values, now)
+            if self._registration_timer is not None:
+                self._complete_registration(now)
+            self._readings.report(values, now)
 
     def _register(self, device: Device, now: int) -> None:
         if not self._is_exchanged:
@@ -395,7 +354,7 @@ class ControlLoop:
         every = devices + self._configured.missing(first)
         if {device.index: (device.name, device.kind) for device in every} == known:
             self._present = known
-            self._switch_body(now, restore=False)
+            self._periods.apply(self._body, now)
             return
         self._dismiss_controller("the body was exchanged")
         self._configured.forget()
@@ -420,47 +379,7 @@ class ControlLoop:
                 controller.discard_stale_input(now)
             self._announced[device.index] = device
 
-    # --- body to controller: values and packets -----------------------------------------------
-
-    def _report_values(self, values: list[tuple[int, Value]], now: int) -> None:
-        if self._registration_timer is not None:
-            self._complete_registration(now)
-        controller, held = self._controller, self._held_values
-        if controller is None or controller.transport is None:
-            pass
-        elif controller.congested(now):
-            before = len(held)
-            held.update(values)
-            superseded = before + len(values) - len(held)
-            self.statistics.counts["values_superseded"] += superseded
-        else:
-            try:
-                events = controller.session.report(values, now)
-            except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
-                controller.fault(error)
-            else:
-                controller.handle(events, now)
-        self.statistics.received(values, now)  # counting can wait, the controller cannot
-
-    def _report_feedback(self, event: MotorFeedback, now: int) -> None:
-        controller = self._controller
-        if controller is None or controller.transport is None:
-            return
-        if controller.congested(now):
-            self.statistics.counts["values_superseded"] += event.index in self._held_feedback
-            self._held_feedback[event.index] = event.value
-            return
-        controller.call(lambda: controller.session.feedback(event.index, event.value, now), now)
-
-    def _report_held_values(self, now: int) -> None:
-        """The controller can read again."""
-        values, self._held_values = list(self._held_values.items()), {}
-        feedback, self._held_feedback = self._held_feedback, {}
-        controller = self._controller
-        if values and controller is not None:
-            controller.call(lambda: controller.session.report(values, now), now)
-        for index, value in feedback.items():
-            self._report_feedback(MotorFeedback(index, value), now)
+    # --- body to controller: faults and packets -----------------------------------------------
 
     def _report_fault(self, index: int) -> None:
         """Reports to the controller that a device failed or refused a request."""
@@ -549,14 +468,12 @@ class ControlLoop:
     def _restore_settings(self, now: int) -> None:
         """Undoes what the controller changed, for the next one."""
         self._radios.restore()
-        self._switch_body(now, restore=True)
-        self._switched.clear()
-        self._fed_back.clear()
+        self._periods.restore(self._body, now)
+        self._periods.forget()
 
     def _forget_devices(self) -> None:
         """Between two controllers: the next one gets the devices of the present body only."""
-        self._held_values.clear()
-        self._held_feedback.clear()
+        self._readings.forget()
         if self._devices_are_stale and self._controller is not None:
             self._devices_are_stale = False
             self._controller.session.forget()
@@ -584,40 +501,8 @@ class ControlLoop:
         self._status_timer = self._scheduler.call_at(now + STATUS_NS, self._show_status)
 
     def report(self) -> dict[str, Any]:
-        """The control loop for `--report`: plain JSON types, no NaN."""
-        statistics, safety = self.statistics, self.safety
-        ends = {"body": self._body, "controller": self._controller}
-        links = {end: link for end, link in ends.items() if link is not None}
-        counts = {
-            end: dict(link.session.counts)
-            | {f"frames_{reason}": count for reason, count in link.dropped.items()}
-            for end, link in links.items()
-        }
-        return {
-            **{end: None if link is None else link.identity for end, link in ends.items()},
-            "sensors": finite(statistics.named_values()),
-            "units": statistics.units(),
-            "motors": finite(statistics.motors),
-            **dict(statistics.counts),
-            "refused": merged(
-                statistics.refused,
-                *map(refusals, counts.values()),
-                *(link.refused for link in links.values()),
-            ),
-            "stops": dict(safety.state.stops),
-            "latched": safety.state.latched or None,
-            "emergency_stops": safety.emergency_stop.triggered,
-            "sensor_to_motor": statistics.latency.as_dict(),
-            "counts": counts,
-        }
-
-
-def _switch(event: SensorSwitch, now: int, session: BodySession) -> list[Event]:
-    return session.switch(event.index, event.period_ms, now)
-
-
-def _tune(settings: DeviceSettings, now: int, session: BodySession) -> list[Event]:
-    return session.tune(settings, now)
+        """The control loop for `--report`."""
+        return report_of(self._body, self._controller, self.statistics, self.safety)
 
 
 class _BodyListener(PeerListener):
@@ -650,6 +535,7 @@ class _ControllerListener(PeerListener):
     def __init__(self, loop: ControlLoop) -> None:
         self._loop = loop
         self._safety = loop.safety
+        self._readings = loop._readings
 
     def events(self, events: list[Event], now: int) -> None:
         self._loop._from_controller(events, now)
@@ -661,7 +547,7 @@ class _ControllerListener(PeerListener):
         self._safety.stop(StopReason.FAULT, now)
 
     def drained(self, now: int) -> None:
-        self._loop._report_held_values(now)
+        self._readings.report_held(now)
 
     def swamped(self, now: int) -> bool:
         return self._safety.stop_swamping_controller(now)

@@ -111,6 +111,7 @@ def test_a_body_with_other_devices_needs_a_new_controller(devices: tuple[Device,
 def test_limits_and_a_latch_hold() -> None:
     run = ScriptedLoop(ROBOT, latch=True)
     fast = MotorCommand(0, "velocity", 3.0)
+    run.controller_sends(FORWARD)
     exchange(run, *ROBOT)
     assert not run.loop.safety.state.latched  # an exchange is no accident
     assert run.controller_sends(fast) == [("controller", "fault", 0)]
