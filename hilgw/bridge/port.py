@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from hilgw.bridge.backlog import Backlog
 from hilgw.bridge.flow import FULL, PORT_DOWN, Flow, read_in_turns
+from hilgw.engine.supervisor import PortListener, Unsupervised
 from hilgw.errors import PortError
 from hilgw.transports.virtual.pacing import PacedLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hilgw.errors import HilgwError
     from hilgw.transports.base import LineSettings, Scheduler, Transport
 
 # With more unsent bytes than this, writers are paused until all are sent.
@@ -43,9 +43,7 @@ class BridgePort:
     ) -> None:
         self.name = name
         self.identity = str(line)
-        self.on_ready: Callable[[str], None] | None = None
-        self.on_not_ready: Callable[[str], None] | None = None
-        self.on_failed: Callable[[HilgwError], None] | None = None
+        self.supervisor: PortListener = Unsupervised()
         self.data_received: Callable[[bytes], None] = lambda data: None
         self.on_lost: Callable[[], None] = lambda: None
         self.framed = False
@@ -94,8 +92,7 @@ class BridgePort:
         if self._held:
             stream.pause_reading()
         self.on_attached(transport)
-        if self.on_ready is not None:
-            self.on_ready(self.identity)
+        self.supervisor.on_ready(self.identity)
 
     def detach(self) -> None:
         stream, self._stream = self._stream, None

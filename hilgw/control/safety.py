@@ -104,18 +104,14 @@ class Mode(StrEnum):
 
 def mode_of(command: Command) -> Mode | None:
     """The mode that this command selects; None: it leaves the mode as it is."""
-    if isinstance(command, MotorPid):
-        return None
-    if not isinstance(command, MotorCommand):
-        return _mode_at(command.position)
-    match command.field:
-        case "position":
-            return _mode_at(command.value)
-        case "velocity":
+    if isinstance(command, MotorCommand):
+        name = command.field
+        if name == "velocity":
             return Mode.VELOCITY
-        case "force" | "torque":
-            return Mode.FORCE
-    return None
+        if name == "position":
+            return _mode_at(command.value)
+        return Mode.FORCE if name in ("force", "torque") else None
+    return None if isinstance(command, MotorPid) else _mode_at(command.position)
 
 
 def _mode_at(position: float) -> Mode:

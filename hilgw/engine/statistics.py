@@ -144,6 +144,11 @@ class ControlLoopStatistics:
             for name in shown.keys() - names:
                 del shown[name]
 
+    def forget_values(self) -> None:
+        """The body is exchanged: its values are not those of the next one."""
+        self.keep(())
+        self._values_ns = None
+
     def received(self, values: Sequence[tuple[int, Value]], now: int) -> None:
         """Values came from the body."""
         sensors, names = self.sensors, self._names

@@ -31,18 +31,42 @@ STALL_POLL_S = 0.25
 FAULTS_ALLOWED = 5  # restarts of a session that raises; then its port stays down
 
 
+class PortListener(Protocol):
+    """What the user of a port reports to the supervisor or the TCP server that keeps it open. A
+    subclass overrides what concerns it; the other methods do nothing."""
+
+    def on_ready(self, identity: str) -> None:
+        """The peer or the module is there."""
+        return
+
+    def on_not_ready(self, reason: str) -> None:
+        """It is gone, though the port is open."""
+        return
+
+    def on_failed(self, error: HilgwError) -> None:
+        """The port must be closed soon; it may be opened again."""
+        return
+
+    def disconnect(self, error: HilgwError) -> bool:
+        """Closes the connection at once. False, and nothing happens, where the port stays open for
+        another peer, as a serial line does."""
+        return False
+
+
+class Unsupervised(PortListener):
+    """The listener of a port that nothing keeps open yet."""
+
+
 class Supervised(Protocol):
     """The user of a port: a station, a link to a peer, or the serial end of a bridge.
 
     It is attached to each transport that was opened, and detached when that one is gone. It
-    reports its state through the three callbacks.
+    reports its state to its supervisor.
     """
 
     name: str
     identity: str
-    on_ready: Callable[[str], None] | None
-    on_not_ready: Callable[[str], None] | None
-    on_failed: Callable[[HilgwError], None] | None
+    supervisor: PortListener
 
     def attach(self, transport: Transport) -> None: ...
 
@@ -51,7 +75,7 @@ class Supervised(Protocol):
     def data_received(self, data: bytes) -> None: ...
 
 
-class PortStatus:
+class PortStatus(PortListener):
     """State and counts of one port. where: the port as the user reads it. on_up: called when the
     port is up. was_up: the port was up at least once. opened, ups: how often."""
 
@@ -67,6 +91,7 @@ class PortStatus:
         self.on_up: Callable[[], None] | None = None
         self._observer = observer
         self._faults = 0
+        supervised.supervisor = self
 
     def report(self) -> dict[str, Any]:
         """For `--report`."""
@@ -146,9 +171,6 @@ class Supervisor(PortStatus):
         self._tried: object | None = None  # the device behind the path at the last try
         self._lived_s = 0.0
         self._broken: asyncio.Future[HilgwError] | None = None
-        supervised.on_ready = self._ready
-        supervised.on_not_ready = self._not_ready
-        supervised.on_failed = self._break
 
     @property
     def ready(self) -> bool:
@@ -183,7 +205,7 @@ class Supervisor(PortStatus):
             for notice in transport.notices:
                 self._observer.notice(self.supervised.name, notice)
             self._enter(State.HANDSHAKE, "port open")
-            transport.start(self.supervised.data_received, self._break)
+            transport.start(self.supervised.data_received, self.on_failed)
             self.supervised.attach(transport)
             return await self._watch(transport, self._broken)
         finally:
@@ -271,16 +293,16 @@ class Supervisor(PortStatus):
 
     # --- called by the user of the port and by the transport ---------------------------------
 
-    def _ready(self, identity: str) -> None:
+    def on_ready(self, identity: str) -> None:
         self.was_up = True
         self.ups += 1
         self._enter(State.UP, identity)
         if self.on_up is not None:
             self.on_up()
 
-    def _not_ready(self, reason: str) -> None:
+    def on_not_ready(self, reason: str) -> None:
         self._enter(State.HANDSHAKE, reason)
 
-    def _break(self, error: HilgwError) -> None:
+    def on_failed(self, error: HilgwError) -> None:
         if self._broken is not None and not self._broken.done():
             self._broken.set_result(error)

@@ -122,8 +122,7 @@ async def test_a_server_that_hangs_up_at_once_is_asked_more_and_more_seldom(
     async with running(rig):
         for ups in range(1, 8):
             await until(lambda ups=ups: rig.supervisor.ups == ups)  # type: ignore[misc]
-            assert rig.station.on_failed is not None
-            rig.station.on_failed(PortError("hung up", reason=PortError.LOST))
+            rig.station.supervisor.on_failed(PortError("hung up", reason=PortError.LOST))
             await until(lambda: not rig.up())
             behind += replaced  # another port under the same name is no reason to wait
         await until(lambda: rig.supervisor.ups == 8)

@@ -3,7 +3,7 @@
 Each end is a `PeerLink`; the sessions know the protocols. The way of a motor command: session of
 the controller, `_from_controller`, `_command`, `Safety.check` (latch, limits, whether it can be
 stopped), session of the body, `PeerLink.handle`, which writes. A value of a sensor takes the way
-`_from_body`, `_report_values`, session of the controller.
+`_from_body`, `Readings.report`, session of the controller.
 """
 
 from __future__ import annotations
@@ -41,14 +41,11 @@ from hilgw.control.events import (
 )
 from hilgw.engine.control_loop.configured import ConfiguredDevices
 from hilgw.engine.control_loop.peer_link import PeerListener
+from hilgw.engine.control_loop.periods import Periods
+from hilgw.engine.control_loop.readings import Readings
+from hilgw.engine.control_loop.report import report_of
 from hilgw.engine.control_loop.safety import Safety
-from hilgw.engine.statistics import (
-    ControlLoopStatistics,
-    NoticeFilter,
-    finite,
-    merged,
-    refusals,
-)
+from hilgw.engine.statistics import ControlLoopStatistics, NoticeFilter
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
 
@@ -77,6 +74,10 @@ class ControlLoop:
 
     The two ends connect in any order. A controller that reads too slowly gets the newest value of
     each sensor once it can read again.
+
+    `detach_body` and `attach_body` exchange the body while the controller stays. Everything that
+    belongs to one body is its link with its listener, so a second body (a shadow) is another link
+    whose listener compares instead of reporting.
     """
 
     def __init__(
@@ -102,13 +103,13 @@ class ControlLoop:
         self._observer = observer
         self._notices = NoticeFilter()
         self._body_is_up = False
+        self._is_exchanged = False  # the controller still has the devices of an earlier body
+        self._present: dict[int, tuple[str, str]] = {}  # name and kind of the announced devices
         self._registration_timer: Handle | None = None
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
         self._devices_are_stale = False  # the controller knows devices of a body that is gone
-        self._held_values: dict[int, Value] = {}  # for a controller that reads too slowly
-        self._held_feedback: dict[int, float] = {}
-        self._switched: set[int] = set()  # sensors whose period the controller has set
-        self._fed_back: set[int] = set()  # motors whose feedback the controller has switched on
+        self._readings = Readings(controller, self.statistics)
+        self._periods = Periods()
         self._status_timer: Handle | None = None
         self._status_ns = 0
         self._body_handlers = self._handlers_of_body()
@@ -118,12 +119,35 @@ class ControlLoop:
         if controller is not None:
             controller.listener = _ControllerListener(self)
 
+    # --- the body -----------------------------------------------------------------------------
+
     def attach_body(self, body: PeerLink[BodySession]) -> None:
-        """The link to the body from now on; it has no connection yet. An earlier body must have
-        lost its connection."""
+        """The link to the body from now on; it has no connection yet, and an earlier body was
+        detached. A controller stays connected when the new body has the devices of the earlier one
+        (index, name, kind); else it has to connect anew. The sensor periods that it set hold."""
+        assert self._body is None and body.transport is None
         self._body = body
         self.safety.attach(body)
         body.listener = _BodyListener(self)
+
+    def detach_body(self) -> PeerLink[BodySession] | None:
+        """Lets the body go, for the caller to close its link; None without one. Its motors are
+        stopped first, and nothing that it reports counts any more. Limits and a latch hold."""
+        body, now = self._body, self._scheduler.now()
+        if body is None:
+            return None
+        self.safety.stop(StopReason.EXCHANGED, now, latch=False)
+        if self._registration_timer is not None:
+            self._body_lost("it was detached", now)
+        if self._body_is_up:
+            self._periods.restore(body, now)
+            self._body_is_up, self._is_exchanged = False, True
+        self.safety.detach()
+        self._readings.forget()
+        self.statistics.forget_values()
+        body.listener = _DetachedListener()
+        self._body = None
+        return body
 
     # --- start and end ------------------------------------------------------------------------
 
@@ -158,7 +182,7 @@ class ControlLoop:
             MotorSettings: self._command,
             MotorPid: self._command,
             SensorSwitch: self._switch,
-            FeedbackSwitch: self._switch_feedback,
+            FeedbackSwitch: self._switch,
             LedValue: self._set_value,
             BrakeDamping: self._set_value,
             PacketOut: self._send,
@@ -219,33 +243,12 @@ class ControlLoop:
 
     # --- controller to body: sensors and radios -----------------------------------------------
 
-    def _switch(self, event: SensorSwitch, now: int) -> None:
-        """The period of a sensor. The controller's session leaves out unwanted values anyway; a
-        body that can switch its sensors also saves the bytes."""
-        if event.index in self._radios:
+    def _switch(self, event: SensorSwitch | FeedbackSwitch, now: int) -> None:
+        """The period of a sensor, a Receiver, or a motor's feedback."""
+        if type(event) is SensorSwitch and event.index in self._radios:
             self._answer_for_radio(event.index, self._radios.switch(event.index, event.period_ms))
-        elif self._body is not None and self._body.transport is not None:
-            if event.period_ms is None:
-                self._switched.discard(event.index)
-            else:
-                self._switched.add(event.index)
-            self._switch_on_body(event.index, event.period_ms, now)
-
-    def _switch_on_body(self, index: int, period_ms: float | None, now: int) -> None:
-        """A refusal of the body makes no difference to the controller."""
-        body = self._body
-        assert body is not None
-        events = body.session.switch(index, period_ms, now)
-        body.handle([event for event in events if type(event) is Write], now)
-
-    def _switch_feedback(self, event: FeedbackSwitch, now: int) -> None:
-        """The period of a motor's force or torque feedback."""
-        if self._body is not None and self._body.transport is not None:
-            if event.period_ms:
-                self._fed_back.add(event.index)
-            else:
-                self._fed_back.discard(event.index)
-            self._request(event.index, lambda session: session.tune(event, now), now)
+        else:
+            self._periods.switch(self._body, event, now)
 
     def _send(self, event: PacketOut, now: int) -> None:
         if event.index in self._radios:
@@ -299,7 +302,7 @@ class ControlLoop:
             Connected: self._body_connected,
             Disconnected: lambda event, now: self._body_lost(event.reason, now),
             Registered: lambda event, now: self._register(event.device, now),
-            MotorFeedback: self._report_feedback,
+            MotorFeedback: self._readings.report_feedback,
             PacketIn: self._packet_from_body,
             DeviceFault: lambda event, now: self._report_fault(event.index),
             ProtocolFailure: self._body_failed,
@@ -316,10 +319,13 @@ class ControlLoop:
             elif self._body is not None:
                 self._show_event(self._body, event)
         if values:
-            self._report_values(values, now)
+            if self._registration_timer is not None:
+                self._complete_registration(now)
+            self._readings.report(values, now)
 
     def _register(self, device: Device, now: int) -> None:
-        self._announce(self._configured.complete(device), now)
+        if not self._is_exchanged:
+            self._announce(self._configured.complete(device), now)
         self._cancel_registration_timer()
         self._registration_timer = self._scheduler.call_at(
             now + REGISTRATION_PAUSE_NS,
@@ -329,11 +335,32 @@ class ControlLoop:
     def _complete_registration(self, now: int) -> None:
         """The body has registered all its devices: the others of the configuration follow."""
         self._cancel_registration_timer()
+        if self._is_exchanged:
+            self._take_over_devices(now)
         devices = () if self._body is None else self._body.session.devices
         self.statistics.keep(devices)
         first = max((device.index for device in devices), default=-1) + 1
         for device in self._configured.missing(first):
             self._announce(device, now)
+
+    def _take_over_devices(self, now: int) -> None:
+        """Another body has registered its devices: the controller stays if it knows them all."""
+        assert self._body is not None
+        self._is_exchanged = False
+        known, self._present = self._present, {}
+        self._configured.forget()
+        devices = [self._configured.complete(device) for device in self._body.session.devices]
+        first = max((device.index for device in devices), default=-1) + 1
+        every = devices + self._configured.missing(first)
+        if {device.index: (device.name, device.kind) for device in every} == known:
+            self._present = known
+            self._periods.apply(self._body, now)
+            return
+        self._dismiss_controller("the body was exchanged")
+        self._configured.forget()
+        self._radios.forget()
+        for device in self._body.session.devices:
+            self._announce(self._configured.complete(device), now)
 
     def _cancel_registration_timer(self) -> None:
         if self._registration_timer is not None:
@@ -343,6 +370,7 @@ class ControlLoop:
     def _announce(self, device: Device, now: int) -> None:
         """Registers a device with the controller."""
         self._radios.adopt(device)
+        self._present[device.index] = (device.name, device.kind)
         self.statistics.add(device)
         controller = self._controller
         if controller is not None:
@@ -351,47 +379,7 @@ class ControlLoop:
                 controller.discard_stale_input(now)
             self._announced[device.index] = device
 
-    # --- body to controller: values and packets -----------------------------------------------
-
-    def _report_values(self, values: list[tuple[int, Value]], now: int) -> None:
-        if self._registration_timer is not None:
-            self._complete_registration(now)
-        controller, held = self._controller, self._held_values
-        if controller is None or controller.transport is None:
-            pass
-        elif controller.congested(now):
-            before = len(held)
-            held.update(values)
-            superseded = before + len(values) - len(held)
-            self.statistics.counts["values_superseded"] += superseded
-        else:
-            try:
-                events = controller.session.report(values, now)
-            except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
-                controller.fault(error)
-            else:
-                controller.handle(events, now)
-        self.statistics.received(values, now)  # counting can wait, the controller cannot
-
-    def _report_feedback(self, event: MotorFeedback, now: int) -> None:
-        controller = self._controller
-        if controller is None or controller.transport is None:
-            return
-        if controller.congested(now):
-            self.statistics.counts["values_superseded"] += event.index in self._held_feedback
-            self._held_feedback[event.index] = event.value
-            return
-        controller.call(lambda: controller.session.feedback(event.index, event.value, now), now)
-
-    def _report_held_values(self, now: int) -> None:
-        """The controller can read again."""
-        values, self._held_values = list(self._held_values.items()), {}
-        feedback, self._held_feedback = self._held_feedback, {}
-        controller = self._controller
-        if values and controller is not None:
-            controller.call(lambda: controller.session.report(values, now), now)
-        for index, value in feedback.items():
-            self._report_feedback(MotorFeedback(index, value), now)
+    # --- body to controller: faults and packets -----------------------------------------------
 
     def _report_fault(self, index: int) -> None:
         """Reports to the controller that a device failed or refused a request."""
@@ -447,12 +435,19 @@ class ControlLoop:
         self._cancel_registration_timer()
         self._radios.forget()
         self._configured.forget()
+        self._present.clear()
+        self._is_exchanged = False
         if self._body is not None:
             self._body.not_ready(reason)
+        if not self.safety.ending:
+            self._dismiss_controller("the body is gone")
+
+    def _dismiss_controller(self, text: str) -> None:
+        """The devices that the controller knows are void: it has to connect anew."""
         controller = self._controller
-        if controller is not None and not self.safety.ending:
+        if controller is not None:
             self._devices_are_stale = True
-            controller.dismiss("the body is gone")
+            controller.dismiss(text)
             if controller.transport is None:
                 self._forget_devices()
 
@@ -472,19 +467,13 @@ class ControlLoop:
 
     def _restore_settings(self, now: int) -> None:
         """Undoes what the controller changed, for the next one."""
-        switched, self._switched = self._switched, set()
-        fed_back, self._fed_back = self._fed_back, set()
         self._radios.restore()
-        if self._body is not None and self._body.transport is not None:
-            for index in switched:
-                self._switch_on_body(index, None, now)
-            for index in fed_back:
-                self._switch_feedback(FeedbackSwitch(index, 0), now)
+        self._periods.restore(self._body, now)
+        self._periods.forget()
 
     def _forget_devices(self) -> None:
         """Between two controllers: the next one gets the devices of the present body only."""
-        self._held_values.clear()
-        self._held_feedback.clear()
+        self._readings.forget()
         if self._devices_are_stale and self._controller is not None:
             self._devices_are_stale = False
             self._controller.session.forget()
@@ -512,32 +501,8 @@ class ControlLoop:
         self._status_timer = self._scheduler.call_at(now + STATUS_NS, self._show_status)
 
     def report(self) -> dict[str, Any]:
-        """The control loop for `--report`: plain JSON types, no NaN."""
-        statistics, safety = self.statistics, self.safety
-        ends = {"body": self._body, "controller": self._controller}
-        links = {end: link for end, link in ends.items() if link is not None}
-        counts = {
-            end: dict(link.session.counts)
-            | {f"frames_{reason}": count for reason, count in link.dropped.items()}
-            for end, link in links.items()
-        }
-        return {
-            **{end: None if link is None else link.identity for end, link in ends.items()},
-            "sensors": finite(statistics.named_values()),
-            "units": statistics.units(),
-            "motors": finite(statistics.motors),
-            **dict(statistics.counts),
-            "refused": merged(
-                statistics.refused,
-                *map(refusals, counts.values()),
-                *(link.refused for link in links.values()),
-            ),
-            "stops": dict(safety.state.stops),
-            "latched": safety.state.latched or None,
-            "emergency_stops": safety.emergency_stop.triggered,
-            "sensor_to_motor": statistics.latency.as_dict(),
-            "counts": counts,
-        }
+        """The control loop for `--report`."""
+        return report_of(self._body, self._controller, self.statistics, self.safety)
 
 
 class _BodyListener(PeerListener):
@@ -560,12 +525,17 @@ class _BodyListener(PeerListener):
         self._safety.stop_after_body_fault(now)
 
 
+class _DetachedListener(PeerListener):
+    """Of the link to a body that was detached: nothing it reports counts."""
+
+
 class _ControllerListener(PeerListener):
     """The control loop as the listener of its controller's link."""
 
     def __init__(self, loop: ControlLoop) -> None:
         self._loop = loop
         self._safety = loop.safety
+        self._readings = loop._readings
 
     def events(self, events: list[Event], now: int) -> None:
         self._loop._from_controller(events, now)
@@ -577,7 +547,7 @@ class _ControllerListener(PeerListener):
         self._safety.stop(StopReason.FAULT, now)
 
     def drained(self, now: int) -> None:
-        self._loop._report_held_values(now)
+        self._readings.report_held(now)
 
     def swamped(self, now: int) -> bool:
         return self._safety.stop_swamping_controller(now)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from hilgw.control.events import Event, ProtocolFailure, Write
 from hilgw.control.session import LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
+from hilgw.engine.supervisor import PortListener, Unsupervised
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.units import NS_PER_MS
@@ -61,11 +62,10 @@ class PeerListener(Protocol):
 class PeerLink(Generic[S]):
     """Connects a session with the transport that a supervisor or a TCP server keeps open.
 
-    listener: set by the control loop before the first connection. on_ready, on_not_ready and
-    on_failed: of the supervisor or the TCP server (`hilgw.engine.supervisor.Supervised`). lock:
-    held during a write. pacer: of a serial line, None on TCP. disconnect: closes the connection at
-    once, where that is how a peer is dropped. refused: connections that were refused, by reason.
-    peer_confirmed: the peer of this connection has sent a valid message.
+    listener: the control loop, which sets it before the first connection. supervisor: the
+    supervisor or the TCP server. lock: held during a write. pacer: of a serial line, None on TCP.
+    refused: connections that were refused, by reason. peer_confirmed: the peer of this connection
+    has sent a valid message.
     """
 
     listener: PeerListener
@@ -84,10 +84,7 @@ class PeerLink(Generic[S]):
         self.peer_confirmed = False
         self.refused: Counter[str] = Counter()
         self.dropped: Mapping[str, int] = {}  # frames of a line that were damaged, by reason
-        self.on_ready: Callable[[str], None] | None = None
-        self.on_not_ready: Callable[[str], None] | None = None
-        self.on_failed: Callable[[HilgwError], None] | None = None
-        self.disconnect: Callable[[HilgwError], None] | None = None
+        self.supervisor: PortListener = Unsupervised()
         self.lock = threading.Lock()
         self.transport: Transport | None = None
         self._scheduler = scheduler
@@ -207,18 +204,16 @@ class PeerLink(Generic[S]):
     def ready(self, identity: str) -> None:
         """The peer is there."""
         self.identity = identity
-        if self.on_ready is not None:
-            self.on_ready(identity)
+        self.supervisor.on_ready(identity)
 
     def not_ready(self, reason: str) -> None:
         """The peer is gone, though the connection is up."""
-        if self.on_not_ready is not None and self.transport is not None:
-            self.on_not_ready(reason)
+        if self.transport is not None:
+            self.supervisor.on_not_ready(reason)
 
     def fail(self, error: HilgwError) -> None:
         """Has the connection closed soon; it may be opened again."""
-        if self.on_failed is not None:
-            self.on_failed(error)
+        self.supervisor.on_failed(error)
 
     def fault(self, error: Exception, *, by_peer: bool = False) -> None:
         """The session itself failed; reported once per connection. by_peer: at bytes of the peer,
@@ -235,8 +230,7 @@ class PeerLink(Generic[S]):
         be closed for that: its peer has to show itself anew."""
         if self.transport is None:
             return
-        if self.disconnect is not None:
-            self.disconnect(PeerError(text, where=self.name))
+        if self.supervisor.disconnect(PeerError(text, where=self.name)):
             return
         now = self._scheduler.now()
         self.call(self.session.close, now)

@@ -70,6 +70,13 @@ class Safety:
         self._body = body
         body.lock = self.emergency_stop.lock
 
+    def detach(self) -> None:
+        """The body that was stopped is let go."""
+        self.emergency_stop.detach()
+        if self._body is not None:
+            self._body.lock = threading.Lock()
+        self._body = None
+
     # --- commands -----------------------------------------------------------------------------
 
     def check(self, body: PeerLink[BodySession], command: Command, now: int) -> Refusal | None:
@@ -115,10 +122,10 @@ class Safety:
 
     def commanded(self, command: Command, now: int) -> None:
         """A motor command was written to the body."""
-        began = not self.state.moving
+        began, mode = not self.state.moving, mode_of(command)
         self.state.command(now)
-        if began or mode_of(command) is not self._modes.get(command.index):
-            self._modes[command.index] = mode_of(command)
+        if began or mode is not self._modes.get(command.index):
+            self._modes[command.index] = mode
             self._prepare_emergency_stop()  # another mode may have another stop command
         if began:
             self._watch_deadline()

@@ -53,9 +53,6 @@ class TcpServer(PortStatus):
         self._connection: Transport | None = None
         self._peer = ""
         self._stall = StallDetector(STALL_S)
-        link.on_ready = self._ready
-        link.on_failed = self._failed
-        link.disconnect = self._drop
 
     @property
     def ready(self) -> bool:
@@ -127,7 +124,7 @@ class TcpServer(PortStatus):
 
     # --- the present connection ---------------------------------------------------------------
 
-    def _ready(self, identity: str) -> None:
+    def on_ready(self, identity: str) -> None:
         self.ups += 1
         self._enter(State.UP, f"{identity} from {self._peer}")
 
@@ -135,13 +132,18 @@ class TcpServer(PortStatus):
         if self._connection is stream:
             self._drop(error)
 
-    def _failed(self, error: HilgwError) -> None:
+    def on_failed(self, error: HilgwError) -> None:
         """Called from within the peer link: closes the connection once that is done."""
         stream = self._connection
         if isinstance(error, AdapterError):
             self._faults += 1
         if stream is not None:
             asyncio.get_running_loop().call_soon(self._lost, stream, error)
+
+    def disconnect(self, error: HilgwError) -> bool:
+        """Stops the motors and closes the connection at once."""
+        self._drop(error)
+        return True
 
     def _drop(self, error: HilgwError) -> None:
         """Stops the motors, then closes the connection."""

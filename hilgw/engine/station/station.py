@@ -31,6 +31,7 @@ from hilgw.adapters.base import (
 from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.transmit_queue import TransmitQueue
 from hilgw.engine.statistics import StationStatistics
+from hilgw.engine.supervisor import PortListener, Unsupervised
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
@@ -53,7 +54,7 @@ SILENT_FRAMES = 3  # frames in a row without an answer: the module counts as sta
 class Station:
     """One adapter on the medium.
 
-    `on_ready`, `on_not_ready` and `on_failed` inform the supervisor. A frame without a token counts
+    `supervisor` learns its state. A frame without a token counts
     as delivered when its last byte has left according to the line pacer.
     """
 
@@ -82,9 +83,7 @@ class Station:
         self.common = common
         self.identity = ""
         self.ready = False
-        self.on_ready: Callable[[str], None] | None = None
-        self.on_not_ready: Callable[[str], None] | None = None
-        self.on_failed: Callable[[HilgwError], None] | None = None
+        self.supervisor: PortListener = Unsupervised()
         self._pacer = pacer
         self._scheduler = scheduler
         self._queue = TransmitQueue(common.bufferSize)
@@ -186,7 +185,9 @@ class Station:
     def fault(self, error: Exception) -> None:
         """The adapter itself failed: the supervisor closes its port and opens it again."""
         self.ready = False
-        self._fail(AdapterError(f"the adapter failed: {error!r:.200}", where=self.name))
+        self.supervisor.on_failed(
+            AdapterError(f"the adapter failed: {error!r:.200}", where=self.name)
+        )
 
     # --- called by the transport --------------------------------------------------------------
 
@@ -233,11 +234,10 @@ class Station:
                     self._become_ready(identity, addresses)
                 case NotReady(reason):
                     self.ready = False
-                    if self.on_not_ready is not None:
-                        self.on_not_ready(reason)
+                    self.supervisor.on_not_ready(reason)
                 case Failed(error):
                     self.ready = False
-                    self._fail(error)
+                    self.supervisor.on_failed(error)
         if self.ready:
             self._pump(now)
         else:
@@ -247,12 +247,7 @@ class Station:
         self.identity = identity
         self.ready = True
         self._airs.own(self.air, self.name, addresses)
-        if self.on_ready is not None:
-            self.on_ready(identity)
-
-    def _fail(self, error: HilgwError) -> None:
-        if self.on_failed is not None:
-            self.on_failed(error)
+        self.supervisor.on_ready(identity)
 
     def _lose(self, token: int, reason: str) -> None:
         if self._queue.outstanding.pop(token, None) is None:
@@ -262,7 +257,7 @@ class Station:
             self._unanswered += 1
             if self._unanswered >= SILENT_FRAMES:
                 self._unanswered = 0
-                self._fail(PeerError("stopped answering", where=self.name))
+                self.supervisor.on_failed(PeerError("stopped answering", where=self.name))
 
     # --- to the transport ---------------------------------------------------------------------
 
@@ -311,7 +306,7 @@ class Station:
         try:
             self._transport.write(data)
         except PortError as error:
-            self._fail(error)
+            self.supervisor.on_failed(error)
             return False
         return True
 
@@ -323,7 +318,7 @@ class Station:
         try:
             transport.set_modem_line(name, on)
         except PortError as error:
-            self._fail(error)
+            self.supervisor.on_failed(error)
 
     # --- time --------------------------------------------------------------------------------
 

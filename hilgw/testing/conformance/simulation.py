@@ -10,6 +10,7 @@ from hilgw.engine.mock_host import MockHost
 from hilgw.engine.observer import Observer
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
+from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PortError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger, StationCount
@@ -32,7 +33,7 @@ NEAR, FAR = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)
 T = TypeVar("T")
 
 
-class SimulatedStation(Observer):
+class SimulatedStation(Observer, PortListener):
     """One station and its mock on a line. It is its own supervisor: it reopens its port.
 
     received: packets from the hardware. refusals: (reason, text) of refused packets, and of input
@@ -53,7 +54,7 @@ class SimulatedStation(Observer):
         self.station, self.count = new_station(
             subject, self.name, self.session, common, clock, self, self.received.append
         )
-        self.station.on_failed = self._failed
+        self.station.supervisor = self
         self.mock = subject.make_mock(
             subject._mock_spec(common, far), self.name, host.air, FAR if far else NEAR
         )
@@ -74,11 +75,11 @@ class SimulatedStation(Observer):
         self._opening = False
         self.close()
         if not self.port.plugged:
-            self._failed(PortError("unplugged", reason=PortError.ABSENT))
+            self.on_failed(PortError("unplugged", reason=PortError.ABSENT))
             return
         self.opened += 1
         transport = self.port.open()
-        transport.start(self.station.data_received, self._failed)
+        transport.start(self.station.data_received, self.on_failed)
         self.station.attach(transport)
 
     def close(self) -> None:
@@ -91,7 +92,7 @@ class SimulatedStation(Observer):
     def refused(self, station: str, reason: str, text: str) -> None:
         self.refusals.append((reason, text))
 
-    def _failed(self, error: HilgwError) -> None:
+    def on_failed(self, error: HilgwError) -> None:
         # The station takes an exception from here as a fault of the adapter and reports it here
         # again: the first verdict counts.
         try:

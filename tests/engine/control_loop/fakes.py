@@ -14,6 +14,7 @@ from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.observer import Observer
 from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.supervisor import PortListener
 from hilgw.errors import HilgwError
 from hilgw.framing import create
 from hilgw.testing.sim import Clock, FakeTransport
@@ -46,6 +47,24 @@ class Recorder(Observer):
 
     def notice(self, source: str, text: str) -> None:
         self.notices.append(text)
+
+
+class FakeSupervisor(PortListener):
+    """Of one end of a `FakeLoop`. serial: its port stays open when the peer is dismissed."""
+
+    def __init__(self, loop: FakeLoop, name: str, *, serial: bool) -> None:
+        self._loop = loop
+        self._name = name
+        self._serial = serial
+
+    def on_failed(self, error: HilgwError) -> None:
+        self._loop.failures.append((self._name, error))
+
+    def disconnect(self, error: HilgwError) -> bool:
+        if self._serial or self._name != "cab.controller":
+            return False
+        self._loop.controller_leaves()
+        return True
 
 
 class FakeLoop:
@@ -100,14 +119,13 @@ class FakeLoop:
         )
         self.statistics = self.loop.statistics
         self.watchdog.watch(self.loop.safety)
-        self.controller.disconnect = None if serial else lambda error: self.controller_leaves()
         self.robot = Wire()
         self.pilot = Wire()
 
     def _link(self, name: str, session: Any, baud_rate: int) -> PeerLink[Any]:
         pacer = LinePacer(baud_rate, 10) if baud_rate else None
         link: PeerLink[Any] = PeerLink(name, session, self.scheduler, self.watchdog, pacer)
-        link.on_failed = lambda error: self.failures.append((name, error))
+        link.supervisor = FakeSupervisor(self, name, serial=bool(baud_rate))
         return link
 
     # --- coming and going ---------------------------------------------------------------------

@@ -83,7 +83,7 @@ def test_who_only_listens_stays_while_nobody_else_comes(tmp_path: Path) -> None:
 
 def test_a_failure_that_comes_after_the_controller_left_changes_nothing(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
-        running.tcp_server.supervised.on_failed(PeerError("too late"))
+        running.tcp_server.supervised.supervisor.on_failed(PeerError("too late"))
         running.advance(1)
         driving(running)
         assert running.stops() == {}

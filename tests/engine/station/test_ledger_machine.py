@@ -20,6 +20,7 @@ from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
+from hilgw.engine.supervisor import PortListener
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
@@ -36,7 +37,7 @@ STATIONS = {"m1": "x", "m2": "x", "m3": "y"}
 SIZES = st.lists(st.integers(0, 30), min_size=1, max_size=6)
 
 
-class Auditor(Observer):
+class Auditor(Observer, PortListener):
     """Looks at the ledger whenever it is told anything. It raises nothing: stations catch that."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -47,6 +48,7 @@ class Auditor(Observer):
         self.wrong += self.ledger.violations()
 
     state = transmitted = delivered = refused = notice = look
+    on_ready = on_failed = look
 
 
 class Fragile(EchoSession):
@@ -158,8 +160,7 @@ class Machine(RuleBasedStateMachine):
             observer=self.auditor,
             transmit=lambda packet: self.scene.transmit(packet, name),
         )
-        station.on_failed = self.auditor.look
-        station.on_ready = self.auditor.look
+        station.supervisor = self.auditor
         self.medium.attach(
             Listener(
                 name=name,

@@ -7,10 +7,22 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from hilgw.engine.station.station import SILENT_FRAMES
+from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.transports.stream import FdStream
 from tests.engine.fakes import Bench
+
+
+class Failures(PortListener):
+    """Keeps the failures of a station."""
+
+    def __init__(self, failures: list[HilgwError]) -> None:
+        self._failures = failures
+
+    def on_failed(self, error: HilgwError) -> None:
+        self._failures.append(error)
+
 
 BYTE_NS = 10 * 1_000_000_000 // 9600
 
@@ -118,7 +130,7 @@ def test_losing_the_port_counts_what_was_in_flight_and_keeps_the_queue() -> None
 def test_a_module_that_answers_nothing_any_more_is_reported() -> None:
     bench = Bench(tokens=True, window=10, baudRate=4_000_000)
     failures: list[HilgwError] = []
-    bench.station.on_failed = failures.append
+    bench.station.supervisor = Failures(failures)
     bench.attach()
     bench.session.gives_up_at = bench.scheduler.now() + 100_000_000
     for number in range(SILENT_FRAMES):
@@ -142,7 +154,7 @@ def test_heard_packets_reach_the_medium_but_not_their_own_air() -> None:
 def test_an_adapter_that_raises_is_reported_and_the_packet_does_not_come_again() -> None:
     bench = Bench()
     failures: list[HilgwError] = []
-    bench.station.on_failed = failures.append
+    bench.station.supervisor = Failures(failures)
     bench.attach()
     send, receive = bench.session.send, bench.session.receive
 

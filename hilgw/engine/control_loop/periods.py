@@ -1,0 +1,69 @@
+"""The periods that a controller has set: of sensors, and of the feedback of motors.
+
+The controller's session leaves out unwanted values anyway; a body that can switch its devices also
+saves the bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.control.events import FeedbackSwitch, SensorSwitch, Write
+
+if TYPE_CHECKING:
+    from hilgw.bodies.base import BodySession
+    from hilgw.engine.control_loop.peer_link import PeerLink
+
+Switch = SensorSwitch | FeedbackSwitch
+
+
+class Periods:
+    """Keeps the periods, for a body that takes another's place and for the end of a controller."""
+
+    def __init__(self) -> None:
+        self._sensors: dict[int, SensorSwitch] = {}
+        self._feedback: dict[int, FeedbackSwitch] = {}
+
+    def switch(self, body: PeerLink[BodySession] | None, switch: Switch, now: int) -> None:
+        """The controller sets a period."""
+        if isinstance(switch, FeedbackSwitch):
+            self._feedback[switch.index] = switch
+        elif switch.period_ms is None:
+            self._sensors.pop(switch.index, None)
+        else:
+            self._sensors[switch.index] = switch
+        _ask(body, switch, now)
+
+    def apply(self, body: PeerLink[BodySession] | None, now: int) -> None:
+        """Gives this body the periods."""
+        for switch in self._sensors.values():
+            _ask(body, switch, now)
+        for feedback in self._feedback.values():
+            _ask(body, feedback, now)
+
+    def restore(self, body: PeerLink[BodySession] | None, now: int) -> None:
+        """Gives this body its own periods again."""
+        for index in self._sensors:
+            _ask(body, SensorSwitch(index, None), now)
+        for index in self._feedback:
+            _ask(body, FeedbackSwitch(index, 0), now)
+
+    def forget(self) -> None:
+        """The controller is gone."""
+        self._sensors.clear()
+        self._feedback.clear()
+
+
+def _ask(body: PeerLink[BodySession] | None, switch: Switch, now: int) -> None:
+    """A refusal of the body makes no difference to the controller."""
+    if body is None or body.transport is None:
+        return
+    try:
+        if isinstance(switch, FeedbackSwitch):
+            events = body.session.tune(switch, now)
+        else:
+            events = body.session.switch(switch.index, switch.period_ms, now)
+    except Exception as error:  # noqa: BLE001 - as in PeerLink.call
+        body.fault(error)
+    else:
+        body.handle([event for event in events if type(event) is Write], now)
