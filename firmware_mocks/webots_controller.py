@@ -150,6 +150,9 @@ class Controller(Mock):
         else:
             self._end("rejected" if data == wire.FORBIDDEN else f"rejected: {data[:10]!r}")
 
+    def _close(self, now: int) -> None:
+        self.closing = True
+
     def _end(self, reason: str) -> None:
         self.ended = reason
         self.closing = True
@@ -169,9 +172,9 @@ class Controller(Mock):
 
     def _answered(self, delay_ms: int, now: int) -> None:
         if self._leaving or self.library.quit:
+            self.ended = "quit" if self.library.quit else "left"
             self.uart.write(wire.LEAVING, now)
-            self.uart.change(lambda at: self._end("quit" if self.library.quit else "left"), now)
-            self._leaving = True
+            self.uart.change(self._close, now)
             return
         if self._stepping:
             self.counts["steps"] += 1
