@@ -33,7 +33,8 @@ PARAMETERS: dict[str, str] = {
     "step_ms": "basicTimeStep (default 32)",
     "synchronization": "whether the world waits for a robot's controller: yes, no (default yes)",
     "speed": "real-time, or fast: as fast as the controllers request (default real-time)",
-    "wait": "whether the world waits until each robot has a controller: no, yes (default no)",
+    "wait": "whether the world begins when each robot has had its first controller: no, yes "
+    "(default no)",
     "accept": "whether controllers may connect: yes, or no: FORBIDDEN (default yes)",
     "loading_ms": "time after the start and after a reset in which the world loads (default 0)",
     "reset_ms": "simulated time after which the world is reset, 0: never (default 0)",

@@ -59,10 +59,12 @@ class World:
         self.time_ms = 0.0
         self.steps = 0
         self.robots: dict[str, Controlled] = {}
+        self._begun = False
         self._build()
 
     def _build(self) -> None:
         settings = self._settings
+        self._begun = str(settings["wait"]) == "no"
         names = _names(settings["robots"])
         poses = _poses(settings, len(names))
         self.robots = {
@@ -92,11 +94,14 @@ class World:
     def may_step(self, patient: bool) -> bool:
         """Whether no controller holds the world. patient: it waits for those without
         synchronization, too; a world that is not paced has no other clock."""
-        if str(self._settings["wait"]) == "yes" and len(self.controlled) < len(self.robots):
-            return False
-        return bool(self.controlled) and all(
-            each.until_ms is not None or not (patient or each.robot.synchronization)
-            for each in self.controlled
+        self._begun = self._begun or len(self.controlled) == len(self.robots)
+        return (
+            self._begun
+            and bool(self.controlled)
+            and all(
+                each.until_ms is not None or not (patient or each.robot.synchronization)
+                for each in self.controlled
+            )
         )
 
     def step(self) -> None:

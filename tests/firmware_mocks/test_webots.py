@@ -310,6 +310,7 @@ def test_packets_between_robots_on_the_sampling_grid() -> None:
     receiver = controller("enable rx 96; step 32 x 3; channel rx 3; step 32 x 3", robot="b")
     pair = Pair(made, sender, receiver)
     pair.run()
+    assert sender.ended == receiver.ended == "left"
     rx = receiver.library.find("rx")
     assert rx is not None
     assert [packet.data for packet in rx.packets] == [b"one", b"two", b"five"]
