@@ -24,8 +24,8 @@ SUMMARY = "a Webots simulator: robots in a walled room, each with an external co
 PARAMETERS: dict[str, str] = {
     "robots": "names of the robots (default robot)",
     "devices": "NAME:TYPE FIELD=VALUE, ... of each robot; the first two RotationalMotors are its "
-    "wheels; a PositionSensor or Brake belongs to the motor before it (default all: one or more "
-    "of each type)",
+    "wheels; a PositionSensor or Brake belongs to the motor before it; lists as "
+    "allowedChannels=3+4 (default all: one or more of each type)",
     "poses": "x,y,heading of each robot in metres and radians, separated by ; (default: a row "
     "in the middle)",
     "width": "width of the room in metres (default 2.0)",

@@ -1,4 +1,7 @@
-"""Emitters and Receivers of the Webots simulator mock (sections 2.5 and 3.4)."""
+"""Emitters and Receivers of the Webots simulator mock (sections 2.5 and 3.4).
+
+Without the aperture and the obstacles of infra-red, and without the physics plugin.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks._webots.devices import Body, Device, Sensor
+from firmware_mocks._webots.devices import Body, Device
+from firmware_mocks._webots.sensors import Sensor
 from firmware_mocks._webots.wire import Reader
 
 MEDIA = ("radio", "serial", "infra-red")
 RECEIVE = 1
+MOST_PACKETS = 4096  # that wait for the end of a sampling period
 
 
 class Packet:
@@ -128,7 +133,8 @@ class Receiver(Sensor):
         """The packet is readable after the answer of this step, if the period ends in it."""
         strength = 1 / max(far_m, 1e-6) ** 2
         head = struct.pack("<i4di", self.radio.channel, *direction, strength, len(packet.data))
-        self._arrived.append(head + packet.data)
+        if len(self._arrived) < MOST_PACKETS:
+            self._arrived.append(head + packet.data)
 
     def sample(self, now_ms: float) -> None:
         if self.is_due(now_ms):

@@ -9,6 +9,7 @@ from typing import Any
 from firmware_mocks import _parameters as values
 from firmware_mocks._room import Room
 from firmware_mocks._webots import devices as parts
+from firmware_mocks._webots import sensors
 from firmware_mocks._webots.radio import Emitter, Receiver
 from firmware_mocks._webots.wire import EXIT_NOTIFY, OLD, Reader, message, nodes, text
 
@@ -17,18 +18,18 @@ KINDS: dict[str, type[parts.Device]] = {
     "Receiver": Receiver,
     "RotationalMotor": parts.Motor,
     "LinearMotor": parts.Motor,
-    "PositionSensor": parts.PositionSensor,
+    "PositionSensor": sensors.PositionSensor,
     "Brake": parts.Brake,
-    "DistanceSensor": parts.DistanceSensor,
+    "DistanceSensor": sensors.DistanceSensor,
     "LED": parts.Led,
-    "LightSensor": parts.LightSensor,
-    "Accelerometer": parts.Accelerometer,
-    "Gyro": parts.Gyro,
-    "Compass": parts.Compass,
-    "GPS": parts.Gps,
-    "InertialUnit": parts.InertialUnit,
-    "TouchSensor": parts.TouchSensor,
-    "Camera": parts.Camera,
+    "LightSensor": sensors.LightSensor,
+    "Accelerometer": sensors.Accelerometer,
+    "Gyro": sensors.Gyro,
+    "Compass": sensors.Compass,
+    "GPS": sensors.Gps,
+    "InertialUnit": sensors.InertialUnit,
+    "TouchSensor": sensors.TouchSensor,
+    "Camera": sensors.Camera,
 }
 ALL = (
     "emitter:Emitter, receiver:Receiver, left_wheel:RotationalMotor, left_sensor:PositionSensor, "
