@@ -318,7 +318,7 @@ class FakeListener(FakePeer):
 
 
 def test_each_client_of_a_server_is_hosted_until_its_connection_ends() -> None:
-    scheduler = FakeScheduler()
+    scheduler = Clock(0)
     host = MockHost(scheduler, new_air())
     given = {"robots": "a, b", "speed": "fast"}
     listener = FakeListener()
@@ -330,7 +330,7 @@ def test_each_client_of_a_server_is_hosted_until_its_connection_ends() -> None:
         assert client.on_open is not None
         client.on_open()
         client.give(b"CTR\nRobot-Name: " + name, None)
-        scheduler.run(scheduler.time + MS)
+        scheduler.run(MS)
     assert [client.taken() for client in clients] == [b"CONNECTED", b"CONNECTED", b"FORBIDDEN"]
     assert [client.hung_up for client in clients] == [0, 0, 1] and len(host.mocks) == 3
     clients[0].hang_up()

@@ -187,7 +187,7 @@ async def test_a_listener_gives_each_client_a_device_of_its_own() -> None:
     listener.close()
 
 
-async def test_a_listener_serves_a_bounded_number_of_clients(
+async def test_a_listener_bounds_its_clients(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("hilgw.transports.tcp.device.MOST_CLIENTS", 1)
