@@ -303,7 +303,8 @@ def test_a_controller_that_quits_leaves_as_the_library_does() -> None:
 def test_packets_between_robots_on_the_sampling_grid() -> None:
     made = simulator(robots="a, b", poses="0.5,0.5,0; 0.5,0.9,0", devices=RADIOS, wait="yes")
     sender = controller(
-        "step 32; send tx one; step 32; send tx two; channel tx 4; send tx other; step 32;"
+        "enable rx 32; step 32; send tx one; step 32; "
+        "send tx two; channel tx 4; send tx other; step 32;"
         "send tx three; step 32; channel tx 3; range tx 0.3; send tx far; range tx 5; step 32;"
         "send tx five; step 32 x 3", robot="a",
     )  # fmt: skip
