@@ -7,7 +7,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from hilgw.errors import ConfigError
 from hilgw.plugins import load_mock
-from hilgw.transports.base import ConnectionSide, DeviceSide, Handle, Scheduler
+from hilgw.transports.base import (
+    ConnectionSide,
+    DeviceSide,
+    Handle,
+    ListenerSide,
+    Scheduler,
+)
 from hilgw.units import NS_PER_MS
 
 STEPS = 10_000  # deadlines in one turn of the event loop
@@ -68,6 +74,14 @@ class ConnectingMock(NetworkMock, Protocol):
     """A TCP client. retry_s: between two attempts to connect."""
 
     retry_s: float
+
+
+@runtime_checkable
+class ServingMock(NetworkMock, Protocol):
+    """A TCP server with many clients."""
+
+    def accept(self, now: int) -> Mock:
+        """The mock's end of a new connection, a network peer of its own."""
 
 
 @runtime_checkable
@@ -177,6 +191,8 @@ class MockHost:
             connection, peer = hosted.network
             connection.on_open = lambda: self._act(peer.connect)
             connection.on_close = lambda: self._act(peer.disconnect)
+        if isinstance(device, ListenerSide) and isinstance(mock, ServingMock):
+            device.on_client = lambda client: self._serve(mock, client)
         mock.advance(self._scheduler.now())
         self._run()
 
@@ -248,9 +264,22 @@ class MockHost:
         finally:
             self._sleep()
 
+    def _serve(self, server: ServingMock, client: ConnectionSide) -> None:
+        """A client of a server: hosted from now to the end of its connection."""
+        end = server.accept(self._scheduler.now())
+        self.add(end, client)
+        leave = client.on_close
+
+        def on_close() -> None:
+            self._all = [hosted for hosted in self._all if hosted.mock is not end]
+            if leave is not None:
+                leave()
+
+        client.on_close = on_close
+
     def _disconnect(self) -> None:
         """Closes the connections that network peers want closed."""
-        for hosted in self._all:
+        for hosted in list(self._all):
             if hosted.network is not None:
                 connection, peer = hosted.network
                 if peer.closing:

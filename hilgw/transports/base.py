@@ -229,3 +229,10 @@ class ConnectionSide(DeviceSide, Protocol):
 
     def hang_up(self) -> None:
         """Closes the connection; the peer reads the end of the stream."""
+
+
+@runtime_checkable
+class ListenerSide(DeviceSide, Protocol):
+    """A network server with many clients. on_client: called with the connection of each."""
+
+    on_client: Callable[[ConnectionSide], None] | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -176,10 +177,80 @@ def test_a_controller_connects_and_commands(start: Start) -> None:
         assert orders == struct.pack("<BBBdBBBd", 130, 53, 3, 5.0, 130, 53, 4, 5.0)
 
 
+def test_a_simulator_serves_many_controllers_on_one_port(start: Start) -> None:
+    robots = ("--set", "robots=a,b", "--set", "speed=fast", "--set", "devices=led:LED")
+    process = start("webots-simulator", "--listen", "tcp://127.0.0.1:0", *robots, "--json")
+    assert process.stdout is not None
+    address = json.loads(process.stdout.readline())["modules"][0]["listen"]
+    host, _, port = address.rpartition(":")
+
+    def connect(name: bytes) -> tuple[socket.socket, bytes]:
+        made = socket.create_connection((host, int(port)), DEADLINE_S)
+        made.settimeout(DEADLINE_S)
+        made.sendall(b"CTR\nRobot-Name: " + name)
+        return made, made.recv(10)
+
+    first, connected = connect(b"a")
+    second, forbidden = connect(b"a")
+    assert (connected, forbidden) == (b"CONNECTED", b"FORBIDDEN")
+    assert second.recv(10) == b""
+    other, connected = connect(b"b")
+    assert connected == b"CONNECTED"
+    for robot in (first, other):
+        robot.sendall(struct.pack("<II", 8, 0))
+        head = robot.recv(11, socket.MSG_WAITALL)
+        assert robot.recv(struct.unpack("<HiiB", head)[2], socket.MSG_WAITALL)[7:9] in (
+            b"a\0",
+            b"b\0",
+        )
+    first.sendall(struct.pack("<II", 8, 32))
+    other.close()  # no longer waited for
+    assert first.recv(26, socket.MSG_WAITALL)[15:] == b"\0\0\x04" + struct.pack("<d", 0.032)
+    again, connected = connect(b"b")
+    assert connected == b"CONNECTED"
+    for each in (first, second, again):
+        each.close()
+
+
+def test_a_webots_controller_steps_a_simulator(start: Start) -> None:
+    simulator = start(
+        "webots-simulator", "--listen", "127.0.0.1:0", "--set", "speed=fast", "--json"
+    )
+    assert simulator.stdout is not None
+    address = json.loads(simulator.stdout.readline())["modules"][0]["listen"]
+    with socket.create_server(("127.0.0.1", 0)) as tap:
+        tap.settimeout(DEADLINE_S)
+        script = "--set", "script=enable gps 32; step 32 x 200"
+        start("webots-controller", "--connect", f"127.0.0.1:{tap.getsockname()[1]}", *script)
+        client, _ = tap.accept()
+    host, _, port = address.rpartition(":")
+    with client, socket.create_connection((host, int(port)), DEADLINE_S) as server:
+        passed = _pass_on(client, server)
+    assert passed.endswith(bytes.fromhex("0f0000000000000000000100000026") + bytes(4))
+    assert passed.count(bytes.fromhex("0800000020000000")) == 199
+
+
+def _pass_on(client: socket.socket, server: socket.socket) -> bytes:
+    """Bytes both ways until the client ends; returns those of the client."""
+    passed = b""
+    while True:
+        ready, _, _ = select.select([client, server], [], [], DEADLINE_S)
+        assert ready
+        for end in ready:
+            data = end.recv(65536)
+            if end is client:
+                passed += data
+            if not data:
+                return passed
+            (server if end is client else client).sendall(data)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (("wc2ec-robot", "--link", "a"), 2, "use --listen"),
+        (("webots-simulator", "--connect", "127.0.0.1:1"), 2, "use --listen"),
+        (("webots-simulator", "--set", "devices=x:Lidar"), 2, "devices: "),
         (("wc2ec-controller", "--listen", "127.0.0.1:0"), 2, "use --connect"),
         (("wc2ec-node", "--connect", "127.0.0.1:1"), 2, "use --link"),
         (("xbee", "--listen", "127.0.0.1:0"), 2, "use --link"),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import firmware_mocks
 from firmware_mocks import wc2ec_controller, wc2ec_node, wc2ec_robot
-from firmware_mocks._wc2ec.body import RADIUS_M, Room
+from firmware_mocks._room import RADIUS_M, Room
 from firmware_mocks._wc2ec.cobs import FrameReader, crc16, frame, stuff, unstuff
 from firmware_mocks._wc2ec.pilot import WallAvoider
 from firmware_mocks.air import Air

@@ -3,6 +3,7 @@ air and a script as `running.Modules` plays it. Nothing in here comes from hilgw
 
 from __future__ import annotations
 
+import math
 import random
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -304,6 +305,76 @@ def uart_node() -> Iterator[tuple[str, Variant]]:
     )
 
 
+# --- webots ---------------------------------------------------------------------------------------
+
+
+def webots_request(step_ms: int, *blocks: tuple[int, bytes]) -> bytes:
+    body = b"".join(struct.pack("<Hi", tag, len(data)) + data for tag, data in blocks)
+    return struct.pack("<iI", 8 + len(body), step_ms) + body
+
+
+def webots_answer(*messages: bytes, delay_ms: int = 0) -> bytes:
+    data = struct.pack("<i", delay_ms) + b"".join(messages)
+    return struct.pack("<HiiB", 1, len(data), len(data), 0) + data
+
+
+def webots_simulator() -> Iterator[tuple[str, Variant]]:
+    enable = [(tag, b"\1\x20\0") for tag in (4, 7, 9, 10, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23)]
+    drive = [
+        (3, b"\1\0" + struct.pack("<d", math.inf) + b"\2\0" + struct.pack("<d", 4.0)),
+        (6, b"\1\0" + struct.pack("<d", math.inf) + b"\2\0" + struct.pack("<d", 2.0)),
+    ]
+    run: Script = [
+        (10, "a", "connect"),
+        (10, "a", b"CTR\nRobot-Name: robot"),
+        (10, "a", webots_request(0, (0, b"\x23\0\0"))),
+        (10, "a", webots_request(32, *sorted(enable + drive))),
+        (50, "a", webots_request(32)[:5]),
+        (50, "a", webots_request(32)[5:]),
+        (50, "a", webots_request(0, (3, struct.pack("<HH", 8, 52)))),
+        (50, "a", webots_request(50)),
+        (50, "a", webots_request(0, (0, b"\x26"))),
+        (50, "a", bytes(4)),
+        (50, "a", "disconnect"),
+        (50, "a", "connect"),
+        (10, "a", b"CTR"),
+        (10, "a", webots_request(0, (99, b"\1"))),
+    ]
+    for name, given in (
+        ("real time", {}),
+        ("fast", {"speed": "fast", "reset_ms": 64, "poses": "0.3,0.3,1"}),
+        ("old", {"webots": "R2023a", "synchronization": "no", "robots": "robot, other"}),
+    ):
+        yield name, ([("webots_simulator", given)], run)
+
+
+def webots_controller() -> Iterator[tuple[str, Variant]]:
+    device = struct.pack("<H", 42) + b"ds\0\0" + struct.pack("<H", 43) + b"tx\0\0"
+    robot = b"\0\0\0robot\0R2025a\0\0\1" + struct.pack("<HHd", 3, 34, 0) + device
+    robot += struct.pack("<d", 32) + bytes(9) + struct.pack("<i", 1)
+    devices = struct.pack("<HBi3di", 1, 0, 0, 0, 1000, 0, 0)
+    devices += struct.pack("<HBii3di", 2, 0, 64, 5, 1.2, -1, -1, 0)
+    step = webots_answer(b"\0\0\4" + struct.pack("<d", 0.032))
+    value = webots_answer(b"\1\0\x32" + struct.pack("<d", 512.0), delay_ms=17)
+    script = "enable ds 32; send tx one; send tx two; step 32 x 3; urdf a_; wait 70; step 16"
+    for name, given in (("plain", {"script": script}), ("ever", {"robot": "a b"})):
+        talk: Script = [
+            (10, "a", "connect"),
+            (10, "a", b"CONNECTED"),
+            (10, "a", webots_answer(robot, devices)),
+            (10, "a", webots_answer(delay_ms=-1) + step[:9]),
+            (10, "a", step[9:]),
+            *((10, "a", value) for _ in range(2)),
+            (10, "a", webots_answer(b"\0\0\x2e<robot/>\0")),
+            *((100, "a", step) for _ in range(2)),
+            (100, "a", webots_answer(b"\0\0\2")),
+            (100, "a", "disconnect"),
+        ]
+        yield name, ([("webots_controller", given)], talk)
+    refused: Script = [(10, "a", "connect"), (10, "a", b"FORBIDDEN"), (10, "a", "disconnect")]
+    yield "refused", ([("webots_controller", {})], [*refused, (10, "a", "connect")])
+
+
 # --- wc2ec ----------------------------------------------------------------------------------------
 
 
@@ -542,6 +613,6 @@ SCRIPTS = {
     each.__name__: each
     for each in (
         hc12, ir_toy, irda_sir, rylr998, text_module, uart_node, wc2ec_controller, wc2ec_node,
-        wc2ec_robot, xbee,
+        wc2ec_robot, webots_controller, webots_simulator, xbee,
     )
 }  # fmt: skip

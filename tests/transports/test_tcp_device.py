@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from hilgw.testing.sim import until
-from hilgw.transports.base import Transport
+from hilgw.transports.base import ConnectionSide, Transport
 from hilgw.transports.tcp import device as device_module
-from hilgw.transports.tcp.device import TcpClientDevice, TcpDevice, TcpServerDevice
+from hilgw.transports.tcp.device import (
+    TcpClientDevice,
+    TcpListenerDevice,
+    TcpServerDevice,
+)
 from hilgw.transports.tcp.listener import TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
 
@@ -17,7 +21,7 @@ from hilgw.transports.tcp.stream import connect_tcp
 class Told:
     """What a device told its mock."""
 
-    def __init__(self, device: TcpDevice) -> None:
+    def __init__(self, device: ConnectionSide) -> None:
         self.events: list[str] = []
         self.data = b""
         device.start(self.receive)
@@ -155,3 +159,54 @@ async def test_a_stalled_device_reads_nothing_until_it_is_unstalled() -> None:
     await until(lambda: told.data == b"onetwo")
     device.close()
     first.stream.close()
+
+
+async def test_a_listener_gives_each_client_a_device_of_its_own() -> None:
+    listener = TcpListenerDevice("127.0.0.1", 0)
+    served: list[tuple[ConnectionSide, Told]] = []
+    await listener.listen()
+    port = int(listener.path.rpartition(":")[2])
+    early = Client(await connect_tcp("127.0.0.1", port))
+    await until(lambda: early.lost)  # nothing serves it
+    listener.on_client = lambda device: served.append((device, Told(device)))
+    clients = [Client(await connect_tcp("127.0.0.1", port)) for _ in range(3)]
+    await until(lambda: len(served) == 3)
+    for number, client in enumerate(clients):
+        client.stream.write(bytes((number,)))
+    await until(lambda: all(told.data for _, told in served))
+    for device, told in served:
+        device.write(told.data)
+    await until(lambda: [each.data for each in clients] == [b"\0", b"\1", b"\2"])
+    served[1][0].hang_up()
+    await until(lambda: clients[1].lost)
+    assert [told.events for _, told in served].count(["open", "close"]) == 1
+    listener.unplug()
+    await until(lambda: all(each.lost for each in clients))
+    late = Client(await connect_tcp("127.0.0.1", port))
+    await until(lambda: late.lost)
+    listener.plug()
+    again = Client(await connect_tcp("127.0.0.1", port))
+    await until(lambda: len(served) == 4)
+    again.stream.close()
+    await until(lambda: served[3][1].events == ["open", "close"])
+    listener.close()
+
+
+async def test_a_listener_bounds_its_clients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("hilgw.transports.tcp.device.MOST_CLIENTS", 1)
+    listener = TcpListenerDevice("127.0.0.1", 0)
+    served: list[Told] = []
+    listener.on_client = lambda device: served.append(Told(device))
+    await listener.listen()
+    port = int(listener.path.rpartition(":")[2])
+    first = Client(await connect_tcp("127.0.0.1", port))
+    await until(lambda: served)
+    second = Client(await connect_tcp("127.0.0.1", port))
+    await until(lambda: second.lost)
+    first.stream.close()
+    await until(lambda: served[0].events == ["open", "close"])
+    Client(await connect_tcp("127.0.0.1", port))
+    await until(lambda: len(served) == 2)
+    listener.close()

@@ -30,6 +30,7 @@ examples:
   hilgw mock xbee --link ./a --set 1.replies=ping:pong
   hilgw mock wc2ec-robot --listen 127.0.0.1:27015
   hilgw mock wc2ec-controller --connect 127.0.0.1:27015
+  hilgw mock webots-simulator --listen tcp://127.0.0.1:1234 --set robots=alpha,beta
 """
 
 
@@ -213,9 +214,9 @@ async def _plug_in(
 
 async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceSide:
     """The mock's end of its virtual port or TCP connection."""
-    from hilgw.engine.mock_host import retry_s_of
+    from hilgw.engine.mock_host import ServingMock, retry_s_of
     from hilgw.transports.tcp.address import parse_address
-    from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
+    from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice, TcpServerDevice
     from hilgw.transports.virtual.pty import VirtualPort
 
     if module.option == "link":
@@ -225,7 +226,8 @@ async def _device(mock: Mock, module: Module, index: int, timer: Any) -> DeviceS
     except ValueError as error:
         raise UsageError(f"--{module.option} {error}", fix="e.g. 127.0.0.1:27015") from None
     if module.option == "listen":
-        server = TcpServerDevice(*address)
+        many = isinstance(mock, ServingMock)
+        server = TcpListenerDevice(*address) if many else TcpServerDevice(*address)
         await server.listen()
         return server
     if not address[1]:

@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Callable
 
 from hilgw.errors import PortError
-from hilgw.transports.base import SwitchModemLine, Transport
+from hilgw.transports.base import ConnectionSide, SwitchModemLine, Transport
 from hilgw.transports.tcp.address import format_address
 from hilgw.transports.tcp.listener import TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
+
+MOST_CLIENTS = 256  # of one listener
 
 DeviceHandler = Callable[[bytes, int | None], None]
 
@@ -30,6 +32,11 @@ class TcpDevice:
         self._on_data: DeviceHandler | None = None
         self._stream: Transport | None = None
         self._stalled = False
+
+    @property
+    def serving(self) -> bool:
+        """Whether there is a connection."""
+        return self._stream is not None
 
     def start(self, on_data: DeviceHandler) -> None:
         self._on_data = on_data
@@ -72,7 +79,7 @@ class TcpDevice:
     def close(self) -> None:
         self.unplug()
 
-    def _connected(self, stream: Transport) -> None:
+    def connected(self, stream: Transport) -> None:
         """A connection was established."""
         self._stream = stream
         if self.on_open is not None:
@@ -115,9 +122,47 @@ class TcpServerDevice(TcpDevice):
 
     def _accept(self, stream: Transport, peer: str) -> None:
         if self.plugged and self._stream is None:
-            self._connected(stream)
+            self.connected(stream)
         else:
             stream.close()
+
+
+class TcpListenerDevice(TcpDevice):
+    """Listens and serves many clients: on_client gets a device with the connection of each.
+
+    `listen` raises PortError; afterwards `path` is the address with the actual port. on_client
+    returns once the device is in use. Has no connection of its own.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(format_address(host, port))
+        self.on_client: Callable[[ConnectionSide], None] | None = None
+        self._listener = TcpListener(host, port, self._accept)
+        self._clients: list[TcpDevice] = []
+
+    async def listen(self) -> None:
+        await self._listener.start()
+        self.path = self._listener.where
+
+    def unplug(self) -> None:
+        super().unplug()
+        for client in self._clients:
+            client.unplug()
+        self._clients.clear()
+
+    def close(self) -> None:
+        self._listener.close()
+        super().close()
+
+    def _accept(self, stream: Transport, peer: str) -> None:
+        self._clients = [client for client in self._clients if client.serving]
+        if not self.plugged or self.on_client is None or len(self._clients) >= MOST_CLIENTS:
+            stream.close()
+            return
+        client = TcpDevice(peer)
+        self._clients.append(client)
+        self.on_client(client)
+        client.connected(stream)
 
 
 class TcpClientDevice(TcpDevice):
@@ -146,5 +191,5 @@ class TcpClientDevice(TcpDevice):
                 except PortError:
                     pass  # no server yet
                 else:
-                    self._connected(stream) if self.plugged else stream.close()
+                    self.connected(stream) if self.plugged else stream.close()
             await asyncio.sleep(self._retry_s)

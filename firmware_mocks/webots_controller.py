@@ -1,0 +1,216 @@
+"""The controller's end of Webots' controller protocol: what its library does on the wire.
+
+It connects to a simulator, runs its script, and leaves as the library does. It retries while the
+world loads, and gives up when the robot has a controller.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Any
+
+from firmware_mocks import _parameters as values
+from firmware_mocks._webots import wire
+from firmware_mocks._webots.library import LIMIT, Library
+from firmware_mocks._webots.script import FAULTS, Statement, parsed, run
+from firmware_mocks.air import Air
+from firmware_mocks.base import MS, Mock
+
+SUMMARY = "a controller of a Webots robot, as its library talks to the simulator"
+SCRIPT = (
+    "enable ds_front 64; enable receiver 32; position left_wheel inf; position right_wheel inf; "
+    "velocity left_wheel 3; velocity right_wheel 3; send emitter hello; step 32 x 0"
+)
+PARAMETERS: dict[str, str] = {
+    "robot": "name of the robot; empty: the only one (default: empty)",
+    "script": "statements separated by ; e.g. enable ds 64; position left_wheel inf; velocity "
+    "left_wheel 3; send emitter hello; step 32 x 100; associated left_wheel PositionSensor; "
+    "urdf base_; wait 50; freeze; die; garbage (default: ahead at 3 rad/s for ever)",
+    "framing": "tcp, or ipc: a local socket, without handshake (default tcp)",
+    "webots": "version of its library: R2025a, R2024a, R2023b, R2023a (default R2025a)",
+}
+DEFAULTS: dict[str, Any] = {"robot": "", "script": SCRIPT, "framing": "tcp", "webots": "R2025a"}
+
+
+def create(
+    name: str,
+    air: Air,
+    parameters: Mapping[str, Any],
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> Controller:
+    """A controller. ValueError names the parameter with a wrong value."""
+    values.check_names(parameters, PARAMETERS)
+    return Controller(name, {**DEFAULTS, **parameters})
+
+
+class Controller(Mock):
+    """`connect` and `disconnect` are those of a TCP client; `retry_s`: between two attempts.
+
+    library: the robot as the script sees it. requests, delays_ms: the last ones, with the results
+    of the steps. ended: why it will not connect again, or "".
+    """
+
+    network = "tcp-client"
+    retry_s = 1.0
+
+    def __init__(self, name: str, settings: dict[str, Any]) -> None:
+        super().__init__(name)
+        self.uart.baud_rate = 1_000_000_000  # TCP is not paced
+        self.closing = self.connected = False
+        self.counts: Counter[str] = Counter()
+        self._settings = settings
+        self._noise = random.Random(name)
+        self._configure()
+
+    def _configure(self) -> None:
+        settings = self._settings
+        self._local = values.choice("framing", settings["framing"], ("tcp", "ipc")) == "ipc"
+        self._version = values.choice("webots", settings["webots"], wire.VERSIONS)
+        self._script = parsed(settings["script"])
+        self._robot = settings["robot"]
+        if not isinstance(self._robot, str):
+            raise ValueError(f"robot: {self._robot!r} is not a name")
+        self._restart()
+
+    def _restart(self) -> None:
+        self.ended = ""
+        self.library = Library(self._version)
+        self.requests: deque[bytes] = deque(maxlen=LIMIT)
+        self.delays_ms: deque[int] = deque(maxlen=LIMIT)
+        self._answers = wire.AnswerReader(self._local)
+        self._statements = deque(self._script)
+        self._repeats = 0
+        self._welcomed = self._local
+        self._stepping = self._leaving = False
+
+    def describe(self) -> str:
+        state = self.ended or ("connected" if self.connected else "not connected")
+        return f"controller of {self._robot or 'the only robot'}, {state}"
+
+    # --- the connection -----------------------------------------------------------------------
+
+    def connect(self, now: int) -> None:
+        """Connected: the greeting, or at once the first request."""
+        if self.ended:
+            self.closing = True
+            return
+        self._restart()
+        self.connected, self.closing = True, False
+        if self._local:
+            self._initialize(now)
+        else:
+            line = wire.NAME_LINE + wire.encoded_name(self._robot) if self._robot else b""
+            self.uart.write(wire.GREETING + line, now)
+
+    def disconnect(self, now: int) -> None:
+        if self.connected and not self.ended and self._welcomed:
+            self.ended = "disconnected by the simulator"
+        self.connected = self.closing = False
+        self.uart.clear()
+        self.timers.clear()
+
+    def reset(self, now: int) -> None:
+        self.disconnect(now)
+        self._restart()
+
+    def set(self, name: str, value: str) -> None:
+        values.check_names([name], PARAMETERS)
+        settings = {**self._settings, name: value}
+        Controller(self.name, settings)  # ValueError leaves this one as it was
+        self._settings = settings
+        self.closing = self.connected
+        self._configure()
+
+    def receive(self, data: bytes, now: int) -> None:
+        if not self.connected or self.closing or self.ended:
+            return
+        if not self._welcomed:
+            self._welcome(data, now)
+            return
+        self._answers.feed(data)
+        try:
+            while not self.closing and (answer := self._answers.next()) is not None:
+                self.library.take(answer)
+                if answer.delay_ms >= 0:
+                    self._answered(answer.delay_ms, now)
+        except ValueError as error:
+            self._end(f"crashed: {error}")
+
+    def _welcome(self, data: bytes, now: int) -> None:
+        """The library reads this answer with one call of ten bytes at most."""
+        if data == wire.CONNECTED:
+            self._welcomed = True
+            self._initialize(now)
+        elif data in (wire.FAILED, wire.PROCESSING):
+            self.counts[data.decode()] += 1
+            self.closing = True  # and tries again
+        else:
+            self._end("rejected" if data == wire.FORBIDDEN else f"rejected: {data[:10]!r}")
+
+    def _close(self, now: int) -> None:
+        self.closing = True
+
+    def _end(self, reason: str) -> None:
+        self.ended = reason
+        self.closing = True
+
+    # --- the program --------------------------------------------------------------------------
+
+    def _initialize(self, now: int) -> None:
+        """The first request asks for the configuration; the library turns the joystick off."""
+        self.library.robot[35] = struct.pack("<H", 0)
+        self._request(0, now)
+
+    def _request(self, step_ms: int, now: int) -> None:
+        data = self.library.request(step_ms)
+        self.requests.append(data)
+        self._stepping = step_ms > 0
+        self.uart.write(data, now)
+
+    def _answered(self, delay_ms: int, now: int) -> None:
+        if self._leaving or self.library.quit:
+            self.ended = "quit" if self.library.quit else "left"
+            self.uart.write(wire.LEAVING, now)
+            self.uart.change(self._close, now)
+            return
+        if self._stepping:
+            self.counts["steps"] += 1
+            self.delays_ms.append(delay_ms)
+        self._go_on(now)
+
+    def _go_on(self, now: int) -> None:
+        """Run statements up to the next request."""
+        while self._statements:
+            statement = self._statements[0]
+            if statement.word == "step":
+                self._step(statement, now)
+                return
+            self._statements.popleft()
+            if statement.word in FAULTS:
+                self._fail(statement, now)
+                return
+            if run(statement, self.library):
+                self._request(0, now)
+                return
+        self._leaving = True
+        self.library.robot[wire.EXIT_NOTIFY] = b""
+        self._request(0, now)
+
+    def _step(self, statement: Statement, now: int) -> None:
+        self._repeats += 1
+        if self._repeats == statement.times:
+            self._statements.popleft()
+            self._repeats = 0
+        self._request(statement.step_ms, now)
+
+    def _fail(self, statement: Statement, now: int) -> None:
+        """freeze: no request any more. die: the end of the connection without a word."""
+        if statement.word == "wait":
+            self.timers.start("wait", now + int(statement.given[0]) * MS, self._go_on)
+        elif statement.word == "die":
+            self._end("died")
+        elif statement.word == "garbage":
+            self.uart.write(self._noise.randbytes(64), now)
