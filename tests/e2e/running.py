@@ -46,9 +46,16 @@ def wait_until(
 def run(
     *arguments: str, cwd: Path, timeout_s: float = 60, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """One command to its end."""
+    """One command of hilgw to its end."""
+    return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
+
+
+def run_program(
+    *command: str, cwd: Path, timeout_s: float = 60, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Any program to its end."""
     return subprocess.run(
-        [*COMMAND, *arguments],
+        command,
         cwd=cwd,
         env=environment(cwd, **env),
         stdin=subprocess.DEVNULL,
