@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -41,6 +42,16 @@ def wait_until(
     while not condition():
         assert time.monotonic() < end, f"not within {timeout_s} s: {what or condition}"
         pause.wait(0.01)
+
+
+async def until(
+    condition: Callable[[], object], timeout_s: float = DEADLINE_S, what: str = ""
+) -> None:
+    """The same in an event loop."""
+    end = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end, f"not within {timeout_s} s: {what or condition}"
+        await asyncio.sleep(0.001)
 
 
 def run(
