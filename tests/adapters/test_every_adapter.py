@@ -9,7 +9,7 @@ import pytest
 from hilgw import plugins
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 
-OF_THE_ROBOT = {"sampling_period_ms", "translation", "rotation"}  # the module has no say in them
+OF_THE_ROBOT = {"model", "sampling_period_ms", "translation", "rotation"}  # not of the module
 FIELDS = {
     field.name for fields in (EmitterFields, ReceiverFields) for field in dataclasses.fields(fields)
 } - OF_THE_ROBOT
