@@ -17,6 +17,7 @@ from hilgw.engine.scheduler import Timer
 from hilgw.framing import create
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
+from tests.e2e.running import until
 
 ALL_VALUES = bytes(range(256))
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
@@ -116,13 +117,6 @@ class Client:
         await asyncio.sleep(0)
 
 
-async def until(condition: Callable[[], object], timeout_s: float = 8) -> None:
-    """Waits for the condition, in turns of the loop."""
-    async with asyncio.timeout(timeout_s):
-        while not condition():
-            await asyncio.sleep(0.001)
-
-
 class Rig:
     """A running bridge between a Device and as many clients as wanted."""
 
@@ -213,7 +207,7 @@ def run_bridge(
         timer = Timer(asyncio.get_running_loop())
         device = Device(folder / "port", plugged=plugged)
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 rig = Rig(device, timer, frame, **settings)
                 try:
                     await rig.listening()

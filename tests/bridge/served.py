@@ -21,7 +21,8 @@ from hilgw.transports.base import (
     Transport,
     TransportDefaults,
 )
-from tests.bridge.rig import Log, until
+from tests.bridge.rig import Log
+from tests.e2e.running import until
 
 Call = tuple[Any, ...]
 
@@ -171,16 +172,16 @@ class Served:
         async def call() -> Any:
             return function()
 
-        return asyncio.run_coroutine_threadsafe(call(), self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(call(), self._loop).result(60)
 
     def wait_for(self, condition: Callable[[], object]) -> None:
-        asyncio.run_coroutine_threadsafe(until(condition), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(until(condition), self._loop).result(60)
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
 
     def wait_ready(self) -> None:
-        assert self._ready.wait(10)
+        assert self._ready.wait(60)
 
 
 @contextmanager
@@ -194,4 +195,4 @@ def served(port: Transport | None = None, **settings: Any) -> Iterator[Served]:
         yield bridge
     finally:
         bridge.stop()
-        thread.join(10)
+        thread.join(60)

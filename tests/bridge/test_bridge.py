@@ -17,7 +17,8 @@ from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.length import Length, LengthSettings
-from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge, until
+from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge
+from tests.e2e.running import until
 from tests.engine.fakes import FakeScheduler
 
 BULK = bytes(range(256)) * 2048
@@ -197,7 +198,7 @@ def test_a_client_that_reads_nothing_is_disconnected_and_the_others_get_all(
             sent += rig.device.write(BULK[sent % 256 :][:4096])
             return bool(rig.log.notices)
 
-        await until(cut_off, 20)
+        await until(cut_off)
         await until(lambda: len(good.data) == sent)
         assert good.data == (BULK * (sent // len(BULK) + 1))[:sent]
         assert "too slow" in rig.log.notices[0]

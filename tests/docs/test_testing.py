@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from hilgw.testing import AdapterConformance
 from hilgw.testing.fixtures.gateways import Gateways, RunningGateway
 from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
 from hilgw.testing.fixtures.ports import TestPort, VirtualPorts
-from tests.e2e.running import ROOT, environment
+from tests.e2e.running import ROOT, run_program
 
 PAGE = (ROOT / "docs" / "testing.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -25,15 +24,8 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 def test_its_examples_pass(at: int, tmp_path: Path) -> None:
     (tmp_path / "test_example.py").write_text(EXAMPLES[at])
     (tmp_path / "configs").symlink_to(ROOT / "configs")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider"]
+    done = run_program(*command, cwd=tmp_path, timeout_s=120)
     assert done.returncode == 0, done.stdout[-3000:]
     assert len(EXAMPLES) == 3
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+
+from tests.e2e.running import until
 
 LOCKS = Path("/var/lock")
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
@@ -96,14 +97,6 @@ def remote(name: str, keys: Keys) -> str:
     return REMOTE.format(name=name, bits=bits, flags=flags, timing=timing, codes=codes)
 
 
-async def until(condition: Callable[[], object], what: str, timeout_s: float = 30.0) -> None:
-    """Polls the condition until it holds; fails after the deadline."""
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, f"not within {timeout_s} s: {what}"
-        await asyncio.sleep(0.01)
-
-
 class Program:
     """A program that runs in the background; what it prints, so far."""
 
@@ -164,7 +157,7 @@ async def lircd(folder: Path, port: Path, *remotes: str) -> AsyncIterator[Path]:
     command = ["lircd", "-n", "-O", options, "-H", "irtoy", "-d", port.resolve(), "-o", socket]
     command += ["-P", folder / "lircd.pid", "-L", folder / "lircd.log", conf]
     async with running(folder / "lircd.out", *map(str, command)):
-        await until(socket.exists, "lircd's socket")
+        await until(socket.exists, what="lircd's socket")
         yield socket
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -43,12 +44,29 @@ def wait_until(
         pause.wait(0.01)
 
 
+async def until(
+    condition: Callable[[], object], timeout_s: float = DEADLINE_S, what: str = ""
+) -> None:
+    """The same in an event loop."""
+    end = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end, f"not within {timeout_s} s: {what or condition}"
+        await asyncio.sleep(0.001)
+
+
 def run(
     *arguments: str, cwd: Path, timeout_s: float = 60, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """One command to its end."""
+    """One command of hilgw to its end."""
+    return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
+
+
+def run_program(
+    *command: str, cwd: Path, timeout_s: float = 60, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Any program to its end."""
     return subprocess.run(
-        [*COMMAND, *arguments],
+        command,
         cwd=cwd,
         env=environment(cwd, **env),
         stdin=subprocess.DEVNULL,

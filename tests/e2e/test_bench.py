@@ -12,22 +12,14 @@ from types import ModuleType
 
 import pytest
 
-from tests.e2e.running import ROOT, environment
+from tests.e2e.running import ROOT, run_program
 
 BENCH = ROOT / "tools" / "bench"
 
 
 def rows(tmp_path: Path, script: str, *options: str) -> dict[str, list[str]]:
     """The table that a script prints: first column -> the others."""
-    done = subprocess.run(
-        [sys.executable, str(BENCH / script), *options],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_program(sys.executable, str(BENCH / script), *options, cwd=tmp_path)
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
     lines = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()[2:]]

@@ -21,7 +21,7 @@ import serial
 
 from hilgw.framing import create
 from tests.bridge.rig import ALL_VALUES, Device
-from tests.e2e.running import DEADLINE_S, HOST, Gateway, environment, free_port, run, wait_until
+from tests.e2e.running import DEADLINE_S, HOST, Gateway, free_port, run, run_program, wait_until
 
 BULK = ALL_VALUES * 1024
 
@@ -297,17 +297,8 @@ def test_it_starts_without_the_libraries_of_the_configuration(device: Device) ->
         "print(code, *sorted({'pydantic', 'yaml', 'crcmod'} & set(sys.modules)))\n"
     )
     tmp_path = device.link.parent
-    done = subprocess.run(
-        [
-            *(sys.executable, "-c", code, "bridge", str(device.link)),
-            *("--listen", "127.0.0.1:0", "--duration", "50ms", "-q"),
-        ],
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=True,
-    )
+    arguments = ("bridge", str(device.link), "--listen", "127.0.0.1:0", "--duration", "50ms", "-q")
+    done = run_program(sys.executable, "-c", code, *arguments, cwd=tmp_path)
     assert done.stdout == "0\n"
 
 

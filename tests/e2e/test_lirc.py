@@ -29,9 +29,8 @@ from tests.e2e.lirc import (
     pulses_of,
     remote,
     running,
-    until,
 )
-from tests.e2e.running import ROOT, Gateway
+from tests.e2e.running import ROOT, Gateway, until
 
 TICK_US = 64 / 3
 CODES = ("nec", "nec_ext", "rc5", "rc6", "rc6a", "sirc", "sirc15", "sirc20")
@@ -177,7 +176,7 @@ def test_mode2_reads_what_the_mock_plays(text: str, tmp_path: Path) -> None:
         port = tmp_path / "ir0"
         room.add(port, play=text, every_ms=600, stretch_us=60)
         async with mode2_on(tmp_path, port) as mode2:
-            await until(lambda: len(mode2_lines(mode2.text)) > 2, "two signals")
+            await until(lambda: len(mode2_lines(mode2.text)) > 2, what="two signals")
             signal = mode2_lines(mode2.text)[1]
         frame = pulses_of(as_lines(signal), codec(name).traits.gap_us)[0]
         code = codec(name).decode(frame)
@@ -199,7 +198,7 @@ def test_lircd_names_the_keys_the_mock_plays(tmp_path: Path) -> None:
         async with lircd(tmp_path, port, *remotes) as socket:
             async with running(tmp_path / "irw", "irw", str(socket)) as irw:
                 wanted = [f" 00 KEY_OK {name}\n" for name in keys]
-                await until(lambda: all(line in irw.text for line in wanted), "every remote")
+                await until(lambda: all(line in irw.text for line in wanted), what="every remote")
         said = re.findall(r" 00 KEY_OK (\w+)$", irw.text, re.MULTILINE)
         first = list(keys).index(said[0])
         assert said[:4] == [*list(keys)[first:], *list(keys)[:first]]
@@ -214,7 +213,7 @@ def test_lircd_counts_how_long_a_key_is_held(tmp_path: Path) -> None:
         room.add(port, play="nec:4:8", repeats=3, every_ms=900)
         async with lircd(tmp_path, port, remote("nec", {"KEY_OK": (4, 8)})) as socket:
             async with running(tmp_path / "irw", "irw", str(socket)) as irw:
-                await until(lambda: " 03 KEY_OK nec\n" in irw.text, "the third repeat")
+                await until(lambda: " 03 KEY_OK nec\n" in irw.text, what="the third repeat")
         assert " 00 KEY_OK nec\n" in irw.text
 
     in_room(scenario)
@@ -239,9 +238,9 @@ def test_what_irsend_sends_decodes_in_our_codec(name: str, tmp_path: Path) -> No
                 toy.said.clear()
                 if await output_of(*command, cwd=tmp_path) == "":
                     break
-            await until(lambda: all_of(toy.said).endswith(b"C"), "the end")
+            await until(lambda: all_of(toy.said).endswith(b"C"), what="the end")
             samples = lambda: all_of(other.said).removeprefix(b"S01")  # noqa: E731
-            await until(lambda: pairs_in(name, samples())[-1:] == [pair], "the other toy")
+            await until(lambda: pairs_in(name, samples())[-1:] == [pair], what="the other toy")
 
         wire = all_of(toy.heard).partition(START)[2]
         burst = wire.partition(END)[0] + END
@@ -287,15 +286,15 @@ def test_the_mock_command_serves_any_client(tmp_path: Path) -> None:
     async def scenario() -> None:
         port = tmp_path / "ir0"
         async with running(tmp_path / "mock", *command):
-            await until((tmp_path / "ready").exists, "the mock")
+            await until((tmp_path / "ready").exists, what="the mock")
             begun = time.monotonic()
             async with mode2_on(tmp_path, port) as mode2:
-                await until(lambda: len(mode2_lines(mode2.text)) > 3, "three signals")
+                await until(lambda: len(mode2_lines(mode2.text)) > 3, what="three signals")
             took = time.monotonic() - begun
             signals = mode2_lines(mode2.text)[1:3]
             async with lircd(tmp_path, port, remote("nec", {"KEY_OK": (4, 8)})) as socket:
                 async with running(tmp_path / "irw", "irw", str(socket)) as irw:
-                    await until(lambda: " 00 KEY_OK nec\n" in irw.text, "the key")
+                    await until(lambda: " 00 KEY_OK nec\n" in irw.text, what="the key")
         for signal in signals:
             assert codec("nec").decode(signal[:67]) == Code(4, 8)
             assert sum(signal) == pytest.approx(1_000_000, abs=1_000)  # every second
@@ -316,8 +315,8 @@ def test_lirc_and_a_simulated_robot_receive_each_other(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with lircd(tmp_path, tmp_path / "ir-spare", conf) as socket:
             async with running(tmp_path / "irw", "irw", str(socket)) as irw:
-                await until(lambda: " 00 KEY_L nec\n" in irw.text, "the robot")
-                await until(lambda: " 00 KEY_K nec\n" in irw.text, "the lamp")
+                await until(lambda: " 00 KEY_L nec\n" in irw.text, what="the robot")
+                await until(lambda: " 00 KEY_K nec\n" in irw.text, what="the lamp")
             arguments = ["irsend", "-d", str(socket), "SEND_ONCE", "nec", "KEY_Y"]
             end = time.monotonic() + 20
             while '"Y"' not in gateway.text():  # the sofa or the robot may talk over it

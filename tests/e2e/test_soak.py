@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tests.e2e.running import ROOT, environment
+from tests.e2e.running import ROOT, run_program
 
 BENCH = ROOT / "tools" / "bench"
 
 
 def test_full_lines_lose_nothing(tmp_path: Path) -> None:
     options = ("--seconds", "3", "--ports", "4", "--report", "soak.json")
-    done = subprocess.run(
-        [sys.executable, str(BENCH / "soak.py"), *options],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_program(sys.executable, str(BENCH / "soak.py"), *options, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads((tmp_path / "soak.json").read_text())
     assert report["overrun_bytes"] == 0
@@ -44,15 +35,7 @@ def test_full_lines_lose_nothing(tmp_path: Path) -> None:
     ["--seconds=0", "--seconds=nan", "--ports=0", "--baud=4000000", "--report=nowhere/soak.json"],
 )
 def test_invalid_options_are_reported_before_the_run(option: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(BENCH / "soak.py"), option],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
+    done = run_program(sys.executable, str(BENCH / "soak.py"), option, cwd=tmp_path)
     assert done.returncode == 2
     assert f"error: {option.replace('=', ' ')}: " in done.stderr
 
