@@ -170,7 +170,7 @@ class Robot(Mock):
             return
         self.steps += 1
         self.body.step()
-        for message in self.body.sensor_data(now):
+        for message in self.body.sensor_data():
             self._write(message, now)
         while self._input and self._execute(now):
             pass
@@ -183,7 +183,7 @@ class Robot(Mock):
             return False
         if not size or len(self._input) < size:
             return False
-        answer = self.body.execute(bytes(self._input[:size]), now)
+        answer = self.body.execute(bytes(self._input[:size]))
         del self._input[:size]
         if answer:
             self._write(answer, now)

@@ -187,6 +187,21 @@ def test_the_full_dialect_answers_errors_and_obeys_the_starred_commands() -> Non
     assert shown == [5, 7, 9, 11]
 
 
+@pytest.mark.parametrize(("period_ms", "expected"), [(50, [3, 6, 9]), (60, [3, 6, 9]), (1, [1, 2])])
+def test_a_period_elapses_in_simulated_time(period_ms: float, expected: list[int]) -> None:
+    """A sample begins the next period (WbSensor); a late step of the host changes nothing."""
+    mock = robot(dialect="full")
+    mock.receive(struct.pack("<BBBd", 131, 38, 0, period_ms), 0)
+    step(mock, 1)
+    late = [n * STEP + n % 3 * MS for n in range(2, expected[-1] + 2)]
+    seen = []
+    for number, now in enumerate(late, 1):
+        mock.advance(now)
+        if struct.pack("<BBB", 1, 38, 0) in mock.take(now):
+            seen.append(number)
+    assert seen == expected
+
+
 def test_a_peer_that_does_not_read_stops_the_world_and_no_memory_is_lost() -> None:
     mock = robot(sensors=250)
     for number in range(1, 300):
