@@ -33,6 +33,8 @@ PARAMETERS: dict[str, str] = {
     "frame": "none: TCP; cobs-crc16: a serial line (default none)",
     "silence_ms": "on a serial line: silence that counts as a disconnect (default 500)",
     "webots": "Webots version of its node numbers (default R2020a)",
+    "wc2ec_types": "webots, or document: distance sensors and motors have the numbers 37, 46, 53 "
+    "of the WC2EC document (default webots)",
 }
 DEFAULTS: dict[str, Any] = {
     "position": (0.0, 0.0, 0.0),
@@ -44,6 +46,7 @@ DEFAULTS: dict[str, Any] = {
     "frame": "none",
     "silence_ms": 500,
     "webots": "R2020a",
+    "wc2ec_types": "webots",
 }
 
 FRAMES = ("none", "cobs-crc16")

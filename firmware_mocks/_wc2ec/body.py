@@ -81,7 +81,8 @@ class Body:
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.types = wire.types_of(str(settings["webots"]))
+        source = values.choice("wc2ec_types", settings["wc2ec_types"], ("webots", "document"))
+        self.types = wire.types_of(str(settings["webots"]), document=source == "document")
         self.full = values.choice("dialect", settings["dialect"], ("original", "full")) == "full"
         width = values.number("width", settings["width"], 0.5, 100)
         depth = values.number("depth", settings["depth"], 0.5, 100)

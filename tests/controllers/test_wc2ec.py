@@ -121,6 +121,21 @@ def test_what_cannot_be_registered_is_refused_and_counted() -> None:
     assert sent(session.open(1)) == []
 
 
+def test_a_peer_written_from_the_document_alone_reads_and_writes_its_numbers() -> None:
+    given_ = Wc2ecControllerSettings(listen="tcp://127.0.0.1:27015", wc2ec_types="document")
+    session = CONTROLLER.session(given_, "R2025a")
+    for device in DEVICES[:3]:
+        session.register(device)
+    (_, written) = session.open(0)
+    assert isinstance(written, Write)
+    assert written.data == b"\0\x25\0\2ds" + b"\0\x35\1\4left" + b"\0\x2e\2\4lift"
+    assert session.report([(0, 1.5)], 0) == [Write(b"\1\x25\0" + f64(1.5))]
+    assert session.receive(b"\x82\x35\1" + f64(2.0), 0) == [MotorCommand(1, "velocity", 2.0)]
+    assert session.receive(b"\x82\x2e\2" + f64(0.5), 0) == [MotorCommand(2, "position", 0.5)]
+    brake = Device(name="brake", kind="Brake", index=3)  # 37 in R2025a: a distance sensor to it
+    assert reasons(session.register(brake)) == ["unsendable"]
+
+
 def test_sensor_values_go_out_together_and_bad_ones_do_not() -> None:
     session = server()
     events = session.report([(0, 1.5), (7, 1.0), (0, math.nan), (0, INF), (2, 0.25)], 0)

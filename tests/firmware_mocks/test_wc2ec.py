@@ -357,6 +357,7 @@ def test_each_mock_is_what_the_host_expects(kind: Any) -> None:
         (wc2ec_robot, "dialect", "full", "newest"),
         (wc2ec_robot, "frame", "cobs-crc16", "slip"),
         (wc2ec_robot, "webots", "R2025a", "R2018a"),
+        (wc2ec_robot, "wc2ec_types", "document", "seed"),
         (wc2ec_robot, "position", "0.5, 0.5, 1.0", "9, 9, 0"),
         (wc2ec_robot, "position", [0.5, 0.5, 1.0], "here"),
         (wc2ec_robot, "position", "1, 0.5, -1", "1, 1, inf"),

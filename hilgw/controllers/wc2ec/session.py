@@ -80,7 +80,7 @@ class Wc2ecControllerSession:
         self.devices = Devices()
         self.counts: Counter[str] = Counter()
         self._settings = settings
-        layouts = Layouts(version, extensions=settings.extensions)
+        layouts = Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
         self._link = Link(Side.EXTERNAL, layouts, framing, s_to_ns(settings.silence_s))
         self._numbers: dict[int, int] = {}
         self._with_value: dict[int, int] = {}  # of the devices whose value WC2EC carries
