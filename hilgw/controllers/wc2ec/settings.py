@@ -30,7 +30,7 @@ class Wc2ecControllerSettings:
     )
     wc2ec_types: str = setting(
         "type numbers of distance sensors and motors: webots, those of the version in `webots:`; "
-        "document, those of the WC2EC document (37, 46, 53), for a controller written from it alone",
+        "document, those of the WC2EC document (37, 46, 53), for a peer written from it alone",
         "webots",
         choices=("webots", "document"),
     )
