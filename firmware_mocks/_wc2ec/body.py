@@ -108,12 +108,21 @@ class Body:
 
     def restart(self) -> None:
         """A new controller: motors at their defaults, all sensors on."""
-        motors = (self.types.rotational_motor, self.types.linear_motor)
-        self.motors = {index: 0.0 for index, (kind, _) in enumerate(self.devices) if kind in motors}
+        self.stop()
         self._echoes: list[tuple[int, bytes]] = []
         self._off: set[int] = set()
         self._period: dict[int, int] = {}
         self._due: dict[int, int] = {}
+
+    def stop(self) -> None:
+        """The motors return to their defaults."""
+        motors = (self.types.rotational_motor, self.types.linear_motor)
+        self.motors = {index: 0.0 for index, (kind, _) in enumerate(self.devices) if kind in motors}
+
+    @property
+    def moving(self) -> bool:
+        """A motor is not at its default."""
+        return any(self.motors.values())
 
     @property
     def wheels(self) -> tuple[float, float]:
