@@ -263,8 +263,22 @@ def _check_node(inspection: Inspection, path: Path, node: NodeConfig) -> None:
     try:
         for key, what, fix in _problems_of_mock(inspection, node.mock, node.parameters, keys):
             inspection.error((*path, key) if key else path, what, fix)
+        _check_replies(inspection, (*path, "replies"), node)
     except ConfigError as error:
         inspection.error((*path, "mock"), error.what, error.fix)
+
+
+def _check_replies(inspection: Inspection, path: Path, node: NodeConfig) -> None:
+    """The answers of a mock, each by itself: an error is at its entry."""
+    kind = plugins.load_mock(node.mock)
+    if node.replies and "replies" not in kind.parameters:
+        what = f"{quoted(node.mock)} does not answer packets"
+        inspection.error(path, what, "delete it, or use another mock")
+        return
+    for key, answer in node.replies.items():
+        parameter, _, message = _refusal(kind, {"replies": {key: answer}}).partition(": ")
+        if parameter == "replies":
+            inspection.error((*path, key), message, f"replies: {kind.parameters[parameter]}")
 
 
 def _real(path: str) -> str:
