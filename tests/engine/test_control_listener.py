@@ -174,7 +174,9 @@ def test_readers_that_never_read_are_few_and_closed_at_their_deadline(tmp_path: 
             client.connect(str(path))
             client.send(b'{"do": "report"}\n')
             await asyncio.sleep(0.001)
+        assert gateway.report() == {"refused": 0}
         assert "too many connections" in (await answer_at(path, b""))["error"]
+        assert gateway.report() == {"refused": 1}
         await asyncio.sleep(IDLE_S + 1)
         assert await answer_at(path) == {"error": "unknown request", "exit_code": 2}
         await asyncio.sleep(0.1)
