@@ -3,9 +3,10 @@
 Like the original C controller, it registers all devices in index order when a peer connects and
 enables its sensors. In each step of 20 ms it sends their values, then executes the commands that
 have come. It finds a device by its id and ignores the type, sends no values of motors, and has
-the command setValue only; `dialect: full` adds the rest of the document and packets. When the
-peer disconnects, its motors return to their defaults and it waits for the next peer; the original
-ends.
+the command setValue only; `dialect: full` adds the rest of the document and packets. Unlike the
+original it has a watchdog, as firmware has: 300 ms after the last good message its motors return to
+their defaults, on TCP too. When the peer disconnects, its motors return to their defaults and it
+waits for the next peer; the original ends.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ PARAMETERS: dict[str, str] = {
     "and a Receiver (default original)",
     "frame": "none: TCP; cobs-crc16: a serial line (default none)",
     "silence_ms": "on a serial line: silence that counts as a disconnect (default 500)",
+    "watchdog_ms": "time without a good message after which its firmware sets the motors to their "
+    "defaults, on TCP too; 0: never, as in the original (default 300)",
     "webots": "Webots version of its node numbers (default R2020a)",
+    "wc2ec_types": "webots, or document: distance sensors and motors have the numbers 37, 46, 53 "
+    "of the WC2EC document (default webots)",
 }
 DEFAULTS: dict[str, Any] = {
     "position": (0.0, 0.0, 0.0),
@@ -43,7 +48,9 @@ DEFAULTS: dict[str, Any] = {
     "dialect": "original",
     "frame": "none",
     "silence_ms": 500,
+    "watchdog_ms": 300,
     "webots": "R2020a",
+    "wc2ec_types": "webots",
 }
 
 FRAMES = ("none", "cobs-crc16")
@@ -67,7 +74,9 @@ def create(
 
 class Robot(Mock):
     """`connect` and `disconnect` are those of a TCP server; `closing` asks the host to close the
-    connection. On a serial line it is connected from the first `advance` on."""
+    connection. On a serial line it is connected from the first `advance` on.
+
+    tripped: trips of its watchdog, which counts the time since the last good message."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
         super().__init__(name)
@@ -76,6 +85,7 @@ class Robot(Mock):
         self.steps = 0
         self.stops = 0
         self.stalled = 0
+        self.tripped = 0
         self._step_ns = 0
         self._settings = settings
         self._configure()
@@ -87,11 +97,13 @@ class Robot(Mock):
         self.network = "serial" if self._framed else "tcp-server"
         self.uart.baud_rate = 115_200 if self._framed else 1_000_000_000  # TCP is not paced
         self._silence_ns = values.milliseconds("silence_ms", settings["silence_ms"], 1, 60_000)
+        self._watchdog_ns = values.milliseconds("watchdog_ms", settings["watchdog_ms"], 0, 60_000)
         self._input = bytearray()
         self._frames = FrameReader()
 
     def _forget(self) -> None:
         """Drop the state of the connection; the motors return to their defaults."""
+        self.timers.stop("watchdog")
         self._input.clear()
         self._frames.clear()
         self.body.restart()
@@ -157,6 +169,7 @@ class Robot(Mock):
         self._input += message
         self.timers.stop("register")
         self.timers.start("silence", now + self._silence_ns, self._fall_silent)
+        self._feed_watchdog(now)
 
     # --- one step -----------------------------------------------------------------------------
 
@@ -170,7 +183,7 @@ class Robot(Mock):
             return
         self.steps += 1
         self.body.step()
-        for message in self.body.sensor_data(now):
+        for message in self.body.sensor_data():
             self._write(message, now)
         while self._input and self._execute(now):
             pass
@@ -183,11 +196,25 @@ class Robot(Mock):
             return False
         if not size or len(self._input) < size:
             return False
-        answer = self.body.execute(bytes(self._input[:size]), now)
+        if not self._framed:
+            self._feed_watchdog(now)
+        answer = self.body.execute(bytes(self._input[:size]))
         del self._input[:size]
         if answer:
             self._write(answer, now)
         return True
+
+    def _feed_watchdog(self, now: int) -> None:
+        """A good message came. While the motors are at their defaults there is nothing to watch,
+        but the message may move them at the next step."""
+        if self._watchdog_ns:
+            self.timers.start("watchdog", now + self._watchdog_ns, self._trip)
+
+    def _trip(self, now: int) -> None:
+        """Its peer is silent: the motors return to their defaults; the connection stays."""
+        if self.body.moving:
+            self.tripped += 1
+            self.body.stop()
 
     def _lose(self, reason: str) -> None:
         """The stream is unreadable: stop, and have the connection closed."""

@@ -8,7 +8,9 @@ and the shared modules of the package are not kinds. Each kind is imported when 
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -163,22 +165,31 @@ def unknown(noun: str, name: str, known: Iterable[str]) -> ConfigError:
 
 def own(group: Group) -> list[str]:
     """The kinds of this project; imports none of them and searches no entry points."""
+    return list(_modules(group, tuple(sys.path)))
+
+
+@functools.cache
+def _modules(group: Group, search_path: tuple[str, ...]) -> tuple[str, ...]:
     import pkgutil
 
     try:
         path = importlib.import_module(group.package).__path__
     except ModuleNotFoundError:
-        return []
-    return [
+        return ()
+    return tuple(
         module.name
         for module in pkgutil.iter_modules(path)
         if not module.name.startswith("_") and module.name not in group.shared
-    ]
+    )
 
 
 def _points(group: Group) -> dict[str, EntryPoint]:
-    if not group.open:
-        return {}
+    return _entry_points(group, tuple(sys.path)) if group.open else {}
+
+
+@functools.cache
+def _entry_points(group: Group, search_path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """Reads the files of every distribution: once for each search path."""
     from importlib.metadata import entry_points
 
     points = entry_points(group=group.name)

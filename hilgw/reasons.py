@@ -135,7 +135,7 @@ class RequestRefused(RequestReason):
     NO_STOP = "no_stop", "the motor could not be stopped any more"
     ENDED = "gateway_ended", "the gateway ends"
     NO_BODY = "no_body", "the robot has no body"
-    REPLACED = "replaced", "a Receiver of the gateway replaces this Receiver of the body"
+    NO_CONTROLLER = "no_controller", "a packet was received, and the robot has no controller"
     NOT_ALLOWED = "not_allowed", "the fields of the Emitter or the Receiver do not allow it"
     DOWN = "down", "the peer is not connected, or has not registered all its devices"
     UNKNOWN_DEVICE = "unknown_device", "the robot has no device of this index"

@@ -29,12 +29,14 @@ class Body:
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.types = wire.types_of(str(settings["webots"]))
+        source = values.choice("wc2ec_types", settings["wc2ec_types"], ("webots", "document"))
+        self.types = wire.types_of(str(settings["webots"]), document=source == "document")
         self.full = values.choice("dialect", settings["dialect"], ("original", "full")) == "full"
         width = values.number("width", settings["width"], 0.5, 100)
         depth = values.number("depth", settings["depth"], 0.5, 100)
         self.room = Room(width, depth, *_start_pose(settings["position"], width, depth))
         self.lift = 0.0
+        self._time_ns = 0  # of the simulation
         self.counts: Counter[str] = Counter()
         self._angles = _angles(round(values.number("sensors", settings["sensors"], 3, 250)))
         self.devices = self._devices(
@@ -54,12 +56,21 @@ class Body:
 
     def restart(self) -> None:
         """A new controller: motors at their defaults, all sensors on."""
-        motors = (self.types.rotational_motor, self.types.linear_motor)
-        self.motors = {index: 0.0 for index, (kind, _) in enumerate(self.devices) if kind in motors}
+        self.stop()
         self._echoes: list[tuple[int, bytes]] = []
         self._off: set[int] = set()
         self._period: dict[int, int] = {}
         self._due: dict[int, int] = {}
+
+    def stop(self) -> None:
+        """The motors return to their defaults."""
+        motors = (self.types.rotational_motor, self.types.linear_motor)
+        self.motors = {index: 0.0 for index, (kind, _) in enumerate(self.devices) if kind in motors}
+
+    @property
+    def moving(self) -> bool:
+        """A motor is not at its default."""
+        return any(self.motors.values())
 
     @property
     def wheels(self) -> tuple[float, float]:
@@ -75,17 +86,18 @@ class Body:
 
     def step(self) -> None:
         """Simulate STEP_NS."""
+        self._time_ns += STEP_NS
         self.room.move(*self.wheels, STEP_NS / 1e9)
         target = self.motors.get(len(self._angles) + 2)
         if target is not None:
             reach = LIFT_SPEED * STEP_NS / 1e9
             self.lift += max(-reach, min(reach, target - self.lift))
 
-    def sensor_data(self, now: int) -> list[bytes]:
+    def sensor_data(self) -> list[bytes]:
         """The values of the enabled sensors, in index order."""
         messages = []
         for index, angle in enumerate(self._angles.values()):
-            if self._is_due(index, now):
+            if self._is_due(index):
                 amount = 1000.0 * min(self.room.distance(angle), RANGE_M) / RANGE_M
                 kind = self.devices[index][0]
                 messages.append(wire.value(wire.SENSOR_DATA, kind, index, amount))
@@ -109,18 +121,18 @@ class Body:
             for channel, data in (echoes if index not in self._off else ())
         ]
 
-    def _is_due(self, index: int, now: int) -> bool:
+    def _is_due(self, index: int) -> bool:
         if index in self._off:
             return False
         period = self._period.get(index)
         if period is None:
             return True
-        if now < self._due[index]:
+        if self._time_ns < self._due[index]:
             return False
-        self._due[index] += period
+        self._due[index] = self._time_ns + period  # WbSensor: the sample begins the next period
         return True
 
-    def execute(self, message: bytes, now: int) -> bytes:
+    def execute(self, message: bytes) -> bytes:
         """Execute a whole message. Returns the answer, or b""."""
         self.counts["commands"] += 1
         command, index, body = message[0], message[2], message[3:]
@@ -136,7 +148,7 @@ class Body:
             linear = self.devices[index][0] == self.types.linear_motor
             done = len(body) == 32 and self._drive(index, body[:8] if linear else body[8:16])
         elif command == wire.SET_SENSOR and index < len(self._angles):
-            self._sample(index, struct.unpack_from("<d", body)[0], now)
+            self._sample(index, struct.unpack_from("<d", body)[0])
         elif command in (wire.ENABLE_SENSOR, wire.DISABLE_SENSOR):
             (self._off.add if command == wire.DISABLE_SENSOR else self._off.discard)(index)
             self._period.pop(index, None)
@@ -154,14 +166,14 @@ class Body:
         self.motors[index] = amount
         return True
 
-    def _sample(self, index: int, period_ms: float, now: int) -> None:
+    def _sample(self, index: int, period_ms: float) -> None:
         self._off.discard(index)
         self._period.pop(index, None)
         if period_ms <= 0:
             self._off.add(index)
         else:
             self._period[index] = round(period_ms * MS)
-            self._due[index] = now + self._period[index]
+            self._due[index] = self._time_ns + self._period[index]
 
 
 def _angles(count: int) -> dict[str, float]:

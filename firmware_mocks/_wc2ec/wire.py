@@ -33,12 +33,16 @@ TYPES = {
 }
 
 
-def types_of(version: str) -> Types:
-    """The numbers of a version. ValueError for one before R2019a."""
+def types_of(version: str, *, document: bool = False) -> Types:
+    """The numbers of a version, with those that the WC2EC document lists in their place on request.
+    ValueError for a version before R2019a."""
     known = [first for first in TYPES if first <= version[:6]]
     if not known or not version.startswith("R20"):
         raise ValueError(f"webots: {version!r} is not a Webots version from R2019a on")
-    return TYPES[known[-1]]
+    types = TYPES[known[-1]]
+    if document:
+        return types._replace(distance_sensor=37, linear_motor=46, rotational_motor=53)
+    return types
 
 
 def registration(number: int, index: int, name: bytes) -> bytes:

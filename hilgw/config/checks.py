@@ -21,7 +21,7 @@ from hilgw.config.source.positions import Diagnostic, Path, spell
 from hilgw.controllers.base import PeerController
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
-from hilgw.errors import ConfigError, PortError, quoted, suggest
+from hilgw.errors import ConfigError, PortError, quoted
 from hilgw.settings import MockSpec
 from hilgw.transports.serial.urls import kind_of
 from hilgw.transports.tcp.address import parse_address
@@ -124,7 +124,7 @@ def _needs_mock(inspection: Inspection, path: Path) -> bool:
 
 def _check_mock(inspection: Inspection, path: Path, spec: MockSpec) -> None:
     try:
-        for key, what, fix in _problems_of_mock(spec.name, spec.parameters):
+        for key, what, fix in _problems_of_mock(inspection, spec.name, spec.parameters):
             at = (*path, "mock", key)
             at = at if at in inspection.document.values else path
             inspection.error(at, f"mock: {what}", fix)
@@ -133,7 +133,10 @@ def _check_mock(inspection: Inspection, path: Path, spec: MockSpec) -> None:
 
 
 def _problems_of_mock(
-    name: str, parameters: Mapping[str, Any], other_keys: Collection[str] = ()
+    inspection: Inspection,
+    name: str,
+    parameters: Mapping[str, Any],
+    other_keys: Collection[str] = (),
 ) -> Iterator[Problem]:
     """All parameters that the firmware mock refuses. other_keys: also suggested for a typo.
 
@@ -142,18 +145,30 @@ def _problems_of_mock(
     if not plugins.has(plugins.MOCKS, name):
         raise plugins.unknown("mock", name, plugins.names(plugins.MOCKS))
     kind = plugins.load_mock(name)
-    left = dict(parameters)
-    while problem := _refusal(kind, left):
-        parameter, separator, message = problem.partition(": ")
-        if not separator or parameter not in left:
-            yield "", problem, f"see `hilgw mock {name} --help`"
-            return
+    known = [*other_keys, *kind.parameters]
+    accepted = {key: value for key, value in parameters.items() if key in kind.parameters}
+    yield from _wrong_values(kind, accepted)
+    # One by one, so that each costs the same: a mock may accept more than the names it lists.
+    for parameter in parameters:
         if parameter in kind.parameters:
-            yield parameter, message, f"{parameter}: {kind.parameters[parameter]}"
+            continue
+        if _refusal(kind, {**accepted, parameter: parameters[parameter]}):
+            what = f"{quoted(name)} has no such parameter"
+            yield parameter, what, inspection.suggest(parameter, known)
         else:
-            known = [*other_keys, *kind.parameters]
-            yield parameter, f"{quoted(name)} has no such parameter", suggest(parameter, known)
-        del left[parameter]
+            accepted[parameter] = parameters[parameter]
+
+
+def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterator[Problem]:
+    """The values that the mock refuses, of parameters that it lists; deletes these."""
+    while problem := _refusal(kind, parameters):
+        parameter, separator, message = problem.partition(": ")
+        if not separator or parameter not in parameters:
+            yield "", problem, f"see `hilgw mock {kind.name} --help`"
+            parameters.clear()
+        else:
+            yield parameter, message, f"{parameter}: {kind.parameters[parameter]}"
+            del parameters[parameter]
 
 
 def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
@@ -246,10 +261,24 @@ def _check_nodes(inspection: Inspection) -> None:
 def _check_node(inspection: Inspection, path: Path, node: NodeConfig) -> None:
     keys = inspection.context.keys(inspection.get(*path))
     try:
-        for key, what, fix in _problems_of_mock(node.mock, node.parameters, keys):
+        for key, what, fix in _problems_of_mock(inspection, node.mock, node.parameters, keys):
             inspection.error((*path, key) if key else path, what, fix)
+        _check_replies(inspection, (*path, "replies"), node)
     except ConfigError as error:
         inspection.error((*path, "mock"), error.what, error.fix)
+
+
+def _check_replies(inspection: Inspection, path: Path, node: NodeConfig) -> None:
+    """The answers of a mock, each by itself: an error is at its entry."""
+    kind = plugins.load_mock(node.mock)
+    if node.replies and "replies" not in kind.parameters:
+        what = f"{quoted(node.mock)} does not answer packets"
+        inspection.error(path, what, "delete it, or use another mock")
+        return
+    for key, answer in node.replies.items():
+        parameter, _, message = _refusal(kind, {"replies": {key: answer}}).partition(": ")
+        if parameter == "replies":
+            inspection.error((*path, key), message, f"replies: {kind.parameters[parameter]}")
 
 
 def _real(path: str) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hilgw.config.source.document import Document
-from hilgw.config.source.positions import WARNING, Diagnostic, Path, descend
-from hilgw.errors import ConfigError
+from hilgw.config.source.positions import WARNING, ConfigErrors, Diagnostic, Path, descend
+from hilgw.errors import ConfigError, known_here, suggest
 
 _NUMBER = re.compile(r"-?[0-9]{1,19}")  # a key of a mapping by channel
 
@@ -63,6 +63,7 @@ class Inspection:
     document: Document
     context: Context
     warnings: list[Diagnostic] = field(default_factory=list)
+    _suggested: int = 0
 
     def each(self, *path: str | None) -> Iterator[tuple[Path, Any]]:
         """Every mapping at a path of the data; None matches any name."""
@@ -96,9 +97,15 @@ class Inspection:
         position = self.document.position_of_value(path)
         self.warnings.append(Diagnostic.at(position, path, what, fix, WARNING))
 
+    def suggest(self, name: str, known: Iterable[str]) -> str:
+        """The fix for an unknown name. As many names are compared with the known ones as errors are
+        shown: a file with thousands of wrong names is refused as fast as any other."""
+        self._suggested += 1
+        return suggest(name, known) if self._suggested <= ConfigErrors.SHOWN else known_here(known)
+
     def has_errors_below(self, path: Path) -> bool:
         """Whether an error was reported at `path` or below it."""
-        return any(bad[: len(path)] == path for bad in self.document.bad)
+        return self.document.has_bad_below(path)
 
     def _below(self, path: Path, dotted: str) -> Path:
         """The path `dotted` means below `path`. Keys may be numbers, and may contain dots."""

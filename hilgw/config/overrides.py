@@ -132,5 +132,5 @@ def _forget(document: Document, path: Path) -> None:
     for table in (document.keys, document.values, document.words, document.key_words):
         for known in [known for known in table if known[:length] == path]:
             del table[known]
-    document.bad = {known for known in document.bad if known[:length] != path}
+    document.unmark_below(path)
     document.partial = {known for known in document.partial if known[:length] != path}

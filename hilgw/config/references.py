@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from hilgw.config.context import Context, Inspection
-from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Path, descend
 from hilgw.devices.properties import FIELDS
-from hilgw.errors import quoted, suggest
+from hilgw.errors import quoted
 
 _SECTIONS = {"robot": "robots", "adapter": "adapters", "air": "airs"}
 _NODES = {"emitter": "Emitter", "receiver": "Receiver"}
@@ -25,10 +24,10 @@ def check_references(inspection: Inspection) -> None:
         if document.is_bad(path):
             continue
         if refers in _NODES:
-            problem = _find_device(document, path[:2], refers, name)
+            problem = _find_device(inspection, path[:2], refers, name)
         else:
             section = descend(document.data, (_SECTIONS[refers],))
-            problem = _find(section, refers, name, _SECTIONS[refers])
+            problem = _find(inspection, section, refers, name)
         if problem:
             document.report(document.position_of_value(path), path, *problem)
 
@@ -61,21 +60,24 @@ def _names(value: Any, refers: str, path: Path) -> Iterator[tuple[Path, str, str
     yield from ((at, refers, item) for at, item in pairs if isinstance(item, str))
 
 
-def _find(section: Any, what: str, name: str, where: str) -> tuple[str, str] | None:
+def _find(inspection: Inspection, section: Any, what: str, name: str) -> tuple[str, str] | None:
     names = section if isinstance(section, dict) else {}
     if name in names:
         return None
-    fix = suggest(name, names) if names else f"write it under `{where}:`"
+    where = _SECTIONS.get(what, "devices")
+    fix = inspection.suggest(name, names) if names else f"write it under `{where}:`"
     return f"unknown {what} {quoted(name)}", fix
 
 
-def _find_device(document: Document, robot: Path, refers: str, name: str) -> tuple[str, str] | None:
-    devices = descend(document.data, (*robot, "devices"))
+def _find_device(
+    inspection: Inspection, robot: Path, refers: str, name: str
+) -> tuple[str, str] | None:
+    devices = descend(inspection.document.data, (*robot, "devices"))
     devices = devices if isinstance(devices, dict) else {}
     node = descend(devices, (name, "node"))
     if node in FIELDS and node != _NODES[refers]:
         fitting = [key for key in devices if descend(devices, (key, "node")) == _NODES[refers]]
         article = "an" if node in _WITH_AN else "a"
         what = f"{quoted(name)} is {article} {node}, not {_RADIO[refers]}"
-        return what, suggest(name, fitting)
-    return _find(devices, "device", name, "devices")
+        return what, inspection.suggest(name, fitting)
+    return _find(inspection, devices, "device", name)

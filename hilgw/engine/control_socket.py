@@ -33,7 +33,8 @@ COMMAND_BYTES = 64
 class ControlServer:
     """Answers requests on the gateway's control socket.
 
-    A client has IDLE_S for each request and IDLE_S to read its answer. path: where the socket is;
+    A client has IDLE_S for each request and IDLE_S to read its answer; beside MAX_CLIENTS
+    connections it refuses and counts further ones. path: where the socket is;
     None: in the folder of `hilgw.client.control_paths`.
     """
 
@@ -41,6 +42,11 @@ class ControlServer:
         self._gateway = gateway
         self._listener = ControlListener(self._admit, path)
         self._clients: set[asyncio.Task[None]] = set()
+        self._refused = 0
+
+    def report(self) -> dict[str, Any]:
+        """The part `control_socket` of the gateway's report."""
+        return {"refused": self._refused}
 
     @property
     def path(self) -> Path:
@@ -59,6 +65,7 @@ class ControlServer:
 
     def _admit(self, connection: socket.socket) -> None:
         if len(self._clients) >= MAX_CLIENTS:
+            self._refused += 1
             with connection:
                 try:
                     connection.send(_encode({"error": "too many connections to the gateway"}))

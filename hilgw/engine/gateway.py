@@ -53,6 +53,7 @@ class Gateway:
     received_by: ReceivedBy = field(default_factory=ReceivedBy)
     description: list[str] = field(default_factory=list)
     on_ready: Callable[[], None] | None = None
+    reports: dict[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)  # further parts
     control_loops: ControlLoops = field(init=False)
     _was_ready: bool = False
     _started_ns: int | None = None
@@ -274,4 +275,5 @@ class Gateway:
             "robots": {name: robot.summary() for name, robot in self.robots.items()},
             "control_loops": self.control_loops.report(),
             **({"mocap": self.mocap.report()} if self.mocap is not None else {}),
+            **{name: report() for name, report in self.reports.items()},
         }

@@ -7,6 +7,9 @@ itself, so the equations are checks and not definitions:
     medium    departed = heard + unheard, per source;  all copies = all copies at stations
     station   accepted = delivered + queued + refused + expired  (in flight counts as queued)
 
+`accepted` includes a module's own echoes and the packets that a robot's body reported: neither is a
+copy of the medium.
+
 Each kind of loss has its reasons (`hilgw.reasons`); a word that is not among them is a ValueError.
 An owner counts before it calls any other code, so the equations hold at any instant.
 """
@@ -138,6 +141,7 @@ class StationCount:
         self.delivered = 0
         self.expired: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
+        self.from_body = 0  # reported by the robot's body, so never on the medium
         self.inbound = 0
         self.echoes = 0
         self.dropped: Counter[str] = Counter()  # received, and not a valid packet
@@ -146,6 +150,11 @@ class StationCount:
         """Counts a copy that the medium matched to this station."""
         self.accepted += 1
         self.in_flight += 1
+
+    def carry(self) -> None:
+        """Counts a packet that the robot's body reported for this Receiver."""
+        self.accepted += 1
+        self.from_body += 1
 
     def arrive(self) -> None:
         """The copy is handed over; from now on its owner counts it."""
@@ -206,6 +215,7 @@ class StationCount:
             "expired_by": dict(self.expired),
             "inbound": self.inbound,
             "dropped": dict(self.dropped),
+            **({"from_body": self.from_body} if self.from_body else {}),
         }
 
 
@@ -253,7 +263,9 @@ class Ledger:
             heard = station.inbound - station.echoes - station.dropped.total()
             wrong += self._entered(f"station {name}: inbound that became packets", heard, name)
         copies = sum(source.copies for source in self._sources.values())
-        accepted = sum(count.accepted - count.echoes for count in self._stations.values())
+        accepted = sum(
+            count.accepted - count.echoes - count.from_body for count in self._stations.values()
+        )
         if copies != accepted:
             wrong.append(f"medium: copies {copies} != accepted at the stations {accepted}")
         return wrong

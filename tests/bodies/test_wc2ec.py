@@ -79,6 +79,22 @@ def robot(**given_: Any) -> Wc2ecBodySession:
     return session
 
 
+def test_a_robot_written_from_the_document_alone() -> None:
+    """Its numbers mean its devices under every version, and it gets them back."""
+    settings_ = Wc2ecBodySettings(connect="tcp://127.0.0.1:27015", wc2ec_types="document")
+    session = BODY.session(settings_, "R2025a")
+    session.open(0)
+    names = ((37, b"ds"), (46, b"lift"), (53, b"left"))
+    session.receive(raw(*(RegisterSensor(t, i, n) for i, (t, n) in enumerate(names))), 0)
+    kinds = [device.kind for device in session.devices]
+    assert kinds == ["DistanceSensor", "LinearMotor", "RotationalMotor"]
+    assert session.receive(raw(SensorData(37, 0, 2.5)), 0)[-1] == SensorValue(0, 2.5)
+    assert session.command(MotorCommand(2, "velocity", 3.0), 0) == [
+        Write(raw(SetValue(53, 2, 3.0)))
+    ]
+    assert BODY.mock(settings_, "R2025a").parameters["wc2ec_types"] == "document"
+
+
 def sent(events: list[Event]) -> list[Message]:
     decoder = Decoder(Side.EXTERNAL, Layouts("R2020a", extensions=True))
     data = b"".join(event.data for event in events if isinstance(event, Write))

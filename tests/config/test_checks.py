@@ -107,6 +107,30 @@ def test_a_node_may_not_be_called_as_an_adapter_of_its_air(errors: Lines) -> Non
     )
 
 
+def test_each_wrong_reply_of_a_node_is_named_where_it_is(errors: Lines) -> None:
+    text = """version: 1
+airs:
+  lab:
+    nodes:
+      a:
+        mock: uart_node
+        replies:
+          ping: pong
+          marco: '\\xZZ'
+          '\\x': polo
+      b: {mock: ir_toy, replies: {a: b}}
+      c: {mock: wc2ec_node, replies: {a: b}}
+"""
+    lines = errors(text)
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["f:9:18", "airs.lab.nodes.a.replies.marco"],
+        ["f:10:17", "airs.lab.nodes.a.replies.'\\\\x'"],
+        ["f:11:38", "airs.lab.nodes.b.replies.a"],
+        ["f:12:38", "airs.lab.nodes.c.replies"],
+    ]
+    assert "invalid escape" in lines[0]
+
+
 def test_two_nodes_behind_one_link(errors: Lines) -> None:
     text = "version: 1\nairs: {lab: {nodes: {a: {mock: xbee, link: ./x}, "
     text += "b: {mock: xbee, link: x}, c: {mock: xbee, link: y}}}}\n"

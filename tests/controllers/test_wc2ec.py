@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 from typing import Any
@@ -118,6 +119,21 @@ def test_what_cannot_be_registered_is_refused_and_counted() -> None:
     assert len(session.devices) == len(DEVICES)
     session.forget()
     assert sent(session.open(1)) == []
+
+
+def test_a_peer_written_from_the_document_alone_reads_and_writes_its_numbers() -> None:
+    given_ = Wc2ecControllerSettings(listen="tcp://127.0.0.1:27015", wc2ec_types="document")
+    session = CONTROLLER.session(given_, "R2025a")
+    for device in DEVICES[:3]:
+        session.register(device)
+    (_, written) = session.open(0)
+    assert isinstance(written, Write)
+    assert written.data == b"\0\x25\0\2ds" + b"\0\x35\1\4left" + b"\0\x2e\2\4lift"
+    assert session.report([(0, 1.5)], 0) == [Write(b"\1\x25\0" + f64(1.5))]
+    assert session.receive(b"\x82\x35\1" + f64(2.0), 0) == [MotorCommand(1, "velocity", 2.0)]
+    assert session.receive(b"\x82\x2e\2" + f64(0.5), 0) == [MotorCommand(2, "position", 0.5)]
+    brake = Device(name="brake", kind="Brake", index=3)  # 37 in R2025a: a distance sensor to it
+    assert reasons(session.register(brake)) == ["unsendable"]
 
 
 def test_sensor_values_go_out_together_and_bad_ones_do_not() -> None:
@@ -261,6 +277,45 @@ def test_a_period_thins_the_values_and_survives_jitter() -> None:
     assert due == list(range(3, 31, 3))
     assert session.report([(0, 1.0)], 10_000 * MS)  # after a pause: one, and no volley
     assert not session.report([(0, 1.0)], 10_001 * MS)
+
+
+@pytest.mark.parametrize(
+    ("period_ms", "step_ms", "expected"),
+    [
+        (50, 20, [60, 120, 180, 240]),
+        (100, 32, [128, 256, 384]),
+        (64, 32, [64, 128, 192]),
+        (65, 32, [96, 192]),
+        (10, 32, [32, 64, 96]),
+        (999, 1, [999, 1998]),
+    ],
+)
+def test_a_period_is_counted_as_webots_does(
+    period_ms: float, step_ms: int, expected: list[int]
+) -> None:
+    """WbSensor: due when elapsed >= period, restarted at the sample."""
+    session = server()
+    session.receive(b"\x83\x26\x00" + f64(period_ms), 0)
+    steps = range(step_ms, expected[-1] + step_ms, step_ms)
+    assert [ms for ms in steps if session.report([(0, 1.0)], ms * MS)] == expected
+
+
+@given(
+    step_ms=st.integers(8, 64),
+    steps=st.integers(1, 12),
+    delays=st.lists(st.floats(0, 2), min_size=400, max_size=400),
+)
+def test_late_values_change_neither_the_period_nor_its_mean(
+    step_ms: int, steps: int, delays: list[float]
+) -> None:
+    """The connection delays each value by up to 2 ms; the period is a multiple of the step."""
+    session = server()
+    session.receive(b"\x83\x26\x00" + f64(steps * step_ms), 0)
+    arrivals = [round((n * step_ms + delay) * MS) for n, delay in enumerate(delays, 1)]
+    due = [n for n, now in enumerate(arrivals, 1) if session.report([(0, 1.0)], now)]
+    gaps = [after - before for before, after in itertools.pairwise(due)]
+    assert all(gap <= steps + 1 for gap in gaps)
+    assert gaps.count(steps) >= 0.8 * len(gaps)
 
 
 @pytest.mark.parametrize("period_ms", [2.0**31, 1.9e302, 1.7976931348623157e308])

@@ -53,6 +53,15 @@ def test_the_xbee_path_is_compared_with_digi_xbee(tmp_path: Path) -> None:
         assert float(times_less) > 1
 
 
+def test_the_firmware_stops_its_motors_when_the_gateway_freezes(tmp_path: Path) -> None:
+    """On TCP nothing but its own watchdog does: the script fails when the motor keeps turning."""
+    command = (sys.executable, str(BENCH / "watchdog.py"), "--runs", "1", "--only", "tcp")
+    done = run_program(*command, cwd=tmp_path, timeout_s=120)
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "tcp, SIGSTOP to motor 0, 1 runs: p50 " in done.stdout
+
+
 @pytest.fixture(scope="module")
 def tests_of_the_bridge() -> ModuleType:
     spec = importlib.util.spec_from_file_location("bridge_tests", BENCH / "bridge_tests.py")

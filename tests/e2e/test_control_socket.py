@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 from pathlib import Path
@@ -24,7 +25,9 @@ def test_a_gateway_ends_in_silence_with_clients_connected_and_sweeps_the_dead(
     for client in clients:
         client.connect(str(path))
         client.send(b'{"do": "report"}\n')
-        client.recv(1)
+        with client.makefile() as answers:
+            answer = json.loads(answers.readline())
+        assert answer["report"]["control_socket"] == {"refused": 0}
     second = run("--config", "one.yaml", "--control", str(path), cwd=tmp_path)
     assert (second.returncode, second.stderr.count("\n")) == (1, 1), second.stderr
     assert "another program has this control socket" in second.stderr

@@ -181,7 +181,7 @@ def test_the_robot_drives_a_minute_without_touching_a_wall(serial: bool, body_se
 
 
 def test_without_steering_the_same_robot_does_touch_the_wall() -> None:
-    world = World()
+    world = World(robot={"watchdog_ms": 0})
     world.start()
     world.run(1)
     world.pilot.pilot.see = lambda index, value: False  # type: ignore[method-assign]
@@ -230,7 +230,7 @@ def test_a_controller_that_leaves_stops_the_wheels_once() -> None:
 
 
 def test_a_node_that_falls_silent_stops_the_wheels_and_is_registered_again() -> None:
-    world = World(serial=True)
+    world = World(serial=True, robot={"watchdog_ms": 0})
     world.start()
     world.run(2)
     assert any(world.wheels)

@@ -154,7 +154,9 @@ async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
         client.connect(str(path))
         client.send(b'{"do": "report"}\n')
         await elapse(0.001)
+    assert gateway.report() == {"refused": 0}
     assert "too many connections" in (await answer_at(path, b""))["error"]
+    assert gateway.report() == {"refused": 1}
     await elapse(IDLE_S + 1)
     assert await answer_at(path) == {"error": "unknown request", "exit_code": 2}
     await elapse(0.1)

@@ -116,7 +116,7 @@ def test_the_robot_registers_in_index_order_then_steps_each_20_ms() -> None:
 
 
 def test_commands_act_at_the_next_step_by_id_alone() -> None:
-    mock = robot(lift="yes")
+    mock = robot(lift="yes", watchdog_ms=0)
     mock.receive(set_value(3, 2.0) + set_value(4, 3.0) + set_value(5, 0.5), 1)
     assert mock.body.wheels == (0.0, 0.0)
     step(mock, 1)
@@ -187,6 +187,21 @@ def test_the_full_dialect_answers_errors_and_obeys_the_starred_commands() -> Non
     assert shown == [5, 7, 9, 11]
 
 
+@pytest.mark.parametrize(("period_ms", "expected"), [(50, [3, 6, 9]), (60, [3, 6, 9]), (1, [1, 2])])
+def test_a_period_elapses_in_simulated_time(period_ms: float, expected: list[int]) -> None:
+    """A sample begins the next period (WbSensor); a late step of the host changes nothing."""
+    mock = robot(dialect="full")
+    mock.receive(struct.pack("<BBBd", 131, 38, 0, period_ms), 0)
+    step(mock, 1)
+    late = [n * STEP + n % 3 * MS for n in range(2, expected[-1] + 2)]
+    seen = []
+    for number, now in enumerate(late, 1):
+        mock.advance(now)
+        if struct.pack("<BBB", 1, 38, 0) in mock.take(now):
+            seen.append(number)
+    assert seen == expected
+
+
 def test_a_peer_that_does_not_read_stops_the_world_and_no_memory_is_lost() -> None:
     mock = robot(sensors=250)
     for number in range(1, 300):
@@ -215,8 +230,8 @@ def test_the_step_grid_does_not_drift_and_a_long_pause_is_no_volley() -> None:
     assert mock.steps <= 11 + 50
 
 
-def test_a_framed_robot_registers_each_second_and_has_a_watchdog() -> None:
-    mock = wc2ec_robot.create("robot", Air(), {"frame": "cobs-crc16"})
+def test_a_framed_robot_registers_each_second_and_takes_silence_for_a_disconnect() -> None:
+    mock = wc2ec_robot.create("robot", Air(), {"frame": "cobs-crc16", "watchdog_ms": 0})
     assert mock.network == "serial" and mock.baud_rate == 115_200
     reader = FrameReader()
 
@@ -237,6 +252,51 @@ def test_a_framed_robot_registers_each_second_and_has_a_watchdog() -> None:
     assert mock.body.wheels == (0.0, 0.0) and mock.stops == 1
     mock.receive(frame(set_value(3, 2.0)) + frame(set_value(3, 2.0)[:-1]), 3200 * MS)
     assert mock.body.counts["unknown"] == 1 and mock.body.wheels == (0.0, 0.0)
+
+
+def advance_to(mock: wc2ec_robot.Robot, until: int) -> None:
+    while (due := mock.next_deadline()) is not None and due <= until:
+        mock.advance(due)
+        mock.take(due)
+
+
+@pytest.mark.parametrize("serial", [False, True])
+@pytest.mark.parametrize("alive", [set_value(4, 0.0), struct.pack("<BBB", 128, 38, 0)])
+def test_the_watchdog_counts_from_the_last_command_or_sign_of_life(
+    serial: bool, alive: bytes
+) -> None:
+    parameters = {"frame": "cobs-crc16"} if serial else {}
+    mock = wc2ec_robot.create("robot", Air(), {"dialect": "full", **parameters})
+    wrap = frame if serial else bytes
+    if not serial:
+        mock.connect(0)
+    mock.advance(0)
+    mock.receive(wrap(set_value(3, 2.0)), 0)
+    advance_to(mock, 300 * MS)  # TCP: executed at 20 ms
+    if serial:
+        assert mock.body.wheels == (0.0, 0.0) and mock.tripped == 1
+    mock.receive(wrap(set_value(3, 2.0)), 300 * MS)
+    advance_to(mock, 500 * MS)
+    mock.receive(wrap(alive), 500 * MS)
+    advance_to(mock, 799 * MS)
+    assert mock.body.wheels == (2.0, 0.0)
+    advance_to(mock, 820 * MS)
+    assert mock.body.wheels == (0.0, 0.0) and mock.connected and not mock.closing
+    tripped = mock.tripped
+    mock.receive(wrap(set_value(3, 1.0)), 900 * MS)  # it may move again
+    advance_to(mock, 940 * MS)
+    assert mock.body.wheels == (1.0, 0.0) and mock.tripped == tripped
+
+
+def test_bytes_that_are_no_message_do_not_feed_the_watchdog() -> None:
+    mock = robot()
+    mock.receive(set_value(3, 2.0) + set_value(3, 2.0)[:5], 0)
+    for number in range(1, 30):
+        advance_to(mock, number * 10 * MS)
+        if 10 < number < 16:
+            mock.receive(b"", number * 10 * MS)
+    advance_to(mock, 320 * MS)
+    assert mock.body.wheels == (0.0, 0.0) and mock.tripped == 1
 
 
 # --- controller and node --------------------------------------------------------------------------
@@ -342,6 +402,8 @@ def test_each_mock_is_what_the_host_expects(kind: Any) -> None:
         (wc2ec_robot, "dialect", "full", "newest"),
         (wc2ec_robot, "frame", "cobs-crc16", "slip"),
         (wc2ec_robot, "webots", "R2025a", "R2018a"),
+        (wc2ec_robot, "wc2ec_types", "document", "seed"),
+        (wc2ec_robot, "watchdog_ms", "100", "-1"),
         (wc2ec_robot, "position", "0.5, 0.5, 1.0", "9, 9, 0"),
         (wc2ec_robot, "position", [0.5, 0.5, 1.0], "here"),
         (wc2ec_robot, "position", "1, 0.5, -1", "1, 1, inf"),

@@ -132,6 +132,36 @@ def test_37_and_38_are_distance_sensors_under_r2020a_alone() -> None:
     assert "R2020b" in str(failure.error)  # the likely cause is named
 
 
+@pytest.mark.parametrize("version", ["R2019a", "R2020a", "R2021a", "R2023a", "R2025a"])
+def test_the_documents_numbers_replace_those_of_any_version(version: str) -> None:
+    """seeds of the protocol: 37, 46, 53; those of the version are still accepted."""
+    numbers = Numbers(version, document=True)
+    listed = {"DistanceSensor": 37, "LinearMotor": 46, "RotationalMotor": 53}
+    assert {kind: numbers.number(kind) for kind in listed} == listed
+    assert second_reading.types_of(version, document=True)[0::2] == tuple(listed.values())
+    layouts = Layouts(version, types="document")
+    for number in listed.values():
+        data = struct.pack("<BBBd", 1, number, 0, 2.5)
+        assert decode(Side.WEBOTS, data, layouts) == [SensorData(number, 0, 2.5)]
+
+
+def test_the_numbers_of_the_version_are_accepted_beside_those_of_the_document() -> None:
+    data = struct.pack("<BBBd", 130, 57, 0, 2.5)
+    layouts = Layouts("R2025a", types="document")
+    decoder = Decoder(Side.EXTERNAL, layouts, {0: "RotationalMotor"})
+    assert decoder.feed(data) == [SetValue(57, 0, 2.5)]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [("R2020a", "Display"), ("R2025a", "Brake"), ("R2025a", "Propeller"), ("R2020b", "Receiver")],
+)
+def test_a_device_that_the_document_would_misname_has_no_number(version: str, kind: str) -> None:
+    assert Numbers(version).number(kind) in (37, 46, 53)
+    with pytest.raises(ConfigError, match="the WC2EC document gives to"):
+        Numbers(version, document=True).number(kind)
+
+
 def test_other_devices_are_named_and_an_unknown_version_is_refused() -> None:
     assert [Numbers("R2025a").kind(number) for number in (38, 44, 47, 250)] == [
         "Camera",

@@ -47,7 +47,7 @@ class Wc2ecBody:
         return errors
 
     def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:
-        parameters: dict[str, Any] = {"webots": version}
+        parameters: dict[str, Any] = {"webots": version, "wc2ec_types": settings.wc2ec_types}
         if settings.port is not None:
             parameters |= {"frame": self.framing, "silence_ms": settings.silence_s * 1000}
         if settings.extensions:

@@ -67,7 +67,7 @@ class Wc2ecBodySession:
         self.positions: dict[int, float] = {}
         self._settings = settings
         self._silence_ns = s_to_ns(settings.silence_s)
-        layouts = wc2ec.Layouts(version, extensions=settings.extensions)
+        layouts = wc2ec.Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
         self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)

@@ -39,6 +39,12 @@ class Wc2ecBodySettings:
         "setSensor: these are never sent",
         False,
     )
+    wc2ec_types: str = setting(
+        "type numbers of distance sensors and motors: webots, those of the version in `webots:`; "
+        "document, those of the WC2EC document (37, 46, 53), for a peer written from it alone",
+        "webots",
+        choices=("webots", "document"),
+    )
     silence_s: float = setting(
         "on a serial line: silence that counts as a disconnect", 0.5, gt=0, le=3600, unit="s"
     )

@@ -149,6 +149,7 @@ async def _serve(
 
     gateway.on_ready = on_ready
     control = ControlServer(gateway, getattr(args, "control", None))
+    gateway.reports["control_socket"] = control.report
     await control.start()
     try:
         await gateway.run(stop, getattr(args, "duration", None))

@@ -28,9 +28,9 @@ class Document:
     """One configuration as plain data, with positions and the errors found so far.
 
     keys, values: path -> position of the key, and of the value. key_words, words: path -> the word
-    as typed, for keys and values that are not text. bad: paths that have an error already. partial:
-    paths of mappings with keys that could not be read. syntax: a syntax error ended the document,
-    `data` is incomplete.
+    as typed, for keys and values that are not text. bad: paths that have an error already; `mark`
+    adds one. partial: paths of mappings with keys that could not be read. syntax: a syntax error
+    ended the document, `data` is incomplete.
     """
 
     file: str
@@ -41,6 +41,7 @@ class Document:
     key_words: dict[Path, str] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     bad: set[Path] = field(default_factory=set)
+    _above_bad: set[Path] = field(default_factory=set)
     partial: set[Path] = field(default_factory=set)
     syntax: bool = False
 
@@ -58,7 +59,25 @@ class Document:
     def report(self, position: Position, path: Path, what: str, fix: str = "") -> None:
         """Adds an error at `path`; later checks skip this path and everything below it."""
         self.problems.append(Diagnostic.at(position, path, what, fix))
+        self.mark(path)
+
+    def mark(self, path: Path) -> None:
+        """`path` has an error."""
         self.bad.add(path)
+        while path not in self._above_bad:
+            self._above_bad.add(path)
+            path = path[:-1]
+
+    def unmark_below(self, path: Path) -> None:
+        """The value at `path` is replaced: its errors do not count."""
+        left = [bad for bad in self.bad if bad[: len(path)] != path]
+        self.bad, self._above_bad = set(), set()
+        for bad in left:
+            self.mark(bad)
+
+    def has_bad_below(self, path: Path) -> bool:
+        """Whether `path`, or a path below it, has an error."""
+        return path in self._above_bad
 
     def is_bad(self, path: Path) -> bool:
         return any(path[:length] in self.bad for length in range(len(path) + 1))
@@ -200,7 +219,7 @@ class _Reader:
             what, fix, is_readable = self._beyond[node]
             document.problems.append(Diagnostic.at(position, path, what, fix))
             if not is_readable:
-                document.bad.add(path)
+                document.mark(path)
                 return BAD
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)

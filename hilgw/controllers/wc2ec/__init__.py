@@ -48,7 +48,8 @@ class Wc2ecController:
 
     def mock(self, settings: Wc2ecControllerSettings, version: str) -> MockSpec:
         """The mock of the peer, which writes the type byte of this version's motors."""
-        parameters: dict[str, Any] = {"motor_type": Numbers(version).number(ROTATIONAL_MOTOR)}
+        numbers = Numbers(version, document=settings.wc2ec_types == "document")
+        parameters: dict[str, Any] = {"motor_type": numbers.number(ROTATIONAL_MOTOR)}
         if settings.port is None:
             return MockSpec("wc2ec_controller", parameters | settings.mock)
         return MockSpec("wc2ec_node", parameters | {"baudRate": settings.baudRate} | settings.mock)

@@ -28,6 +28,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.controllers.wc2ec.sampling import Sampling
 from hilgw.devices.kinds import Device, Devices, Refusal, Value
 from hilgw.errors import FrameError, HilgwError
 from hilgw.protocols.wc2ec import (
@@ -56,7 +57,7 @@ from hilgw.protocols.wc2ec import (
     encode_signal,
 )
 from hilgw.reasons import RequestRefused
-from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
+from hilgw.units import NS_PER_S, s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.controllers.wc2ec.settings import Wc2ecControllerSettings
@@ -64,42 +65,6 @@ if TYPE_CHECKING:
 
 REGISTER_NS = NS_PER_S
 """On a serial line, registrations are repeated at this period until a good frame comes."""
-
-
-class Sampling:
-    """Which values a controller wants, by device index: every step (at first), at a period from the
-    request on, or none (WC2EC 128, 129, 131)."""
-
-    def __init__(self) -> None:
-        self._period_ns: dict[int, int] = {}
-        self._due_ns: dict[int, int] = {}
-
-    def clear(self) -> None:
-        """A new controller gets all values at every step."""
-        self._period_ns.clear()
-        self._due_ns.clear()
-
-    def switch(self, index: int, period_ms: float | None, now: int) -> None:
-        """None: every step; 0: off."""
-        self._due_ns.pop(index, None)
-        if period_ms is None:
-            self._period_ns.pop(index, None)
-            return
-        self._period_ns[index] = ms_to_ns(period_ms)
-        if period_ms:
-            self._due_ns[index] = now + self._period_ns[index]
-
-    def is_due(self, index: int, now: int) -> bool:
-        """Whether a value is to be sent now; it then counts as sent."""
-        period = self._period_ns.get(index)
-        if period is None:
-            return True
-        # Values have the jitter of their steps: a little early is on time.
-        if not period or now < self._due_ns[index] - period // 4:
-            return False
-        due = self._due_ns[index] + period
-        self._due_ns[index] = due if due > now else now + period
-        return True
 
 
 class Wc2ecControllerSession:
@@ -115,7 +80,7 @@ class Wc2ecControllerSession:
         self.devices = Devices()
         self.counts: Counter[str] = Counter()
         self._settings = settings
-        layouts = Layouts(version, extensions=settings.extensions)
+        layouts = Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
         self._link = Link(Side.EXTERNAL, layouts, framing, s_to_ns(settings.silence_s))
         self._numbers: dict[int, int] = {}
         self._with_value: dict[int, int] = {}  # of the devices whose value WC2EC carries

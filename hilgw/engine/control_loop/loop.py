@@ -388,12 +388,10 @@ class ControlLoop:
             controller.call(lambda: controller.session.fault(index), self._scheduler.now())
 
     def _packet_from_body(self, event: PacketIn, now: int) -> None:
-        if event.index in self._radios:
-            self.statistics.refused[RequestRefused.REPLACED] += (
-                1  # the gateway's own Receiver replaces it
-            )
-        else:
+        if event.index not in self._radios:
             self._deliver(event, now)
+        elif (reason := self._radios.carry(event)) is not None:
+            self.statistics.refused[reason] += 1
 
     def packet(self, receiver: str, copy: Copy) -> None:
         """A packet that a Receiver of the gateway's own has read."""
@@ -403,7 +401,9 @@ class ControlLoop:
 
     def _deliver(self, event: PacketIn, now: int) -> None:
         controller = self._controller
-        if controller is not None:
+        if controller is None:
+            self.statistics.refused[RequestRefused.NO_CONTROLLER] += 1
+        else:
             controller.call(lambda: controller.session.deliver(event), now)
 
     # --- connections --------------------------------------------------------------------------

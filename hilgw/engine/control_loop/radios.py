@@ -53,6 +53,15 @@ class Radios:
         packet = copy.packet
         return PacketIn(index, packet.channel, copy.signal_strength, copy.direction, packet.data)
 
+    def carry(self, packet: PacketIn) -> str | None:
+        """A packet that the body reports for its device of this index, which a Receiver replaces:
+        the Receiver takes it. None, or the reason when the device is not a Receiver."""
+        receiver = self._receivers.get(self._name[packet.index])
+        if receiver is None:
+            return RequestRefused.NO_SUCH_FIELD
+        receiver.carry(packet.data, packet.channel, packet.signal_strength, packet.direction)
+        return None
+
     def send(self, packet: PacketOut) -> str | None:
         """Sends a packet through an Emitter; None when it was queued, else the reason."""
         emitter = self._emitters.get(self._name[packet.index])

@@ -134,6 +134,8 @@ class ReceiverPort:
         self.receiver = receiver
         self._schedule = schedule
         count = ledger.station(self.name, lambda: receiver.queued)
+        self._count = count
+        self._owner = robot
         self._statistics = StationStatistics(self.name, count, observer)
         self.latency = self._statistics.latency
         self._tell: Callable[[], None] = lambda: on_readable(name)
@@ -199,6 +201,27 @@ class ReceiverPort:
         if reason:
             self._statistics.refuse(reason, "not taken by the receiver")
         self._sampling.set(self.receiver.next_sample())
+
+    def carry(
+        self,
+        data: bytes,
+        channel: int,
+        signal_strength: float,
+        direction: tuple[float, float, float],
+    ) -> None:
+        """The robot's body reports a packet for the device of this name. The body has matched it;
+        buffer and sampling are those of this Receiver, as for a copy of the medium."""
+        now = self._schedule.now()
+        packet = Packet(
+            data=data,
+            channel=channel,
+            type=self.receiver.fields.type,
+            source=self.name,
+            owner=self._owner,
+            sent_ns=now,
+        )
+        self._count.carry()
+        self.deliver(Copy(packet, now, signal_strength, direction))
 
     def _sample(self, due: int) -> None:
         sampled = self.receiver.sample(due)

@@ -16,7 +16,7 @@ from hilgw.devices.kinds import (
     RECEIVER,
     ROTATIONAL_MOTOR,
 )
-from hilgw.errors import PeerError
+from hilgw.errors import ConfigError, PeerError
 from hilgw.protocols.wc2ec.messages import (
     Command,
     PacketData,
@@ -74,20 +74,40 @@ _UNNAMED = re.compile(r"node (\d{1,3})")
 # The WC2EC document uses 37 for a distance sensor; in its Webots version, R2020a, 37 is DISPLAY.
 # For R2020a both numbers mean a distance sensor.
 _ALIASES = {"R2020a": {37: DISTANCE_SENSOR}}
+_DOCUMENT = {DISTANCE_SENSOR: 37, LINEAR_MOTOR: 46, ROTATIONAL_MOTOR: 53}
+"""The numbers that the WC2EC document lists; no version of Webots has all three."""
 
 
 class Numbers:
-    """Node numbers (WbNodeType) of one Webots version; ConfigError for an unknown version."""
+    """Node numbers (WbNodeType) of one Webots version; ConfigError for an unknown version.
 
-    def __init__(self, version: str) -> None:
+    document: the three numbers that the WC2EC document lists replace those of the version, which
+    are still accepted.
+    """
+
+    def __init__(self, version: str, *, document: bool = False) -> None:
         self.version = version
-        self._numbers = {kind: nodes.number(version, nodes.of_kind(kind)) for kind in KINDS}
-        self._kinds = {number: kind for kind, number in self._numbers.items()}
-        self._kinds |= _ALIASES.get(version.strip()[:6], {})
+        listed = _DOCUMENT if document else {}
+        of_version = {kind: nodes.number(version, nodes.of_kind(kind)) for kind in KINDS}
+        self._listed = {number: kind for kind, number in listed.items()}
+        self._numbers = of_version | listed
+        self._kinds = {number: kind for kind, number in of_version.items()}
+        self._kinds |= _ALIASES.get(version.strip()[:6], {}) | self._listed
 
     def number(self, kind: str) -> int:
         """The number of a node by its Webots name, or by the name "node N" that `kind` returns;
-        ConfigError when this version has no such node."""
+        ConfigError when this version has no such node, or its number means another one to the
+        peer."""
+        number = self._number(kind)
+        meant = self._listed.get(number, kind)
+        if meant != kind:
+            raise ConfigError(
+                f"{kind} has the number {number}, which the WC2EC document gives to {meant}",
+                fix="use wc2ec_types: webots",
+            )
+        return number
+
+    def _number(self, kind: str) -> int:
         own = self._numbers.get(kind)
         if own is None and (unnamed := _UNNAMED.fullmatch(kind)):
             return int(unnamed[1])
@@ -107,10 +127,11 @@ class Numbers:
 
 
 class Layouts:
-    """The bodies of one connection. extensions: includes those of Emitter and Receiver."""
+    """The bodies of one connection. types: the source of the numbers, "webots" (the version) or
+    "document" (see `Numbers`). extensions: includes those of Emitter and Receiver."""
 
-    def __init__(self, version: str, *, extensions: bool = False) -> None:
-        self.numbers = Numbers(version)
+    def __init__(self, version: str, *, types: str = "webots", extensions: bool = False) -> None:
+        self.numbers = Numbers(version, document=types == "document")
         self.extensions = extensions
         self.of_kind = ORIGINAL | EXTENSION if extensions else ORIGINAL
         self.of_type = {

@@ -17,7 +17,7 @@ EMITTER, RECEIVER = wire.types_of("R2020a").emitter, wire.types_of("R2020a").rec
 TX, RX = 3, 4  # after the three devices of the robot
 
 
-def file(*, extensions: bool = True, body: str = "") -> str:
+def file(*, extensions: bool = True, body: str = "", emitter: str = "") -> str:
     return f"""version: 1
 backend: real
 webots: R2020a
@@ -25,7 +25,7 @@ robots:
   cab:
     position: [0, 0, 0]
     devices:
-      tx: {{node: Emitter, channel: 5, allowedChannels: [5, 6, 7]}}
+      tx: {{node: Emitter, channel: 5, allowedChannels: [5, 6, 7]{emitter}}}
       rx: {{node: Receiver, channel: 5, sampling_period_ms: 1}}
     body: {{kind: wc2ec, connect: "tcp://127.0.0.1:PORT"{body}}}
     controller: {{kind: wc2ec, listen: "tcp://127.0.0.1:0", extensions: {str(extensions).lower()}}}
@@ -139,11 +139,34 @@ def test_a_device_of_the_robot_with_the_same_name_gives_its_index(tmp_path: Path
         running.until(lambda: running.heard("other") == 1)
         robot_of(running).wait_for(set_value(1, 1.0))
         assert robot_of(running).received == b""
-        # What the robot's own radio hears stays where it is: ours stands in its place.
-        robot_of(running).send(
-            wire.received_packet(RECEIVER, 2, 5, 1.0, (1.0, 0.0, 0.0), b"simulated")
-        )
-        running.until(lambda: running.report()["refused"] == {"replaced": 1})
+
+
+def test_a_packet_of_the_body_enters_through_the_receiver_of_its_name(tmp_path: Path) -> None:
+    """It is delivered to the controller or counted with its reason, and the ledger adds up."""
+    devices: Devices = ((EMITTER, "tx"), (ROTATIONAL, "left"), (RECEIVER, "rx"))
+    with Radioed(tmp_path, devices, body=", extensions: true") as running:
+        controller = running.controller()
+        running.until(lambda: running.log.saw("cab.controller", State.UP))
+        heard = [
+            wire.received_packet(RECEIVER, 2, 5, 0.25, (1.0, 0.0, 0.0), bytes((number,)))
+            for number in range(4)
+        ]
+        robot_of(running).send(*heard)
+        controller.wait_for(b"".join(heard))
+        controller.send(wire.bare(wire.DISABLE_SENSOR, RECEIVER, 2))
+        robot = running.gateway.robots["cab"]
+        running.until(lambda: not robot.receivers["rx"].receiver.enabled)
+        robot_of(running).send(heard[0])
+        running.until(lambda: counts(running)["refused"] == {"disabled": 1})
+        running.gateway.send("other.tx", b"radio", None)
+        found = counts(running)
+        assert (found["accepted"], found["delivered"], found["from_body"]) == (5, 4, 5)
+        assert running.gateway.ledger.violations() == []
+
+
+def counts(running: RunningLoop) -> dict[str, Any]:
+    found: dict[str, Any] = running.gateway.report()["stations"]["cab.rx"]
+    return found
 
 
 def test_packets_of_the_robots_own_radios_pass_through(tmp_path: Path) -> None:
@@ -163,3 +186,71 @@ def test_without_the_extension_nothing_of_it_is_sent(tmp_path: Path) -> None:
         running.gateway.send("other.tx", b"x", None)
         running.until(lambda: running.report()["refused"] == {"no_extensions": 1})
         assert controller.received == b""
+
+
+# --- the table of fields in docs/wc2ec.md ---------------------------------------------------------
+
+FIELDS: dict[str, str] = {"bufferSize": "4", "baudRate": "0", "byteSize": "8000, baudRate: 1"}
+
+
+@pytest.mark.parametrize("extensions", [True, False])
+@pytest.mark.parametrize("field", ["channel", "range", "signalStrength, direction", *FIELDS])
+def test_each_field_maps_as_the_page_has_it(tmp_path: Path, field: str, extensions: bool) -> None:
+    assert f"| {field} |" in (Path(__file__).parents[3] / "docs" / "wc2ec.md").read_text()
+    emitter = f", {field}: {FIELDS[field]}" if field in FIELDS else ""
+    with Radioed(tmp_path, extensions=extensions, emitter=emitter) as running:
+        controller = running.pilot()
+        if not extensions:
+            check_not_carried(running, controller, field)
+        elif field in FIELDS:
+            check_emitter_obeys(running, controller, field)
+        else:
+            check_carried(running, controller, field)
+
+
+def check_not_carried(running: Radioed, controller: SimPeer, field: str) -> None:
+    if field.startswith("signal"):
+        running.gateway.send("other.tx", b"x", None)
+        running.until(lambda: running.report()["refused"] == {"no_extensions": 1})
+        assert controller.received == b""
+        return
+    controller.send(tune_emitter(7, 1.0) if field == "range" else packet(7, b"12345"))
+    controller.wait_for_end()
+    own = running.gateway.robots["cab"].emitters["tx"].emitter
+    assert (own.getChannel(), own.getRange(), own.queued) == (5, -1.0, 0)
+    assert running.heard("other") == 0
+
+
+def check_emitter_obeys(running: Radioed, controller: SimPeer, field: str) -> None:
+    emitter = running.gateway.robots["cab"].emitters["tx"].emitter
+    controller.send(packet(5, b"12345"))
+    if field == "bufferSize":
+        controller.wait_for(wire.bare(wire.ERROR, EMITTER, TX))
+        assert running.report()["refused"] == {"full": 1}
+        return
+    running.until(lambda: emitter.queued == 1)
+    due, now = (emitter.next_departure(), running.gateway.timer.now())
+    if field == "baudRate":
+        assert due is None  # nothing ever leaves at 0 bit/s
+    else:
+        assert due is not None and due - now > 5 * 7999 * 1_000_000_000  # 8000 s per byte
+
+
+def check_carried(running: Radioed, controller: SimPeer, field: str) -> None:
+    robot = running.gateway.robots["cab"]
+    if field == "range":
+        controller.send(tune_emitter(7, 1.5))
+        running.until(lambda: robot.emitters["tx"].emitter.getRange() == 1.5)
+    elif field == "channel":
+        controller.send(tune_emitter(7, -1.0), tune_receiver(6, 1))
+        running.until(lambda: robot.receivers["rx"].receiver.getChannel() == 6)
+        assert robot.emitters["tx"].emitter.getChannel() == 7
+        controller.send(packet(5, b"x"))
+        running.until(lambda: running.heard("other") == 1)
+    else:
+        running.gateway.send("other.tx", b"x", None)
+        found = wire.received_packet(RECEIVER, RX, 5, 0.25, (0.0, 1.0, 0.0), b"x")
+        controller.wait_for(found[:7])
+        running.until(lambda: len(controller.poll()) >= len(found) - 7)
+        signal = struct.unpack_from("<dddd", controller.received)
+        assert signal == pytest.approx((0.25, 0.0, 1.0, 0.0))
