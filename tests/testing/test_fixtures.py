@@ -202,7 +202,8 @@ def test_other_airs_are_silent(firmware_mock: FirmwareMocks, air: AirOfTest) -> 
 
 @pytest.mark.parametrize("kind", names(MOCKS))
 def test_every_kind_of_mock_has_a_port(firmware_mock: FirmwareMocks, kind: str) -> None:
-    to = {"connect": firmware_mock("wc2ec_robot").port} if kind == "wc2ec_controller" else {}
+    peer = {"wc2ec_controller": "wc2ec_robot", "webots_controller": "webots_simulator"}.get(kind)
+    to = {} if peer is None else {"connect": firmware_mock(peer).port}
     mock = firmware_mock(kind, seed=4, **to)
     assert mock.describe()
     assert Path(mock.port).exists() or mock.port.startswith("127.0.0.1:")
