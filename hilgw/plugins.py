@@ -80,7 +80,6 @@ CONTROLLERS = Group(
     "hilgw.controllers",
     "kind",
     "CONTROLLER",
-    frozenset({"base", "webots"}),  # webots: its listener is not written yet
     check=_has_settings("summary"),
 )
 BODIES = Group("hilgw.bodies", "hilgw.bodies", "kind", "BODY", check=_has_settings("summary"))

@@ -143,4 +143,7 @@ class RequestRefused(RequestReason):
     UNSENDABLE = "unsendable", "the protocol of the peer cannot carry it"
     NOT_FINITE = "not_finite", "a sensor shows NaN or infinity"
     SECOND_CONTROLLER = "second_controller", "a connection while another controller is there"
+    UNKNOWN_ROBOT = "unknown_robot", "a connection for a robot that is not here"
+    NOT_PERMITTED = "not_permitted", "a connection without a token that allows it"
+    NOT_A_CONTROLLER = "not_a_controller", "a connection that did not begin like a controller's"
     TOO_MANY_CONNECTIONS = "too_many_connections", "more connections than are kept waiting"

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hilgw.assemble.mocks import mock_line
 from hilgw.config.checks import peer_of
 from hilgw.control.safety import SafetyState
+from hilgw.controllers.base import SteppedController
+from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
+from hilgw.devices.steps import StepClock
 from hilgw.discovery.ports import exists
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
+from hilgw.engine.control_loop.stepping import StepGrid
 from hilgw.engine.control_loop.tcp_server import TcpServer
+from hilgw.engine.control_loop.webots_server import WebotsPort, WebotsServer
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
@@ -23,7 +29,7 @@ from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
 from hilgw.transports.tcp.stream import connect_tcp
-from hilgw.units import ns_to_s
+from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
     from hilgw.controllers.base import ControllerSession, PeerController
     from hilgw.engine.gateway import Gateway
+    from hilgw.engine.robot.schedule import Schedule
     from hilgw.settings import MockSpec
 
 LOOPBACK = "127.0.0.1"
@@ -45,6 +52,21 @@ def controller_session(part: PartConfig | None) -> ControllerSession | None:
     return session
 
 
+def stepped_controller(part: PartConfig | None) -> SteppedController | None:
+    """The controller when it asks for steps."""
+    controller = peer_of(part)
+    return controller if isinstance(controller, SteppedController) else None
+
+
+def passing_fields(fields: EmitterFields | ReceiverFields) -> EmitterFields | ReceiverFields:
+    """The fields of a radio whose controller paces, queues and samples by itself: libController
+    does all that a buffer, a rate and a period mean, before a packet comes here or after it left.
+    """
+    if isinstance(fields, EmitterFields):
+        return replace(fields, baudRate=UNLIMITED, bufferSize=UNLIMITED, allowedChannels=())
+    return replace(fields, bufferSize=UNLIMITED, allowedChannels=(), sampling_period_ms=0)
+
+
 def line_settings(settings: Any) -> LineSettings:
     """The serial line of a body or a controller; byteSize 8 counts as 10, 8N1."""
     return LineSettings(settings.baudRate, stop_bits=max(1, settings.byteSize - 9))
@@ -53,10 +75,13 @@ def line_settings(settings: Any) -> LineSettings:
 class ControlLoopAssembly:
     """Adds the control loops of one configuration to a gateway."""
 
-    def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
+    def __init__(self, config: GatewayConfig, gateway: Gateway, schedule: Schedule) -> None:
         self._config = config
         self._gateway = gateway
+        self._schedule = schedule
         self._mocked = config.backend in ("mock", "loopback")
+        self._servers: dict[tuple[str, int], WebotsServer] = {}
+        self._grid: StepGrid | None = None
 
     def add(self, name: str, config: RobotConfig) -> None:
         """The control loop of this robot, when it has a body or a controller that is a peer."""
@@ -65,12 +90,15 @@ class ControlLoopAssembly:
         if config.body is None and not has_peer:
             return
         simulated = config.body is None or self._is_simulated(config.body)
-        safety = SafetyState(config.safety, simulated=simulated)
+        stepped = stepped_controller(config.controller)
+        safety = SafetyState(config.safety, simulated=simulated, stepped=stepped is not None)
+        body = None if config.body is None else self._body(name, config.body)
+        link = self._controller_link(name, config.controller)
         loop = ControlLoop(
             name,
-            None if config.body is None else self._body(name, config.body),
-            self._controller(name, config.controller) if has_peer and config.controller else None,
-            Radios(robot if has_peer else None),
+            body,
+            link,
+            Radios(robot if has_peer else None, passing=stepped is not None),
             safety,
             gateway.timer,
             gateway.observer,
@@ -78,12 +106,14 @@ class ControlLoopAssembly:
         )
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packet
+        if stepped is not None and config.controller is not None and link is not None:
+            self._serve_stepped(loop, link, config.controller)
         if config.body is None:
             self._describe(name, "has no body: its controller moves no motors")
         elif config.controller is None:
             self._describe(name, "has no controller: its body is not moved")
         elif has_peer:
-            on_line = config.controller.settings.port is not None
+            on_line = stepped is None and config.controller.settings.port is not None
             self._describe_deadline(name, safety, simulated=simulated, on_line=on_line)
 
     def _is_simulated(self, part: PartConfig) -> bool:
@@ -123,6 +153,20 @@ class ControlLoopAssembly:
         self._describe(name, f"body {part.kind}: {settings.connect}{words}")
         return link
 
+    def _controller_link(self, name: str, part: PartConfig | None) -> PeerLink[Any] | None:
+        """The link to the controller, which has nothing that keeps it connected yet where the
+        controller is stepped; None where no peer controls the robot."""
+        if part is None or peer_of(part) is None:
+            return None
+        stepped = stepped_controller(part)
+        if stepped is None:
+            return self._controller(name, part)
+        session = stepped.robot_session(
+            part.settings, self._config.webots, name, self._step_grid().step_ms
+        )
+        watchdog = self._gateway.control_loops.watchdog
+        return PeerLink(f"{name}.controller", session, self._gateway.timer, watchdog)
+
     def _controller(self, name: str, part: PartConfig) -> PeerLink[Any]:
         controller: PeerController = load(CONTROLLERS, part.kind)
         settings = part.settings
@@ -147,6 +191,48 @@ class ControlLoopAssembly:
         self._gateway.supervisors[link.name] = server
         self._describe(name, f"controller {part.kind}: listens on {settings.listen}{words}")
         return link
+
+    # --- controllers that are stepped ---------------------------------------------------------
+
+    def _step_grid(self) -> StepGrid:
+        """The steps of the medium; of a medium without steps, 32 ms."""
+        if self._grid is None:
+            steps = self._schedule.steps
+            if not steps.step_ns:
+                steps = StepClock(self._schedule.now(), DEFAULT_STEP_MS * NS_PER_MS)
+            self._grid = StepGrid(self._schedule, steps)
+        return self._grid
+
+    def _serve_stepped(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig) -> None:
+        settings, name = part.settings, loop.name
+        loop.step_on(self._step_grid(), synchronization=settings.synchronization)
+        host, number = parse_address(settings.listen)
+        port = WebotsPort(
+            link,
+            name,
+            self._server(host, number),
+            self._gateway.observer,
+            lambda: loop.is_complete,
+            where=settings.listen,
+        )
+        words = ""
+        if self._mocked:
+            controller: PeerController = load(CONTROLLERS, part.kind)
+            spec = controller.mock(settings, self._config.webots)
+            spec = replace(spec, parameters={"robot": name} | spec.parameters)
+            words = f" (mock {spec.name})"
+            port.on_listening = self._mock_client(link.name, spec)
+        self._gateway.supervisors[link.name] = port
+        self._describe(name, f"controller {part.kind}: listens on {settings.listen}{words}")
+
+    def _server(self, host: str, number: int) -> WebotsServer:
+        """One for each address."""
+        address = (host, number)
+        if address not in self._servers:
+            self._servers[address] = WebotsServer(
+                host, number, self._gateway.observer, any_port=self._mocked
+            )
+        return self._servers[address]
 
     def _link(self, name: str, part: Body | PeerController, settings: Any) -> PeerLink[Any]:
         serial = settings.port is not None

@@ -6,7 +6,12 @@ import random
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.assemble.control_loops import ControlLoopAssembly, controller_session
+from hilgw.assemble.control_loops import (
+    ControlLoopAssembly,
+    controller_session,
+    passing_fields,
+    stepped_controller,
+)
 from hilgw.assemble.mocks import MockPorts, air_of
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
 from hilgw.config import line_rates
@@ -101,7 +106,7 @@ class _Assembly:
         for name, adapter in self.config.adapters.items():
             self.add_station(name, adapter, mocks)
         mocks.add_nodes()
-        assembly = ControlLoopAssembly(self.config, self.gateway)
+        assembly = ControlLoopAssembly(self.config, self.gateway, self.schedule)
         for name, robot in self.config.robots.items():
             assembly.add(name, robot)
         for notice in line_rates.notices(self.config):
@@ -114,10 +119,13 @@ class _Assembly:
         session = controller_session(config.controller)
         robot = Robot(name, session, gateway.timer, gateway.observer)
         add_robot(gateway.scene, name, config)
-        for device, fields in config.devices.items():
+        is_passing = stepped_controller(config.controller) is not None
+        for device, fields in config.radios.items():
+            if is_passing:
+                fields = passing_fields(fields)
             if isinstance(fields, EmitterFields):
                 robot.emitters[device] = self.emitter(name, device, fields)
-            elif isinstance(fields, ReceiverFields):
+            else:
                 robot.receivers[device] = self.receiver(robot, device, fields)
         gateway.robots[name] = robot
         self.describe(f"  {name:<12} robot: {_devices(config)}")

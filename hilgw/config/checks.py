@@ -18,7 +18,7 @@ from hilgw.config.references import check_references
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic, Path, spell
-from hilgw.controllers.base import PeerController
+from hilgw.controllers.base import PeerController, SteppedController
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, PortError, quoted
@@ -339,6 +339,11 @@ def _check_addresses(inspection: Inspection) -> None:
     """Two robots with one address, and a controller and a body that would connect to each other."""
     listeners: dict[tuple[str, int], Path] = {}
     robots: dict[tuple[str, int], Path] = {}
+    sharing = {  # their controllers name the robot
+        path
+        for path, config in inspection.made("robots", None, "controller")
+        if isinstance(peer_of(config), SteppedController)
+    }
     for key, part, seen in (("listen", "controller", listeners), ("connect", "body", robots)):
         for path, config in inspection.made("robots", None, part):
             at = (*path, key)
@@ -357,6 +362,8 @@ def _check_addresses(inspection: Inspection) -> None:
             if not address[1]:
                 if key == "connect":
                     inspection.error(at, "no robot listens on port 0", "write the robot's port")
+            elif key == "listen" and {path, seen.get(address)} <= sharing:
+                continue
             elif address in seen:
                 what = f"{spell(seen[address])} has this address too"
                 inspection.error(at, what, "use another port")

@@ -13,6 +13,7 @@ from hilgw.settings import setting
 from hilgw.units import s_to_ns
 
 REAL_BODY_TIMEOUT_S = 0.5
+STEPPED_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,8 @@ class SafetySettings:
     command_timeout_s: float | None = setting(
         "longest time without a motor command or another valid message of the controller while a "
         "motor moves; after it the motors stop and the controller is disconnected; 0: no limit; "
-        f"not set: {REAL_BODY_TIMEOUT_S:g} for a real body, no limit for a simulated one",
+        f"not set: {REAL_BODY_TIMEOUT_S:g} for a real body, no limit for a simulated one, or "
+        f"{STEPPED_TIMEOUT_S:g} between an answer and the next request of a Webots controller",
         None,
         ge=0,
         le=3600,
@@ -45,16 +47,18 @@ class SafetySettings:
 
 class SafetyState:
     """The safety of one control loop. moving: a motor was commanded since the last stop. latched:
-    the reason of a latched stop, None without one. stops: counted by reason."""
+    the reason of a latched stop, None without one. stops: counted by reason. waits_for_us: a
+    controller that is stepped waits for the end of its step; its silence means nothing."""
 
-    def __init__(self, settings: SafetySettings, *, simulated: bool) -> None:
-        """simulated: whether the body is."""
+    def __init__(self, settings: SafetySettings, *, simulated: bool, stepped: bool = False) -> None:
+        """simulated: whether the body is. stepped: whether the controller asks for steps."""
         timeout_s = settings.command_timeout_s
         if timeout_s is None:
-            timeout_s = 0.0 if simulated else REAL_BODY_TIMEOUT_S
+            timeout_s = STEPPED_TIMEOUT_S if stepped else 0.0
+            timeout_s = timeout_s if simulated else REAL_BODY_TIMEOUT_S
         self.timeout_ns = s_to_ns(timeout_s)
         self.late_ns = s_to_ns(settings.late_s)
-        self.moving = False
+        self.moving = self.waits_for_us = False
         self.latched: StopReason | None = None
         self.stops: Counter[str] = Counter()
         self._latch = settings.latch
@@ -90,7 +94,8 @@ class SafetyState:
 
     def deadline(self) -> int | None:
         """The time by which the next sign of life must come, or None."""
-        return self._alive_ns + self.timeout_ns if self.moving and self.timeout_ns else None
+        watched = self.moving and self.timeout_ns and not self.waits_for_us
+        return self._alive_ns + self.timeout_ns if watched else None
 
 
 class Mode(StrEnum):

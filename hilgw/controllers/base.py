@@ -108,6 +108,21 @@ class PeerSession(LinkSession, Protocol):
         """A device failed, or refused a request."""
 
 
+class SteppedSession(PeerSession, Protocol):
+    """A peer that asks for steps: it reports StepRequest, and waits for the answer.
+
+    local: the peer of the next connection is on a local socket; set before `open`.
+    """
+
+    local: bool
+
+    def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
+        """The step is over, at this simulation time. delay_ms: by how much the request was late."""
+
+    def quit(self) -> list[Event]:
+        """Ends the peer; always before its connection is closed."""
+
+
 @runtime_checkable
 class PeerController(Protocol):
     """A kind of controller that is a peer, which `hilgw.controllers.NAME` exports as `CONTROLLER`.
@@ -130,3 +145,16 @@ class PeerController(Protocol):
 
     def session(self, settings: Any, version: str, framing: Framing | None) -> PeerSession:
         """A session under this Webots version. framing: for a serial line, None on TCP."""
+
+
+@runtime_checkable
+class SteppedController(PeerController, Protocol):
+    """A kind of controller that asks for steps, of robots that it names: several share an address.
+
+    Settings have `listen`, `ipc` and `synchronization`. Its own library paces and queues packets.
+    """
+
+    def robot_session(
+        self, settings: Any, version: str, robot: str, step_ms: int
+    ) -> SteppedSession:
+        """The session of the robot of this name. step_ms: the basic time step."""

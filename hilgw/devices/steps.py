@@ -23,3 +23,7 @@ class StepClock:
         if not self.step_ns:
             return when
         return self._origin_ns + (when - self._origin_ns) // self.step_ns * self.step_ns
+
+    def time(self, when: int) -> int:
+        """The simulation time at this instant, in ns: 0 at the origin."""
+        return when - self._origin_ns

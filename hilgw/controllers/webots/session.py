@@ -66,8 +66,8 @@ class WebotsControllerSession:
     """The pure session; see `hilgw.controllers.base.PeerSession`.
 
     robot: what the controller learns about the robot, without its devices and the time. local: the
-    peer is on a local socket, whose answers have no chunks. battery_j: what the battery's sensor
-    reports; None: the robot has none.
+    peer is on a local socket, whose answers have no chunks; set before `open`. battery_j: what the
+    battery's sensor reports; None: the robot has none.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class WebotsControllerSession:
         self._configuration = robot
         if not robot.version:
             self._configuration = dataclasses.replace(robot, version=version)
-        self._local = local
+        self.local = local
         self._table = TagTable(version)
         self._robot = RobotState(robot.name, robot.customData, battery_j)
         self._sensors = Sensors()
@@ -153,7 +153,7 @@ class WebotsControllerSession:
 
     def describe(self, data: bytes, *, received: bool) -> str:
         """Bytes in words, for people; never raises."""
-        return in_words(data, self._table.codec, received=received, local=self._local)
+        return in_words(data, self._table.codec, received=received, local=self.local)
 
     # --- from the control loop ----------------------------------------------------------------
 
@@ -261,7 +261,7 @@ class WebotsControllerSession:
         messages += sensors.receivers.due(time_ns)
         if messages:
             data += self._table.codec.encode_messages(messages)
-        return [Write(encode_answer(max(0, delay_ms), data, local=self._local))]
+        return [Write(encode_answer(max(0, delay_ms), data, local=self.local))]
 
     def quit(self) -> list[Event]:
         """Ends the controller: its next step() returns -1. Always before the connection closes:
@@ -290,7 +290,7 @@ class WebotsControllerSession:
 
     def _write(self, delay: int, messages: list[Message]) -> Write:
         data = self._table.codec.encode_messages(messages)
-        return Write(encode_answer(delay, data, local=self._local))
+        return Write(encode_answer(delay, data, local=self.local))
 
     # --- from the controller ------------------------------------------------------------------
 

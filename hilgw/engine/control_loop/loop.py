@@ -35,6 +35,7 @@ from hilgw.control.events import (
     Registered,
     SensorSwitch,
     SensorValue,
+    StepRequest,
     Stop,
     StopReason,
     Write,
@@ -45,6 +46,7 @@ from hilgw.engine.control_loop.periods import Periods
 from hilgw.engine.control_loop.readings import Readings
 from hilgw.engine.control_loop.report import report_of
 from hilgw.engine.control_loop.safety import Safety
+from hilgw.engine.control_loop.stepping import Stepper
 from hilgw.engine.statistics import ControlLoopStatistics, NoticeFilter
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from hilgw.devices.properties import DeviceFields
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.radios import Radios
+    from hilgw.engine.control_loop.stepping import StepGrid
     from hilgw.engine.observer import Observer
     from hilgw.medium.packet import Copy
     from hilgw.transports.base import Handle, Scheduler, Transport
@@ -65,6 +68,7 @@ STATUS_NS = NS_PER_S  # between two reports to the observer
 # A body registers its devices one by one; after this pause the registration is complete.
 REGISTRATION_PAUSE_NS = 100 * NS_PER_MS
 LOGGED_BYTES = 64
+LATE_STEP = "the controller asked too late for its next step; the report counts late_steps"
 
 Handlers = dict[type[Any], Callable[[Any, int], None]]
 
@@ -106,6 +110,8 @@ class ControlLoop:
         self._is_exchanged = False  # the controller still has the devices of an earlier body
         self._present: dict[int, tuple[str, str]] = {}  # name and kind of the announced devices
         self._registration_timer: Handle | None = None
+        self._is_complete = False
+        self._stepper: Stepper | None = None  # of a controller that is stepped
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
         self._devices_are_stale = False  # the controller knows devices of a body that is gone
         self._readings = Readings(controller, self.statistics)
@@ -149,6 +155,38 @@ class ControlLoop:
         self._body = None
         return body
 
+    # --- a controller that is stepped ---------------------------------------------------------
+
+    def step_on(self, grid: StepGrid, *, synchronization: bool) -> None:
+        """The controller asks for steps, which end on this grid."""
+        self.statistics.counts["late_steps"] = 0
+        self._stepper = Stepper(
+            grid, self._answer_step, self._step_is_late, synchronization=synchronization
+        )
+        self._controller_handlers[StepRequest] = self._step
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all devices are known: a controller may learn of them once only."""
+        return self._is_complete
+
+    def _step(self, event: StepRequest, now: int) -> None:
+        assert self._stepper is not None
+        self.safety.suspend_deadline()
+        self._stepper.request(event.duration_ms)
+
+    def _answer_step(self, time_ns: int, delay_ms: int) -> None:
+        controller: PeerLink[Any] | None = self._controller
+        assert controller is not None
+        now = self._scheduler.now()
+        controller.call(lambda: controller.session.answer(time_ns, delay_ms), now)
+        self.safety.resume_deadline(now)
+
+    def _step_is_late(self, delay_ms: int) -> None:
+        self.statistics.counts["late_steps"] += 1
+        if self._notices.is_due(LATE_STEP, once=True):
+            self._observer.notice(self.name, f"a step ended {delay_ms} ms late: {LATE_STEP}")
+
     # --- start and end ------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -158,11 +196,21 @@ class ControlLoop:
         self._status_timer = self._scheduler.call_at(now + STATUS_NS, self._show_status)
 
     def end(self) -> None:
-        """Stops the motors for good; the connections are closed later, by their supervisors."""
-        self.safety.end(self._scheduler.now())
+        """Stops the motors for good, and has a stepped controller end. The connections are closed
+        later, by their supervisors."""
+        controller: PeerLink[Any] | None = self._controller
+        now = self._scheduler.now()
+        self.safety.end(now)
+        if self._stepper is not None and controller is not None:
+            self._stepper.reset()
+            controller.call(controller.session.quit, now)
 
     def has_drained(self) -> bool:
-        """Whether the body's connection has taken all bytes that were written."""
+        """Whether the body's connection has taken all bytes that were written, and a stepped
+        controller has left."""
+        controller = self._controller
+        if self._stepper is not None and controller is not None and controller.transport:
+            return False
         return self._body is None or self._body.has_drained()
 
     def close(self) -> None:
@@ -342,6 +390,7 @@ class ControlLoop:
         first = max((device.index for device in devices), default=-1) + 1
         for device in self._configured.missing(first):
             self._announce(device, now)
+        self._is_complete = True
 
     def _take_over_devices(self, now: int) -> None:
         """Another body has registered its devices: the controller stays if it knows them all."""
@@ -430,7 +479,7 @@ class ControlLoop:
         """The body is gone: its devices are unknown, and its controller has to connect anew."""
         if not self._body_is_up:
             return
-        self._body_is_up = False
+        self._body_is_up = self._is_complete = False
         self.safety.stop(StopReason.BODY, now)
         self._cancel_registration_timer()
         self._radios.forget()
@@ -467,6 +516,9 @@ class ControlLoop:
 
     def _restore_settings(self, now: int) -> None:
         """Undoes what the controller changed, for the next one."""
+        if self._stepper is not None:
+            self._stepper.reset()
+            self.safety.resume_deadline(now)
         self._radios.restore()
         self._periods.restore(self._body, now)
         self._periods.forget()

@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from hilgw.engine.robot.robot import Robot
     from hilgw.medium.packet import Copy
 
+PASSING_MS = 1  # in a stepped world each step
+
 
 class Radios:
     """The radios that the configuration lists. One that has the name and kind of a device of the
     body replaces it."""
 
-    def __init__(self, robot: Robot | None) -> None:
-        """robot: None when an in-process controller uses its radios."""
+    def __init__(self, robot: Robot | None, *, passing: bool = False) -> None:
+        """robot: None when an in-process controller uses its radios. passing: the controller's
+        session samples by itself, so a Receiver passes on what arrives."""
+        self._passing = passing
         self._emitters = {} if robot is None else robot.emitters
         self._receivers = {} if robot is None else robot.receivers
         self._kinds = dict.fromkeys(self._emitters, EMITTER) | dict.fromkeys(
@@ -79,8 +83,10 @@ class Radios:
             )
         else:
             receiver = self._receivers.get(name)
-            done = receiver is not None and (
-                receiver.setChannel(settings.channel) and receiver.enable(settings.period_ms)
+            done = (
+                receiver is not None
+                and receiver.setChannel(settings.channel)
+                and (self._passing or receiver.enable(settings.period_ms))
             )
         return None if done else RequestRefused.NOT_ALLOWED
 
@@ -91,6 +97,8 @@ class Radios:
         if receiver is None:
             return RequestRefused.NO_SUCH_FIELD
         period = receiver.receiver.default_period_ms if period_ms is None else period_ms
+        if self._passing:
+            period = min(period, PASSING_MS)
         return None if receiver.enable(math.ceil(period)) else RequestRefused.NOT_ALLOWED
 
     def restore(self) -> None:

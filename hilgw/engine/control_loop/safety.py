@@ -120,6 +120,17 @@ class Safety:
         controller = self._controller
         self.state.alive(now if controller is None else now + controller.write_delay_ns(now))
 
+    def suspend_deadline(self) -> None:
+        """The controller waits for an answer of the gateway: its silence means nothing."""
+        self.state.waits_for_us = True
+
+    def resume_deadline(self, now: int) -> None:
+        """The controller has its answer."""
+        self.state.waits_for_us = False
+        self.alive(now)
+        if self._deadline is None:
+            self._watch_deadline()
+
     def commanded(self, command: Command, now: int) -> None:
         """A motor command was written to the body."""
         began, mode = not self.state.moving, mode_of(command)

@@ -1,8 +1,9 @@
 """The order in which the Emitters and Receivers of a gateway act.
 
-By time; at one instant, first packets depart, then Receivers sample, then controllers are told. So
-it does not matter in which order timers fire, nor how late: a packet that departs at a step end is
-read at that step end, and a controller that acts at a step end acts after it.
+By time; at one instant, first packets depart, then Receivers sample, then controllers are told:
+first of packets, then of the end of their step. So it does not matter in which order timers fire,
+nor how late: a packet that departs at a step end is read at that step end, and a controller that
+acts at a step end acts after it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from hilgw.devices.steps import StepClock
     from hilgw.transports.base import Scheduler
 
-DEPARTURE, SAMPLE = 0, 1
+DEPARTURE, SAMPLE, STEP = 0, 1, 2
 _COMPACT_FROM = 64  # entries that were moved stay in the heap until it is twice as large as needed
 
 

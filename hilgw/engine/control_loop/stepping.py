@@ -1,0 +1,116 @@
+"""When the steps of stepped controllers end: on one grid, which waits for no controller.
+
+A step takes whole basic steps, as in Webots. It begins where the step before it ended, so a
+controller that computes for a part of its step keeps its period. One that asks too late misses step
+ends: with synchronization, its step ends at the next step end, and step() returns 0 as in Webots,
+where the simulation would have waited. Without synchronization the step ends where it should have,
+or at once when that is past, and step() returns the delay of the request, in ms of the grid
+(Webots reference manual, wb_robot_step).
+
+All times are those of the schedule, so a simulated clock behind it moves the grid.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.engine.robot.schedule import STEP
+from hilgw.units import NS_PER_MS, ms_to_ns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.devices.steps import StepClock
+    from hilgw.engine.robot.schedule import Schedule
+
+
+class StepGrid:
+    """The step ends of one gateway, and the controllers that the next one would wait for.
+
+    computing: the synchronized controllers that are between an answer and their next request.
+    on_all_asked: called whenever the last of them has asked for its step; a clock that is not
+    bound to real time may then advance.
+    """
+
+    def __init__(self, schedule: Schedule, steps: StepClock) -> None:
+        """steps: with a step of more than 0."""
+        self.schedule = schedule
+        self.steps = steps
+        self.computing: set[Stepper] = set()
+        self.on_all_asked: Callable[[], None] | None = None
+
+    @property
+    def step_ms(self) -> int:
+        return self.steps.step_ns // NS_PER_MS
+
+    def asked(self, stepper: Stepper) -> None:
+        """The controller waits for an answer, or is gone."""
+        if stepper in self.computing:
+            self.computing.discard(stepper)
+            if not self.computing and self.on_all_asked is not None:
+                self.on_all_asked()
+
+
+class Stepper:
+    """The steps of one controller. answer(time_ns, delay_ms) is called once for each request, with
+    the simulation time and what step() returns; on_late(delay_ms) for a step that ends late."""
+
+    def __init__(
+        self,
+        grid: StepGrid,
+        answer: Callable[[int, int], None],
+        on_late: Callable[[int], None],
+        *,
+        synchronization: bool,
+    ) -> None:
+        self._grid = grid
+        self._answer = answer
+        self._on_late = on_late
+        self._synchronization = synchronization
+        self._entry = grid.schedule.add(STEP, self._ended)
+        self._end: int | None = None  # of the last step, ns; None before the first
+        self._delay_ms: int | None = None  # of the request that waits; None: none waits
+
+    def request(self, duration_ms: int) -> None:
+        """The controller asks for a step; 0: for an immediate answer, which takes no time."""
+        grid = self._grid
+        grid.asked(self)
+        began = grid.steps.last(grid.schedule.now())
+        if not duration_ms:
+            self._respond(began, 0)
+            return
+        last = began if self._end is None else self._end
+        due = grid.steps.end(last + ms_to_ns(duration_ms))
+        if self._synchronization:
+            end, self._delay_ms = max(due, began + grid.steps.step_ns), 0
+        else:
+            end, self._delay_ms = max(due, began), (began - last) // NS_PER_MS
+        self._end = end
+        if end > due:
+            self._on_late((end - due) // NS_PER_MS)
+        if end > began:
+            self._entry.set(end)
+        else:
+            self._step_is_over(end)
+
+    def reset(self) -> None:
+        """The controller is gone."""
+        self._entry.set(None)
+        self._end = self._delay_ms = None
+        self._grid.asked(self)
+
+    def _ended(self, end: int) -> None:
+        """Controllers are told when all that is due at the step end is done."""
+        self._grid.schedule.tell(lambda: self._step_is_over(end), end)
+
+    def _step_is_over(self, end: int) -> None:
+        """The controller may have gone meanwhile, and another one may be there."""
+        delay_ms = self._delay_ms
+        if delay_ms is not None and self._end == end:
+            self._delay_ms = None
+            self._respond(end, delay_ms)
+
+    def _respond(self, end: int, delay_ms: int) -> None:
+        if self._synchronization:
+            self._grid.computing.add(self)
+        self._answer(self._grid.steps.time(end), delay_ms)
