@@ -41,12 +41,16 @@ class Group(NamedTuple):
 
 
 class MockKind(NamedTuple):
-    """One kind of firmware mock: its summary, its parameters (name -> meaning), its factory."""
+    """One kind of firmware mock: its summary, its parameters (name -> meaning), its factory.
+
+    check: raises ValueError for parameters that `create` refuses.
+    """
 
     name: str
     summary: str
     parameters: Mapping[str, str]
     create: Callable[..., Any]
+    check: Callable[[Mapping[str, Any]], None]
 
 
 def _has_settings(*traits: str) -> Callable[[Any], None]:
@@ -146,7 +150,12 @@ def load_all(group: Group) -> tuple[dict[str, Any], list[ConfigError]]:
 def load_mock(kind: str) -> MockKind:
     """The firmware mock of this kind. ConfigError: there is none, or it does not load."""
     part = load(MOCKS, kind)
-    return MockKind(kind, part.SUMMARY, part.PARAMETERS, part.create)
+
+    def check(parameters: Mapping[str, Any]) -> None:
+        part.create("check", new_air(), parameters)
+
+    own_check = getattr(part, "check", check)  # mocks that are slow to create have one
+    return MockKind(kind, part.SUMMARY, part.PARAMETERS, part.create, own_check)
 
 
 def new_air(seed: int = 0, loss: float = 0.0) -> Any:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from firmware_mocks.air import Air
-from firmware_mocks.xbee.hardware import KINDS
-from firmware_mocks.xbee.module import Module
-from firmware_mocks.xbee.settings import PARAMETERS
+from firmware_mocks.xbee.hardware import KINDS, Hardware
+from firmware_mocks.xbee.settings import PARAMETERS, Settings, assign
+
+if TYPE_CHECKING:
+    from firmware_mocks.air import Air
+    from firmware_mocks.xbee.module import Module
 
 SUMMARY = "Digi XBee radio modules: 802.15.4 (S1, S2C, XBee 3), DigiMesh, Zigbee, 900HP"
 
-__all__ = ["PARAMETERS", "SUMMARY", "create"]
+__all__ = ["PARAMETERS", "SUMMARY", "check", "create"]
 
 
 def create(
@@ -26,6 +28,22 @@ def create(
     It is prepared for a gateway: API mode 1, and its 64-bit address is in use (a module from the
     factory has AP 0 and MY 0). ValueError names the parameter with a wrong value.
     """
+    from firmware_mocks.xbee.module import Module
+
+    hardware, values = _prepared(parameters)
+    return Module(name, air, hardware, values, position)
+
+
+def check(parameters: Mapping[str, Any]) -> None:
+    """Raises ValueError for parameters that `create` refuses, with the same text."""
+    hardware, values = _prepared(parameters)
+    settings = Settings("check", hardware, (0.0, 0.0, 0.0))
+    for key, value in values.items():
+        assign(settings, key, value)
+
+
+def _prepared(parameters: Mapping[str, Any]) -> tuple[Hardware, dict[str, Any]]:
+    """The hardware, and the values of its parameters in the order in which they are set."""
     values = dict(parameters)
     kind = str(values.pop("hardware", "xbee3")).lower()
     if kind not in KINDS:
@@ -36,4 +54,4 @@ def create(
         prepared["api_mode"] = 1
     if "MY" in hardware.registers and hardware.registers["MY"].access == "rw":
         prepared["my"] = 0xFFFF
-    return Module(name, air, hardware, prepared | values, position)
+    return hardware, prepared | values

@@ -12,14 +12,8 @@ from hilgw.adapters._common.field_mapping import (
     NOISE,
     STRENGTH_FROM_POSES,
 )
-from hilgw.adapters._common.framed_line import (
-    FramedLineSession,
-    FramingSettings,
-    check_framing,
-    in_full,
-    line_route,
-    name_of,
-)
+from hilgw.adapters._common.framed_line import FramedLineSession, line_route
+from hilgw.adapters._common.framing_settings import FramingSettings, check_framing, in_full, name_of
 from hilgw.adapters._common.routes import ByHeader, OneChannel
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.framing import create

@@ -174,7 +174,7 @@ def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterato
 def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
     """The mock's error for parameters it refuses; empty when it takes them."""
     try:
-        kind.create("check", plugins.new_air(), parameters)
+        kind.check(parameters)
     except (ValueError, TypeError) as error:
         return str(error) or "refused"
     return ""

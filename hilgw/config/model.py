@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hilgw.adapters.base import StationSettings
-from hilgw.control.safety import SafetySettings
+from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.properties import DeviceFields
 from hilgw.medium.motion import Circle, Waypoints

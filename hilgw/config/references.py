@@ -75,7 +75,7 @@ def _find_device(
     devices = descend(inspection.document.data, (*robot, "devices"))
     devices = devices if isinstance(devices, dict) else {}
     node = descend(devices, (name, "node"))
-    if node in FIELDS and node != _NODES[refers]:
+    if isinstance(node, str) and node in FIELDS and node != _NODES[refers]:
         fitting = [key for key in devices if descend(devices, (key, "node")) == _NODES[refers]]
         article = "an" if node in _WITH_AN else "a"
         what = f"{quoted(name)} is {article} {node}, not {_RADIO[refers]}"

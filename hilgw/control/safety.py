@@ -4,45 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
 
 from hilgw.control.events import Command, MotorCommand, MotorPid, StopReason
+from hilgw.control.safety_settings import REAL_BODY_TIMEOUT_S, STEPPED_TIMEOUT_S, SafetySettings
 from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
-from hilgw.settings import setting
 from hilgw.units import s_to_ns
-
-REAL_BODY_TIMEOUT_S = 0.5
-STEPPED_TIMEOUT_S = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SafetySettings:
-    """What stops the motors of one robot, beside a controller that disconnects."""
-
-    command_timeout_s: float | None = setting(
-        "longest time without a motor command or another valid message of the controller while a "
-        "motor moves; after it the motors stop and the controller is disconnected; 0: no limit; "
-        f"not set: {REAL_BODY_TIMEOUT_S:g} for a real body, no limit for a simulated one, or "
-        f"{STEPPED_TIMEOUT_S:g} between an answer and the next request of a Webots controller",
-        None,
-        ge=0,
-        le=3600,
-        unit="s",
-    )
-    late_s: float = setting(
-        "delay of the gateway itself at which the motors stop and commands that came meanwhile are "
-        "dropped",
-        0.5,
-        ge=0.05,
-        le=60,
-        unit="s",
-    )
-    latch: bool = setting(
-        "true: a stop lasts until `hilgw arm ROBOT`, and the gateway ends with exit code 7; false: "
-        "the next controller that connects may move the motors",
-        False,
-    )
 
 
 class SafetyState:

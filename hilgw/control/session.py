@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from hilgw.control.events import Event
-from hilgw.devices.kinds import Devices
+if TYPE_CHECKING:
+    from hilgw.control.events import Event
+    from hilgw.devices.kinds import Devices
 
 
 class LinkSession(Protocol):

@@ -7,16 +7,19 @@ motors: it is one end of a control loop; the other end is a body (`hilgw.bodies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from hilgw.control.events import Event, PacketIn
 from hilgw.control.session import LinkSession
-from hilgw.devices.kinds import Device, Value
-from hilgw.framing.base import Framing
-from hilgw.medium.packet import Copy
-from hilgw.settings import MockSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hilgw.control.events import Event, PacketIn
+    from hilgw.devices.kinds import Device, Value
+    from hilgw.framing.base import Framing
+    from hilgw.medium.packet import Copy
+    from hilgw.settings import MockSpec
 
 
 @dataclass(frozen=True, slots=True)

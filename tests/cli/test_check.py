@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,41 @@ from hilgw.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = str(ROOT / "configs" / "xbee.yaml")
+
+# Modules that a check of an XBee on mocks does not need; they take a third of its time.
+UNNEEDED = {
+    "asyncio",
+    "firmware_mocks.air",
+    "firmware_mocks.xbee.module",
+    "hashlib",
+    "hilgw.adapters._common.framed_line",
+    "hilgw.adapters.xbee.session",
+    "hilgw.config.diagnose",
+    "hilgw.control.events",
+    "hilgw.control.safety",
+    "hilgw.devices.kinds",
+    "hilgw.protocols",
+    "pydantic",
+    "random",
+    "serial",
+}
+
+NEEDED = """
+import json, sys
+schemas = set()
+def note(frame, event, argument):
+    if event == "call" and frame.f_code.co_name == "parts_schema":
+        schemas.add(frame.f_locals["title"])
+from hilgw.__main__ import main
+sys.argv = ["hilgw", "check", sys.argv[1]]
+sys.setprofile(note)
+try:
+    main()
+except SystemExit:
+    pass
+sys.setprofile(None)
+print(json.dumps([sorted(sys.modules), sorted(schemas)]))
+"""
 
 
 @pytest.fixture
@@ -88,3 +125,13 @@ def test_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
         main(["check"])
     assert caught.value.code == 2
     assert "FILE" in capsys.readouterr().err
+
+
+def test_a_check_imports_and_builds_what_the_file_uses() -> None:
+    command = [sys.executable, "-c", NEEDED, SHIPPED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    modules, schemas = json.loads(done.stdout.splitlines()[-1])
+    assert {"hilgw.adapters.xbee", "firmware_mocks.xbee.settings"} <= set(modules)
+    assert not UNNEEDED & set(modules)
+    assert {"adapter xbee", "controller beacon", "Emitter", "Receiver"} <= set(schemas)
+    assert not {"adapter uart", "controller wc2ec", "DistanceSensor", "LED"} & set(schemas)

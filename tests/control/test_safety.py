@@ -7,7 +7,8 @@ import math
 import pytest
 
 from hilgw.control.events import MotorCommand, MotorSettings
-from hilgw.control.safety import Mode, SafetySettings, SafetyState, default_command, mode_of
+from hilgw.control.safety import Mode, SafetyState, default_command, mode_of
+from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.kinds import Device
 
 MS = 1_000_000

@@ -1,4 +1,4 @@
-"""A framed line: packets on a byte stream, separated by a framing. Its settings and its sessions.
+"""A framed line: packets on a byte stream, separated by a framing: its sessions.
 
 `FramedLine` is the stream itself; `FramedLineSession` is the session of a line that needs no
 handshake.
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
 
 from hilgw.adapters._common.routes import ByHeader, HeaderRoute, OneChannelRoute, Route
 from hilgw.adapters._common.session_parts import DropCounts, NotBefore
@@ -19,33 +17,20 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Notice,
-    Problem,
     Ready,
     Received,
     StationSettings,
     Transmission,
     line_of,
 )
-from hilgw.errors import ConfigError, FrameError
+from hilgw.errors import FrameError
 from hilgw.framing import base as framings
-from hilgw.framing import crc, create, parse
 from hilgw.framing.base import FrameDropped
-from hilgw.framing.cobs import CobsSettings
-from hilgw.framing.gap import GapSettings
-from hilgw.framing.hdlc import HdlcSettings
-from hilgw.framing.length import LengthSettings
-from hilgw.framing.lines import LinesSettings
-from hilgw.framing.slip import SlipSettings
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.transports.base import LineSettings
 from hilgw.units import NS_PER_S
 
-FramingSettings = (
-    CobsSettings | GapSettings | HdlcSettings | LengthSettings | LinesSettings | SlipSettings
-)
-
-SHORTEST_GAP = 1.5  # byte times; bytes sent without a pause are one byte time apart
 # After this many bad frames without a good one, the two ends probably do not match. The hint is
 # repeated each time their number has grown by this factor, since one line is easily overlooked.
 HINT_FRAMES, HINT_FACTOR = 4, 8
@@ -55,54 +40,6 @@ ECHO_NS = NS_PER_S  # and how long after their end on the line
 
 _EMPTY = Dropped(PacketDropped.EMPTY, "a frame without data")
 _ECHO = Dropped(PacketDropped.OWN_ECHO, "the local echo of a packet just sent")
-
-
-def byte_ns(common: StationSettings) -> float:
-    """Duration of one byte on this line."""
-    return line_of(common)[0].byteSize * NS_PER_S / common.baudRate
-
-
-def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
-    """Problems of the framing, and of its gap at this line's rate."""
-    try:
-        made = create(framing)
-    except ConfigError as error:
-        return [framing_problem(framing, error)]
-    try:
-        least = SHORTEST_GAP * byte_ns(common)
-    except ConfigError:
-        return []  # the line settings are wrong: reported elsewhere
-    if 0 < made.pause_ns < least:
-        what = (
-            f"a gap of {made.pause_ns / 1e6:g} ms ends a packet between two of its bytes: "
-            f"a byte takes {byte_ns(common) / 1e6:.3g} ms at {common.baudRate} baud"
-        )
-        return [("framing", what, f"give {least / 1e6:.3g} ms or more")]
-    return []
-
-
-def framing_problem(framing: str | FramingSettings, error: ConfigError) -> Problem:
-    """The problem of a framing that cannot be created."""
-    is_crc = not isinstance(framing, str) and "CRC" in error.what
-    return ("framing.crc" if is_crc else "framing", error.what, error.fix)
-
-
-def name_of(framing: str | FramingSettings) -> str:
-    """The framing's name for the user."""
-    return framing.strip().lower() if isinstance(framing, str) else framing.framing
-
-
-def in_full(framing: str | FramingSettings) -> dict[str, Any]:
-    """All settings of the framing by value, with the CRC as its polynomial instead of its name."""
-    settings = parse(framing) if isinstance(framing, str) else framing
-    values = asdict(settings)
-    if values.get("crc", crc.NONE) != crc.NONE:
-        named = crc.named(values["crc"])
-        values["crc"] = (
-            f"poly={named.poly:#x},init={named.start ^ named.xor_out:#x},"
-            f"rev={str(named.reversed).lower()},xorOut={named.xor_out:#x}"
-        )
-    return values
 
 
 # --- the stream -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hilgw.adapters._common.field_mapping import (
     NOISE,
     RADIO,
 )
-from hilgw.adapters._common.framed_line import in_full
+from hilgw.adapters._common.framing_settings import in_full
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.adapters.hc12 import settings as _hc12_settings
 from hilgw.adapters.hc12.session import Hc12Session

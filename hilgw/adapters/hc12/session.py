@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from hilgw.adapters._common.framed_line import FramedLineSession, line_route, name_of
+from hilgw.adapters._common.framed_line import FramedLineSession, line_route
+from hilgw.adapters._common.framing_settings import name_of
 from hilgw.adapters._common.session_parts import LineDialogue, NotBefore
 from hilgw.adapters.base import (
     NOT_YET,

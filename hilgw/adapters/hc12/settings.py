@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hilgw.adapters._common.framed_line import FramingSettings, check_framing
+from hilgw.adapters._common.framing_settings import FramingSettings, check_framing
 from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.settings import setting

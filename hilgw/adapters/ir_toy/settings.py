@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hilgw import framing as framings
-from hilgw.adapters._common.framed_line import FramingSettings, framing_problem
+from hilgw.adapters._common.framing_settings import FramingSettings, framing_problem
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.errors import ConfigError
 from hilgw.framing.length import LengthSettings

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hilgw.adapters._common.framed_line import FramingSettings
+from hilgw.adapters._common.framing_settings import FramingSettings
 from hilgw.adapters._common.routes import ByDestination, ByHeader
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.errors import ConfigError

@@ -109,7 +109,7 @@ def _robot(device_name: Any) -> Any:
 def _device() -> Any:
     """A mapping that selects a Webots node by its key `node`."""
     carried = {
-        node: parts_schema(node, (fields,), _itself, tag=("node", node))
+        node: _on_demand(functools.partial(_tagged, "node", node, fields))
         for node, fields in FIELDS.items()
     }
     others = {node: _not_carried(what) for node, what in NOT_CARRIED.items()}
@@ -127,6 +127,24 @@ def _not_carried(what: str) -> Any:
     return core_schema.no_info_plain_validator_function(validate, metadata={"make": make})
 
 
+def _on_demand(make: Callable[[], Any]) -> Any:
+    """A schema that is made when a value needs it."""
+
+    @functools.cache
+    def validator() -> SchemaValidator:
+        return SchemaValidator(make())
+
+    def validate(value: Any, info: Any) -> Any:
+        return validator().validate_python(value, context=info.context)
+
+    return core_schema.with_info_plain_validator_function(validate, metadata={"make": make})
+
+
+def _tagged(tag: str, name: str, part: type[Any]) -> Any:
+    """A mapping with the keys of a dataclass, and its name under the key `tag`."""
+    return parts_schema(name, (part,), _itself, tag=(tag, name))
+
+
 def _air(name: Any) -> Any:
     node = parts_schema("node", (NodeConfig,), _itself, rest="parameters")
     return parts_schema("air", (AirConfig,), _itself, types={"nodes": _named(name, node)})
@@ -134,9 +152,7 @@ def _air(name: Any) -> Any:
 
 def _one_of(tag: str, parts: Mapping[str, type[Any]]) -> Any:
     """A mapping that selects one of these dataclasses by its key `tag`."""
-    schemas = {
-        name: parts_schema(name, (part,), _itself, tag=(tag, name)) for name, part in parts.items()
-    }
+    schemas = {name: _tagged(tag, name, part) for name, part in parts.items()}
     return union(tag, schemas, {})
 
 

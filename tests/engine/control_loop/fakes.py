@@ -6,7 +6,8 @@ from typing import Any
 
 from firmware_mocks._wc2ec import wire
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
-from hilgw.control.safety import SafetySettings, SafetyState
+from hilgw.control.safety import SafetyState
+from hilgw.control.safety_settings import SafetySettings
 from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink

@@ -17,7 +17,8 @@ from hilgw.control.events import (
     Registered,
     Write,
 )
-from hilgw.control.safety import Mode, SafetySettings, SafetyState
+from hilgw.control.safety import Mode, SafetyState
+from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.kinds import Device, Devices
 from hilgw.devices.properties import DeviceFields
 from hilgw.engine.control_loop.loop import ControlLoop

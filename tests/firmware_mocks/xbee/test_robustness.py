@@ -91,11 +91,16 @@ def test_any_payload_arrives_unchanged(data: bytes, escaped: bool) -> None:
 )
 def test_a_parameter_fits_or_is_a_value_error(name: str, value: Any, kind: str) -> None:
     air = Air()
+    parameters = {"hardware": kind, name: value}
     try:
-        module = xbee.create("m", air, {"hardware": kind, name: value})
+        module = xbee.create("m", air, parameters)
     except ValueError as error:
         assert name in str(error)
+        with pytest.raises(ValueError) as checked:
+            xbee.check(parameters)
+        assert str(checked.value) == str(error)
         return
+    xbee.check(parameters)
     module.advance(0)
     assert module.describe()
 

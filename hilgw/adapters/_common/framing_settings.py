@@ -1,0 +1,71 @@
+"""The framing of a framed line as an adapter's setting."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from hilgw.adapters.base import Problem, StationSettings, line_of
+from hilgw.errors import ConfigError
+from hilgw.framing import crc, create, parse
+from hilgw.framing.cobs import CobsSettings
+from hilgw.framing.gap import GapSettings
+from hilgw.framing.hdlc import HdlcSettings
+from hilgw.framing.length import LengthSettings
+from hilgw.framing.lines import LinesSettings
+from hilgw.framing.slip import SlipSettings
+from hilgw.units import NS_PER_S
+
+FramingSettings = (
+    CobsSettings | GapSettings | HdlcSettings | LengthSettings | LinesSettings | SlipSettings
+)
+
+SHORTEST_GAP = 1.5  # byte times; bytes sent without a pause are one byte time apart
+
+
+def byte_ns(common: StationSettings) -> float:
+    """Duration of one byte on this line."""
+    return line_of(common)[0].byteSize * NS_PER_S / common.baudRate
+
+
+def check_framing(framing: str | FramingSettings, common: StationSettings) -> list[Problem]:
+    """Problems of the framing, and of its gap at this line's rate."""
+    try:
+        made = create(framing)
+    except ConfigError as error:
+        return [framing_problem(framing, error)]
+    try:
+        least = SHORTEST_GAP * byte_ns(common)
+    except ConfigError:
+        return []  # the line settings are wrong: reported elsewhere
+    if 0 < made.pause_ns < least:
+        what = (
+            f"a gap of {made.pause_ns / 1e6:g} ms ends a packet between two of its bytes: "
+            f"a byte takes {byte_ns(common) / 1e6:.3g} ms at {common.baudRate} baud"
+        )
+        return [("framing", what, f"give {least / 1e6:.3g} ms or more")]
+    return []
+
+
+def framing_problem(framing: str | FramingSettings, error: ConfigError) -> Problem:
+    """The problem of a framing that cannot be created."""
+    is_crc = not isinstance(framing, str) and "CRC" in error.what
+    return ("framing.crc" if is_crc else "framing", error.what, error.fix)
+
+
+def name_of(framing: str | FramingSettings) -> str:
+    """The framing's name for the user."""
+    return framing.strip().lower() if isinstance(framing, str) else framing.framing
+
+
+def in_full(framing: str | FramingSettings) -> dict[str, Any]:
+    """All settings of the framing by value, with the CRC as its polynomial instead of its name."""
+    settings = parse(framing) if isinstance(framing, str) else framing
+    values = asdict(settings)
+    if values.get("crc", crc.NONE) != crc.NONE:
+        named = crc.named(values["crc"])
+        values["crc"] = (
+            f"poly={named.poly:#x},init={named.start ^ named.xor_out:#x},"
+            f"rev={str(named.reversed).lower()},xorOut={named.xor_out:#x}"
+        )
+    return values
