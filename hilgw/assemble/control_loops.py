@@ -6,7 +6,9 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hilgw.assemble.access import permission_to_drive, tls_of
 from hilgw.assemble.mocks import mock_line
+from hilgw.config.access import is_local
 from hilgw.config.checks import peer_of
 from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import SteppedController
@@ -231,8 +233,14 @@ class ControlLoopAssembly:
             return None
         host, number = address = parse_address(url)
         if address not in self._servers:
+            remote = not is_local(url)
             self._servers[address] = WebotsServer(
-                host, number, self._gateway.observer, any_port=self._mocked
+                host,
+                number,
+                self._gateway.observer,
+                permits=permission_to_drive(self._config.access) if remote else None,
+                tls=tls_of(self._config.access) if remote else None,
+                any_port=self._mocked,
             )
         return self._servers[address]
 

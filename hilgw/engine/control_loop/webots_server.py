@@ -121,7 +121,10 @@ class WebotsPort(ControllerPort):
         caller = Caller(stream, "this machine", self._callers, local=True)
         if self.is_taken or self._held is not None:
             self.refuse_second(caller.peer)
-            caller.close()
+            # libController takes the end of the stream for a refusal only when it reads.
+            caller.on_data = lambda data: caller.close()
+            caller.expect(HANDSHAKE_S, caller.close)
+            caller.start()
             return
         self._held = caller
         self._admit_held()

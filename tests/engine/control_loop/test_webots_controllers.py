@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 import struct
 from pathlib import Path
@@ -16,8 +17,8 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
+from hilgw.security.access import write_token
 from hilgw.testing.sim import SimEventLoop, local_sockets
-from tests.e2e.control_loop_peers import port_in
 from tests.engine.control_loop.running import Log, SimPeer
 
 HELLO = b"CTR\nRobot-Name: "
@@ -30,7 +31,7 @@ backend: {backend}
 medium: {{step_ms: 32}}
 robots:
   rover:
-    controller: {{kind: webots, listen: "tcp://127.0.0.1:0", mock: {{script: "{script}"}}}}
+    controller: {{kind: webots, listen: "tcp://{host}:0", mock: {{script: "{script}"}}}}
     devices:
       tx: {{node: Emitter, channel: 3, bufferSize: 32, baudRate: 9600}}
       rx: {{node: Receiver, channel: 3, bufferSize: 16}}
@@ -50,14 +51,20 @@ class Running:
     """
 
     def __init__(
-        self, folder: Path, *, script: str = "", more: str = "", backend: str = "loopback"
+        self,
+        folder: Path,
+        *,
+        script: str = "",
+        more: str = "",
+        backend: str = "loopback",
+        host: str = "127.0.0.1",
     ) -> None:
         self.log = Log()
         self.loop = SimEventLoop()
         self._ends = contextlib.ExitStack()
         self._ends.enter_context(local_sockets())
         file = folder / "hilgw.yaml"
-        file.write_text(ROVER.format(script=script, more=more, backend=backend))
+        file.write_text(ROVER.format(script=script, more=more, backend=backend, host=host))
         self._stop = asyncio.Event()
         self.gateway = self.loop.run_until_complete(self._build(str(file)))
 
@@ -101,8 +108,8 @@ class Running:
     # --- connections of the test --------------------------------------------------------------
 
     def knock(self) -> SimPeer:
-        reasons = [f"{text} " for name, _, text in self.log.states if name == "rover.controller"]
-        port = max(map(port_in, reasons))
+        listening = [text for name, _, text in self.log.states if name == "rover.controller"]
+        port = int(re.findall(r"listening on \S+:(\d+)", " ".join(listening))[0])
         connection = socket.create_connection(("127.0.0.1", port))
         return SimPeer(self._ends.enter_context(connection), self.loop)
 
@@ -282,3 +289,22 @@ def test_an_exited_controller_with_or_without_notice(tmp_path: Path) -> None:
         running.until(lambda: running.controller.ended == "left")
         running.until(lambda: running.log.states[-1][1] is State.WAITING)
         assert not any("a Camera" in text for text in running.log.notices)
+
+
+@pytest.mark.parametrize(
+    ("role", "word"), [("drive", b"CONNECTED"), ("admin", b"CONNECTED"), ("monitor", b"FORBIDDEN")]
+)
+def test_from_other_hosts_a_token_in_the_name_is_needed(
+    tmp_path: Path, role: str, word: bytes
+) -> None:
+    """libController encodes the name, and with it the token of .../rover?token=..."""
+    token = write_token(tmp_path / "lab.token").encode()
+    access = f"access: {{plaintext: true, tokens: {{lab: {{role: {role}, file: lab.token}}, "
+    access += "other: {file: other.token}}}"
+    write_token(tmp_path / "other.token")
+    with Running(tmp_path, backend="real", host="0.0.0.0", more=f"\n{access}") as running:
+        for line in (b"CTR", HELLO + b"rover", HELLO + b"rover%3Ftoken%3D" + token[:-1]):
+            assert running.ask(line)[0] == b"FORBIDDEN"
+        assert running.report()["refused"] == {"not_permitted": 3}
+        assert running.ask(HELLO + b"rover%3Ftoken%3D" + token)[0] == word
+        assert token.decode() not in str(running.log.refusals + running.log.notices)
