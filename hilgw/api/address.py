@@ -17,6 +17,7 @@ from hilgw.protocols.webots import encode_name
 
 DEFAULT_PORT = 1234
 INSTANCES = Path("/tmp/webots")
+EXTERN = "extern"
 _FIX = "write tcp://HOST:PORT/ROBOT, tls://HOST:PORT/ROBOT or ipc://INSTANCE/ROBOT"
 
 
@@ -51,7 +52,7 @@ def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
         environment.get("WEBOTS_ROBOT_NAME"),
     )
     if instance and robot:  # started by the simulator itself
-        return LocalAddress(_socket(Path(instance), robot, "intern"))
+        return LocalAddress(socket_path(Path(instance), robot, "intern"))
     url = environment.get("WEBOTS_CONTROLLER_URL", "")
     if "://" not in url:
         return _newest(url or None, environment)
@@ -66,16 +67,17 @@ def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
             raise PeerError("host is missing", where=url, fix=_FIX)
         return TcpAddress(parts.hostname, port, name, parts.scheme == "tls")
     if parts.scheme == "ipc":
-        return _in_instance(_folder(environment) / unquote(parts.netloc), name)
+        return _in_instance(instances_of(environment) / unquote(parts.netloc), name)
     raise PeerError(f"cannot use '{parts.scheme}://'", where=url, fix=_FIX)
 
 
-def _folder(environment: Mapping[str, str]) -> Path:
+def instances_of(environment: Mapping[str, str]) -> Path:
+    """The folder of this user's simulators; each has a folder in it."""
     return INSTANCES / (environment.get("USER") or getpass.getuser())
 
 
 def _newest(robot: str | None, environment: Mapping[str, str]) -> LocalAddress:
-    folder = _folder(environment)
+    folder = instances_of(environment)
     try:
         found = [path for path in folder.iterdir() if path.is_dir()]
         newest = max(found, key=lambda path: path.stat().st_mtime)
@@ -88,11 +90,11 @@ def _in_instance(instance: Path, robot: str | None) -> LocalAddress:
     if (instance / "loading").exists():
         raise NotReady("the simulator is loading its world")
     if robot is not None:
-        path = _socket(instance, robot, "extern")
+        path = socket_path(instance, robot, EXTERN)
         if not path.exists():
             raise NotReady(f"robot '{robot}' has no <extern> controller")
         return LocalAddress(path)
-    found = sorted((instance / "ipc").glob("*/extern"))
+    found = sorted((instance / "ipc").glob(f"*/{EXTERN}"))
     if not found:
         raise NotReady("no robot has an <extern> controller")
     if len(found) > 1:
@@ -105,6 +107,8 @@ def _in_instance(instance: Path, robot: str | None) -> LocalAddress:
     return LocalAddress(found[0])
 
 
-def _socket(instance: Path, robot: str, end: str) -> Path:
+def socket_path(instance: Path, robot: str, end: str) -> Path:
+    """The local socket of a robot. end: EXTERN, or "intern" for a controller that the simulator
+    starts itself."""
     around = len(os.fsencode(instance / "ipc" / end)) + 1
     return instance / "ipc" / encode_name(robot, around) / end

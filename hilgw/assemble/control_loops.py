@@ -6,7 +6,9 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hilgw.assemble.access import permission_to_drive, tls_of
 from hilgw.assemble.mocks import mock_line
+from hilgw.config.access import is_local
 from hilgw.config.checks import peer_of
 from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import SteppedController
@@ -206,31 +208,39 @@ class ControlLoopAssembly:
     def _serve_stepped(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig) -> None:
         settings, name = part.settings, loop.name
         loop.step_on(self._step_grid(), synchronization=settings.synchronization)
-        host, number = parse_address(settings.listen)
         port = WebotsPort(
             link,
             name,
-            self._server(host, number),
+            self._server(settings.listen),
             self._gateway.observer,
             lambda: loop.is_complete,
-            where=settings.listen,
+            where=settings.listen or "a local socket",
+            local=settings.ipc,
         )
         words = ""
-        if self._mocked:
+        if self._mocked and settings.listen is not None:
             controller: PeerController = load(CONTROLLERS, part.kind)
             spec = controller.mock(settings, self._config.webots)
             spec = replace(spec, parameters={"robot": name} | spec.parameters)
             words = f" (mock {spec.name})"
             port.on_listening = self._mock_client(link.name, spec)
         self._gateway.supervisors[link.name] = port
-        self._describe(name, f"controller {part.kind}: listens on {settings.listen}{words}")
+        self._describe(name, f"controller {part.kind}: listens on {port.where}{words}")
 
-    def _server(self, host: str, number: int) -> WebotsServer:
-        """One for each address."""
-        address = (host, number)
+    def _server(self, url: str | None) -> WebotsServer | None:
+        """One for each address; None where robots do not listen on TCP."""
+        if url is None:
+            return None
+        host, number = address = parse_address(url)
         if address not in self._servers:
+            remote = not is_local(url)
             self._servers[address] = WebotsServer(
-                host, number, self._gateway.observer, any_port=self._mocked
+                host,
+                number,
+                self._gateway.observer,
+                permits=permission_to_drive(self._config.access) if remote else None,
+                tls=tls_of(self._config.access) if remote else None,
+                any_port=self._mocked,
             )
         return self._servers[address]
 

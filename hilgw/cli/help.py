@@ -16,6 +16,7 @@ COMMANDS = {
     "send": "send one packet through a running gateway",
     "place": "set the pose of an object in a running gateway",
     "set": "change channel or range of a device, or a remote module",
+    "token": "make a token for a client on another host",
     "arm": "enable a robot's motors again after a latched safety stop",
 }
 

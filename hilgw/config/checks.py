@@ -12,6 +12,7 @@ from typing import Any
 
 from hilgw import plugins
 from hilgw.adapters.base import UsbId, line_of
+from hilgw.config.access import check_listener
 from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
 from hilgw.config.references import check_references
@@ -43,6 +44,9 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     _check_names(inspection)
     _check_nodes(inspection)
     check_scene(inspection)
+    for path, config in inspection.made("robots", None, "controller"):
+        if isinstance(peer_of(config), SteppedController) and config.settings.listen is not None:
+            check_listener(inspection, (*path, "listen"), config.settings.listen)
     for path, config, peer in _peers(inspection):
         _check_webots_version(inspection, path, config, peer)
         _check_peer_mock(inspection, path, config, peer)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic_core import ValidationError
 
+from hilgw.config import access
 from hilgw.config import overrides as options
 from hilgw.config.checks import check
 from hilgw.config.context import Context
@@ -53,7 +54,9 @@ def load_text(
     warnings = check(document, context)
     if document.problems or config is None:
         raise ConfigErrors(in_order(document.problems), in_order(warnings))
-    return Loaded(in_folder(config, FilePath(file).parent), in_order(warnings), document.data)
+    folder = FilePath(file).parent
+    config = access.in_folder(in_folder(config, folder), folder)
+    return Loaded(config, in_order(warnings), document.data)
 
 
 def _validate(document: Document, context: Context) -> GatewayConfig | None:

@@ -50,6 +50,42 @@ class MediumConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenConfig:
+    """A token, and what a client that presents it may do."""
+
+    role: str = setting(
+        "monitor: read; drive: command robots, too; admin: change the gateway, too",
+        "drive",
+        choices=("monitor", "drive", "admin"),
+    )
+    file: str = setting(
+        "its file, relative to the configuration; `hilgw token FILE` makes one",
+        example="lab.token",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsConfig:
+    """TLS of the listeners that other hosts reach."""
+
+    certificate: str = setting("PEM file, relative to the configuration", example="lab.pem")
+    key: str | None = setting("PEM file of its key; not set: the certificate's file has it", None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessConfig:
+    """Who may connect from other hosts. A loopback address serves every program of this machine."""
+
+    tokens: dict[str, TokenConfig] = setting("tokens by name", default_factory=dict)
+    tls: TlsConfig | None = setting("encrypts the connections", None)
+    plaintext: bool = setting(
+        "accept connections without TLS, as those of libController are: anyone on the way can "
+        "read the token and command the robots",
+        False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartConfig:
     """A controller or a body: its kind and the settings of the kind."""
 
@@ -168,6 +204,7 @@ class GatewayConfig:
         "trusted as the hardware",
         False,
     )
+    access: AccessConfig = setting("who may connect from other hosts", default_factory=AccessConfig)
     medium: MediumConfig = setting("the simulated space", default_factory=MediumConfig)
     robots: dict[str, RobotConfig] = setting("simulated robots by name", default_factory=dict)
     obstacles: dict[str, ObstacleSettings] = setting(

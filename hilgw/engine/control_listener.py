@@ -1,4 +1,4 @@
-"""The listening end of the control socket: a socket in the file system that is never another's.
+"""The listening end of a local socket: a socket in the file system that is never another's.
 
 The file of a listening socket stays when its process is killed. A dead one is replaced or removed,
 a live one never is.
@@ -29,10 +29,20 @@ class ControlListener:
     """Accepts connections and calls on_client(connection) for each; they do not block.
 
     path: where the socket is; None: PID.sock in the control folder, or PID-N.sock where a gateway
-    of another container has the same number. It has mode 0600.
+    of another container has the same number. It has mode 0600. what, fix: of the error when
+    another program has the socket.
     """
 
-    def __init__(self, on_client: ClientHandler, path: str | None = None) -> None:
+    def __init__(
+        self,
+        on_client: ClientHandler,
+        path: str | None = None,
+        *,
+        what: str = "control socket",
+        fix: str = "name another path with --control",
+    ) -> None:
+        self._what = what
+        self._fix = fix
         self.path = Path(path or "")
         self._given = path is not None
         self._on_client = on_client
@@ -47,10 +57,11 @@ class ControlListener:
         except OSError as error:
             what = error.strerror or f"{error}"  # a path that is too long has no number
             path = "another path" if error.strerror else "a shorter path"
+            fix = f"name {path} with --control, or set XDG_RUNTIME_DIR"
             raise HilgwError(
-                f"cannot make the control socket: {what}",
+                f"cannot make the {self._what}: {what}",
                 where=str(self.path),
-                fix=f"name {path} with --control, or set XDG_RUNTIME_DIR",
+                fix=fix if self._what == "control socket" else self._fix,
             ) from None
         self._listening = listening
         self._loop.add_reader(listening, self._accept)
@@ -71,19 +82,19 @@ class ControlListener:
         try:
             return self._listen()
         except FileExistsError:
-            _remove_dead([self.path])
+            remove_dead([self.path])
         try:
             return self._listen()
         except FileExistsError:
             raise HilgwError(
-                "another program has this control socket",
+                f"another program has this {self._what}",
                 where=str(self.path),
-                fix="name another path with --control",
+                fix=self._fix,
             ) from None
 
     def _listen_in_folder(self) -> socket.socket:
         folder = control_folder()
-        _remove_dead(folder.glob("*.sock"))
+        remove_dead(folder.glob("*.sock"))
         for number in range(1, NAMES):
             more = f"-{number}" if number > 1 else ""
             self.path = folder / f"{os.getpid()}{more}.sock"
@@ -141,7 +152,7 @@ def accept(listening: socket.socket) -> tuple[socket.socket, object]:
     return listening.accept()
 
 
-def _remove_dead(paths: Iterable[Path]) -> None:
+def remove_dead(paths: Iterable[Path]) -> None:
     """Removes the dead sockets among these files of one folder.
 
     Under a lock of the folder: between the test of one and its removal no other gateway may

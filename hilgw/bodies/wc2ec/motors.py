@@ -157,6 +157,10 @@ class Motors:
         return motor.last
 
     def _all(self, motor: _Motor, settings: list[float], now: int) -> Sent | Refusal:
+        rest = [value for at, value in enumerate(settings) if at != motor.shown]
+        known = [value for at, value in enumerate(motor.settings) if at != motor.shown]
+        if self._original_peer and rest == known:
+            return self._value(motor, settings[motor.shown], None, now)
         if self._original_peer:
             text = f"'{motor.device.name}': the original program does not support setSensor"
             return Refusal(Wc2ecRefused.ORIGINAL_PEER, text)

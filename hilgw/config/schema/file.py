@@ -11,6 +11,7 @@ from pydantic_core import SchemaValidator, core_schema
 from hilgw import plugins
 from hilgw.adapters.base import StationSettings
 from hilgw.config.model import (
+    AccessConfig,
     AdapterConfig,
     AirConfig,
     GatewayConfig,
@@ -18,6 +19,7 @@ from hilgw.config.model import (
     NodeConfig,
     PartConfig,
     RobotConfig,
+    TokenConfig,
 )
 from hilgw.config.schema.limits import checked, refuse, refuse_key
 from hilgw.config.schema.models import parts_schema, settings_schema
@@ -67,8 +69,13 @@ def _file_schema() -> Any:
         "obstacles": _named(name, settings_schema(ObstacleSettings)),
         "adapters": _named(name, _by_kind(plugins.ADAPTERS)),
         "airs": _named(name, _air(name)),
+        "access": parts_schema("access", (AccessConfig,), _itself, types=_access(name)),
     }
     return parts_schema("hilgw", (GatewayConfig,), _itself, types=types)
+
+
+def _access(name: Any) -> dict[str, Any]:
+    return {"tokens": _named(name, settings_schema(TokenConfig))}
 
 
 def _itself(instance: Any) -> Any:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from hilgw.engine.control_loop.controller_port import ControllerPort
+from hilgw.engine.control_loop.webots_socket import WebotsSocket
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.protocols.webots import Acknowledgement, ProtocolError, decode_hello, encode_name
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.listener import MAX_CLIENTS, MAX_PER_ADDRESS, TcpListener
+from hilgw.transports.tcp.stream import TcpStream
 
 if TYPE_CHECKING:
+    import socket
     import ssl
     from collections.abc import Callable
 
@@ -30,24 +33,26 @@ FAREWELL_S = 1.0
 # An answer may carry the packets of several full Receivers.
 ANSWER_BYTES = 64 * 1024 * 1024
 TOKEN = "?token="
+INSTANCE = "hilgw"  # of the local sockets of robots that do not listen on TCP
 
 
 class WebotsPort(ControllerPort):
     """The controller of one robot: at most one, on a server that it shares with other robots.
 
-    robot: its name. is_open: whether a controller may connect now; the others wait. on_listening
-    is called with host and port.
+    robot: its name. server: None: no TCP. is_open: whether a controller may connect now; the
+    others wait. local: a local socket too. on_listening is called with host and port.
     """
 
     def __init__(
         self,
         link: PeerLink[Any],
         robot: str,
-        server: WebotsServer,
+        server: WebotsServer | None,
         observer: Observer,
         is_open: Callable[[], bool],
         *,
         where: str,
+        local: bool = False,
     ) -> None:
         super().__init__(link, observer, where)
         self.robot = robot
@@ -55,29 +60,37 @@ class WebotsPort(ControllerPort):
         self.on_listening: Callable[[str, int], None] | None = None
         self._server = server
         self._caller: Caller | None = None
+        self._callers: set[Caller] = set()  # on the local socket
         self._is_lost = False
-        server.add(self)
+        self._local = WebotsSocket(robot, self._local_controller) if local else None
+        self._held: Caller | None = None  # on the local socket, until the robot is open
+        if server is not None:
+            server.add(self)
 
     async def run(self) -> None:
         self._enter(State.OPENING, self.where)
+        server, local = self._server, self._local
         try:
-            await self._server.open()
-            self._begin(self._server.where)
-            if self.on_listening is not None:
-                self.on_listening(self._server.host, self._server.port)
-            await asyncio.get_running_loop().create_future()
+            if server is not None:
+                await server.open()
+            if local is not None:
+                local.open(str(server.port) if server is not None else INSTANCE)
+            addresses = [each.where for each in (server, local) if each is not None]
+            self._begin(", ".join(addresses))
+            if self.on_listening is not None and server is not None:
+                self.on_listening(server.host, server.port)
+            while True:
+                await asyncio.sleep(STALL_POLL_S)
+                self._drop_when_stalled()
+                self._admit_held()
         finally:
-            self._server.remove(self)
             self._drop(PeerError("the gateway ends"))
+            self._stop_listening()
             self._enter(State.CLOSED, "")
 
     @property
     def is_taken(self) -> bool:
         return self._connection is not None
-
-    @property
-    def has_failed(self) -> bool:
-        return self.state is State.FAILED
 
     def was_late(self) -> bool:
         """Whether the event loop was late: what comes now may have waited for it."""
@@ -95,9 +108,40 @@ class WebotsPort(ControllerPort):
         """A connection was refused: counted and shown."""
         self._refuse(reason, text)
 
-    def poll(self) -> None:
-        """Drops a controller that takes no bytes."""
-        self._drop_when_stalled()
+    def refuse_second(self, peer: str) -> None:
+        """Another controller connects to a robot that has one."""
+        text = f"{peer}: robot '{self.robot}' has a controller"
+        self._refuse(RequestRefused.SECOND_CONTROLLER, text)
+
+    # --- on the local socket, which has no handshake ------------------------------------------
+
+    def _local_controller(self, connection: socket.socket) -> None:
+        """Connected: it may have to wait for the answer to its first request."""
+        stream = TcpStream(connection, "local socket", limit=ANSWER_BYTES)
+        caller = Caller(stream, "this machine", self._callers, local=True)
+        if self.is_taken or self._held is not None:
+            self.refuse_second(caller.peer)
+            # libController takes the end of the stream for a refusal only when it reads.
+            caller.on_data = lambda data: caller.close()
+            caller.expect(HANDSHAKE_S, caller.close)
+            caller.start()
+            return
+        self._held = caller
+        self._admit_held()
+
+    def _admit_held(self) -> None:
+        caller = self._held
+        if caller is None or not self.is_open() or self.was_late():
+            return
+        self._held = None
+        if self.is_taken:
+            self.refuse_second(caller.peer)
+            caller.close()
+        else:
+            caller.start()
+            self.admit(caller)
+
+    # --- the end ------------------------------------------------------------------------------
 
     def _connection_lost(self, caller: Caller, error: HilgwError) -> None:
         if self._caller is caller:
@@ -111,38 +155,46 @@ class WebotsPort(ControllerPort):
 
     def _close(self, stream: Transport, error: HilgwError) -> None:
         caller, self._caller = self._caller, None
-        if caller is None or self._is_lost:
+        if caller is None:
             stream.close()
+        elif self._is_lost:
+            caller.close()
         else:
             caller.say_farewell()
         self._is_lost = False
 
     def _stop_listening(self) -> None:
-        self._server.remove(self)
+        if self._local is not None:
+            self._local.close()
+        if self._server is not None:
+            self._server.remove(self)
+        for caller in [*self._callers, self._held]:
+            if caller is not None:
+                caller.close()
+        self._held = None
 
 
 class Caller:
     """One connection: during its handshake, then of a robot's port, then until the controller has
     closed it. local: on a local socket, which has no handshake."""
 
-    def __init__(self, server: WebotsServer, stream: Transport, peer: str, *, local: bool) -> None:
+    def __init__(
+        self, stream: Transport, peer: str, callers: set[Caller], *, local: bool = False
+    ) -> None:
+        """callers: it is one of them as long as its connection is open."""
         self.stream = stream
         self.peer = peer
         self.local = local
-        self.on_data: Callable[[bytes], None] = self._hello
+        self.on_data: Callable[[bytes], None] = _ignore
         self.on_lost: Callable[[Caller, HilgwError], None] = Caller._leave
-        self._server = server
-        self._line = b""
+        self._callers = callers
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
 
+        callers.add(self)
+
     def start(self) -> None:
         self.stream.start(lambda data: self.on_data(data), lambda error: self.on_lost(self, error))
-        self._expect(HANDSHAKE_S, self.close)
-
-    def connected(self) -> None:
-        """The handshake is done: nothing is written until the first request has come."""
-        self._cancel()
 
     def dismiss(self, word: Acknowledgement | None) -> None:
         """Ends the handshake with this word."""
@@ -160,34 +212,22 @@ class Caller:
     def say_farewell(self) -> None:
         """The controller was told to quit; it closes the connection, or is closed soon."""
         self.on_data, self.on_lost = _ignore, Caller._leave
-        self._expect(FAREWELL_S, self.close)
+        self.expect(FAREWELL_S, self.close)
 
     def close(self) -> None:
-        self._cancel()
+        self._callers.discard(self)
+        self.expect_nothing()
         self.stream.close()
 
     def _leave(self, error: HilgwError) -> None:
         self.close()
 
-    def _hello(self, data: bytes) -> None:
-        self._line += data
-        try:
-            name = decode_hello(self._line)
-        except ProtocolError as error:
-            self._server.reject(self, error)
-            return
-        if name is None:
-            return
-        if self._server.knows(name):
-            self._server.decide(self, name)
-        else:
-            self._expect(SILENCE_S, lambda: self._server.decide(self, name))
-
-    def _expect(self, seconds: float, then: Callable[[], None]) -> None:
-        self._cancel()
+    def expect(self, seconds: float, then: Callable[[], None]) -> None:
+        """Calls it after so long, unless something else is expected before."""
+        self.expect_nothing()
         self._timer = self._loop.call_later(seconds, then)
 
-    def _cancel(self) -> None:
+    def expect_nothing(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -225,6 +265,7 @@ class WebotsServer:
         self._listener: TcpListener | None = None
         self._opening: asyncio.Future[None] | None = None
         self._polling: asyncio.TimerHandle | None = None
+        self.callers: set[Caller] = set()  # all connections
 
     @property
     def where(self) -> str:
@@ -246,6 +287,8 @@ class WebotsServer:
             self._listener.close()
         if self._polling is not None:
             self._polling.cancel()
+        for caller in list(self.callers):
+            caller.close()
 
     async def open(self) -> None:
         """Listens; for all robots once. Raises PortError."""
@@ -280,7 +323,7 @@ class WebotsServer:
         self._listener = listener
 
     def _poll(self) -> None:
-        """Counts connections that the listener refused; drops peers that take no bytes."""
+        """Counts connections that the listener refused."""
         listener = self._listener
         if listener is None or not self._ports:
             return
@@ -290,17 +333,32 @@ class WebotsServer:
                 RequestRefused.TOO_MANY_CONNECTIONS, f"{listener.refused} more connections"
             )
             listener.refused = 0
-        for port in self._ports.values():
-            port.poll()
         self._polling = asyncio.get_running_loop().call_later(STALL_POLL_S, self._poll)
 
     # --- connections that come in -------------------------------------------------------------
 
     def _incoming(self, stream: Transport, peer: str) -> None:
-        caller = Caller(self, stream, peer, local=False)
+        caller = Caller(stream, peer, self.callers)
+        line = bytearray()
+        caller.on_data = lambda data: self._hello(caller, line, data)
+        caller.expect(HANDSHAKE_S, caller.close)
         caller.start()
 
-    def knows(self, name: str) -> bool:
+    def _hello(self, caller: Caller, line: bytearray, data: bytes) -> None:
+        line += data
+        try:
+            name = decode_hello(bytes(line))
+        except ProtocolError as error:
+            self._reject(caller, error)
+            return
+        if name is None:
+            return
+        if self._knows(name):
+            self._decide(caller, name)
+        else:
+            caller.expect(SILENCE_S, lambda: self._decide(caller, name))
+
+    def _knows(self, name: str) -> bool:
         """Whether the line is complete: a robot has this name, and no robot a longer one that
         begins with it."""
         port, token = self._find(name)
@@ -318,7 +376,7 @@ class WebotsServer:
             port = next(iter(self._ports.values())) if len(self._ports) == 1 else None
         return port, token or None
 
-    def decide(self, caller: Caller, name: str) -> None:
+    def _decide(self, caller: Caller, name: str) -> None:
         """The handshake of a controller for the robot of this name."""
         first = next(iter(self._ports.values()), None)
         port, token = self._find(name)
@@ -334,12 +392,11 @@ class WebotsServer:
         elif port.was_late() or not (port.is_taken or port.is_open()):
             caller.dismiss(Acknowledgement.PROCESSING)
         elif port.is_taken:
-            text = f"{caller.peer}: robot '{port.robot}' has a controller"
-            port.refuse(RequestRefused.SECOND_CONTROLLER, text)
+            port.refuse_second(caller.peer)
             caller.dismiss(Acknowledgement.FORBIDDEN)
         else:
+            caller.expect_nothing()
             caller.write(Acknowledgement.CONNECTED)
-            caller.connected()
             port.admit(caller)
 
     def _robots(self, name: str) -> str:
@@ -348,7 +405,7 @@ class WebotsServer:
         what = f"no robot '{robot:.100}' here" if robot else "names no robot"
         return f"{what}; robots: {names}"
 
-    def reject(self, caller: Caller, error: ProtocolError) -> None:
+    def _reject(self, caller: Caller, error: ProtocolError) -> None:
         """The peer is not a Webots controller."""
         first = next(iter(self._ports.values()), None)
         if first is not None:

@@ -1,0 +1,27 @@
+"""`hilgw token FILE`: makes a token for a client on another host."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "token",
+        description="Makes a token in a new file that only this user can read. Name the file in "
+        "`access: {tokens: ...}` of a configuration; a client presents the token.",
+        epilog="example: hilgw token lab.token",
+    )
+    parser.add_argument("file", metavar="FILE", help="the new file")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0. Raises ConfigError: the file exists, or cannot be made."""
+    from pathlib import Path
+
+    from hilgw.security.access import write_token
+
+    write_token(Path(args.file))
+    print(f"{args.file}: a new token; write access: {{tokens: {{NAME: {{file: {args.file}}}}}}}")
+    return 0

@@ -1,0 +1,60 @@
+"""Who may connect from other hosts: the files of a configuration, and its checks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+
+from hilgw.config.context import Inspection
+from hilgw.config.model import AccessConfig, GatewayConfig
+from hilgw.config.source.positions import Path
+from hilgw.transports.tcp.address import is_loopback, parse_address
+
+_OTHERS = "other hosts reach this address, and could move the motors"
+
+
+def in_folder(config: GatewayConfig, folder: FilePath) -> GatewayConfig:
+    """The configuration with its files of `access` relative to `folder`, not to the file."""
+    access, tls = config.access, config.access.tls
+    tokens = {
+        name: dataclasses.replace(token, file=str(folder / token.file))
+        for name, token in access.tokens.items()
+    }
+    if tls is not None:
+        key = None if tls.key is None else str(folder / tls.key)
+        tls = dataclasses.replace(tls, certificate=str(folder / tls.certificate), key=key)
+    return dataclasses.replace(config, access=dataclasses.replace(access, tokens=tokens, tls=tls))
+
+
+def is_local(url: str) -> bool:
+    """Whether tcp://HOST:PORT is reached from this machine alone. ValueError: not an address."""
+    host, _ = parse_address(url)
+    try:
+        return is_loopback(host)
+    except ValueError:
+        return host == "localhost"
+
+
+def check_listener(inspection: Inspection, path: Path, url: str) -> None:
+    """Adds an error at `path` for an address that `access` does not allow to listen on."""
+    if inspection.document.is_bad(("access",)) or inspection.has_errors_below(("access",)):
+        return
+    made = [config for _, config in inspection.made("access")]
+    access = made[0] if made else AccessConfig()
+    try:
+        problems = [] if is_local(url) else list(_problems(access))
+    except ValueError:
+        return  # reported with the address
+    for what, fix in problems:
+        inspection.error(path, what, fix)
+
+
+def _problems(access: AccessConfig) -> Iterator[tuple[str, str]]:
+    may_drive = [name for name, token in access.tokens.items() if token.role != "monitor"]
+    if not may_drive:
+        fix = "listen on 127.0.0.1, or write `access:` with a token (`hilgw token FILE` makes one)"
+        yield _OTHERS, fix
+    elif access.tls is None and not access.plaintext:
+        fix = "write access: {tls: ...}, or plaintext: true for a network that you trust"
+        yield "other hosts reach this address without TLS", fix

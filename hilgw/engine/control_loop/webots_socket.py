@@ -1,0 +1,79 @@
+"""The local socket of a robot, which a Webots controller of this user finds without an address.
+
+/tmp/webots/USER/INSTANCE/ipc/ROBOT/extern, as of a Webots whose instance is its port number.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hilgw.api.address import EXTERN, INSTANCES, instances_of, socket_path
+from hilgw.engine.control_listener import ControlListener, remove_dead
+from hilgw.errors import HilgwError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hilgw.engine.control_listener import ClientHandler
+
+FIX = "end the other gateway or Webots, or leave out ipc: true"
+
+
+class WebotsSocket:
+    """Listens for the controllers of one robot; on_client gets each connection."""
+
+    def __init__(self, robot: str, on_client: ClientHandler) -> None:
+        self._robot = robot
+        self._on_client = on_client
+        self._listener: ControlListener | None = None
+        self._instance: Path | None = None
+
+    @property
+    def where(self) -> str:
+        return "" if self._listener is None else str(self._listener.path)
+
+    def open(self, instance: str) -> None:
+        """Listens. HilgwError: another program has the socket, or it cannot be made."""
+        folder = instances_of(os.environ) / instance
+        path = socket_path(folder, self._robot, EXTERN)
+        _make_folders(path.parent)
+        # A dead one would make a controller without a name ask which robot it means.
+        remove_dead(found for found in (folder / "ipc").glob(f"*/{EXTERN}") if found != path)
+        listener = ControlListener(
+            self._on_client, str(path), what="local socket of this robot", fix=FIX
+        )
+        listener.start()
+        self._listener, self._instance = listener, folder
+
+    def close(self) -> None:
+        """Removes the socket, and the folders that it leaves empty."""
+        if self._listener is None or self._instance is None:
+            return
+        self._listener.close()
+        for folder in (self._listener.path.parent, self._instance / "ipc", self._instance):
+            try:
+                folder.rmdir()
+            except OSError:
+                break  # another robot is in it
+        self._listener = None
+
+
+def _make_folders(folder: Path) -> None:
+    """The shared one as /tmp is, the others for this user alone."""
+    try:
+        if not INSTANCES.exists():
+            INSTANCES.mkdir(exist_ok=True)
+            INSTANCES.chmod(0o1777)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        user = INSTANCES / folder.relative_to(INSTANCES).parts[0]
+        status = user.lstat()
+    except OSError as error:
+        what = f"cannot make the folder of the local socket: {error.strerror}"
+        raise HilgwError(what, where=str(folder), fix="leave out ipc: true") from None
+    if status.st_uid != os.getuid() or user.is_symlink():
+        what = "the folder of the local socket belongs to another user"
+        raise HilgwError(what, where=str(user), fix="remove it, or leave out ipc: true")
+    for each in (user, *list(folder.parents)[:2], folder):
+        if each.stat().st_mode & 0o077:
+            each.chmod(each.stat().st_mode & ~0o077)

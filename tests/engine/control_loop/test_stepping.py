@@ -1,0 +1,173 @@
+"""The steps of Webots controllers: when each request is answered, and with what."""
+
+from __future__ import annotations
+
+import pytest
+
+from hilgw.devices.steps import StepClock
+from hilgw.engine.control_loop.stepping import StepGrid, Stepper
+from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE, Schedule
+from hilgw.testing.sim import Clock
+
+MS = 1_000_000
+ORIGIN = 1_000 * MS
+
+
+class Steps:
+    """One controller on a grid of 32 ms that begins at 1 s; times in ms after that."""
+
+    def __init__(self, *, synchronization: bool = True, step_ms: int = 32) -> None:
+        self.clock = Clock(ORIGIN)
+        clock = StepClock(ORIGIN, step_ms * MS)
+        self.schedule = Schedule(self.clock, clock)
+        self.grid = StepGrid(self.schedule, clock)
+        self.answers: list[tuple[float, float, int]] = []  # real time, simulation time, delay
+        self.late: list[int] = []
+        self.stepper = self.controller(synchronization=synchronization)
+
+    def controller(self, *, synchronization: bool) -> Stepper:
+        return Stepper(self.grid, self._answer, self.late.append, synchronization=synchronization)
+
+    def _answer(self, time_ns: int, delay_ms: int) -> None:
+        self.answers.append((self.now, time_ns / MS, delay_ms))
+
+    @property
+    def now(self) -> float:
+        return (self.clock.time - ORIGIN) / MS
+
+    def at(self, ms: float) -> Steps:
+        self.clock.run_until(ORIGIN + round(ms * MS))
+        return self
+
+    def request(self, duration_ms: int) -> None:
+        self.stepper.request(duration_ms)
+
+
+def test_an_immediate_request_is_answered_at_once_and_takes_no_time() -> None:
+    steps = Steps()
+    steps.at(40).request(0)
+    assert steps.answers == [(40, 32, 0)]
+    steps.at(50).request(32)
+    steps.at(63)
+    assert len(steps.answers) == 1
+    steps.at(64)
+    assert steps.answers[1:] == [(64, 64, 0)]
+
+
+@pytest.mark.parametrize(("duration", "end"), [(1, 32), (32, 32), (33, 64), (64, 64), (100, 128)])
+def test_a_step_takes_whole_basic_steps(duration: int, end: int) -> None:
+    steps = Steps()
+    steps.request(duration)
+    steps.at(200)
+    assert steps.answers == [(end, end, 0)]
+
+
+def test_a_controller_that_computes_for_a_part_of_its_step_keeps_its_period() -> None:
+    """Two basic steps each, the second of which it asks for in the middle of the first."""
+    for synchronization in (True, False):
+        steps = Steps(synchronization=synchronization)
+        steps.request(64)
+        steps.at(64 + 40).request(64)
+        steps.at(1000)
+        assert [time for _, time, _ in steps.answers] == [64, 128]
+        assert steps.late == []
+
+
+def test_with_synchronization_a_late_request_ends_at_the_next_step_end_and_returns_0() -> None:
+    steps = Steps()
+    steps.request(32)
+    steps.at(100).request(32)
+    steps.at(200)
+    assert steps.answers == [(32, 32, 0), (128, 128, 0)]
+    assert steps.late == [64]
+
+
+def test_without_synchronization_the_delay_of_the_request_is_returned() -> None:
+    """Reference manual, wb_robot_step: up to the duration the step ends when it should have;
+    beyond it, at once."""
+    steps = Steps(synchronization=False)
+    steps.request(64)
+    steps.at(64 + 33).request(64)
+    steps.at(128)
+    assert steps.answers == [(64, 64, 0), (128, 128, 32)]
+    steps.at(128 + 64).request(64)
+    assert steps.answers[2:] == [(192, 192, 64)]
+    assert steps.late == []
+    steps.at(192 + 100).request(64)
+    assert steps.answers[3:] == [(292, 288, 96)]
+    assert steps.late == [32]
+
+
+def test_the_first_step_is_never_late() -> None:
+    for synchronization in (True, False):
+        steps = Steps(synchronization=synchronization)
+        steps.request(0)
+        steps.at(500).request(32)
+        steps.at(512)
+        assert steps.answers[1:] == [(512, 512, 0)]
+        assert steps.late == []
+
+
+def test_the_grid_does_not_drift_in_100_s_and_waits_for_no_controller() -> None:
+    """A controller whose every answer it reads 3 ms late, and which computes for 20 ms."""
+    steps = Steps()
+    ended: list[float] = []
+
+    def answer(time_ns: int, delay_ms: int) -> None:
+        ended.append(time_ns / MS)
+        later = steps.clock.time + 23 * MS
+        steps.clock.call_at(later, lambda: steps.stepper.request(32))
+
+    steps.stepper = Stepper(steps.grid, answer, steps.late.append, synchronization=True)
+    steps.request(32)
+    steps.clock.run(100_001 * MS, late_ns=200_000)
+    assert ended == [32 * n for n in range(1, 3126)]
+    assert steps.late == []
+
+
+def test_packets_and_samples_of_a_step_end_come_before_its_answer() -> None:
+    steps = Steps()
+    order: list[str] = []
+    steps.stepper = Stepper(
+        steps.grid, lambda time, delay: order.append("answer"), order.append, synchronization=True
+    )
+    steps.request(32)
+
+    def sample(due: int) -> None:
+        order.append("sample")
+        steps.schedule.tell(lambda: order.append("readable"), due)
+
+    steps.schedule.add(SAMPLE, sample).set(ORIGIN + 32 * MS)
+    steps.schedule.add(DEPARTURE, lambda due: order.append("depart")).set(ORIGIN + 32 * MS)
+    steps.at(32)
+    assert order == ["depart", "sample", "readable", "answer"]
+
+
+def test_a_controller_that_left_gets_no_answer_and_the_next_one_its_own() -> None:
+    steps = Steps()
+    steps.request(64)
+    steps.at(10)
+    steps.stepper.reset()
+    steps.request(128)
+    steps.at(1000)
+    assert steps.answers == [(128, 128, 0)]
+
+
+def test_the_grid_reports_when_all_synchronized_controllers_have_asked() -> None:
+    steps = Steps()
+    asked: list[float] = []
+    steps.grid.on_all_asked = lambda: asked.append(steps.now)
+    other, free = steps.controller(synchronization=True), steps.controller(synchronization=False)
+    for each in (steps.stepper, other, free):
+        each.request(0)
+    assert asked == []
+    steps.at(1).request(32)
+    assert steps.grid.computing == {other}
+    steps.at(2)
+    other.request(32)
+    assert asked == [2]
+    steps.at(32)
+    other.request(32)
+    steps.at(33)
+    steps.stepper.reset()
+    assert asked == [2, 33]

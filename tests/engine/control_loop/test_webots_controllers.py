@@ -1,0 +1,310 @@
+"""Webots controllers of a gateway in simulated time: mocks of controllers, and raw connections."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import socket
+import struct
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_config
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.observer import State
+from hilgw.security.access import write_token
+from hilgw.testing.sim import SimEventLoop, local_sockets
+from tests.engine.control_loop.running import Log, SimPeer
+
+HELLO = b"CTR\nRobot-Name: "
+FIRST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
+STEP = struct.pack("<iI", 8, 32)
+QUIT = b"\x01\x00\x07\x00\x00\x00\x07\x00\x00\x00\x00" + 4 * b"\0" + b"\0\0\x02"
+ROVER = """
+version: 1
+backend: {backend}
+medium: {{step_ms: 32}}
+robots:
+  rover:
+    controller: {{kind: webots, listen: "tcp://{host}:0", mock: {{script: "{script}"}}}}
+    devices:
+      tx: {{node: Emitter, channel: 3, bufferSize: 32, baudRate: 9600}}
+      rx: {{node: Receiver, channel: 3, bufferSize: 16}}
+    {more}
+"""
+CAB = (
+    'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", original_peer: true, '
+    "mock: {webots: R2025a}}"
+)
+GO = "position left_wheel inf; velocity left_wheel 3; step 32 x 0"
+
+
+class Running:
+    """`with Running(tmp_path, script=...) as running:` a gateway; rover is its robot.
+
+    backend loopback: the controllers are mocks; real: none, for connections of the test.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        script: str = "",
+        more: str = "",
+        backend: str = "loopback",
+        host: str = "127.0.0.1",
+    ) -> None:
+        self.log = Log()
+        self.loop = SimEventLoop()
+        self._ends = contextlib.ExitStack()
+        self._ends.enter_context(local_sockets())
+        file = folder / "hilgw.yaml"
+        file.write_text(ROVER.format(script=script, more=more, backend=backend, host=host))
+        self._stop = asyncio.Event()
+        self.gateway = self.loop.run_until_complete(self._build(str(file)))
+
+    async def _build(self, file: str) -> Gateway:
+        return build(load_config(file).config, self.loop, self.log, self.loop.clock)
+
+    def __enter__(self) -> Running:
+        self._running = self.loop.create_task(self.gateway.run(self._stop))
+        self.until(lambda: self.log.saw("rover.controller", State.WAITING))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        try:
+            self.end()
+        finally:
+            self.gateway.close()
+            self._ends.close()
+            self.loop.close()
+
+    def end(self) -> None:
+        self._stop.set()
+        self.loop.run_until_complete(self._running)
+
+    def until(self, condition: Any, what: str = "") -> None:
+        self.loop.until(condition, what)
+
+    def mock(self, name: str) -> Any:
+        mocks = [mock for host in self.gateway.hosts for mock in host.mocks]
+        return next(mock for mock in mocks if mock.name == name)
+
+    @property
+    def controller(self) -> Any:
+        return self.mock("rover.controller")
+
+    def report(self, robot: str = "rover") -> dict[str, Any]:
+        found: dict[str, Any] = self.gateway.report()["control_loops"][robot]
+        return found
+
+    # --- connections of the test --------------------------------------------------------------
+
+    def knock(self) -> SimPeer:
+        listening = [text for name, _, text in self.log.states if name == "rover.controller"]
+        port = int(re.findall(r"listening on \S+:(\d+)", " ".join(listening))[0])
+        connection = socket.create_connection(("127.0.0.1", port))
+        return SimPeer(self._ends.enter_context(connection), self.loop)
+
+    def ask(self, line: bytes) -> tuple[bytes, SimPeer]:
+        """The answer to the first line of a connection."""
+        peer = self.knock()
+        peer.connection.sendall(line)
+        self.until(lambda: peer.poll() or peer.ended, "an answer")
+        word = bytes(peer.received)
+        peer.received.clear()
+        return word, peer
+
+    def connected(self, name: bytes = b"rover") -> SimPeer:
+        """A controller that has its configuration."""
+        word, peer = self.ask(HELLO + name)
+        assert word == b"CONNECTED"
+        peer.connection.sendall(FIRST)
+        self.until(lambda: len(peer.poll()) > 20, "the configuration")
+        peer.received.clear()
+        return peer
+
+
+def test_packets_travel_between_two_controllers_and_the_library_alone_paces_them(
+    tmp_path: Path,
+) -> None:
+    """30 B at 9600 baud take a step of 32 ms (case B1); the Receiver's 16 B take one (R8)."""
+    script = "send tx " + 30 * "x" + "; step 32; send tx " + 30 * "y" + "; step 32 x 4"
+    other = (
+        "\n  other: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0', "
+        'mock: {script: "enable rx 32; step 32 x 0"}}, '
+        "devices: {rx: {node: Receiver, channel: 3, bufferSize: 50}}}"
+    )
+    with Running(tmp_path, script=script, more=other) as running:
+        running.until(lambda: running.controller.ended)
+        ear = running.mock("other.controller")
+        assert running.controller.ended == "left"
+        assert [packet.data for packet in ear.library.find("rx").packets] == [30 * b"x"]
+        assert ear.library.find("rx").dropped == 1
+        report = running.gateway.report()
+        assert report["emitters"]["rover.tx"]["departed"] == 2
+        assert report["stations"]["other.rx"]["delivered"] == 2
+        assert report["ledger"]["adds_up"]
+        assert running.report()["late_steps"] == 0
+
+
+def test_sensors_and_motors_of_the_body_flow_through(tmp_path: Path) -> None:
+    with Running(tmp_path, script=f"enable ds_front 64; {GO}", more=CAB) as running:
+        wheels = running.mock("rover").body
+        running.until(lambda: wheels.moving, "the motors")
+        library = running.controller.library
+        running.until(lambda: library.find("ds_front").values, "a value")
+        assert running.report()["motors"]["left_wheel"]["velocity"] == 3
+        assert running.controller.counts["PROCESSING"] >= 1  # before the body was there
+        running.end()
+        assert running.controller.ended == "quit"
+        assert not wheels.moving
+        assert running.report()["stops"] == {"gateway_ended": 1}
+
+
+@pytest.mark.parametrize(
+    ("fault", "stop"),
+    [("die", "disconnected"), ("freeze", "command_timeout"), ("garbage", "protocol")],
+)
+def test_a_controller_that_fails_stops_its_motors_and_harms_no_other(
+    tmp_path: Path, fault: str, stop: str
+) -> None:
+    script = f"position left_wheel inf; velocity left_wheel 3; step 32 x 5; {fault}; step 32 x 0"
+    other = (
+        f"{CAB}\n  other: {{controller: {{kind: webots, listen: 'tcp://127.0.0.1:0', "
+        'mock: {script: "step 32 x 0"}}}'
+    )
+    with Running(tmp_path, script=script, more=other) as running:
+        wheels = running.mock("rover").body
+        running.until(lambda: wheels.moving, "the motors")
+        running.until(lambda: running.report()["stops"], "a stop")
+        assert running.report()["stops"] == {stop: 1}
+        running.until(lambda: not wheels.moving, "the stop on the wire")
+        steps = running.mock("other.controller").counts["steps"]
+        running.loop.advance(1)
+        assert running.mock("other.controller").counts["steps"] >= steps + 30
+        assert running.report("other")["late_steps"] == 0
+
+
+def test_a_long_step_is_not_taken_for_a_frozen_controller(tmp_path: Path) -> None:
+    script = "position left_wheel inf; velocity left_wheel 3; step 8000 x 2; step 32 x 0"
+    with Running(tmp_path, script=script, more=CAB) as running:
+        running.until(lambda: running.mock("rover").body.moving, "the motors")
+        running.loop.advance(17)
+        assert running.controller.counts["steps"] > 2
+        assert running.report()["stops"] == {}
+
+
+def test_a_body_that_is_lost_ends_its_controller_with_quit(tmp_path: Path) -> None:
+    with Running(tmp_path, script=GO, more=CAB) as running:
+        body = running.mock("rover")
+        running.until(lambda: body.body.moving, "the motors")
+        host = next(host for host in running.gateway.hosts if body in host.mocks)
+        host.unplug(body)
+        running.until(lambda: running.controller.ended)
+        assert running.controller.ended == "quit"
+        assert running.report()["stops"] == {"body": 1}
+
+
+# --- the handshake --------------------------------------------------------------------------------
+
+
+def test_the_handshake_has_one_word_and_nothing_after_it(tmp_path: Path) -> None:
+    with Running(tmp_path, backend="real") as running:
+        word, peer = running.ask(HELLO + b"rover")
+        running.loop.advance(1)
+        assert (word, bytes(peer.poll()), peer.ended) == (b"CONNECTED", b"", False)
+        peer.connection.sendall(FIRST)
+        running.until(lambda: b"rover\0R2025a\0" in peer.poll(), "the configuration")
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "reason"),
+    [
+        (b"CTR", b"CONNECTED", None),
+        (HELLO + b"nobody", b"FAILED", "unknown_robot"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"", "not_a_controller"),
+    ],
+)
+def test_a_connection_is_answered_and_counted(
+    tmp_path: Path, line: bytes, word: bytes, reason: str | None
+) -> None:
+    with Running(tmp_path, backend="real") as running:
+        assert running.ask(line)[0] == word
+        assert running.report()["refused"] == ({} if reason is None else {reason: 1})
+
+
+def test_a_name_may_arrive_byte_by_byte_though_another_robot_has_its_beginning(
+    tmp_path: Path,
+) -> None:
+    more = "\n  rover2: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0'}}"
+    with Running(tmp_path, more=more, backend="real") as running:
+        peer = running.knock()
+        for byte in HELLO + b"rover2":
+            peer.connection.sendall(bytes([byte]))
+            running.loop.advance(0.001)
+        running.until(lambda: peer.poll(), "an answer")
+        assert peer.received == b"CONNECTED"
+        assert running.log.saw("rover2.controller", State.UP)
+        assert running.ask(b"CTR")[0] == b"FAILED"  # which of the two?
+
+
+def test_a_second_controller_is_forbidden_and_a_silent_connection_is_closed(
+    tmp_path: Path,
+) -> None:
+    with Running(tmp_path, backend="real") as running:
+        first = running.connected()
+        assert running.ask(HELLO + b"rover")[0] == b"FORBIDDEN"
+        silent = running.knock()
+        running.until(lambda: silent.poll() is None or silent.ended, "the end")
+        assert not first.ended
+        assert running.report()["refused"] == {"second_controller": 1}
+        first.connection.close()
+        running.until(lambda: running.log.states[-1][1] is State.WAITING)
+        assert running.ask(HELLO + b"rover")[0] == b"CONNECTED"
+
+
+def test_a_gateway_that_ends_has_the_controller_quit_first(tmp_path: Path) -> None:
+    with Running(tmp_path, backend="real") as running:
+        peer = running.connected()
+        peer.connection.sendall(struct.pack("<iI", 8, 10_000))
+        running.loop.advance(0.1)
+        running.end()
+        assert peer.poll() == QUIT
+
+
+def test_an_exited_controller_with_or_without_notice(tmp_path: Path) -> None:
+    """libController crashes when a controller uses a device that the robot does not have."""
+    with Running(tmp_path, backend="real") as running:
+        running.connected().connection.close()
+        running.until(lambda: any("a Camera" in text for text in running.log.notices), "a hint")
+    with Running(tmp_path, script="step 32") as running:
+        running.until(lambda: running.controller.ended == "left")
+        running.until(lambda: running.log.states[-1][1] is State.WAITING)
+        assert not any("a Camera" in text for text in running.log.notices)
+
+
+@pytest.mark.parametrize(
+    ("role", "word"), [("drive", b"CONNECTED"), ("admin", b"CONNECTED"), ("monitor", b"FORBIDDEN")]
+)
+def test_from_other_hosts_a_token_in_the_name_is_needed(
+    tmp_path: Path, role: str, word: bytes
+) -> None:
+    """libController encodes the name, and with it the token of .../rover?token=..."""
+    token = write_token(tmp_path / "lab.token").encode()
+    access = f"access: {{plaintext: true, tokens: {{lab: {{role: {role}, file: lab.token}}, "
+    access += "other: {file: other.token}}}"
+    write_token(tmp_path / "other.token")
+    with Running(tmp_path, backend="real", host="0.0.0.0", more=f"\n{access}") as running:
+        for line in (b"CTR", HELLO + b"rover", HELLO + b"rover%3Ftoken%3D" + token[:-1]):
+            assert running.ask(line)[0] == b"FORBIDDEN"
+        assert running.report()["refused"] == {"not_permitted": 3}
+        assert running.ask(HELLO + b"rover%3Ftoken%3D" + token)[0] == word
+        assert token.decode() not in str(running.log.refusals + running.log.notices)
