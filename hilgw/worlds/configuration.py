@@ -26,6 +26,7 @@ _VERSION = re.compile(r"(R20[0-9]{2}[abc])(?:[ -]?rev(?:ision)? ?[0-9]+)?")
 _DEFAULT_STEP_MS = 32
 _LONGEST_STEP_MS = 60_000
 _LARGEST_M = 1e9
+_LARGEST_J = 1e12
 _STARTED_BY_NOBODY = {"", "void", "<none>", "<generic>"}
 _PLAIN_FIELDS = {"translation", "rotation", "scale", "name", "controller", "controllerArgs"}
 _NAMED_IN_LINE = 6
@@ -129,11 +130,9 @@ class _Writer:
         node = robot.node
         if node.flag("supervisor") or node.kind == "Supervisor":
             yield _note(4, f"supervisor: {NOT_CARRIED['Supervisor']}")
-        if node.flag("synchronization") is False:
-            yield _note(4, "synchronization FALSE: the world does not wait for its controller")
         controller = node.text("controller")
         if controller == "<extern>":
-            line = f"controller: {{kind: webots, listen: {text(LISTEN)}}}"
+            line = f"controller: {item(_settings_of(node))}"
             yield f"    {line}" if self._connects else _note(4, line)
         elif controller is not None and controller not in _STARTED_BY_NOBODY:
             yield _note(4, f"controller {quoted(controller)} is started by Webots")
@@ -196,6 +195,20 @@ class _Writer:
         yield from _pose(4, *pose, names=("position", "rotation"))
         if owner is not None:
             yield f"    attached_to: {text(owner)}"
+
+
+def _settings_of(node: Node) -> dict[str, object]:
+    """The settings of the controller of an <extern> robot."""
+    settings: dict[str, object] = {"kind": "webots", "listen": LISTEN}
+    if node.flag("synchronization") is False:
+        settings["synchronization"] = False
+    for name in ("model", "customData"):
+        if given := (node.text(name) or "").replace("\0", ""):
+            settings[name] = given
+    battery = node.numbers("battery")
+    if battery and 0.0 <= battery[0] <= _LARGEST_J:
+        settings["battery_j"] = battery[0]
+    return settings
 
 
 def _mapping(indent: int, key: str, lines: list[str]) -> Iterator[str]:

@@ -65,6 +65,8 @@ def number(value: float) -> str:
 
 def item(value: Any) -> str:
     """A value in one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, str):
         return text(value)
     if isinstance(value, Mapping):

@@ -315,10 +315,12 @@ Group { children [ Emitter { name "lost" } ] }"""
     assert "Emitter 'lost' is on no robot" in imported(body)
 
 
-def test_supervisors_and_robots_without_synchronization() -> None:
-    text = imported("Robot { supervisor TRUE synchronization FALSE }")
+def test_supervisors_and_the_settings_of_controllers() -> None:
+    body = """Robot { supervisor TRUE synchronization FALSE controller "<extern>" model "M: 1"
+customData "a" battery [ 9.5 10 1 ] }"""
+    text = imported(body)
     assert "supervisor functions are not carried yet" in text
-    assert "synchronization FALSE" in text
+    assert 'synchronization: false, model: "M: 1", customData: a, battery_j: 9.5}' in text
 
 
 def test_poses_that_no_number_holds() -> None:
