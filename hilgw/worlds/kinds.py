@@ -44,7 +44,6 @@ DEVICE_NAMES = {
 }
 """Devices, with the default of `name`."""
 
-# The values of these nodes carry, for each field of devices, the index of the joint parameters.
 JOINTS = {
     "HingeJoint": "rotational",
     "Hinge2Joint": "rotational",

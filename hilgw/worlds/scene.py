@@ -157,7 +157,7 @@ class _Surveyor:
             robot.hidden.append(node)
         elif node.kind in DEVICE_NAMES:
             self._device(visit, frame)
-        if shapes := node.nodes("boundingObject"):
+        if (shapes := node.nodes("boundingObject")) and node.kind != "Fluid":
             self._scene.bounds.append(Bounds(node, shapes, frame, robot))
         yield from self._below(node, frame, robot, is_proto)
 

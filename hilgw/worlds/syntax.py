@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 )
 _HEADER = re.compile(r"#VRML_SIM[ \t]+(\S[^\r\n]*?)[ \t]+utf8[ \t]*(?:\r?\n|\r|\Z)")
 _LINE_END = re.compile("\r\n|\n|\r")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPE = re.compile(r'\\(["\\])')
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?:inf|nan)")
 
 

@@ -143,6 +143,11 @@ def test_the_obstacles_of_an_arena() -> None:
     assert (top.shape, top.position) == ("box", (3, 0, 1))
 
 
+def test_what_blocks_no_ray_is_no_obstacle() -> None:
+    body = "Fluid { boundingObject Box { } } Solid { children Shape { geometry Box { } } }"
+    assert not loaded(body).obstacles
+
+
 def test_comments_name_what_is_hidden() -> None:
     text = imported(ARENA)
     for words in (

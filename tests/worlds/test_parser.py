@@ -60,7 +60,7 @@ def test_header_and_protos() -> None:
     text = (
         "\ufeff#VRML_SIM V8.6.2 utf8\r\n"
         'EXTERNPROTO "webots://projects/robots/x/protos/E-puck.proto"\r\n'
-        'IMPORTABLE EXTERNPROTO "..\\\\protos\\\\Mine.proto"\r\nWorldInfo { }'
+        'IMPORTABLE EXTERNPROTO "..\\protos\\Mine.proto"\r\nWorldInfo { }'
     )
     world = parse(text.encode(), "w.wbt")
     assert world.version == "V8.6.2"
