@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hilgw.worlds.frames import Frame, Vector
-from hilgw.worlds.kinds import BOUNDS
+from hilgw.worlds.kinds import BOUNDS, KNOWN
 from hilgw.worlds.nodes import Node
 from hilgw.worlds.scene import Bounds, pose_of
 
@@ -15,8 +14,9 @@ MAX_SHAPES = 10_000
 """Nodes visited of one boundingObject."""
 
 _LARGEST_M = 1e6
-_DEFAULTS = {"radius": 1.0, "height": 2.0}
-_DIMENSIONS = {
+_DEFAULTS = {"size": (2.0, 2.0, 2.0), "radius": (1.0,), "height": (2.0,)}
+_DIMENSIONS: dict[str, tuple[str, ...]] = {
+    "Box": ("size",),
     "Sphere": ("radius",),
     "Cylinder": ("radius", "height"),
     "Capsule": ("radius", "height"),
@@ -39,7 +39,7 @@ def shapes_of(bounds: Bounds, upright: int) -> tuple[list[Shape], list[str]]:
     """
     shapes, notes = list[Shape](), list[str]()
     for node, frame in _geometries(bounds, notes):
-        shape = _shape(node, frame, upright)
+        shape = _shape(node, frame, upright, notes)
         if isinstance(shape, Shape):
             shapes.append(shape)
         else:
@@ -67,29 +67,34 @@ def _geometries(bounds: Bounds, notes: list[str]) -> Iterator[tuple[Node, Frame]
     notes.append(f"line {bounds.solid.line}: more than {MAX_SHAPES} shapes, the rest is left out")
 
 
-def _shape(node: Node, frame: Frame, upright: int) -> Shape | str:
+def _shape(node: Node, frame: Frame, upright: int, notes: list[str]) -> Shape | str:
     """The obstacle, or why there is none."""
-    x, y, z = (abs(each) for each in frame.scale)
-    dimensions: dict[str, float | Vector] = {}
-    numbers: tuple[float, ...]
-    if node.kind == "Box":
-        size = node.numbers("size") if "size" in node.fields else (2.0, 2.0, 2.0)
-        if len(size) != 3:
-            return "a Box without a size is no obstacle"
-        numbers = (size[0] * x, size[1] * y, size[2] * z)
-        dimensions["size"] = (numbers[0], numbers[1], numbers[2])
-    elif node.kind in _DIMENSIONS:
-        along = (x, y, z)[upright]
-        across = max(each for axis, each in enumerate((x, y, z)) if axis != upright)
-        factors = {"radius": across, "height": along}
-        if node.kind == "Sphere":
-            factors["radius"] = max(x, y, z)
-        for name in _DIMENSIONS[node.kind]:
-            given = node.number(name) if name in node.fields else _DEFAULTS[name]
-            dimensions[name] = math.nan if given is None else given * factors[name]
-        numbers = tuple(each for each in dimensions.values() if isinstance(each, float))
-    else:
+    if node.kind not in KNOWN:
+        return f"PROTO {node.kind} hides its shape, it is not among the obstacles"
+    if node.kind not in _DIMENSIONS:
         return f"a {node.kind} cannot be an obstacle, infra-red signals pass it"
-    if not all(0.0 < each <= _LARGEST_M for each in numbers):
-        return f"a {node.kind} of this size cannot be an obstacle"
+    x, y, z = (abs(each) for each in frame.scale)
+    across = max(each for axis, each in enumerate((x, y, z)) if axis != upright)
+    radius = max(x, y, z) if node.kind == "Sphere" else across
+    factors = {"size": (x, y, z), "radius": (radius,), "height": ((x, y, z)[upright],)}
+    dimensions: dict[str, float | Vector] = {}
+    for name in _DIMENSIONS[node.kind]:
+        given = _dimension(node, name, notes)
+        made = tuple(each * factor for each, factor in zip(given, factors[name], strict=True))
+        if not all(0.0 < each <= _LARGEST_M for each in made):
+            return f"a {node.kind} of this size cannot be an obstacle"
+        dimensions[name] = made[0] if len(made) == 1 else (made[0], made[1], made[2])
     return Shape(node.kind.lower(), dimensions, frame)
+
+
+def _dimension(node: Node, name: str, notes: list[str]) -> tuple[float, ...]:
+    """The field, or what Webots takes instead: WbBox, WbCylinder, WbFieldChecker."""
+    default = _DEFAULTS[name]
+    given = node.numbers(name) if name in node.fields else default
+    if len(given) != len(default):
+        notes.append(f"line {node.line}: {name} of a {node.kind} is not valid, the default is used")
+        return default
+    if any(each <= 0.0 for each in given):
+        notes.append(f"line {node.line}: {name} of a {node.kind} is not positive, Webots takes 1")
+        return (1.0,) * len(default)
+    return given

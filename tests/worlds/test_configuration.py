@@ -148,6 +148,23 @@ def test_what_blocks_no_ray_is_no_obstacle() -> None:
     assert not loaded(body).obstacles
 
 
+def test_sizes_are_those_that_webots_takes() -> None:
+    body = """Solid { boundingObject Box { size -1 0 2 } }
+Solid { boundingObject Sphere { radius "x" } } Solid { boundingObject Cylinder { height 0 } }"""
+    box, sphere, cylinder = loaded(body).obstacles.values()
+    assert (box.size, sphere.radius, cylinder.height) == ((1, 1, 1), 1, 1)
+    assert "line 2: size of a Box is not positive, Webots takes 1" in imported(body)
+    assert "line 3: radius of a Sphere is not valid, the default is used" in imported(body)
+
+
+def test_the_look_of_a_proto_is_not_named_its_shape_is() -> None:
+    text = imported("Fence { appearance Paint { } boundingObject Hull { } }")
+    assert "PROTO Fence hides its nodes" in text
+    assert "Paint" not in text
+    assert "PROTO Hull hides its shape, it is not among the obstacles" in text
+    assert "PROTO Hull hides its nodes" not in text
+
+
 def test_comments_name_what_is_hidden() -> None:
     text = imported(ARENA)
     for words in (
@@ -332,7 +349,7 @@ def test_poses_that_no_number_holds() -> None:
     body = """Robot { name "a" translation 1e10 0 0 } Robot { name "b" rotation 0 0 0 1 }
 Robot { name "c" translation nan 0 0 children Emitter { translation 0 1e99 0 } }
 Solid { translation 0 0 1e12 boundingObject Sphere { } }
-Solid { boundingObject Box { size -1 0 2 } } Solid { boundingObject Sphere { radius "x" } }"""
+Solid { boundingObject Box { size 1 1 1e7 } } Solid { boundingObject Sphere { radius nan } }"""
     config = loaded(body)
     assert [robot.position for robot in config.robots.values()] == [None, (0, 0, 0), (0, 0, 0)]
     assert not config.obstacles
