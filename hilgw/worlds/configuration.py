@@ -33,20 +33,18 @@ _NAMED_IN_LINE = 6
 _ORIGIN = (0.0, 0.0, 0.0)
 
 
-def configuration(world: World, file: str, *, connects: bool = True) -> str:
+def configuration(world: World, file: str) -> str:
     """YAML text with comments that name what a configuration cannot express.
 
-    connects: controllers of kind `webots` exist; if not, they become comments. Raises ConfigError
-    for a world with too many nodes.
+    Raises ConfigError for a world with too many nodes.
     """
-    return "\n".join(_Writer(world, printable(file), connects).lines()) + "\n"
+    return "\n".join(_Writer(world, printable(file)).lines()) + "\n"
 
 
 class _Writer:
-    def __init__(self, world: World, file: str, connects: bool) -> None:
+    def __init__(self, world: World, file: str) -> None:
         self._file = file
         self._world = world
-        self._connects = connects
         self._scene = survey(world, file)
         self._version, self._version_note = _version(world.version)
         self._info = next((node for node in world.nodes if node.kind == "WorldInfo"), None)
@@ -132,8 +130,7 @@ class _Writer:
             yield _note(4, f"supervisor: {NOT_CARRIED['Supervisor']}")
         controller = node.text("controller")
         if controller == "<extern>":
-            line = f"controller: {item(_settings_of(node))}"
-            yield f"    {line}" if self._connects else _note(4, line)
+            yield f"    controller: {item(_settings_of(node))}"
         elif controller is not None and controller not in _STARTED_BY_NOBODY:
             yield _note(4, f"controller {quoted(controller)} is started by Webots")
 

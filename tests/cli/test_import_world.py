@@ -25,9 +25,7 @@ def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_page_shows_what_is_printed(arena: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import-world", str(arena)]) == 0
-    printed = capsys.readouterr().out
-    # A line of a controller is a comment until controllers of this kind exist.
-    assert printed.replace("# controller:", "controller:") == BLOCKS["yaml"]
+    assert capsys.readouterr().out == BLOCKS["yaml"]
 
 
 def test_the_commands_of_the_page(arena: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,14 +44,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _imported(file: str) -> str:
-    from hilgw import plugins
     from hilgw.config.source.document import MAX_VALUES
     from hilgw.config.source.text import MAX_BYTES
     from hilgw.worlds.configuration import configuration
     from hilgw.worlds.parser import parse
 
-    connects = plugins.has(plugins.CONTROLLERS, "webots")
-    text = configuration(parse(_read(file), file), file, connects=connects)
+    text = configuration(parse(_read(file), file), file)
     # Each line has one key, or a list of a few numbers.
     if len(text.encode()) > MAX_BYTES or text.count("\n") + text.count(",") > MAX_VALUES:
         raise ConfigError(
