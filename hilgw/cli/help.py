@@ -7,6 +7,7 @@ COMMANDS = {
     "check": "check configuration files and report all errors",
     "schema": "print the JSON Schema of a configuration file, for editors",
     "example": "print a shipped configuration",
+    "import-world": "make a configuration of a Webots world file",
     "bridge": "connect a serial port to TCP clients, for any program",
     "doctor": "find what blocks access to serial ports, and how to fix it",
     "ports": "list the serial ports of this machine",
@@ -60,5 +61,5 @@ exit codes:
 
 def help_text() -> str:
     """The help of the command without a subcommand."""
-    commands = "".join(f"  {name:<10}{summary}\n" for name, summary in COMMANDS.items())
+    commands = "".join(f"  {name:<14}{summary}\n" for name, summary in COMMANDS.items())
     return _HEAD + commands + _TAIL

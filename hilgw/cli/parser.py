@@ -48,7 +48,8 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=argparse.ArgumentParser)
     for name in COMMANDS:
         if name == command:
-            import_module(f"hilgw.cli.commands.{name}").add_parser(commands)
+            module = name.replace("-", "_")
+            import_module(f"hilgw.cli.commands.{module}").add_parser(commands)
         else:
             commands.add_parser(name, add_help=False)
     return parser

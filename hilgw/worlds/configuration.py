@@ -1,0 +1,289 @@
+"""The configuration that a world file becomes, as commented YAML."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from hilgw.devices.nodes import upright_axis
+from hilgw.devices.properties import FIELDS, NOT_CARRIED
+from hilgw.errors import ConfigError, printable, quoted
+from hilgw.worlds.bounds import Shape, shapes_of
+from hilgw.worlds.fields import FROM_WORLD, settings_of
+from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
+from hilgw.worlds.nodes import Node, Text, World
+from hilgw.worlds.scene import Bounds, SceneDevice, SceneRobot, survey
+from hilgw.worlds.words import Names, comment, item, number, text
+
+OLDEST = "R2019a"
+"""The oldest version whose rules are known. Earlier ones have the same cones and cylinders."""
+
+LISTEN = "tcp://127.0.0.1:1234"
+"""Webots' own port."""
+
+_VERSION = re.compile(r"(R20[0-9]{2}[abc])(?:[ -]?rev(?:ision)? ?[0-9]+)?")
+_DEFAULT_STEP_MS = 32
+_LONGEST_STEP_MS = 60_000
+_LARGEST_M = 1e9
+_LARGEST_J = 1e12
+_STARTED_BY_NOBODY = {"", "void", "<none>", "<generic>"}
+_PLAIN_FIELDS = {"translation", "rotation", "scale", "name", "controller", "controllerArgs"}
+_NAMED_IN_LINE = 6
+_ORIGIN = (0.0, 0.0, 0.0)
+
+
+def configuration(world: World, file: str) -> str:
+    """YAML text with comments that name what a configuration cannot express.
+
+    Raises ConfigError for a world with too many nodes.
+    """
+    return "\n".join(_Writer(world, printable(file)).lines()) + "\n"
+
+
+class _Writer:
+    def __init__(self, world: World, file: str) -> None:
+        self._file = file
+        self._world = world
+        self._scene = survey(world, file)
+        self._version, self._version_note = _version(world.version)
+        self._info = next((node for node in world.nodes if node.kind == "WorldInfo"), None)
+        self._from_info = self._read_info()
+        self._objects = Names(".:/")
+        self._robot_names: dict[int, str] = {}
+
+    def _read_info(self) -> dict[str, str]:
+        found = {"coordinateSystem": "ENU" if upright_axis(self._version) == 2 else "NUE"}
+        for name in FROM_WORLD:
+            given = self._info.text(name) if self._info is not None else None
+            if given is not None:
+                found[name] = given
+        return found
+
+    def lines(self) -> Iterator[str]:
+        yield comment(f"{self._file}, a world of Webots {self._world.version}")
+        yield comment("Poses and fields are those of the file. Its PROTOs hide what is in theirs.")
+        yield "version: 1"
+        if self._version_note:
+            yield comment(self._version_note)
+        yield f"webots: {self._version}"
+        yield from self._medium()
+        for kind, nodes in self._scene.hidden.items():
+            yield from _hidden(0, kind, nodes, self._world)
+        for note in self._scene.notes:
+            yield comment(note)
+        if self._scene.robots:
+            yield "robots:"
+        for robot in self._scene.robots:
+            yield from self._robot(robot)
+        yield from self._obstacles()
+
+    def _medium(self) -> Iterator[str]:
+        given = self._info.number("basicTimeStep") if self._info is not None else None
+        step = float(_DEFAULT_STEP_MS) if given is None else given
+        whole = round(step) if 1 <= step <= _LONGEST_STEP_MS else 1 if step < 1 else None
+        if whole is None:
+            whole = _LONGEST_STEP_MS if step > _LONGEST_STEP_MS else _DEFAULT_STEP_MS
+        if whole != step:
+            yield comment(f"basicTimeStep {step:g}: hilgw has whole steps of 1 ms to 60 s")
+        yield f"medium: {{step_ms: {whole}}}"
+
+    def _robot(self, robot: SceneRobot) -> Iterator[str]:
+        name = self._objects.take(robot.name)
+        self._robot_names[id(robot)] = name
+        yield from _mapping(2, name, list(self._of_robot(robot, name)))
+
+    def _of_robot(self, robot: SceneRobot, name: str) -> Iterator[str]:
+        node = robot.node
+        if robot.is_proto:
+            yield from _hidden(4, node.kind, [node], self._world)
+            given = _given(node)
+            if given:
+                yield _note(4, f"fields given to the PROTO: {given}")
+            if node.text("name") is None:
+                yield _note(4, f"the PROTO has its name too; {quoted(name)} is that of the PROTO")
+        elif name != robot.name:
+            yield _note(4, f"line {node.line}: its name is {quoted(robot.name)}")
+        else:
+            yield _note(4, f"line {node.line}")
+        for inner in robot.hidden:
+            yield from _hidden(4, inner.kind, [inner], self._world)
+        for note in robot.notes:
+            yield _note(4, note)
+        yield from _pose(4, *robot.frame.pose(), names=("position", "rotation"), always=True)
+        yield from self._controller(robot)
+        known = [device for device in robot.devices if device.node.kind in FIELDS]
+        for device in robot.devices:
+            if device.node.kind not in FIELDS:
+                what = NOT_CARRIED.get(device.node.kind, f"a {device.node.kind} is not carried")
+                yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {what}")
+        if known:
+            yield "    devices:"
+        names = Names(":/")
+        shared = _shared_axes(known)
+        for device in known:
+            yield from self._device(device, robot, names, shared)
+
+    def _controller(self, robot: SceneRobot) -> Iterator[str]:
+        node = robot.node
+        if node.flag("supervisor") or node.kind == "Supervisor":
+            yield _note(4, f"supervisor: {NOT_CARRIED['Supervisor']}")
+        controller = node.text("controller")
+        if controller == "<extern>":
+            yield f"    controller: {item(_settings_of(node))}"
+        elif controller is not None and controller not in _STARTED_BY_NOBODY:
+            yield _note(4, f"controller {quoted(controller)} is started by Webots")
+
+    def _device(
+        self, device: SceneDevice, robot: SceneRobot, names: Names, shared: set[int]
+    ) -> Iterator[str]:
+        settings, notes = settings_of(device, self._from_info)
+        kind = device.node.kind
+        name = names.take(device.name)
+        yield f"      {text(name)}:"
+        if name != device.name:
+            yield _note(8, f"line {device.node.line}: its name is {quoted(device.name)}")
+        for note in notes:
+            yield _note(8, f"line {device.node.line}: {note}")
+        yield f"        node: {kind}"
+        for key, value in settings.items():
+            yield f"        {key}: {item(value)}"
+        if kind in ("Emitter", "Receiver"):
+            seen = device.frame.seen_from(robot.frame)
+            yield from _pose(8, *seen, names=("translation", "rotation"))
+        if (axis := device.axis) is not None:
+            if kind.endswith("Motor") and 0.0 < abs(axis.position) <= _LARGEST_M:
+                yield f"        position: {number(axis.position)}"
+            if axis.number in shared:
+                yield f"        joint: joint{axis.number}"
+
+    def _obstacles(self) -> Iterator[str]:
+        found, notes = list[tuple[Bounds, Shape]](), list[str]()
+        upright = upright_axis(self._version)
+        for bounds in self._scene.bounds:
+            shapes, problems = shapes_of(bounds, upright)
+            found.extend((bounds, shape) for shape in shapes)
+            notes.extend(problems)
+        for note in notes:
+            yield comment(note)
+        lines = [line for each in found for line in self._obstacle(*each)]
+        if lines:
+            yield from _mapping(0, "obstacles", lines)
+
+    def _obstacle(self, bounds: Bounds, shape: Shape) -> Iterator[str]:
+        robot = bounds.robot
+        owner = self._robot_names.get(id(robot)) if robot is not None else None
+        solid = bounds.solid.text("name") or bounds.solid.label or bounds.solid.kind
+        if owner is not None and robot is not None:
+            is_itself = bounds.solid is robot.node
+            wanted = f"{owner} body" if is_itself else f"{owner} {solid}"
+            pose = shape.frame.seen_from(robot.frame)
+        else:
+            wanted, pose = solid, shape.frame.pose()
+        if not _is_near(pose[0]):
+            yield comment(f"line {bounds.solid.line}: {quoted(solid)} is too far away")
+            return
+        yield f"  {text(self._objects.take(wanted))}:"
+        if owner is None and bounds.solid.nodes("physics"):
+            yield _note(4, "it can move in Webots; here its pose is fixed")
+        yield f"    shape: {shape.kind}"
+        for key, value in shape.dimensions.items():
+            yield f"    {key}: {item(value)}"
+        yield from _pose(4, *pose, names=("position", "rotation"))
+        if owner is not None:
+            yield f"    attached_to: {text(owner)}"
+
+
+def _settings_of(node: Node) -> dict[str, object]:
+    """The settings of the controller of an <extern> robot."""
+    settings: dict[str, object] = {"kind": "webots", "listen": LISTEN}
+    if node.flag("synchronization") is False:
+        settings["synchronization"] = False
+    for name in ("model", "customData"):
+        if given := (node.text(name) or "").replace("\0", ""):
+            settings[name] = given
+    battery = node.numbers("battery")
+    if battery and 0.0 <= battery[0] <= _LARGEST_J:
+        settings["battery_j"] = battery[0]
+    return settings
+
+
+def _mapping(indent: int, key: str, lines: list[str]) -> Iterator[str]:
+    """A key with the lines of a mapping, which may be comments alone."""
+    is_empty = all(line.lstrip().startswith("#") for line in lines)
+    yield f"{' ' * indent}{text(key)}:" + (" {}" if is_empty else "")
+    yield from lines
+
+
+def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator[str]:
+    """Names the instances of one PROTO."""
+    url = f" ({world.protos[kind]})" if kind in world.protos else ""
+    yield _note(indent, f"PROTO {kind} hides its nodes{url}")
+    for first in range(0, len(nodes), _NAMED_IN_LINE):
+        some = nodes[first : first + _NAMED_IN_LINE]
+        named = ((node.line, node.text("name")) for node in some)
+        yield _note(
+            indent,
+            "  "
+            + ", ".join(
+                f"line {line}" + (f" {quoted(name)}" if name else "") for line, name in named
+            ),
+        )
+
+
+def _given(node: Node) -> str:
+    """The fields of an instance of a PROTO that may concern devices in it."""
+    given = []
+    for name, values in node.fields.items():
+        if name in _PLAIN_FIELDS or not values:
+            continue
+        texts = [each.text if isinstance(each, Text) else each for each in values]
+        if all(isinstance(each, str | float) for each in texts):
+            given.append(f"{name} {' '.join(item(each) for each in texts)}")
+    return ", ".join(given)
+
+
+def _version(header: str) -> tuple[str, str]:
+    """The version for the configuration, and a note when it is not that of the header."""
+    match = _VERSION.match(header)
+    try:
+        if match is None:
+            raise ConfigError("unknown")
+        upright_axis(match[1])
+    except ConfigError:
+        known = f"{quoted(header)} is not a version that hilgw knows"
+        return OLDEST, f"{known}: the rules of {OLDEST} apply"
+    return match[1], ""
+
+
+def _shared_axes(devices: list[SceneDevice]) -> set[int]:
+    """The axes with several devices: a motor with its position sensor or brake."""
+    counts = Counter(device.axis.number for device in devices if device.axis is not None)
+    return {number for number, count in counts.items() if count > 1}
+
+
+def _pose(
+    indent: int,
+    position: Vector,
+    rotation: Rotation,
+    *,
+    names: tuple[str, str],
+    always: bool = False,
+) -> Iterator[str]:
+    """The lines of a pose; without what is the default."""
+    space = " " * indent
+    if not _is_near(position):
+        yield _note(indent, f"its {names[0]} {list(position)} is too far away")
+        return
+    if always or item(position) != item(_ORIGIN):
+        yield f"{space}{names[0]}: {item(position)}"
+    if item(rotation) != item(NO_ROTATION):
+        yield f"{space}{names[1]}: {item(rotation)}"
+
+
+def _is_near(position: Vector) -> bool:
+    return all(abs(each) <= _LARGEST_M for each in position)
+
+
+def _note(indent: int, words: str) -> str:
+    return " " * indent + comment(words)

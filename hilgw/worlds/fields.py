@@ -1,0 +1,164 @@
+"""The fields of a device's node as settings, with the values that Webots takes.
+
+What Webots does with a value outside its limits: WbEmitter, WbReceiver, WbMotor and WbFieldChecker
+of Webots R2023b; it warns and goes on with another value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+from hilgw.devices.fields import EmitterFields, ReceiverFields, normalise
+from hilgw.devices.properties import FIELDS
+from hilgw.errors import ConfigError, quoted
+from hilgw.worlds.nodes import Node, Parameter
+from hilgw.worlds.scene import SceneDevice
+
+Settings = dict[str, Any]
+
+_COMPUTED = {"translation", "rotation", "sampling_period_ms", "joint", "position"}
+"""Settings that do not come from the field of that name."""
+
+FROM_WORLD = ("gpsCoordinateSystem", "coordinateSystem")
+"""Settings that come from WorldInfo."""
+
+
+# What Webots takes instead of a value that it does not allow, where this is not the default.
+_TAKEN: dict[str, Callable[[float], float]] = {
+    "range": abs,  # it compares squares
+    "maxVelocity": abs,
+}
+
+
+def settings_of(device: SceneDevice, world: dict[str, str]) -> tuple[Settings, list[str]]:
+    """The settings of a device of a kind in `FIELDS`, and notes on what was changed.
+
+    world: the settings that come from WorldInfo. All fields of an Emitter or a Receiver are there,
+    otherwise those that differ from the default.
+    """
+    node, notes = device.node, list[str]()
+    fields = FIELDS[node.kind]
+    is_radio = fields in (EmitterFields, ReceiverFields)
+    settings: Settings = {}
+    for declared in dataclasses.fields(fields):
+        name = declared.name
+        if name in _COMPUTED:
+            continue
+        if name == "type" and declared.metadata["doc"] == "kind of joint":
+            value: Any = device.axis.kind if device.axis else declared.default
+        elif name in FROM_WORLD:
+            value = _from_world(world.get(name, str(declared.default)), declared, notes)
+        else:
+            value = _value(node, declared, notes)
+        if is_radio or value != declared.default:
+            settings[name] = value
+    if not is_radio:
+        return settings, notes
+    _allow_channel(node, settings, notes)
+    return _normalised(fields, settings, notes), notes
+
+
+def _from_world(text: str, declared: Any, notes: list[str]) -> str:
+    if text in declared.metadata["choices"]:
+        return text
+    notes.append(f"{declared.name} {quoted(text)} of WorldInfo is not supported")
+    return str(declared.default)
+
+
+def _normalised(fields: Any, settings: Settings, notes: list[str]) -> Settings:
+    try:
+        made, warnings = normalise(fields(**settings))
+    except ConfigError as error:
+        raise AssertionError(f"unusable settings {settings}") from error
+    notes.extend(warnings)
+    return {name: getattr(made, name) for name in settings}
+
+
+def _allow_channel(node: Node, settings: Settings, notes: list[str]) -> None:
+    allowed = settings["allowedChannels"]
+    if allowed and settings["channel"] not in allowed:
+        given = settings["channel"]
+        settings["channel"] = allowed[0]
+        notes.append(f"channel {given} is not in allowedChannels, Webots takes {allowed[0]}")
+
+
+def _value(node: Node, declared: Any, notes: list[str]) -> Any:
+    """The value of one field, as its setting; the default for what Webots refuses."""
+    name, default = declared.name, declared.default
+    values = node.fields.get(name)
+    if values is None:
+        return default
+    if any(isinstance(value, Parameter) for value in values):
+        notes.append(f"{name} IS a parameter, its value is hidden")
+        return default
+    if isinstance(default, str):
+        return _text(node, declared, notes)
+    if isinstance(default, tuple):
+        return _list(node, declared, notes)
+    number = node.number(name)
+    if number is None:
+        notes.append(f"{name} is not a number, the default {default} is used")
+        return default
+    return _number(name, number, declared, notes)
+
+
+def _text(node: Node, declared: Any, notes: list[str]) -> str:
+    name, default, choices = declared.name, str(declared.default), declared.metadata["choices"]
+    text = node.text(name)
+    if text is None:
+        notes.append(f"{name} is not a string, the default is used")
+        return default
+    if choices and text not in choices:
+        notes.append(f"{name} {quoted(text)} does not exist, Webots takes {default}")
+        return default
+    return text
+
+
+def _list(node: Node, declared: Any, notes: list[str]) -> Any:
+    """allowedChannels, controlPID or a lookup table."""
+    name, default, numbers = declared.name, declared.default, node.numbers(declared.name)
+    if name in node.partial:
+        notes.append(f"{name} has too many values, the first {len(numbers)} are used")
+    fit = [_is_allowed(number, declared.metadata) for number in numbers]
+    if name == "allowedChannels":
+        for number, fits in zip(numbers, fit, strict=True):
+            if not (fits and number.is_integer()):
+                notes.append(f"{name} has no channel {number:g}, it is left out")
+        both = zip(numbers, fit, strict=True)
+        return tuple(int(number) for number, fits in both if fits and number.is_integer())
+    rows = len(numbers) // 3
+    if not all(fit) or len(numbers) % 3 or (name == "controlPID" and rows != 1):
+        notes.append(f"{name} is not valid, the default is used")
+        return default
+    if name == "controlPID":
+        return numbers
+    return tuple(numbers[3 * row : 3 * row + 3] for row in range(rows))
+
+
+def _number(name: str, number: float, declared: Any, notes: list[str]) -> int | float:
+    default, metadata = declared.default, declared.metadata
+    if isinstance(default, int) and math.isfinite(number) and not number.is_integer():
+        notes.append(f"{name} {number:g} is not a whole number, {math.trunc(number)} is used")
+        number = float(math.trunc(number))
+    taken = number
+    if not _is_allowed(number, metadata):
+        taken = _TAKEN[name](number) if name in _TAKEN else float(default)
+        if not _is_allowed(taken, metadata):
+            taken = float(default)
+        who = "hilgw takes" if name == "channel" else "Webots takes"
+        notes.append(f"{name} {number:g} is not allowed, {who} {taken:g}")
+    return int(taken) if isinstance(default, int) else taken
+
+
+def _is_allowed(number: float, metadata: Any) -> bool:
+    if number in metadata["also"]:
+        return True
+    low, high = metadata["ge"], metadata["le"]
+    return (
+        math.isfinite(number)
+        and (low is None or number >= low)
+        and (high is None or number <= high)
+    )

@@ -1,0 +1,249 @@
+"""The robots, devices and obstacles of a world, with their frames.
+
+A PROTO instance shows its fields only: what its file adds stays hidden, and is named in notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hilgw.errors import ConfigError, quoted
+from hilgw.worlds.frames import NO_ROTATION, WORLD, Frame, Rotation, Vector
+from hilgw.worlds.kinds import (
+    AXES,
+    BELOW,
+    DEVICE_NAMES,
+    JOINTS,
+    KNOWN,
+    POSED,
+    ROBOT_FIELDS,
+    ROBOT_FOLDER,
+    ROBOTS,
+    SCALED_UNTIL,
+)
+from hilgw.worlds.nodes import Node, Parameter, World
+
+MAX_VISITS = 200_000
+"""Nodes of the scene, each as often as it is used: a few lines with USE could make billions."""
+
+_NO_SCALE: Vector = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The axis of a joint that a device is on. number: of the axis in its robot. kind: rotational
+    or linear. position: at the start."""
+
+    number: int
+    kind: str
+    position: float
+
+
+@dataclass(slots=True)
+class SceneDevice:
+    """A device of a robot."""
+
+    node: Node
+    name: str
+    frame: Frame
+    axis: Axis | None
+
+
+@dataclass(slots=True, eq=False)
+class SceneRobot:
+    """A robot. is_proto: its node is an instance of a PROTO. url: of the PROTO. hidden: instances
+    of PROTOs in it. notes: what a configuration cannot express of it."""
+
+    node: Node
+    frame: Frame
+    is_proto: bool
+    url: str = ""
+    devices: list[SceneDevice] = field(default_factory=list)
+    hidden: list[Node] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    axes: int = 0
+
+    @property
+    def name(self) -> str:
+        default = ROBOTS.get(self.node.kind, self.node.kind)
+        return self.node.text("name") or default
+
+    @property
+    def is_robot(self) -> bool:
+        """An instance of a PROTO is one if its URL or a field is that of robots, or if it has
+        devices."""
+        fields = ROBOT_FIELDS & self.node.fields.keys()
+        return not self.is_proto or bool(fields or self.devices) or ROBOT_FOLDER in self.url
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The boundingObject of a solid, in the frame of the solid."""
+
+    solid: Node
+    shapes: list[Node]
+    frame: Frame
+    robot: SceneRobot | None
+
+
+@dataclass(slots=True)
+class Scene:
+    """What a world contains. hidden: the instances of PROTOs that are no robots, by PROTO. notes:
+    what else does not become part of a configuration, and why."""
+
+    robots: list[SceneRobot] = field(default_factory=list)
+    hidden: dict[str, list[Node]] = field(default_factory=dict)
+    bounds: list[Bounds] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A node to visit: the frame and the robot it is in, the axis it is on."""
+
+    node: Node
+    frame: Frame
+    robot: SceneRobot | None
+    axis: Axis | None = None
+
+
+def survey(world: World, file: str) -> Scene:
+    """The scene of a world.
+
+    Raises ConfigError, `where` as file:line, for a world that uses nodes too often.
+    """
+    return _Surveyor(world, file).scene()
+
+
+class _Surveyor:
+    def __init__(self, world: World, file: str) -> None:
+        self._world = world
+        self._file = file
+        self._scene = Scene()
+        self._is_scaled = world.version < SCALED_UNTIL or not world.version.startswith("R")
+
+    def scene(self) -> Scene:
+        for line, name in self._world.unknown:
+            self._scene.notes.append(f"line {line}: USE {quoted(name)} without a DEF before it")
+        waiting = [_Visit(node, WORLD, None) for node in reversed(self._world.nodes)]
+        visits = 0
+        while waiting:
+            visit = waiting.pop()
+            visits += 1
+            if visits > MAX_VISITS:
+                raise ConfigError(
+                    f"more than {MAX_VISITS} nodes",
+                    where=f"{self._file}:{visit.node.line}:1",
+                    fix="USE fewer nodes",
+                )
+            waiting.extend(reversed(list(self._visit(visit))))
+        for robot in self._scene.robots:
+            if not robot.is_robot:
+                self._scene.notes.extend(robot.notes)
+                for node in (robot.node, *robot.hidden):
+                    self._scene.hidden.setdefault(node.kind, []).append(node)
+        self._scene.robots = [robot for robot in self._scene.robots if robot.is_robot]
+        return self._scene
+
+    def _visit(self, visit: _Visit) -> Iterator[_Visit]:
+        """Records a node; yields those below it."""
+        node, robot = visit.node, visit.robot
+        is_proto = node.kind not in KNOWN
+        frame = self._frame(visit) if is_proto or node.kind in POSED else visit.frame
+        if node.kind in ROBOTS or (is_proto and robot is None):
+            robot = self._robot(visit, frame, is_proto)
+        elif is_proto and robot is not None:
+            robot.hidden.append(node)
+        elif node.kind in DEVICE_NAMES:
+            self._device(visit, frame)
+        if (shapes := node.nodes("boundingObject")) and node.kind != "Fluid":
+            self._scene.bounds.append(Bounds(node, shapes, frame, robot))
+        yield from self._below(node, frame, robot, is_proto)
+
+    def _below(
+        self, node: Node, frame: Frame, robot: SceneRobot | None, is_proto: bool
+    ) -> Iterator[_Visit]:
+        kind = JOINTS.get(node.kind)
+        for name in node.fields if is_proto else (*AXES, *BELOW):
+            if name == "boundingObject" or name.lower().endswith("appearance"):
+                continue
+            axis = None
+            if kind is not None and robot is not None and name in AXES and node.nodes(name):
+                axis = self._axis(node, name, kind, robot)
+            for child in node.nodes(name):
+                yield _Visit(child, frame, robot, axis)
+            if any(isinstance(value, Parameter) for value in node.fields.get(name, ())):
+                self._note(robot, f"line {node.line}: {name} IS a parameter, its value is hidden")
+
+    def _axis(self, node: Node, name: str, kind: str, robot: SceneRobot) -> Axis:
+        robot.axes += 1
+        position = 0.0
+        for parameters in node.nodes(AXES[name]):
+            position = parameters.number("position") or 0.0
+        return Axis(robot.axes, kind, position)
+
+    def _robot(self, visit: _Visit, frame: Frame, is_proto: bool) -> SceneRobot:
+        robot = SceneRobot(visit.node, frame, is_proto, self._world.protos.get(visit.node.kind, ""))
+        if visit.robot is not None and visit.robot.is_robot:
+            outer = quoted(visit.robot.name)
+            robot.notes.append(f"in Webots it moves with robot {outer}; here its pose is fixed")
+        self._scene.robots.append(robot)
+        return robot
+
+    def _device(self, visit: _Visit, frame: Frame) -> None:
+        node = visit.node
+        name = node.text("name") or DEVICE_NAMES[node.kind]
+        if visit.robot is None:
+            what = f"line {node.line}: {node.kind} {quoted(name)} is on no robot"
+            self._scene.notes.append(what)
+            return
+        visit.robot.devices.append(SceneDevice(node, name, frame, visit.axis))
+
+    def _frame(self, visit: _Visit) -> Frame:
+        """The frame of a node with translation, rotation and perhaps scale."""
+        node = visit.node
+        frame = _child(node, visit.frame, self._scale(visit))
+        if frame.is_finite:
+            return frame
+        self._note(visit.robot, f"line {node.line}: the pose of {node.kind} is not finite, ignored")
+        return visit.frame
+
+    def _scale(self, visit: _Visit) -> Vector:
+        node = visit.node
+        scale = _vector(node, "scale", _NO_SCALE)
+        if scale == _NO_SCALE:
+            return scale
+        if node.kind != "Transform" and node.kind in KNOWN and not self._is_scaled:
+            what = f"{node.kind} has no scale in Webots {self._world.version}, ignored"
+            self._note(visit.robot, f"line {node.line}: {what}")
+            return _NO_SCALE
+        if 0.0 in scale:
+            what = f"line {node.line}: scale 0 is not allowed, Webots takes 1"
+            self._note(visit.robot, what)
+        x, y, z = (each or 1.0 for each in scale)
+        return (x, y, z)
+
+    def _note(self, robot: SceneRobot | None, note: str) -> None:
+        (self._scene if robot is None else robot).notes.append(note)
+
+
+def pose_of(node: Node, frame: Frame) -> Frame | None:
+    """The frame of a node in a frame; None when it is not finite."""
+    scale = _vector(node, "scale", _NO_SCALE) if node.kind == "Transform" else _NO_SCALE
+    inner = _child(node, frame, scale)
+    return inner if inner.is_finite else None
+
+
+def _child(node: Node, frame: Frame, scale: Vector) -> Frame:
+    return frame.child(_vector(node, "translation", (0.0, 0.0, 0.0)), _rotation(node), scale)
+
+
+def _vector(node: Node, name: str, default: Vector) -> Vector:
+    values = node.numbers(name)
+    return (values[0], values[1], values[2]) if len(values) == 3 else default
+
+
+def _rotation(node: Node) -> Rotation:
+    values = node.numbers("rotation")
+    return (values[0], values[1], values[2], values[3]) if len(values) == 4 else NO_ROTATION

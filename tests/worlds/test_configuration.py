@@ -1,0 +1,456 @@
+"""World files become configurations that load, with what they hide named in comments."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hilgw.config.load import load_text
+from hilgw.config.model import GatewayConfig
+from hilgw.errors import ConfigError
+from hilgw.medium.pose import Pose
+from hilgw.worlds import bounds, scene
+from hilgw.worlds.configuration import configuration
+from hilgw.worlds.parser import parse
+
+
+def imported(body: str, version: str = "R2025a") -> str:
+    data = f"#VRML_SIM {version} utf8\n{body}".encode()
+    return configuration(parse(data, "arena.wbt"), "arena.wbt")
+
+
+def loaded(body: str, version: str = "R2025a") -> GatewayConfig:
+    return load_text(imported(body, version), "arena.yaml").config
+
+
+def device(fields: str, version: str = "R2025a") -> tuple[Any, str]:
+    """The only device of a robot, and the text."""
+    body = f"Robot {{ children {fields} }}"
+    (made,) = loaded(body, version).robots["robot"].devices.values()
+    return made, imported(body, version)
+
+
+ARENA = """
+EXTERNPROTO "webots://projects/robots/gctronic/e-puck/protos/E-puck.proto"
+EXTERNPROTO "../protos/Fence.proto"
+WorldInfo { basicTimeStep 16 gpsCoordinateSystem "WGS84" }
+Viewpoint { position 0 0 9 }
+Fence { name "north" size 3 }
+Pose {
+  translation 1 0 0 rotation 0 0 1 1.5707963267948966
+  children [
+    DEF ROVER Robot {
+      translation 0 2 0.5
+      children [
+        DEF BODY Shape { geometry DEF BOX Box { size 0.2 0.1 0.05 } }
+        Transform {
+          scale 2 2 2
+          children [
+            HingeJoint {
+              jointParameters HingeJointParameters { position 0.25 axis 0 1 0 }
+              device [
+                RotationalMotor { name "pan" maxVelocity 3 minPosition -1 maxPosition 1 }
+                PositionSensor { name "pan sensor" }
+              ]
+              endPoint Solid {
+                translation 0.1 0 0 rotation 0 0 1 -1.5707963267948966
+                children [ Emitter { name "tx" translation 0 0.05 0 type "infra-red" range 3
+                  maxRange 5 aperture 0.5 channel 4 baudRate 9600 byteSize 10 bufferSize 64
+                  allowedChannels [ 4, 5 ] model "TSAL6200" } ]
+                name "head"
+                boundingObject Sphere { radius 0.05 }
+              }
+            }
+          ]
+        }
+        Receiver { channel -1 type "serial" baudRate 115200 byteSize 11 bufferSize 128
+          signalStrengthNoise 0.1 directionNoise 0.2 allowedChannels [ -1 7 ] }
+        GPS { }
+        Camera { name "eye" }
+        SliderJoint { device LinearMotor { name "lift" maxForce 3 } }
+      ]
+      name "rover"
+      controller "<extern>"
+      boundingObject USE BODY
+    }
+  ]
+}
+E-puck { translation 0 0 0 controller "braitenberg" turretSlot [ Emitter { channel 2 } Hat { } ] }
+Solid { translation 3 0 0 name "pillar" physics Physics { } boundingObject Group { children [
+  Cylinder { radius 0.2 height 1 } Pose { translation 0 0 1 children [ USE BOX Plane { } ] } ] } }
+"""
+
+
+def test_an_arena() -> None:
+    config = loaded(ARENA)
+    assert (config.webots, config.medium.step_ms) == ("R2025a", 16)
+    assert list(config.robots) == ["rover", "E-puck"]
+    rover = config.robots["rover"]
+    assert rover.position == pytest.approx((-1, 0, 0.5))
+    assert rover.rotation == pytest.approx((0, 0, 1, math.pi / 2))
+    tx, rx = rover.devices["tx"], rover.devices["receiver"]
+    assert {name: getattr(tx, name) for name in tx.__slots__} == {
+        "type": "infra-red",
+        "range": 3,
+        "maxRange": 5,
+        "aperture": 0.5,
+        "channel": 4,
+        "baudRate": 9600,
+        "byteSize": 10,
+        "bufferSize": 64,
+        "allowedChannels": (4, 5),
+        "model": "TSAL6200",
+        # The scale doubles both translations; the joint's end has turned the second.
+        "translation": pytest.approx((0.3, 0, 0)),
+        "rotation": pytest.approx((0, 0, -1, math.pi / 2)),
+    }
+    assert {name: getattr(rx, name) for name in rx.__slots__} == {
+        "type": "serial",
+        "aperture": -1,
+        "channel": -1,
+        "baudRate": 115200,
+        "byteSize": 11,
+        "bufferSize": 128,
+        "signalStrengthNoise": 0.1,
+        "directionNoise": 0.2,
+        "allowedChannels": (-1, 7),
+        "sampling_period_ms": None,
+        "model": "",
+        "translation": (0, 0, 0),
+        "rotation": (0, 0, 1, 0),
+    }
+    assert list(rover.devices) == ["pan", "pan sensor", "tx", "receiver", "gps", "lift"]
+    pan, sensor, lift = (rover.devices[name] for name in ("pan", "pan sensor", "lift"))
+    assert (pan.maxVelocity, pan.minPosition, pan.maxPosition, pan.position) == (3, -1, 1, 0.25)
+    assert pan.joint == sensor.joint != ""
+    assert (lift.maxForce, lift.joint) == (3, "")
+    assert rover.devices["gps"].gpsCoordinateSystem == "WGS84"
+
+
+def test_the_obstacles_of_an_arena() -> None:
+    obstacles = loaded(ARENA).obstacles
+    assert list(obstacles) == ["rover body", "rover head", "pillar", "pillar(1)"]
+    body, head, pillar, top = obstacles.values()
+    assert (body.shape, body.size, body.attached_to) == ("box", (0.2, 0.1, 0.05), "rover")
+    assert (head.shape, head.radius, head.attached_to) == ("sphere", 0.1, "rover")
+    assert head.position == (0.2, 0, 0)
+    assert (pillar.shape, pillar.radius, pillar.height) == ("cylinder", 0.2, 1)
+    assert (pillar.position, pillar.attached_to) == ((3, 0, 0), None)
+    assert (top.shape, top.position) == ("box", (3, 0, 1))
+
+
+def test_what_blocks_no_ray_is_no_obstacle() -> None:
+    body = "Fluid { boundingObject Box { } } Solid { children Shape { geometry Box { } } }"
+    assert not loaded(body).obstacles
+
+
+def test_sizes_are_those_that_webots_takes() -> None:
+    body = """Solid { boundingObject Box { size -1 0 2 } }
+Solid { boundingObject Sphere { radius "x" } } Solid { boundingObject Cylinder { height 0 } }"""
+    box, sphere, cylinder = loaded(body).obstacles.values()
+    assert (box.size, sphere.radius, cylinder.height) == ((1, 1, 1), 1, 1)
+    assert "line 2: size of a Box is not positive, Webots takes 1" in imported(body)
+    assert "line 3: radius of a Sphere is not valid, the default is used" in imported(body)
+
+
+def test_the_look_of_a_proto_is_not_named_its_shape_is() -> None:
+    text = imported("Fence { appearance Paint { } boundingObject Hull { } }")
+    assert "PROTO Fence hides its nodes" in text
+    assert "Paint" not in text
+    assert "PROTO Hull hides its shape, it is not among the obstacles" in text
+    assert "PROTO Hull hides its nodes" not in text
+
+
+def test_comments_name_what_is_hidden() -> None:
+    text = imported(ARENA)
+    for words in (
+        "# PROTO Fence hides its nodes (../protos/Fence.proto)\n#   line 7 'north'\n",
+        "    # PROTO E-puck hides its nodes (webots://projects/robots/gctronic/e-puck/protos/",
+        "    # PROTO Hat hides its nodes\n",
+        "    # the PROTO has its name too; 'E-puck' is that of the PROTO\n",
+        "'eye': camera images are not carried yet\n",
+        "a Plane cannot be an obstacle, infra-red signals pass it\n",
+        "    # it can move in Webots; here its pose is fixed\n",
+        "    # controller 'braitenberg' is started by Webots\n",
+    ):
+        assert words in text
+    assert list(loaded(ARENA).robots["E-puck"].devices) == ["emitter"]
+
+
+def test_an_extern_robot_gets_a_controller() -> None:
+    body = """Robot { name "a" controller "<extern>" } Robot { name "b" controller "brain" }
+Robot { name "c" controller "<extern>" synchronization FALSE model "M: 1" customData "x"
+battery [ 9.5 10 1 ] }"""
+    robots = loaded(body).robots
+    first, second, third = (robot.controller for robot in robots.values())
+    assert first is not None
+    assert third is not None
+    assert second is None
+    assert (first.kind, first.settings.listen) == ("webots", "tcp://127.0.0.1:1234")
+    assert first.settings.synchronization
+    assert third.settings.listen == first.settings.listen
+    assert not third.settings.synchronization
+    assert (third.settings.model, third.settings.customData) == ("M: 1", "x")
+    assert third.settings.battery_j == 9.5
+
+
+@pytest.mark.parametrize(
+    ("given_fields", "name", "taken", "note"),
+    [
+        ('type "laser"', "type", "radio", "type 'laser' does not exist, Webots takes radio"),
+        ("range -3", "range", 3, "range -3 is not allowed, Webots takes 3"),
+        ("maxRange 0", "maxRange", -1, "maxRange 0 is not positive"),
+        ("maxRange -2", "maxRange", -1, "maxRange -2 is not allowed, Webots takes -1"),
+        ("range 9 maxRange 5", "range", 9, "range 9 is beyond maxRange 5"),
+        ("aperture 7", "aperture", -1, "aperture 7 is not allowed, Webots takes -1"),
+        ("aperture nan", "aperture", -1, "aperture nan is not allowed"),
+        ("baudRate -9", "baudRate", -1, "baudRate -9 is not allowed, Webots takes -1"),
+        ("byteSize 7", "byteSize", 8, "byteSize 7 is not allowed, Webots takes 8"),
+        ("bufferSize -4", "bufferSize", -1, "bufferSize -4 is not allowed, Webots takes -1"),
+        ("channel -5", "channel", 0, "channel -5 is not allowed, hilgw takes 0"),
+        ("channel 1.7", "channel", 1, "channel 1.7 is not a whole number, 1 is used"),
+        ("channel 9e99", "channel", 0, "channel 9e+99 is not allowed"),
+        ('channel "x"', "channel", 0, "channel is not a number, the default 0 is used"),
+        ("channel IS ch", "channel", 0, "channel IS a parameter, its value is hidden"),
+        ("channel -1", "channel", -1, "channel -1 broadcasts on all channels"),
+        ("channel 3 allowedChannels [4 5]", "channel", 4, "channel 3 is not in allowedChannels"),
+        ("allowedChannels [0 -2 1.5]", "allowedChannels", (0,), "has no channel -2, it is left"),
+        ("model TRUE", "model", "", "model is not a string"),
+    ],
+)
+def test_an_emitter_gets_what_webots_takes(
+    given_fields: str, name: str, taken: object, note: str
+) -> None:
+    made, text = device(f"Emitter {{ {given_fields} }}")
+    assert getattr(made, name) == taken
+    assert f"# line 2: {note}" in text or f" {note}" in text
+
+
+@pytest.mark.parametrize(
+    ("node", "name", "taken", "note"),
+    [
+        ("Receiver { bufferSize 0 }", "bufferSize", -1, "bufferSize 0 is not positive"),
+        ("Receiver { baudRate 0 }", "baudRate", -1, "baudRate 0 is not positive"),
+        ("Receiver { directionNoise -1 }", "directionNoise", 0, "Webots takes 0"),
+        ("DistanceSensor { aperture -2 }", "aperture", 1.5708, "Webots takes 1.5708"),
+        ("DistanceSensor { lookupTable [0 1] }", "lookupTable", None, "lookupTable is not valid"),
+        ("RotationalMotor { maxVelocity -4 }", "maxVelocity", 4, "Webots takes 4"),
+        ("RotationalMotor { controlPID 1 2 }", "controlPID", (10, 0, 0), "controlPID is not valid"),
+        ("RotationalMotor { acceleration -3 }", "acceleration", -1, "Webots takes -1"),
+    ],
+)
+def test_other_devices_get_what_webots_takes(
+    node: str, name: str, taken: object, note: str
+) -> None:
+    made, text = device(node)
+    expected = type(made)() if taken is None else None
+    assert getattr(made, name) == (getattr(expected, name) if expected else taken)
+    assert note in text
+
+
+def test_lookup_tables_and_joints() -> None:
+    assert device("LightSensor { lookupTable [ 0 1 0, 2 3 0.5 ] }")[0].lookupTable == (
+        (0, 1, 0),
+        (2, 3, 0.5),
+    )
+    assert device("DistanceSensor { lookupTable [ ] }")[0].lookupTable == ()
+    on_slider = "SliderJoint { device [ Brake { } ] }"
+    assert device(on_slider)[0].type == "linear"
+    on_hinge = "Hinge2Joint { jointParameters2 JointParameters { position -2 } device2 "
+    assert device(on_hinge + "RotationalMotor { } }")[0].position == -2
+
+
+@pytest.mark.parametrize(
+    ("header", "webots", "upright"),
+    [
+        ("R2021b", "R2021b", "NUE"),
+        ("R2023b revision 1", "R2023b", "ENU"),
+        ("V8.6.2", "R2019a", "NUE"),
+        ("R2018b", "R2019a", "NUE"),
+    ],
+)
+def test_versions(header: str, webots: str, upright: str) -> None:
+    body = "Robot { children InertialUnit { } }"
+    config = loaded(body, header)
+    assert config.webots == webots
+    assert config.robots["robot"].devices["inertial unit"].coordinateSystem == upright
+    assert ("is not a version that hilgw knows" in imported(body, header)) == (
+        not header.startswith(webots)
+    )
+
+
+def test_scale_is_of_solids_until_r2023a_and_of_transforms() -> None:
+    body = "%s { scale 2 2 2 children Robot { translation 1 0 0 } }"
+    assert loaded(body % "Solid", "R2023a").robots["robot"].position == (2, 0, 0)
+    assert loaded(body % "Solid", "R2023b").robots["robot"].position == (1, 0, 0)
+    assert "Solid has no scale in Webots R2023b, ignored" in imported(body % "Solid", "R2023b")
+    assert loaded(body % "Transform", "R2025a").robots["robot"].position == (2, 0, 0)
+    assert "Webots takes 1" in imported("Transform { scale 1 0 1 }")
+
+
+@pytest.mark.parametrize(("version", "factors"), [("R2021b", (4, 3)), ("R2022a", (3, 4))])
+def test_a_cylinder_is_scaled_along_its_axis(version: str, factors: tuple[int, int]) -> None:
+    body = "Transform { scale 2 3 4 children Solid { boundingObject Capsule { } } }"
+    (made,) = loaded(body, version).obstacles.values()
+    assert (made.radius, made.height) == (factors[0], 2 * factors[1])
+
+
+@pytest.mark.parametrize(
+    ("given_step", "step"), [("8", 8), ("8.4", 8), ("0.2", 1), ("1e9", 60_000), ("nan", 32)]
+)
+def test_the_basic_time_step(given_step: str, step: int) -> None:
+    body = f"WorldInfo {{ basicTimeStep {given_step} }}"
+    assert loaded(body).medium.step_ms == step
+    assert ("# basicTimeStep" in imported(body)) == (given_step != "8")
+    assert loaded("").medium.step_ms == 32
+
+
+def test_names_become_legal_and_differ() -> None:
+    long = "n" * 99
+    body = """
+Robot { name "all" } Robot { name "a.b:c/d" } Robot { name "a_b_c_d" } Robot { name " \\\\x " }
+Robot { name "" } Robot { name "on" children [ LED { name "14" } LED { name "14" }
+  LED { name "a:b" } LED { name "LONG" } LED { name "LONG" } ] }
+Solid { name "on" boundingObject Box { } }
+""".replace("LONG", long)
+    config = loaded(body)
+    assert list(config.robots) == ["all_", "a_b_c_d", "a_b_c_d(1)", "\\x", "robot", "on"]
+    assert list(config.robots["on"].devices) == ["14", "14(1)", "a_b", "n" * 64, "n" * 61 + "(1)"]
+    assert list(config.obstacles) == ["on(1)"]
+    assert "its name is 'a.b:c/d'" in imported(body)
+    assert "its name is 'a:b'" in imported(body)
+
+
+def test_text_of_a_world_cannot_leave_its_comment_or_its_quotes() -> None:
+    evil = 'x\nversion: 2\n# \u2028 \\" \U0001f600 \u200b'
+    body = f"""Thing {{ name "{evil}" }}
+Robot {{ name "{evil}" controller "{evil}" children [
+  Emitter {{ model "{evil}" type "{evil}" }} Camera {{ name "{evil}" }} ] }}"""
+    (robot,) = loaded(body).robots.values()
+    assert robot.devices["emitter"].model == evil.replace('\\"', '"')
+
+
+def test_robots_in_robots_and_devices_on_none() -> None:
+    body = """Robot { name "big" translation 1 0 0 children [
+  Robot { name "small" translation 0 1 0 children Receiver { } } ] }
+Group { children [ Emitter { name "lost" } ] }"""
+    config = loaded(body)
+    assert config.robots["small"].position == (1, 1, 0)
+    assert (list(config.robots["big"].devices), len(config.robots["small"].devices)) == ([], 1)
+    assert "in Webots it moves with robot 'big'" in imported(body)
+    assert "Emitter 'lost' is on no robot" in imported(body)
+
+
+def test_supervisors() -> None:
+    assert "supervisor functions are not carried yet" in imported("Robot { supervisor TRUE }")
+
+
+def test_poses_that_no_number_holds() -> None:
+    body = """Robot { name "a" translation 1e10 0 0 } Robot { name "b" rotation 0 0 0 1 }
+Robot { name "c" translation nan 0 0 children Emitter { translation 0 1e99 0 } }
+Solid { translation 0 0 1e12 boundingObject Sphere { } }
+Solid { boundingObject Box { size 1 1 1e7 } } Solid { boundingObject Sphere { radius nan } }"""
+    config = loaded(body)
+    assert [robot.position for robot in config.robots.values()] == [None, (0, 0, 0), (0, 0, 0)]
+    assert not config.obstacles
+    text = imported(body)
+    for words in ("is too far away", "is not finite, ignored", "of this size cannot be an obst"):
+        assert words in text
+
+
+def test_a_world_that_uses_itself_billions_of_times_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scene, "MAX_VISITS", 1000)
+    monkeypatch.setattr(bounds, "MAX_SHAPES", 1000)
+    body = "DEF A0 Group { }\n" + "".join(
+        f"DEF A{n} Group {{ children [ {f'USE A{n - 1} ' * 20} ] }}\n" for n in range(1, 9)
+    )
+    with pytest.raises(ConfigError, match="more than 1000 nodes") as error:
+        imported(body)
+    assert error.value.where.startswith("arena.wbt:")
+    uses = "DEF B Group { children [ " + "Box { } " * 40 + "] } " + "USE B " * 40
+    text = imported("Solid { boundingObject Group { children [ " + uses + " ] } }")
+    assert "more than 1000 shapes, the rest is left out" in text
+
+
+def test_the_poses_are_those_of_nested_nodes() -> None:
+    """Against the composition of the medium's poses, which is another program."""
+    outer, inner, mount = (1, 2, 3), (0.5, -1, 0), (0.1, 0.2, 0.3)
+    turns = ((1, 2, 2, 0.7), (0, 1, 1, -2.1), (3, 0, 4, 1.3))
+    texts = [" ".join(map(str, turn)) for turn in turns]
+    body = f"""Pose {{ translation 1 2 3 rotation {texts[0]} children [ Robot {{
+translation 0.5 -1 0 rotation {texts[1]} children [ Slot {{ endPoint Solid {{ translation
+0.1 0.2 0.3 children [ Emitter {{ rotation {texts[2]} }} ] }} }} ] }} ] }}"""
+    robot = loaded(body).robots["robot"]
+    expected = Pose.from_axis_angle(outer, turns[0]).compose(Pose.from_axis_angle(inner, turns[1]))
+    made = Pose.from_axis_angle(robot.position or (0, 0, 0), robot.rotation or (0, 0, 1, 0))
+    emitter = robot.radios["emitter"]
+    assert made.position == pytest.approx(expected.position)
+    assert sum(made.rows, ()) == pytest.approx(sum(expected.rows, ()))
+    mounted = Pose.from_axis_angle(emitter.translation, emitter.rotation)
+    assert mounted.position == pytest.approx(mount)
+    assert sum(mounted.rows, ()) == pytest.approx(
+        sum(Pose.from_axis_angle((0, 0, 0), turns[2]).rows, ())
+    )
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+KINDS = words(
+    """Robot Solid Transform Pose Group Emitter Receiver E-puck Shape HingeJoint SliderJoint
+RotationalMotor DistanceSensor GPS Camera Box Cylinder WorldInfo HingeJointParameters"""
+)
+FIELDS = words(
+    """children device endPoint boundingObject geometry jointParameters name controller
+translation rotation scale channel range maxRange type allowedChannels lookupTable
+controlPID maxVelocity position size radius height model basicTimeStep
+gpsCoordinateSystem supervisor synchronization customData battery"""
+)
+NUMBERS = st.one_of(
+    st.integers(-3, 40).map(str), st.sampled_from(["1e308", "-1e308", "1e-320", "nan", "-inf", "7"])
+)
+STRINGS = st.text(max_size=6).map(
+    lambda each: '"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"'
+)
+PLAIN = st.one_of(
+    st.lists(NUMBERS, min_size=1, max_size=5).map(" ".join),
+    st.lists(NUMBERS, max_size=5).map(lambda each: f"[ {' '.join(each)} ]"),
+    STRINGS,
+    st.sampled_from(["TRUE", "FALSE", "NULL", "IS it", '"<extern>"', '"infra-red"', "USE A"]),
+)
+
+
+def node_of(value: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    fields = st.dictionaries(st.sampled_from(FIELDS), value, max_size=5).map(
+        lambda each: " ".join(f"{name} {text}" for name, text in each.items())
+    )
+    return st.tuples(st.sampled_from(["", "DEF A "]), st.sampled_from(KINDS), fields).map(
+        lambda each: f"{each[0]}{each[1]} {{ {each[2]} }}"
+    )
+
+
+VALUES = st.recursive(
+    PLAIN,
+    lambda inner: st.one_of(
+        node_of(inner), st.lists(node_of(inner), max_size=3).map(lambda each: f"[{' '.join(each)}]")
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(node_of(VALUES), max_size=4), st.sampled_from(["R2025a", "R2020a", "V8.0.0"]))
+def test_whatever_a_world_holds_the_configuration_loads(nodes: list[str], version: str) -> None:
+    body = "\n".join(nodes)
+    try:
+        parse(f"#VRML_SIM {version} utf8\n{body}".encode(), "w.wbt")
+    except ConfigError:  # USE A inside of A
+        return
+    load_text(imported(body, version), "arena.yaml")
