@@ -32,6 +32,9 @@ class BodySession(LinkSession, Protocol):
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """Sets the period of a sensor; None: every step, 0: off."""
 
+    def own_period(self, index: int) -> float | None:
+        """The period of a sensor that no controller has set; None: every step, 0: off."""
+
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """Sends one packet through an Emitter of the robot itself."""
 
@@ -57,7 +60,8 @@ class Body(Protocol):
     """A kind of body, which `hilgw.bodies.NAME` exports as `BODY`.
 
     Settings have `connect` (a tcp:// address) for a robot on TCP, and `port`, `baudRate` and
-    `byteSize` for one on a serial line; one of connect and port is set. `simulated` is true, false,
+    `byteSize` for one on a serial line; one of connect and port is set. A body that is never on TCP
+    has no `connect`, and always a port. `simulated` is true, false,
     or None where it is not set. simulated: what holds for this kind of body then; a mock is always
     simulated.
     """

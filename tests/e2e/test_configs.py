@@ -33,8 +33,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Path, Future
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
 def test_it_runs_as_shipped(config: Path, runs: dict[Path, Future[dict[str, Any]]]) -> None:
     report = runs[config].result()
-    assert report["medium"]["copies"] > 0
-    assert sum(count["delivered"] for count in report["stations"].values()) > 0
+    if report["stations"]:
+        assert report["medium"]["copies"] > 0
+        assert sum(count["delivered"] for count in report["stations"].values()) > 0
+    else:
+        assert all(loop["commands_out"] > 0 for loop in report["control_loops"].values())
+        assert report["control_loops"]
     assert all(port["ups"] > 0 for port in report["ports"].values())
 
 

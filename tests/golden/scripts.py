@@ -463,6 +463,35 @@ WITH_RADIO = {
 }
 
 
+# --- create2 --------------------------------------------------------------------------------------
+
+
+def create2() -> Iterator[tuple[str, Variant]]:
+    drive = bytes((145, 0, 100, 0, 200))
+    commands: Script = [
+        (10, "a", drive),  # off: nothing
+        (10, "a", bytes((128, 142, 35, 131, 149, 3, 35, 7, 100))),
+        *(
+            (20, "a", each)
+            for each in (drive, bytes((137, 0, 100, 128, 0)), bytes((146, 0, 9, 0, 9)))
+        ),
+        (10, "a", bytes((139, 10, 255, 128, 140, 0, 1, 60, 8, 141, 0))),
+        (100, "a", bytes((148, 4, 7, 35, 43, 44))),
+        (60, "a", "set", "cliff", "left"),
+        (40, "a", bytes((150, 0))),
+        (40, "a", noise(5, 40)),
+        (40, "a", bytes(20)),
+        (40, "a", bytes((128, 132)) + drive),
+        (900, "a", bytes((142, 100))),
+        (10, "a", "reset"),
+        (10, "a", bytes((128, 142, 6, 7))),
+        (20, "a", bytes((173, 142, 6))),
+    ]
+    yield "commands", ([("create2", {"width": 0.6, "depth": 0.6})], commands)
+    slow: Script = [(10, "a", bytes((128, 148, 1, 100))), (100, "a", bytes((150, 0)))]
+    yield "slow", ([("create2", {"baud_rate": 19200, "charger": "yes"})], slow)
+
+
 def wc2ec_controller() -> Iterator[tuple[str, Variant]]:
     for name, given in (("plain", {}), ("radio", WITH_RADIO), ("type", {"motor_type": 57})):
         talk: Script = [
@@ -612,7 +641,7 @@ def xbee() -> Iterator[tuple[str, Variant]]:
 SCRIPTS = {
     each.__name__: each
     for each in (
-        hc12, ir_toy, irda_sir, rylr998, text_module, uart_node, wc2ec_controller, wc2ec_node,
-        wc2ec_robot, webots_controller, webots_simulator, xbee,
+        create2, hc12, ir_toy, irda_sir, rylr998, text_module, uart_node, wc2ec_controller,
+        wc2ec_node, wc2ec_robot, webots_controller, webots_simulator, xbee,
     )
 }  # fmt: skip

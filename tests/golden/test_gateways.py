@@ -15,6 +15,7 @@ MORE = sorted((HERE / "more").glob("*.yaml"))
 # Nothing happens at these ends: what is a little later some day is still in.
 DURATION_S = 4.45
 DURATIONS_S = {
+    "create2": 1.95,
     "ir_toy": 6.9,
     "swarm": 3.45,
     "wc2ec": 3.45,

@@ -178,6 +178,10 @@ class Wc2ecBodySession:
 
         return self._ask(index, make, now)
 
+    def own_period(self, index: int) -> float | None:
+        """A robot enables its sensors by itself."""
+        return None
+
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """One packet through an Emitter of the robot (extension)."""
         make = partial(_send_message, packet=packet)

@@ -44,7 +44,7 @@ class Periods:
     def restore(self, body: PeerLink[BodySession] | None, now: int) -> None:
         """Gives this body its own periods again."""
         for index in self._sensors:
-            _ask(body, SensorSwitch(index, None), now)
+            _ask(body, index, now)
         for index in self._feedback:
             _ask(body, FeedbackSwitch(index, 0), now)
 
@@ -54,15 +54,19 @@ class Periods:
         self._feedback.clear()
 
 
-def _ask(body: PeerLink[BodySession] | None, switch: Switch, now: int) -> None:
-    """A refusal of the body makes no difference to the controller."""
+def _ask(body: PeerLink[BodySession] | None, switch: Switch | int, now: int) -> None:
+    """switch: an index means the own period of this sensor. A refusal of the body makes no
+    difference to the controller."""
     if body is None or body.transport is None:
         return
+    session = body.session
     try:
+        if isinstance(switch, int):
+            switch = SensorSwitch(switch, session.own_period(switch))
         if isinstance(switch, FeedbackSwitch):
-            events = body.session.tune(switch, now)
+            events = session.tune(switch, now)
         else:
-            events = body.session.switch(switch.index, switch.period_ms, now)
+            events = session.switch(switch.index, switch.period_ms, now)
     except Exception as error:  # noqa: BLE001 - as in PeerLink.call
         body.fault(error)
     else:

@@ -70,7 +70,7 @@ class FakeSupervisor(PortListener):
 
 class FakeLoop:
     """`robot` and `pilot` are the connections of the two ends. serial: both are lines. body:
-    settings of the body besides its connection."""
+    settings of the body besides its connection. session: of another body, on a line."""
 
     def __init__(
         self,
@@ -80,6 +80,7 @@ class FakeLoop:
         baud_rate: int = 115_200,
         body: dict[str, Any] | None = None,
         clock: Clock | None = None,
+        session: Any = None,
         **safety: Any,
     ) -> None:
         self.devices = devices
@@ -89,14 +90,16 @@ class FakeLoop:
         self.failures: list[tuple[str, HilgwError]] = []
         place: dict[str, Any] = {"port": "/dev/x"} if serial else {}
         framing, pilot_framing = create("cobs-crc16"), create("cobs-crc16")
+        on_line = serial or session is not None
         self.body: PeerLink[Any] = self._link(
             "cab.body",
-            BODY.session(
+            session
+            or BODY.session(
                 Wc2ecBodySettings(**(place or {"connect": "tcp://127.0.0.1:1"}), **(body or {})),
                 "R2020a",
                 framing if serial else None,
             ),
-            baud_rate if serial else 0,
+            baud_rate if on_line else 0,
         )
         self.controller: PeerLink[Any] = self._link(
             "cab.controller",

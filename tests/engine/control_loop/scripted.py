@@ -87,6 +87,9 @@ class ScriptedBody(ScriptedSession):
             return [Refused(command.index, "unknown_device", "?")]
         return self.record("command", command)
 
+    def own_period(self, index: int) -> float | None:
+        return None
+
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         return self.record("switch", index, period_ms)
 

@@ -26,6 +26,7 @@ from tests.e2e.control_loop_peers import (
     set_value,
 )
 from tests.engine.control_loop.fakes import MS, FakeLoop, Wire
+from tests.engine.control_loop.test_every_robot_stops import ROBOTS
 
 DEVICES: Devices = (
     *CAB,
@@ -48,8 +49,9 @@ def body_settings(original_peer: bool) -> dict[str, Any]:
     return {**BODY, "limits": limits, "original_peer": original_peer}
 
 
-def test_every_kind_of_body_is_in_the_machine_below() -> None:
-    assert plugins.names(plugins.BODIES) == ["wc2ec"]
+def test_every_kind_of_body_is_in_a_machine() -> None:
+    """wc2ec in the one below, the others in test_every_robot_stops.py."""
+    assert plugins.names(plugins.BODIES) == sorted([*ROBOTS, "wc2ec"])
 
 
 class EveryMotorStops(RuleBasedStateMachine):

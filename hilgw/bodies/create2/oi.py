@@ -1,0 +1,176 @@
+"""The Open Interface (OI) of the iRobot Create 2: commands, sensor packets, the stream.
+
+iRobot Create 2 Open Interface (OI) Specification based on the iRobot Roomba 600, sections "Mode
+Commands", "Actuator Commands", "Input Commands" and "Sensor Packets". Numbers are big-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+START, SAFE, FULL = b"\x80", b"\x83", b"\x84"
+PASSIVE_MODE, SAFE_MODE, FULL_MODE = 1, 2, 3
+MODES = ("off", "passive", "safe", "full")
+FASTEST_MM_S = 500
+STREAM_PERIOD_MS = 15
+HEADER = 19
+OVERHEAD = 3  # header, length, checksum
+
+MODE = 35
+LEFT_ENCODER, RIGHT_ENCODER = 43, 44
+
+
+class Source(NamedTuple):
+    """A number in a sensor packet. bit: of a packet of flags, -1 for the whole packet."""
+
+    packet: int
+    bit: int = -1
+
+
+SIZES = {
+    packet: 2
+    if packet in {19, 20, 22, 23, 25, 26, *range(27, 32), 33}
+    or 39 <= packet <= 44
+    or 46 <= packet <= 51
+    or 54 <= packet <= 57
+    else 1
+    for packet in range(7, 59)
+}
+SIGNED = {23, 24}
+SOURCES: dict[str, Source] = {
+    "bump_right": Source(7, 0),
+    "bump_left": Source(7, 1),
+    "wheel_drop_right": Source(7, 2),
+    "wheel_drop_left": Source(7, 3),
+    "wall": Source(8),
+    "cliff_left": Source(9),
+    "cliff_front_left": Source(10),
+    "cliff_front_right": Source(11),
+    "cliff_right": Source(12),
+    "virtual_wall": Source(13),
+    "dirt": Source(15),
+    "infrared": Source(17),
+    "infrared_left": Source(52),
+    "infrared_right": Source(53),
+    "buttons": Source(18),
+    "charging_state": Source(21),
+    "voltage": Source(22),
+    "current": Source(23),
+    "temperature": Source(24),
+    "battery_charge": Source(25),
+    "battery_capacity": Source(26),
+    "wall_signal": Source(27),
+    "cliff_left_signal": Source(28),
+    "cliff_front_left_signal": Source(29),
+    "cliff_front_right_signal": Source(30),
+    "cliff_right_signal": Source(31),
+    "home_base": Source(34, 1),
+    "light_bump_left": Source(46),
+    "light_bump_front_left": Source(47),
+    "light_bump_center_left": Source(48),
+    "light_bump_center_right": Source(49),
+    "light_bump_front_right": Source(50),
+    "light_bump_right": Source(51),
+    "stasis": Source(58, 0),
+}
+
+
+def drive_direct(left: int, right: int) -> bytes:
+    """Command 145, mm/s. The right wheel comes first."""
+    return struct.pack(">Bhh", 145, right, left)
+
+
+STOP = b"\0" + 3 * drive_direct(0, 0)
+"""Both wheels stop. The first bytes may complete a command that was cut: the emergency stop writes
+this twice, which is longer than any command of ours, and the 0 completes a count of packets."""
+
+
+def leds(bits: int, colour: int, intensity: int) -> bytes:
+    """Command 139. bits: debris, spot, dock, check robot; colour: of the power LED, 0 green to 255
+    red."""
+    return bytes((139, bits, colour, intensity))
+
+
+def stream(packets: Iterable[int]) -> bytes:
+    """Command 148: a frame with these packets every 15 ms."""
+    wanted = bytes(packets)
+    return bytes((148, len(wanted))) + wanted
+
+
+def frame_size(packets: Iterable[int]) -> int:
+    """Bytes of a frame of the stream with these packets."""
+    return OVERHEAD + sum(1 + SIZES[packet] for packet in packets)
+
+
+def value_of(packet: int, data: bytes) -> int:
+    return int.from_bytes(data, "big", signed=packet in SIGNED)
+
+
+class StreamReader:
+    """Frames of the stream from bytes in any chunks.
+
+    A frame is `13 N (id data)... checksum`; the sum of all its bytes is 0 modulo 256. What does not
+    parse is dropped up to the next header, so that a good frame after it is found; the buffer never
+    holds more than the longest frame plus what came last. dropped: bytes.
+    """
+
+    def __init__(self, packets: Iterable[int]) -> None:
+        """packets: all that may be requested."""
+        self.dropped: Counter[str] = Counter()
+        self._known = frozenset(packets)
+        self._longest = frame_size(self._known)
+        self._buffer = bytearray()
+
+    def clear(self) -> None:
+        self._buffer.clear()
+
+    def feed(self, data: bytes) -> list[dict[int, int]]:
+        """The values of each frame by packet, in order."""
+        buffer, frames = self._buffer, []
+        buffer += data
+        at = 0
+        while (at := self._next_header(at)) >= 0:
+            if len(buffer) - at < 2:
+                break
+            size = buffer[at + 1] + OVERHEAD
+            if size > self._longest:
+                at = self._skip(at)
+            elif len(buffer) - at < size:
+                break
+            elif (values := self._parse(bytes(buffer[at : at + size]))) is None:
+                at = self._skip(at)
+            else:
+                frames.append(values)
+                at += size
+        del buffer[: len(buffer) if at < 0 else at]
+        return frames
+
+    def _next_header(self, start: int) -> int:
+        at = self._buffer.find(HEADER, start)
+        skipped = (len(self._buffer) if at < 0 else at) - start
+        if skipped:
+            self.dropped["noise"] += skipped
+        return at
+
+    def _skip(self, at: int) -> int:
+        self.dropped["noise"] += 1
+        return at + 1
+
+    def _parse(self, frame: bytes) -> dict[int, int] | None:
+        if sum(frame) & 0xFF:
+            return None
+        values: dict[int, int] = {}
+        at, end = 2, len(frame) - 1
+        while at < end:
+            packet = frame[at]
+            if packet not in self._known or packet in values:
+                return None
+            after = at + 1 + SIZES[packet]
+            if after > end:
+                return None
+            values[packet] = value_of(packet, frame[at + 1 : after])
+            at = after
+        return values

@@ -1,0 +1,469 @@
+"""Body `create2`: against bytes of the Open Interface specification, and on its mock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_mocks.create2 import create
+from firmware_mocks.create2.packets import stream_frame
+from hilgw.bodies.create2 import BODY, Create2Settings, oi
+from hilgw.bodies.create2.settings import DEFAULT_SENSORS, Create2Sensor
+from hilgw.bodies.create2.wheels import Odometer
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    LedValue,
+    Notice,
+    Refused,
+    StopReason,
+    Write,
+)
+from hilgw.control.safety import Mode
+from hilgw.devices.kinds import MotorLimits
+from hilgw.errors import ConfigError
+from hilgw.plugins import new_air
+from tests.bodies.bench import BodyBench
+
+LEFT, RIGHT = "left wheel motor", "right wheel motor"
+STOPPED = bytes((145, 0, 0, 0, 0))
+STOP = b"\0" + 3 * STOPPED
+
+
+def bench(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
+    made = Create2Settings(port="/dev/x", **settings)
+    assert BODY.check(made) == []
+    robot = create("create", new_air(), {"baud_rate": made.baudRate, **(mock or {})})
+    return BodyBench(BODY.session(made, "R2025a"), robot)
+
+
+def up(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
+    made = bench(mock, **settings)
+    made.open()
+    assert len(made.found(Connected)) == 1
+    made.values()
+    assert made.events == []
+    return made
+
+
+# --- the specification ---------------------------------------------------------------------------
+
+
+def test_the_streams_example_of_the_specification() -> None:
+    """OI specification, Input Commands, Stream: packets 29 and 13."""
+    frame = bytes.fromhex("13 05 1d 02 19 0d 00 a3")
+    assert oi.StreamReader([13, 29]).feed(frame) == [{29: 0x219, 13: 0}]
+
+
+@pytest.mark.parametrize(
+    ("made", "data"),
+    [
+        (oi.START, "80"),
+        (oi.SAFE, "83"),
+        (oi.FULL, "84"),
+        (oi.drive_direct(-200, 500), "91 01 f4 ff 38"),  # the right wheel first, high byte first
+        (oi.leds(0b0010, 255, 128), "8b 02 ff 80"),
+        (oi.stream([29, 13]), "94 02 1d 0d"),
+    ],
+)
+def test_commands_of_the_specification(made: bytes, data: str) -> None:
+    assert made == bytes.fromhex(data)
+
+
+def test_sizes_of_the_packets_add_up_to_the_groups() -> None:
+    """OI specification, Sensor Packets, groups 0, 6, 100, 101, 106 and 107."""
+    groups = {(7, 26): 26, (7, 42): 52, (7, 58): 80, (43, 58): 28, (46, 51): 12, (54, 58): 9}
+    for (first, last), size in groups.items():
+        assert sum(oi.SIZES[packet] for packet in range(first, last + 1)) == size
+
+
+# --- the stream -----------------------------------------------------------------------------------
+
+VALUES = st.dictionaries(
+    st.sampled_from(sorted(oi.SIZES)), st.integers(0, 127), min_size=1, max_size=12
+)
+
+
+def chunks(data: bytes, sizes: list[int]) -> Iterator[bytes]:
+    at = 0
+    for size in sizes:
+        yield data[at : at + size]
+        at += size
+    yield data[at:]
+
+
+@given(
+    st.lists(st.tuples(st.binary(max_size=20), VALUES), min_size=1, max_size=8),
+    st.lists(st.integers(1, 30), max_size=20),
+)
+def test_every_good_frame_is_found_in_noise(
+    sent: list[tuple[bytes, dict[int, int]]], sizes: list[int]
+) -> None:
+    reader = oi.StreamReader(oi.SIZES)
+    data = b"".join(noise + stream_frame(list(values), values) for noise, values in sent)
+    longest = oi.frame_size(oi.SIZES)
+    found = [frame for part in chunks(data + bytes(longest), sizes) for frame in reader.feed(part)]
+    expected = [values for _, values in sent]
+    # Noise may be a frame of its own once in 256 times that it looks like one.
+    assert [frame for frame in found if frame in expected] == expected
+    assert len(reader._buffer) <= longest
+
+
+@given(st.lists(st.binary(max_size=200), max_size=10))
+def test_hostile_bytes_neither_connect_nor_move_the_robot(parts: list[bytes]) -> None:
+    line = bench()
+    line.mock.switch_off()
+    line.handle(line.session.open(line.now))
+    for part in parts:
+        line.now += 30_000_000
+        line.handle(line.session.receive(part, line.now))
+        line.handle(line.session.expire(line.now))
+    assert not line.found(Connected)
+    assert b"\x91" not in line.written.replace(STOPPED, b"")
+    assert line.session.stop_bytes() == b""
+
+
+def test_a_damaged_frame_is_dropped_and_the_next_one_read() -> None:
+    line = up()
+    line.enable("bumper_left")
+    line.run(40)
+    before = line.session.counts["frames"]
+    frame = stream_frame([35, 7], {35: 2, 7: 2})
+    for bit in range(8 * len(frame)):
+        damaged = bytearray(frame)
+        damaged[bit // 8] ^= 1 << bit % 8
+        line.handle(line.session.receive(bytes(damaged), line.now))
+        line.handle(line.session.receive(frame, line.now))
+    assert line.session.counts["frames"] >= before + 7 * len(frame)
+    assert not line.found(Disconnected)
+    assert line.values() == {"bumper_left": 1.0}
+
+
+# --- the handshake --------------------------------------------------------------------------------
+
+
+def test_handshake() -> None:
+    line = bench()
+    line.open()
+    assert line.found(Connected) == [Connected("Create 2 in safe mode, battery 2600 of 2696 mAh")]
+    assert line.written.startswith(b"\x80\x83" + STOP)
+    assert line.mock.mode == 2
+    line.run(2_000)
+    assert line.events == []
+
+
+def test_a_robot_that_still_drives_is_stopped_by_the_handshake() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 5.0)
+    assert line.mock.drive == (155, 0)
+    line.cut = True
+    line.session.close()  # the gateway was killed
+    line.run(5_000)
+    assert line.mock.drive == (155, 0)  # the robot has no watchdog
+    line.cut = False
+    line.open()
+    assert line.mock.drive == (0, 0) and line.session.stop_commands() == []
+
+
+def test_a_robot_that_is_off_or_at_another_rate_is_not_there() -> None:
+    for mock in ({}, {"baud_rate": 19200}):
+        line = bench(mock)
+        line.cut = not mock
+        line.mock.host_baud = 115200
+        line.open(3_500)
+        assert {event.text for event in line.found(Notice)} == {
+            "no answer: is the robot switched on (its light), and baudRate its own?"
+        }
+        assert not line.found(Connected)
+        refused = line.command(LEFT, "velocity", 1.0)
+        assert [event.reason for event in refused if isinstance(event, Refused)] == ["down"]
+
+
+def test_a_robot_that_cannot_enter_safe_mode_says_why() -> None:
+    line = bench({"wheel_drop": "left"})
+    line.open(1_500)
+    assert line.found(Notice)[0].text == "the robot stays in passive mode: a wheel hangs in the air"
+    line.mock.set("wheel_drop", "none")
+    line.run(1_500)
+    assert len(line.found(Connected)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("wheel_drop", "both"), ("cliff", "front_left"), ("charger", "yes")]
+)
+def test_a_robot_that_stops_itself_is_gone_until_it_is_safe(name: str, value: str) -> None:
+    line = up()
+    line.command(LEFT, "velocity", 5.0)
+    line.command(RIGHT, "velocity", 5.0)
+    line.mock.set(name, value)
+    line.run(30)
+    assert line.found(Disconnected) == [Disconnected("the robot went from safe to passive mode")]
+    assert line.mock.drive == (0, 0)
+    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.mock.set(name, "none" if name != "charger" else "no")
+    line.run(2_500)
+    assert len(line.found(Connected)) == 1
+    assert line.mock.drive == (0, 0)  # not what was commanded before
+
+
+def test_full_mode_drives_on_at_a_cliff() -> None:
+    line = up(mode="full")
+    line.command(LEFT, "velocity", 5.0)
+    line.mock.set("cliff", "left")
+    line.run(200)
+    assert line.mock.drive == (155, 0) and not line.found(Disconnected)
+
+
+def test_a_silent_robot_is_gone_and_the_stop_is_still_written() -> None:
+    line = up(silence_s=0.3)
+    line.command(LEFT, "velocity", 5.0)
+    line.cut = True
+    line.run(290)
+    assert not line.found(Disconnected)
+    line.run(30)
+    assert line.found(Disconnected) == [Disconnected("silent for 0.3 s")]
+    line.written.clear()
+    line.handle(line.session.stop(StopReason.BODY, line.now))
+    assert bytes(line.written) == STOP
+    line.cut = False
+    line.run(2_000)
+    assert len(line.found(Connected)) == 1 and line.mock.drive == (0, 0)
+
+
+# --- sensors --------------------------------------------------------------------------------------
+
+
+def test_only_enabled_sensors_are_asked_for() -> None:
+    line = up()
+    line.run(50)
+    assert line.mock._stream == [35] and line.values() == {}
+    line.enable("cliff_left", 32)
+    line.enable("bumper_right")
+    line.run(50)
+    assert line.mock._stream == [35, 7, 28]
+    assert line.values() == {"cliff_left": 2500.0, "bumper_right": 0.0}
+    line.enable("cliff_left", 0)
+    line.run(50)
+    assert line.mock._stream == [35, 7] and line.values() == {"bumper_right": 0.0}
+    assert line.session.own_period(line.index("cliff_left")) == 0
+
+
+def test_sensors_that_are_always_on_for_a_controller_that_enables_none() -> None:
+    line = up(always_on=("light_bumper_left",))
+    line.run(50)
+    assert set(line.values()) == {"light_bumper_left"}
+    assert line.session.own_period(line.index("light_bumper_left")) is None
+
+
+def test_values_follow_a_table_as_in_webots() -> None:
+    table = ((0.0, 0.5, 0.0), (1000.0, 0.1, 0.0), (4095.0, 0.0, 0.0))
+    line = up(sensors={"eye": Create2Sensor(packet="cliff_left_signal", table=table)})
+    line.enable("eye")
+    line.run(40)
+    assert line.values()["eye"] == pytest.approx(0.1 - 0.1 * 1500 / 3095)
+
+
+def test_a_sensor_is_left_out_or_bound_to_another_packet() -> None:
+    line = up(sensors={"cliff_left": Create2Sensor(packet="off")})
+    assert line.session.devices.by_name("cliff_left") is None
+
+
+def test_devices_are_those_of_webots_create_in_order() -> None:
+    names = [device.name for device in bench().session.devices]
+    assert names[:9] == [
+        *(RIGHT, "right wheel sensor", LEFT, "left wheel sensor", "bumper_left", "bumper_right"),
+        *("led_on", "led_play", "led_step"),
+    ]
+    assert names[9:13] == ["cliff_right", "cliff_front_right", "cliff_front_left", "cliff_left"]
+
+
+def test_the_encoders_count_across_the_end_of_their_range() -> None:
+    odometer = Odometer(0.036)
+    turn = 508.8
+    assert odometer.read(65_500) == 0.0
+    assert odometer.read(200) == pytest.approx(236 / turn * math.tau)
+    assert odometer.read(65_500) == pytest.approx(0.0)
+    assert odometer.read(65_000) == pytest.approx(-500 / turn * math.tau)
+
+
+@given(st.lists(st.integers(-32_767, 32_767), max_size=30))
+def test_the_encoders_add_up(steps: list[int]) -> None:
+    odometer = Odometer(0.036)
+    raw = 12_345
+    odometer.read(raw)
+    for step in steps:
+        raw = raw + step & 0xFFFF
+        angle = odometer.read(raw)
+    assert not steps or angle == pytest.approx(sum(steps) / 508.8 * math.tau)
+
+
+def test_a_wheel_reports_the_angle_that_it_was_told_to_turn() -> None:
+    line = up({"width": 100, "depth": 100})
+    for side in ("left", "right"):
+        line.enable(f"{side} wheel sensor")
+    line.run(50)
+    assert line.values() == {"left wheel sensor": 0.0, "right wheel sensor": 0.0}
+    line.settings(LEFT, math.inf, 10.0, -1.0, 10.0)
+    line.settings(RIGHT, math.inf, -10.0, -1.0, 10.0)
+    line.run(3_000)
+    values = line.values()
+    assert values["left wheel sensor"] == pytest.approx(30.0, abs=0.5)
+    assert values["right wheel sensor"] == pytest.approx(-30.0, abs=0.5)
+
+
+# --- motors and LEDs ------------------------------------------------------------------------------
+
+
+def test_velocities_become_millimetres_per_second() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 10.0)
+    assert line.mock.drive == (310, 0)
+    line.command(RIGHT, "velocity", -10.0)
+    assert line.mock.drive == (310, -310)
+    notice = line.command(RIGHT, "velocity", 1e300)
+    assert line.mock.drive == (310, 500)
+    assert notice == [Notice(f"'{RIGHT}': velocities beyond 16.13 rad/s are cut to it")]
+
+
+def test_velocity_control_alone_moves_nothing() -> None:
+    line = up()
+    assert line.command(LEFT, "position", math.inf) == []
+    assert line.mock.drive == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("position", 1.0), ("acceleration", 1.0), ("available_torque", 1.0), ("torque", 1.0)],
+)
+def test_what_the_robot_cannot_do_is_refused(field: str, value: float) -> None:
+    line = up()
+    (refused,) = line.command(LEFT, field, value)
+    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+    assert line.session.stop_commands() == []
+
+
+def test_a_rate_limit_is_followed_and_a_stop_is_not_slowed() -> None:
+    line = up(limits={LEFT: MotorLimits(rate=10.0)})
+    line.command(LEFT, "velocity", 5.0)
+    line.run(240)
+    assert 60 < line.mock.drive[0] < 100
+    line.run(400)
+    assert line.mock.drive[0] == 155
+    line.handle(line.session.stop(StopReason.SILENCE, line.now))
+    line.run(400)
+    assert line.mock.drive == (0, 0)
+
+
+def test_stop() -> None:
+    line = up()
+    session = line.session
+    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
+    line.command(LEFT, "velocity", 5.0)
+    assert len(session.stop_commands()) == 2
+    assert session.stop_bytes() == STOP
+    for mode in Mode:
+        assert session.stop_command(line.index(LEFT), mode) is not None
+    assert session.stop_command(line.index("bumper_left"), Mode.VELOCITY) is None
+    assert session.stop(StopReason.ENDED, line.now) == [Write(STOP)]
+    assert session.stop(StopReason.ENDED, line.now) == []
+
+
+def test_the_emergency_stop_ends_any_command_that_was_cut() -> None:
+    """The emergency stop discards what the kernel has not sent, and writes the stop twice."""
+    ours = oi.drive_direct(300, 300) + oi.stream(range(7, 25)) + oi.leds(1, 2, 3)
+    for cut in range(len(ours) + 1):
+        line = up()
+        line.command(LEFT, "velocity", 5.0)
+        line.mock.receive(ours[:cut], line.now)
+        line.mock.receive(2 * line.session.stop_bytes(), line.now)
+        assert line.mock.drive == (0, 0), cut
+
+
+def test_leds() -> None:
+    line = up()
+    for name, value in (("led_on", 1), ("led_step", 1), ("led_play", 2)):
+        line.handle(line.session.tune(LedValue(line.index(name), value), line.now))
+    assert line.mock.leds == (0b1010, 255, 255)
+    line.handle(line.session.tune(LedValue(line.index("led_on"), 0), line.now))
+    assert line.mock.leds == (0b1010, 255, 0)
+
+
+def test_leds_shine_again_after_the_robot_was_gone() -> None:
+    line = up()
+    line.handle(line.session.tune(LedValue(line.index("led_on"), 1), line.now))
+    line.mock.reset(line.now)
+    line.run(3_000)
+    assert line.found(Connected) and line.mock.leds == (0, 255, 255)
+
+
+def test_what_is_no_device() -> None:
+    line = up()
+    index = line.index("bumper_left")
+    for events in (
+        line.session.switch(99, None, line.now),
+        line.session.switch(line.index(LEFT), None, line.now),
+        line.session.tune(LedValue(index, 1), line.now),
+        line.session.tune(LedValue(99, 1), line.now),
+    ):
+        assert [type(event) for event in events] == [Refused]
+
+
+# --- the configuration ----------------------------------------------------------------------------
+
+
+def test_a_line_that_is_too_slow_is_an_error_with_numbers() -> None:
+    ((path, what, fix),) = BODY.check(Create2Settings(port="/dev/x", baudRate=19200))
+    assert path == "baudRate"
+    assert what == ("each period of 15 ms needs 43 bytes, and the line carries 28 at 19200 bit/s")
+    assert fix == "raise baudRate, or leave sensors out (sensors: {NAME: {packet: off}})"
+    fewer = {
+        name: Create2Sensor(packet="off")
+        for name in DEFAULT_SENSORS
+        if name.startswith("light_bumper")
+    }
+    assert BODY.check(Create2Settings(port="/dev/x", baudRate=19200, sensors=fewer)) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [
+        ({"always_on": ("nose",)}, "always_on"),
+        ({"limits": {"wheel": MotorLimits()}}, "limits.wheel"),
+        ({"limits": {LEFT: MotorLimits(max_velocity=-1.0)}}, f"limits.{LEFT}.max_velocity"),
+        ({"sensors": {LEFT: Create2Sensor(packet="wall")}}, f"sensors.{LEFT}"),
+        (
+            {"sensors": {"a": Create2Sensor(packet="wall", table=((1, 1, 0), (1, 2, 0)))}},
+            "sensors.a.table",
+        ),
+    ],
+)
+def test_errors_in_the_configuration(settings: dict[str, Any], path: str) -> None:
+    assert path in [error[0] for error in BODY.check(Create2Settings(port="/dev/x", **settings))]
+
+
+def test_bytes_in_words() -> None:
+    line = bench()
+    sent = oi.START + oi.SAFE + oi.STOP + oi.drive_direct(1, -1) + oi.stream([35, 7]) + b"\x00\x91"
+    assert line.session.describe(sent, received=False) == (
+        "start; safe mode; stop; drive left 1, right -1 mm/s; stream 35 7; 00 91"
+    )
+    frame = stream_frame([35, 28], {35: 2, 28: 700})
+    assert line.session.describe(frame, received=True) == "35=2 28=700"
+
+
+@given(st.binary(max_size=100), st.booleans())
+def test_any_bytes_have_words(data: bytes, received: bool) -> None:
+    assert isinstance(bench().session.describe(data, received=received), str)
+
+
+def test_the_mock_of_the_settings() -> None:
+    spec = BODY.mock(Create2Settings(port="/dev/x", mock={"charge": 5}), "R2025a")
+    assert (spec.name, spec.parameters) == ("create2", {"baud_rate": 115200, "charge": 5})
+    with pytest.raises(ValueError, match="charge"):
+        create("x", new_air(), {"charge": -1})
+    assert not isinstance(spec, ConfigError)
