@@ -74,9 +74,10 @@ def build(
         on_transmit=lambda *transmitted: gateway.transmitted(*transmitted),
     )
     steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
-    scene = Scene(medium, timer, upright_axis(config.webots), steps)
+    schedule = Schedule(timer, steps)
+    scene = Scene(medium, timer, upright_axis(config.webots), steps, schedule.catch_up)
     gateway = Gateway(timer, ledger, medium, scene, observer)
-    assembly = _Assembly(config, gateway, Airs(), Schedule(timer, steps))
+    assembly = _Assembly(config, gateway, Airs(), schedule)
     try:
         assembly.add_all()
     except BaseException:

@@ -27,17 +27,26 @@ Follower = Callable[[Pose], None]
 
 
 class Scene:
-    """The objects of one gateway. up: the axis that points up.
+    """The objects of one gateway. up: the axis that points up. catch_up: does what is due by now; a
+    pose that is set from outside is that of later packets.
 
     Motions begin when the scene is made. With a step, objects rest between step ends, as in
     Webots.
     """
 
-    def __init__(self, medium: Medium, scheduler: Scheduler, up: int, steps: StepClock) -> None:
+    def __init__(
+        self,
+        medium: Medium,
+        scheduler: Scheduler,
+        up: int,
+        steps: StepClock,
+        catch_up: Callable[[], None] = lambda: None,
+    ) -> None:
         self._medium = medium
         self._scheduler = scheduler
         self._up = up
         self._steps = steps
+        self._catch_up = catch_up
         self._origin_ns = scheduler.now()
         self._objects: dict[str, None] = {}
         self._motions: dict[str, Motion] = {}
@@ -78,6 +87,7 @@ class Scene:
         motion. Raises HilgwError for a name that is not an object here."""
         if name not in self._objects:
             raise HilgwError(f"no object {name!r} here", fix="objects: " + ", ".join(self._objects))
+        self._catch_up()
         ended = self._motions.pop(name, None) is not None
         self._put(name, pose)
         return ended

@@ -95,6 +95,8 @@ class Length:
         self._given_up = False  # the truncated frame before the first cut is counted
         self._checked = 0  # end of the bytes that went through the CRC for a bad frame
         self._running: RunningCrc | None = None
+        if self._checksum.crc is not None and self.max_encoded > SHORT_BYTES:
+            RunningCrc.prepare(self._checksum.crc, self.max_encoded)
 
     @staticmethod
     def parse(variant: str, argument: str) -> LengthSettings:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilgw.config.load import load_text
+from hilgw.config.source.document import compose, compose_with
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.config.source.text import decode
 
@@ -93,6 +94,18 @@ def places(data: object, path: tuple[object, ...] = ()) -> list[tuple[object, ..
         for key, value in data.items():
             found += places(value, (*path, key))
     return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(TOKENS, max_size=14).map("".join),
+    st.integers(0, len(SHIPPED)),
+    st.integers(0, 4),
+    st.booleans(),
+)
+def test_libyaml_changes_nothing(words: str, at: int, removed: int, alone: bool) -> None:
+    text = words if alone else SHIPPED[:at] + words + SHIPPED[at + removed :]
+    assert compose(text, "f") == compose_with(text, "f", fast=False)
 
 
 @settings(max_examples=80, deadline=None)

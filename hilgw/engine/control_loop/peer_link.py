@@ -12,6 +12,7 @@ from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
 from hilgw.engine.supervisor import PortListener, Unsupervised
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, PeerError, PortError
+from hilgw.framing.base import TURN_BYTES
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=LinkSession)
 
-# Bytes read in one turn of the event loop: nearly two hundred commands.
-READ_BYTES = 2048
+# Bytes read in one turn of the event loop: nearly a hundred commands. The framings bound their work
+# for so many bytes.
+READ_BYTES = TURN_BYTES
 # A peer that has had more than that waiting for so long is swamping us: what is read is old.
 SWAMPED_NS = 500 * NS_PER_MS
 

@@ -57,9 +57,14 @@ class SteppedGateway:
     """A gateway of these robots. `at` moves the clock: nanoseconds from the start."""
 
     def __init__(
-        self, step_ms: int | None, robots: Mapping[str, Mapping[str, Any]], late_ns: int = 0
+        self,
+        step_ms: int | None,
+        robots: Mapping[str, Mapping[str, Any]],
+        late_ns: int = 0,
+        adapters: Mapping[str, Any] | None = None,
     ) -> None:
-        text = json.dumps({"version": 1, "medium": {"step_ms": step_ms}, "robots": robots})
+        data = {"version": 1, "medium": {"step_ms": step_ms}, "robots": robots}
+        text = json.dumps({**data, "adapters": adapters or {}})
         config = load_text(text, "f").config
         self.timer = SimulatedTimer()
         self.start = self.timer.now()

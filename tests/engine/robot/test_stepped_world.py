@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hilgw.medium.pose import Pose
 from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, says
 from tests.engine.robot.stepped_gateway import MS, Script, SteppedGateway
 from tests.engine.robot.webots_model import (
@@ -334,6 +335,35 @@ def test_a_channel_beyond_32_bits_is_refused_by_emitters() -> None:
     running = SteppedGateway(32, {"a": {"devices": {"tx": {"node": "Emitter"}}}})
     assert running.gateway.send("a.tx", b"x", 2**31) == "channel"
     assert running.gateway.send("a.tx", b"x", 2**31 - 1) is None
+    running.close()
+
+
+def test_a_channel_beyond_32_bits_is_refused_by_stations() -> None:
+    uart = {"kind": "uart", "port": "loop://", "mapping": {"by": "header"}}
+    running = SteppedGateway(None, {}, adapters={"u": uart})
+    assert running.gateway.send("u", b"x", 2**31) == "channel"
+    assert running.gateway.send("u", b"x", 2**31 - 1) is None
+    assert running.gateway.report()["stations"]["u"]["queued"] == 1
+    running.close()
+
+
+def test_a_pose_set_behind_a_step_end_is_not_that_of_its_packets() -> None:
+    """The timer is late: the packets of the step have not left when the pose is set."""
+    robots = {
+        "a": {"position": [0, 0, 0], "devices": {"tx": {"node": "Emitter", "range": 1.0}}},
+        "b": {"position": [0.5, 0, 0], "devices": {"rx": {"node": "Receiver"}}},
+    }
+    running = SteppedGateway(32, robots, late_ns=5 * MS)
+    running.begin()
+    gateway = running.gateway
+    assert gateway.robots["a"].emitters["tx"].send(b"before") is None
+    running.at(32 * MS + 1)
+    assert running.auditor.sent == []
+    gateway.place("b", Pose((5.0, 0.0, 0.0)))
+    assert gateway.robots["a"].emitters["tx"].send(b"after") is None
+    running.at(96 * MS)
+    assert gateway.report()["stations"]["b.rx"]["delivered"] == 1
+    assert gateway.report()["medium"]["unheard"] == {"range": 1}
     running.close()
 
 
