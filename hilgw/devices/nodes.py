@@ -5,6 +5,7 @@ Taken from the headers of the versions in the table. R2020a is inferred from R20
 
 from __future__ import annotations
 
+import functools
 import re
 
 from hilgw.errors import ConfigError
@@ -76,6 +77,7 @@ def name(version: str, number: int) -> str | None:
     return _NAMES[_column_of(version)].get(number)
 
 
+@functools.lru_cache(maxsize=256)
 def of_kind(kind: str) -> str:
     """The node ("DISTANCE_SENSOR") of a kind of device ("DistanceSensor")."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).upper()
@@ -97,6 +99,7 @@ def upright_axis(version: str) -> int:
     return 2 if _parse(version) >= "R2022a" else 1
 
 
+@functools.lru_cache(maxsize=64)
 def _column_of(version: str) -> str:
     plain = _parse(version)
     return max(column for column in _COLUMNS if column <= plain)
