@@ -1,0 +1,109 @@
+"""An asyncio event loop in simulated time: it advances a clock where others wait."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Callable
+from typing import Any
+
+from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.engine.simulated.pace import Factor, Holds, Pace
+from hilgw.units import NS_PER_S
+
+Ready = list[tuple[selectors.SelectorKey, int]]
+
+
+class JumpingSelector(selectors.DefaultSelector):
+    """Descriptors that are ready come first, then callbacks that are due; only when there is
+    neither, the clock jumps to the next deadline of the event loop or of the clock, as soon as the
+    pace allows it."""
+
+    def __init__(self, clock: SimulatedClock, pace: Pace) -> None:
+        super().__init__()
+        self.on_fault: Callable[[Exception], None] | None = None  # None: it is raised
+        self._clock = clock
+        self._pace = pace
+
+    def select(self, timeout: float | None = None) -> Ready:
+        clock = self._clock
+        ready = super().select(0)
+        if ready or (timeout is not None and timeout <= 0):
+            return ready
+        due = clock.next()
+        if due is not None and due <= clock.time:
+            self._step(due)
+            return []
+        end = due
+        if timeout is not None:
+            over = clock.time + int(timeout * NS_PER_S) + 1
+            end = over if end is None else min(end, over)
+        if end is None:
+            return self.wait_for_others()
+        wait_s = self._pace.wait_s(clock.time, end)
+        if wait_s != 0:
+            ready = super().select(wait_s)
+            if ready:
+                clock.time = self._pace.reached(clock.time, end)
+            return ready  # none: the pace is asked again
+        self._step(end)
+        return []
+
+    def wait_for_others(self) -> Ready:
+        """Nothing has a deadline: only an event from outside ends this wait."""
+        return super().select(None)
+
+    def _step(self, end: int) -> None:
+        try:
+            self._clock.step(end)
+        except Exception as error:
+            if self.on_fault is None:
+                raise
+            self.on_fault(error)
+
+
+class SimulatedLoop(asyncio.SelectorEventLoop):
+    """asyncio's own event loop on a SimulatedClock; so sleep() and timeouts are in simulated time.
+
+    Bytes between two ends in this process must arrive within one system call: socket pairs, Unix
+    sockets, pipes, not TCP. run_in_executor() calls the function at once, so that simulated time
+    never depends on threads.
+    """
+
+    def __init__(self, clock: SimulatedClock, selector: JumpingSelector) -> None:
+        self.clock = clock
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self.clock.time / NS_PER_S
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - raised where it is awaited
+            future.set_exception(error)
+        return future
+
+
+class PacedLoop(SimulatedLoop):
+    """The event loop of a gateway at another speed than real time. speed: a factor, or "max".
+
+    holds: where controllers hold simulated time; of effect at "max" only. A callback of the clock
+    that raises is reported to the exception handler; the others run.
+    """
+
+    def __init__(self, speed: float | str) -> None:
+        self.speed = speed
+        self.holds = Holds()
+        clock = SimulatedClock()
+        pace = Factor(speed) if isinstance(speed, float | int) else self.holds
+        selector = JumpingSelector(clock, pace)
+        selector.on_fault = self._report_fault
+        super().__init__(clock, selector)
+
+    def _report_fault(self, error: Exception) -> None:
+        message = "a timer callback failed"
+        self.call_exception_handler({"message": message, "exception": error})
