@@ -10,6 +10,7 @@ from hilgw.assemble.access import permission_to_drive, tls_of
 from hilgw.assemble.mocks import mock_line
 from hilgw.config.access import is_local
 from hilgw.config.checks import peer_of
+from hilgw.config.speed import REAL_TIME
 from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
@@ -29,7 +30,9 @@ from hilgw.plugins import BODIES, CONTROLLERS, load, new_air
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp.address import parse_address
-from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
+from hilgw.transports.tcp.device import Connect, TcpClientDevice, TcpServerDevice
+from hilgw.transports.tcp.in_process import InProcessNetwork
+from hilgw.transports.tcp.listener import Listen, TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
 from hilgw.units import NS_PER_MS, ns_to_s
 
@@ -84,6 +87,11 @@ class ControlLoopAssembly:
         self._mocked = config.backend in ("mock", "loopback")
         self._servers: dict[tuple[str, int], WebotsServer] = {}
         self._grid: StepGrid | None = None
+        self._listen: Listen = TcpListener
+        self._connect: Connect = connect_tcp
+        if config.speed != REAL_TIME:
+            network = InProcessNetwork()
+            self._listen, self._connect = network.listen, network.connect
 
     def add(self, name: str, config: RobotConfig) -> None:
         """The control loop of this robot, when it has a body or a controller that is a peer."""
@@ -185,6 +193,7 @@ class ControlLoopAssembly:
             self._gateway.observer,
             where=settings.listen,
             any_port=self._mocked,
+            new_listener=self._listen,
         )
         if self._mocked:
             spec = controller.mock(settings, self._config.webots)
@@ -288,7 +297,7 @@ class ControlLoopAssembly:
         identity: PortIdentity = lambda: exists(port)  # noqa: E731
         if self._mocked:
             spec = part.mock(settings, self._config.webots)
-            device, open_port, identity = mock_line(self._config.backend, link.name, line, timer)
+            device, open_port, identity = mock_line(self._config, link.name, line, timer)
             self._host(link.name, spec, device)
             where += f" (mock {spec.name})"
         self._supervise(link, open_port, identity, where)
@@ -304,19 +313,19 @@ class ControlLoopAssembly:
 
     def _mock_server(self, name: str, spec: MockSpec) -> OpenPort:
         """A mock of a robot, which listens on a port of its own."""
-        device = TcpServerDevice(LOOPBACK, 0)
+        device = TcpServerDevice(LOOPBACK, 0, self._listen)
         self._host(name, spec, device)
 
         async def open_port() -> Transport:
             if not device.port:
                 await device.listen()
-            return await connect_tcp(LOOPBACK, device.port)
+            return await self._connect(LOOPBACK, device.port)
 
         return open_port
 
     def _mock_client(self, name: str, spec: MockSpec) -> Callable[[str, int], None]:
         """A mock of a program, which connects to the address where hilgw listens."""
-        device = TcpClientDevice(retry_s=1.0)
+        device = TcpClientDevice(1.0, self._connect)
         self._host(name, spec, device)
         return device.aim
 

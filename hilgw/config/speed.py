@@ -1,0 +1,58 @@
+"""What a configuration with another speed than real time may have: all of it in one process."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from hilgw.config.context import Inspection
+from hilgw.config.source.positions import Path, spell
+
+REAL_TIME = 1
+MAX = "max"
+# Their protocol has a step that the controller asks for: it may take as long as it wants.
+STEPPED_CONTROLLERS = ("webots", "python")
+_MOCKED = "run with --backend mock, or leave speed out"
+
+
+def check_speed(inspection: Inspection) -> None:
+    """Reports what is in real time, or is opened by another program."""
+    speed = inspection.get("speed")
+    if speed in (None, REAL_TIME) or inspection.document.is_bad(("speed",)):
+        return
+    mocked = inspection.get("backend") in ("mock", "loopback")
+    outside = _links(inspection) if mocked else _ports(inspection)
+    for path, what, fix in (*outside, *_mocap(inspection)):
+        inspection.error(path, f"{what} runs in real time, not at speed {speed}", fix)
+
+
+def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
+    for path, _ in inspection.each("adapters", None):
+        yield (*path, "port"), "a real port", _MOCKED
+    for path, data in inspection.each("robots", None, "body"):
+        yield _address_of(path, data), "a body outside this process", _MOCKED
+    for path, data in inspection.each("robots", None, "controller"):
+        address = _address_of(path, data)
+        if address != path and data.get("kind") not in STEPPED_CONTROLLERS:
+            yield address, "a controller outside this process", _MOCKED
+
+
+def _address_of(path: Path, data: Any) -> Path:
+    """Where a part is connected; the part itself when it is not."""
+    keys = (key for key in ("port", "connect", "listen") if data.get(key) is not None)
+    key = next(keys, None)
+    return path if key is None else (*path, key)
+
+
+def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
+    for path, data in inspection.each("airs", None, "nodes", None):
+        if data.get("link") is not None:
+            at = (*path, "link")
+            fix = f"delete it, or run with --set {shlex.quote(f'{spell(at)}=null')}"
+            yield at, "a port for another program", fix
+
+
+def _mocap(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
+    if inspection.get("medium", "mocap") is not None:
+        yield ("medium", "mocap"), "motion capture", "delete it, or leave speed out"
