@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import re
 import socket
-from collections.abc import Awaitable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from hilgw.client.control_socket import LINE_BYTES
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.engine.control_listener import ControlListener
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, quoted
 from hilgw.medium.pose import Pose
-from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
@@ -32,21 +29,19 @@ READ_BYTES = 65536
 ADDRESS = re.compile(r"[0-9A-Fa-f]{16}|[0-9A-Fa-f]{4}")
 COMMAND = re.compile(r"[A-Z%][A-Z0-9]")
 COMMAND_BYTES = 64
-T = TypeVar("T")
 
 
 class ControlServer:
     """Answers requests on the gateway's control socket.
 
-    A client has IDLE_S for each request and IDLE_S to read its answer; beside MAX_CLIENTS
-    connections it refuses and counts further ones. path: where the socket is;
+    A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
+    MAX_CLIENTS connections it refuses and counts further ones. path: where the socket is;
     None: in the folder of `hilgw.client.control_paths`.
     """
 
     def __init__(self, gateway: Gateway, path: str | None = None) -> None:
         self._gateway = gateway
         self._listener = ControlListener(self._admit, path)
-        self._timer: Timer | None = None  # clients are in real time, whatever the gateway's is
         self._clients: set[asyncio.Task[None]] = set()
         self._refused = 0
 
@@ -61,7 +56,6 @@ class ControlServer:
     async def start(self) -> None:
         """Starts listening. HilgwError when the socket cannot be made; then nothing is left."""
         self._listener.start()
-        self._timer = Timer(asyncio.get_running_loop())
 
     async def close(self) -> None:
         """Stops listening, removes the socket, and closes the connections."""
@@ -69,8 +63,6 @@ class ControlServer:
         for client in self._clients:
             client.cancel()
         await asyncio.gather(*self._clients, return_exceptions=True)
-        if self._timer is not None:
-            self._timer.close()
 
     def _admit(self, connection: socket.socket) -> None:
         if len(self._clients) >= MAX_CLIENTS:
@@ -90,22 +82,11 @@ class ControlServer:
         received = bytearray()
         with connection:
             try:
-                while line := await self._in_time(_read_line(connection, received)):
+                while line := await in_real_time(_read_line(connection, received), IDLE_S):
                     answer = _encode(await self._answer(line))
-                    await self._in_time(loop.sock_sendall(connection, answer))
+                    await in_real_time(loop.sock_sendall(connection, answer), IDLE_S)
             except (OSError, ValueError, TimeoutError):
                 pass  # the client left, stalled, or sent an endless line
-
-    async def _in_time(self, client: Awaitable[T]) -> T:
-        """The result. TimeoutError when the client takes longer than IDLE_S."""
-        assert self._timer is not None
-        async with asyncio.timeout(None) as patience:
-            end = self._timer.now() + s_to_ns(IDLE_S)
-            deadline = self._timer.call_at(end, lambda: patience.reschedule(-math.inf))
-            try:
-                return await client
-            finally:
-                deadline.cancel()
 
     async def _answer(self, line: bytes) -> dict[str, Any]:
         try:

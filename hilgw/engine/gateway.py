@@ -11,7 +11,6 @@ from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.mocap import Mocap
 from hilgw.engine.observer import Missed, Observer, missed_by_none
 from hilgw.engine.robot.ports import EmitterPort
-from hilgw.engine.scheduler import Timer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.meter import SpeedMeter
 from hilgw.engine.simulated.pace import Hold, Holds
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
+    from hilgw.engine.scheduler import Timer
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
     from hilgw.engine.supervisor import Supervisor
@@ -78,7 +78,7 @@ class Gateway:
 
     def run_paced(self, loop: PacedLoop) -> None:
         """Its time is that of this event loop."""
-        self.real_timer = Timer(loop)
+        self.real_timer = loop.real_timer
         self.speed = SpeedMeter(loop.speed, self.timer.now)
         self.holds = loop.holds
         self.holds.on_expired = self._hold_expired
@@ -168,10 +168,8 @@ class Gateway:
                 self.on_ready()
 
     def close(self) -> None:
-        """Releases the timers; after `run` has ended."""
+        """Releases the timer; after `run` has ended."""
         self.timer.close()
-        if isinstance(self.real_timer, Timer):
-            self.real_timer.close()
 
     # --- traffic -----------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ def _speed(speed: Mapping[str, Any] | None) -> str:
     if speed is None:
         return ""
     times = f", {speed['achieved']:.4g} times real time" if speed["achieved"] is not None else ""
-    return f" of simulated time, in {speed['real_s']:.1f} s{times}"
+    return f" of simulated time, in {speed['real_s']:.3g} s{times}"
 
 
 def _heard_by(report: dict[str, Any], source: str) -> str:

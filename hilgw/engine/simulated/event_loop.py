@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
+from hilgw.engine.scheduler import Timer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Factor, Holds, Pace
-from hilgw.units import NS_PER_S
+from hilgw.units import NS_PER_S, s_to_ns
 
+T = TypeVar("T")
 Ready = list[tuple[selectors.SelectorKey, int]]
 
 
@@ -91,8 +93,9 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
 class PacedLoop(SimulatedLoop):
     """The event loop of a gateway at another speed than real time. speed: a factor, or "max".
 
-    holds: where controllers hold simulated time; of effect at "max" only. A callback of the clock
-    that raises is reported to the exception handler; the others run.
+    holds: where controllers hold simulated time; of effect at "max" only. real_timer: deadlines of
+    other processes, in real time. A callback of the clock that raises is reported to the exception
+    handler; the others run.
     """
 
     def __init__(self, speed: float | str) -> None:
@@ -103,7 +106,29 @@ class PacedLoop(SimulatedLoop):
         selector = JumpingSelector(clock, pace)
         selector.on_fault = self._report_fault
         super().__init__(clock, selector)
+        self.real_timer = Timer(self)
+
+    def close(self) -> None:
+        if not self.is_closed():
+            self.real_timer.close()
+        super().close()
 
     def _report_fault(self, error: Exception) -> None:
         message = "a timer callback failed"
         self.call_exception_handler({"message": message, "exception": error})
+
+
+async def in_real_time(awaitable: Awaitable[T], timeout_s: float) -> T:
+    """The result of what another process does. TimeoutError when it takes longer, in real time
+    also where that of the event loop is simulated."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, PacedLoop):
+        return await asyncio.wait_for(awaitable, timeout_s)
+    async with asyncio.timeout(None) as patience:
+        timer = loop.real_timer
+        end = timer.now() + s_to_ns(timeout_s)
+        deadline = timer.call_at(end, lambda: patience.reschedule(loop.time()))
+        try:
+            return await awaitable
+        finally:
+            deadline.cancel()
