@@ -114,6 +114,8 @@ class ControlLoopAssembly:
             gateway.observer,
             config.devices if has_peer else {},
         )
+        if not self._mocked:
+            loop.safety.deadlines = gateway.real_timer
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packet
         if stepped is not None and config.controller is not None and link is not None:

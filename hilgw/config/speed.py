@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator
 from typing import Any
 
 from hilgw.config.context import Inspection
-from hilgw.config.source.positions import Path, spell
+from hilgw.config.source.positions import Path
 
 REAL_TIME = 1
 MAX = "max"
@@ -19,12 +20,18 @@ _MOCKED = "run with --backend mock, or leave speed out"
 def check_speed(inspection: Inspection) -> None:
     """Reports what is in real time, or is opened by another program."""
     speed = inspection.get("speed")
-    if speed in (None, REAL_TIME) or inspection.document.is_bad(("speed",)):
+    if speed in (None, REAL_TIME) or not _is_valid(speed):
         return
     mocked = inspection.get("backend") in ("mock", "loopback")
     outside = _links(inspection) if mocked else _ports(inspection)
     for path, what, fix in (*outside, *_mocap(inspection)):
-        inspection.error(path, f"{what} runs in real time, not at speed {speed}", fix)
+        shown = speed if speed == MAX else f"{speed:g}"
+        inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
+
+
+def _is_valid(speed: Any) -> bool:
+    """Whether the value passed validation, which has reported it otherwise."""
+    return speed == MAX or (type(speed) in (int, float) and 0 < speed < math.inf)
 
 
 def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
@@ -49,7 +56,7 @@ def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, data in inspection.each("airs", None, "nodes", None):
         if data.get("link") is not None:
             at = (*path, "link")
-            fix = f"delete it, or run with --set {shlex.quote(f'{spell(at)}=null')}"
+            fix = f"delete it, or run with --set {shlex.quote('.'.join(map(str, at)) + '=null')}"
             yield at, "a port for another program", fix
 
 

@@ -169,12 +169,12 @@ class TcpListenerDevice(TcpDevice):
 
 class TcpClientDevice(TcpDevice):
     """Connects, and retries every `retry_s` until it is connected, and after each loss. connect:
-    how it does."""
+    how; None: over TCP."""
 
-    def __init__(self, retry_s: float, connect: Connect = connect_tcp) -> None:
+    def __init__(self, retry_s: float, connect: Connect | None = None) -> None:
         super().__init__("not connected")
         self._retry_s = retry_s
-        self._connect = connect
+        self._connect = connect or connect_tcp
         self._task: asyncio.Task[None] | None = None
 
     def aim(self, host: str, port: int) -> None:
