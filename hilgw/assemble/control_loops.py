@@ -23,6 +23,7 @@ from hilgw.engine.control_loop.stepping import StepGrid
 from hilgw.engine.control_loop.tcp_server import TcpServer
 from hilgw.engine.control_loop.webots_server import WebotsPort, WebotsServer
 from hilgw.engine.mock_host import MockHost, create_mock
+from hilgw.engine.simulated.pace import Holds
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
 from hilgw.framing import create
@@ -213,7 +214,9 @@ class ControlLoopAssembly:
             steps = self._schedule.steps
             if not steps.step_ns:
                 steps = StepClock(self._schedule.now(), DEFAULT_STEP_MS * NS_PER_MS)
-            self._grid = StepGrid(self._schedule, steps)
+            # A mock computes in simulated time, which it must not hold.
+            holds = Holds() if self._mocked else self._gateway.holds
+            self._grid = StepGrid(self._schedule, steps, holds)
         return self._grid
 
     def _serve_stepped(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig) -> None:
@@ -252,6 +255,7 @@ class ControlLoopAssembly:
                 permits=permission_to_drive(self._config.access) if remote else None,
                 tls=tls_of(self._config.access) if remote else None,
                 any_port=self._mocked,
+                new_listener=self._listen if self._mocked else TcpListener,
             )
         return self._servers[address]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.running import ROOT, Gateway, run, wait_until
+from tests.e2e.running import DEADLINE_S, ROOT, Gateway, environment, run, wait_until
 
 SWARM = str(ROOT / "configs" / "swarm.yaml")
 LOOP = str(ROOT / "configs" / "wc2ec.yaml")
@@ -63,3 +65,73 @@ def test_hardware_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     assert "a real port runs in real time, not at speed 2; run with --backend mock" in done.stderr
     checked = run("check", SWARM, "--backend", "real", "--speed", "max", cwd=tmp_path)
     assert (checked.returncode, checked.stderr.count("not at speed max")) == (3, 2)
+
+
+# --- a Webots controller, which is a process of its own -------------------------------------------
+
+STEPPED = """
+version: 1
+speed: max
+medium: {step_ms: 32}
+robots:
+  brain:
+    devices: {tx: {node: Emitter, type: radio, channel: 1}}
+    controller: {kind: webots, listen: "tcp://127.0.0.1:0"}
+    safety: {command_timeout_s: %s}
+  ear: {devices: {rx: {node: Receiver, type: radio, channel: 1}}}
+"""
+BRAIN = """
+import sys, time
+from controller import Robot
+robot = Robot()
+for n in range(30):
+    assert robot.step(32) == 0
+    time.sleep(0.002)
+    robot.getDevice("tx").send(b"%d" % n)
+print(robot.getTime(), flush=True)
+"""
+FREEZE = "time.sleep(3600)"
+
+
+class Stepped:
+    """A gateway at speed max, and a controller that connects to it."""
+
+    def __init__(self, folder: Path, program: str, timeout_s: float) -> None:
+        (folder / "c.yaml").write_text(STEPPED % timeout_s)
+        options = ["--config", "c.yaml", "--duration", "20", "--report", "out.json"]
+        self.gateway = Gateway(folder, options)
+        at = re.search(r"listening on (\S+:\d+)", self.gateway.text())
+        assert at
+        more = {"WEBOTS_CONTROLLER_URL": f"tcp://{at[1]}/brain"}
+        env = environment(folder, **more)
+        env["PYTHONPATH"] = f"{ROOT}:{ROOT / 'hilgw' / 'api' / 'path'}"
+        self.controller = subprocess.Popen(
+            [sys.executable, "-c", program], env=env, stdout=subprocess.PIPE, text=True
+        )
+
+    def end(self) -> None:
+        self.gateway.process.wait(DEADLINE_S)
+        self.gateway.stop()
+        self.controller.kill()
+        self.controller.communicate()
+
+
+def test_time_waits_for_a_webots_controller(tmp_path: Path) -> None:
+    running = Stepped(tmp_path, BRAIN, timeout_s=0)
+    try:
+        said, _ = running.controller.communicate(timeout=DEADLINE_S)
+        assert float(said) == pytest.approx(30 * 0.032)
+    finally:
+        running.end()
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["duration_s"] >= 20
+    assert report["heard_by"] == {"brain.tx": {"ear.rx": 30}}
+    assert report["control_loops"]["brain"]["counts"].get("late_steps", 0) == 0
+
+
+def test_time_waits_for_a_frozen_controller_until_its_deadline(tmp_path: Path) -> None:
+    running = Stepped(tmp_path, BRAIN + FREEZE, timeout_s=2)
+    running.end()
+    shown = running.gateway.text()
+    assert "no request for 2 s: simulated time goes on without it" in shown
+    assert json.loads((tmp_path / "out.json").read_text())["duration_s"] >= 20

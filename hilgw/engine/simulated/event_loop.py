@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from hilgw.engine.scheduler import Timer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.pace import Factor, Holds, Pace
+from hilgw.transports.base import Handle
 from hilgw.units import NS_PER_S, s_to_ns
 
 T = TypeVar("T")
@@ -116,6 +117,16 @@ class PacedLoop(SimulatedLoop):
     def _report_fault(self, error: Exception) -> None:
         message = "a timer callback failed"
         self.call_exception_handler({"message": message, "exception": error})
+
+
+def call_in_real_time(
+    loop: asyncio.AbstractEventLoop, delay_s: float, callback: Callable[[], None]
+) -> Handle:
+    """call_later() for what another process does, also where the loop's time is simulated."""
+    if not isinstance(loop, PacedLoop):
+        return loop.call_later(delay_s, callback)
+    timer = loop.real_timer
+    return timer.call_at(timer.now() + s_to_ns(delay_s), callback)
 
 
 async def in_real_time(awaitable: Awaitable[T], timeout_s: float) -> T:
