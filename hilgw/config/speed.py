@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from hilgw import plugins
 from hilgw.config.context import Inspection
 from hilgw.config.source.positions import Path
+from hilgw.controllers.base import PeerController, SteppedController
 
 REAL_TIME = 1
 MAX = "max"
-# Their protocol has a step that the controller asks for: it may take as long as it wants.
-STEPPED_CONTROLLERS = ("webots", "python")
 _MOCKED = "run with --backend mock, or leave speed out"
 
 
@@ -37,16 +37,19 @@ def _is_valid(speed: Any) -> bool:
 def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, _ in inspection.each("adapters", None):
         yield (*path, "port"), "a real port", _MOCKED
-    for path, data in inspection.each("robots", None, "body"):
-        yield _address_of(path, data), "a body outside this process", _MOCKED
-    for path, data in inspection.each("robots", None, "controller"):
-        address = _address_of(path, data)
-        if address != path and data.get("kind") not in STEPPED_CONTROLLERS:
-            yield address, "a controller outside this process", _MOCKED
+    for path, _ in inspection.made("robots", None, "body"):
+        yield _address_of(inspection, path), "a body outside this process", _MOCKED
+    for path, config in inspection.made("robots", None, "controller"):
+        controller = plugins.load(plugins.CONTROLLERS, config.kind)
+        # One that asks for its steps may take as long as it wants for each.
+        stepped = isinstance(controller, SteppedController)
+        if isinstance(controller, PeerController) and not stepped:
+            yield _address_of(inspection, path), "a controller outside this process", _MOCKED
 
 
-def _address_of(path: Path, data: Any) -> Path:
-    """Where a part is connected; the part itself when it is not."""
+def _address_of(inspection: Inspection, path: Path) -> Path:
+    """Where a part is connected; the part itself when that is not written."""
+    data = inspection.get(*path)
     keys = (key for key in ("port", "connect", "listen") if data.get(key) is not None)
     key = next(keys, None)
     return path if key is None else (*path, key)

@@ -73,6 +73,12 @@ def test_a_robot_without_hardware_runs_at_any_speed_with_any_back_end() -> None:
     assert load_text(robots, "f").config.backend == "real"
 
 
+def test_a_controller_that_asks_for_its_steps_may_be_another_process() -> None:
+    robot = '  brain: {controller: {kind: webots, listen: "tcp://127.0.0.1:1234"}}\n'
+    robots = text("max").split("  cab:")[0] + robot
+    assert load_text(robots, "f").config.speed == "max"
+
+
 @pytest.mark.parametrize("speed", [1, 1.0])
 def test_at_speed_1_all_is_allowed(speed: object) -> None:
     assert load_text(text(speed, nodes=LINK), "f").config.speed == 1

@@ -49,7 +49,7 @@ class Watchdog:
         self.late_until_ns = 0
         self.shortest_ns = 0  # the smallest late_ns of all watched; 0: none is watched
         self._scheduler = scheduler
-        self._threaded = threaded
+        self.threaded = threaded
         self._watched: list[Watched] = []
         self._handled: dict[int, int] = {}  # watched -> the check after which the thread stopped it
         self._timer: Handle | None = None
@@ -64,7 +64,7 @@ class Watchdog:
         if not self._watched:
             return
         self._check_periodically()
-        if not self._threaded:
+        if not self.threaded:
             return
         self._thread = threading.Thread(target=self._guard, name="hilgw-watchdog", daemon=True)
         self._thread.start()
