@@ -10,6 +10,7 @@ from hilgw.assemble.access import permission_to_drive, tls_of
 from hilgw.assemble.mocks import mock_line
 from hilgw.config.access import is_local
 from hilgw.config.checks import peer_of
+from hilgw.config.speed import REAL_TIME
 from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
@@ -22,6 +23,7 @@ from hilgw.engine.control_loop.stepping import StepGrid
 from hilgw.engine.control_loop.tcp_server import TcpServer
 from hilgw.engine.control_loop.webots_server import WebotsPort, WebotsServer
 from hilgw.engine.mock_host import MockHost, create_mock
+from hilgw.engine.simulated.pace import Holds
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
 from hilgw.framing import create
@@ -29,7 +31,9 @@ from hilgw.plugins import BODIES, CONTROLLERS, load, new_air
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp.address import parse_address
-from hilgw.transports.tcp.device import TcpClientDevice, TcpServerDevice
+from hilgw.transports.tcp.device import Connect, TcpClientDevice, TcpServerDevice
+from hilgw.transports.tcp.in_process import InProcessNetwork
+from hilgw.transports.tcp.listener import Listen, TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
 from hilgw.units import NS_PER_MS, ns_to_s
 
@@ -84,6 +88,11 @@ class ControlLoopAssembly:
         self._mocked = config.backend in ("mock", "loopback")
         self._servers: dict[tuple[str, int], WebotsServer] = {}
         self._grid: StepGrid | None = None
+        self._listen: Listen = TcpListener
+        self._connect: Connect = connect_tcp
+        if config.speed != REAL_TIME:
+            network = InProcessNetwork()
+            self._listen, self._connect = network.listen, network.connect
 
     def add(self, name: str, config: RobotConfig) -> None:
         """The control loop of this robot, when it has a body or a controller that is a peer."""
@@ -106,6 +115,8 @@ class ControlLoopAssembly:
             gateway.observer,
             config.devices if has_peer else {},
         )
+        if not self._mocked:
+            loop.safety.deadlines = gateway.real_timer
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packet
         if stepped is not None and config.controller is not None and link is not None:
@@ -185,6 +196,7 @@ class ControlLoopAssembly:
             self._gateway.observer,
             where=settings.listen,
             any_port=self._mocked,
+            new_listener=self._listen,
         )
         if self._mocked:
             spec = controller.mock(settings, self._config.webots)
@@ -202,7 +214,9 @@ class ControlLoopAssembly:
             steps = self._schedule.steps
             if not steps.step_ns:
                 steps = StepClock(self._schedule.now(), DEFAULT_STEP_MS * NS_PER_MS)
-            self._grid = StepGrid(self._schedule, steps)
+            # A mock computes in simulated time, which it must not hold.
+            holds = Holds() if self._mocked else self._gateway.holds
+            self._grid = StepGrid(self._schedule, steps, holds)
         return self._grid
 
     def _serve_stepped(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig) -> None:
@@ -241,6 +255,7 @@ class ControlLoopAssembly:
                 permits=permission_to_drive(self._config.access) if remote else None,
                 tls=tls_of(self._config.access) if remote else None,
                 any_port=self._mocked,
+                new_listener=self._listen if self._mocked else TcpListener,
             )
         return self._servers[address]
 
@@ -288,7 +303,7 @@ class ControlLoopAssembly:
         identity: PortIdentity = lambda: exists(port)  # noqa: E731
         if self._mocked:
             spec = part.mock(settings, self._config.webots)
-            device, open_port, identity = mock_line(self._config.backend, link.name, line, timer)
+            device, open_port, identity = mock_line(self._config, link.name, line, timer)
             self._host(link.name, spec, device)
             where += f" (mock {spec.name})"
         self._supervise(link, open_port, identity, where)
@@ -304,19 +319,19 @@ class ControlLoopAssembly:
 
     def _mock_server(self, name: str, spec: MockSpec) -> OpenPort:
         """A mock of a robot, which listens on a port of its own."""
-        device = TcpServerDevice(LOOPBACK, 0)
+        device = TcpServerDevice(LOOPBACK, 0, self._listen)
         self._host(name, spec, device)
 
         async def open_port() -> Transport:
             if not device.port:
                 await device.listen()
-            return await connect_tcp(LOOPBACK, device.port)
+            return await self._connect(LOOPBACK, device.port)
 
         return open_port
 
     def _mock_client(self, name: str, spec: MockSpec) -> Callable[[str, int], None]:
         """A mock of a program, which connects to the address where hilgw listens."""
-        device = TcpClientDevice(retry_s=1.0)
+        device = TcpClientDevice(1.0, self._connect)
         self._host(name, spec, device)
         return device.aim
 

@@ -16,6 +16,7 @@ from hilgw.assemble.mocks import MockPorts, air_of
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
 from hilgw.config import line_rates
 from hilgw.config.scene import mount_of
+from hilgw.config.speed import REAL_TIME
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis
@@ -29,9 +30,11 @@ from hilgw.engine.robot.robot import Robot
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
 from hilgw.engine.scheduler import Timer
+from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
+from hilgw.errors import UsageError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import Adapter
     from hilgw.config.model import AdapterConfig, GatewayConfig, RobotConfig
     from hilgw.engine.observer import Observer
+    from hilgw.engine.simulated.clock import SimulatedClock
     from hilgw.medium.pose import Pose
 
 
@@ -55,15 +59,19 @@ def build(
     config: GatewayConfig,
     loop: asyncio.AbstractEventLoop,
     observer: Observer,
-    timer: Timer | None = None,
+    timer: Timer | SimulatedClock | None = None,
 ) -> Gateway:
-    """The gateway that a configuration describes, ready to run. Call it in a running event loop.
+    """The gateway that a configuration describes, ready to run. Call it in a running event loop,
+    which is a PacedLoop for another speed than real time.
 
-    timer: the clock to run on, by default one on the event loop. Raises HilgwError when a mock or a
-    virtual port cannot be made.
+    timer: the clock to run on, by default that of the event loop. Raises HilgwError when a mock or
+    a virtual port cannot be made.
     """
+    paced = loop if isinstance(loop, PacedLoop) else None
     if timer is None:
-        timer = Timer(loop)
+        timer = Timer(loop) if paced is None else paced.clock
+        if config.speed != (REAL_TIME if paced is None else paced.speed):
+            raise UsageError(f"this event loop cannot run at speed {config.speed}")
     ledger = Ledger()
     medium = Medium(
         ledger,
@@ -77,6 +85,8 @@ def build(
     schedule = Schedule(timer, steps)
     scene = Scene(medium, timer, upright_axis(config.webots), steps, schedule.catch_up)
     gateway = Gateway(timer, ledger, medium, scene, observer)
+    if paced is not None:
+        gateway.run_paced(paced)
     assembly = _Assembly(config, gateway, Airs(), schedule)
     try:
         assembly.add_all()

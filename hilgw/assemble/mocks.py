@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hilgw.config.scene import mount_of
+from hilgw.config.speed import REAL_TIME
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
 from hilgw.medium.pose import IDENTITY, Pose
@@ -34,13 +35,13 @@ def air_of(config: AdapterConfig, adapter: Adapter, name: str) -> str:
 
 
 def mock_line(
-    backend: str, name: str, line: LineSettings, scheduler: Scheduler
+    config: GatewayConfig, name: str, line: LineSettings, scheduler: Scheduler
 ) -> tuple[DeviceSide, OpenPort, PortIdentity]:
     """A serial line with a mock at its far end: the mock's device, and how to open the near end.
 
-    In memory with `backend: loopback`, else a virtual serial port.
+    In memory with `backend: loopback` and in simulated time, else a virtual serial port.
     """
-    if backend == "loopback":
+    if config.backend == "loopback" or config.speed != REAL_TIME:
         pipe = Pipe(scheduler, line, name=f"loopback:{name}")
         return (
             pipe.device,
@@ -75,7 +76,7 @@ class MockPorts:
         spec = adapter.mock(config.settings, config.common)
         host = self._host(air_of(config, adapter, name))
         mock = self._mock(spec, name, config.common, host)
-        device, open_port, identity = mock_line(backend, name, line, self._gateway.timer)
+        device, open_port, identity = mock_line(self._config, name, line, self._gateway.timer)
         host.add(mock, device)
         words = f"loopback: mock {spec.name}" if backend == "loopback" else f"mock {spec.name}"
         return open_port, identity, words

@@ -35,7 +35,9 @@ options:
   --set PATH=VALUE    override one value, e.g. --set adapters.xbee0.channel=13
                       (repeatable)
   --backend NAME      real, mock or loopback: what is behind the ports
-  --duration TIME     stop after e.g. 10s, 500ms, 2min
+  --speed N           simulated time per real time, or max (mocks only)
+  --duration TIME     stop after e.g. 10s, 500ms, 2min; of simulated time
+                      with --speed
   --report FILE       write counts and latencies as JSON; -: to stdout
   --ready-file FILE   write this file when every required part is up
   --control PATH      control socket for `hilgw send` (default: found by it)

@@ -9,7 +9,7 @@ from importlib import import_module
 from hilgw.cli.help import COMMANDS, help_text
 from hilgw.cli.version import print_version
 
-_WITH_VALUE = {"--config", "-c", "--set", "--backend", "--duration", "--report"} | {
+_WITH_VALUE = {"--config", "-c", "--set", "--backend", "--speed", "--duration", "--report"} | {
     "--ready-file",
     "--control",
 }

@@ -19,6 +19,7 @@ from hilgw.config.references import check_references
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic, Path, spell
+from hilgw.config.speed import check_speed
 from hilgw.controllers.base import PeerController, SteppedController
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
@@ -44,6 +45,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     _check_names(inspection)
     _check_nodes(inspection)
     check_scene(inspection)
+    check_speed(inspection)
     for path, config in inspection.made("robots", None, "controller"):
         if isinstance(peer_of(config), SteppedController) and config.settings.listen is not None:
             check_listener(inspection, (*path, "listen"), config.settings.listen)

@@ -30,16 +30,25 @@ class Loaded:
     data: dict[str, Any]
 
 
-def load_config(path: str, overrides: Sequence[str] = (), backend: str | None = None) -> Loaded:
+def load_config(
+    path: str,
+    overrides: Sequence[str] = (),
+    backend: str | None = None,
+    speed: str | None = None,
+) -> Loaded:
     """Reads and checks a file. Raises ConfigErrors with all errors.
 
-    overrides: `KEY.KEY=VALUE` each; they replace values of the file. backend: replaces both.
+    overrides: `KEY.KEY=VALUE` each; they replace values of the file. backend, speed: replace both.
     """
-    return load_text(read_text(path), path, overrides, backend)
+    return load_text(read_text(path), path, overrides, backend, speed)
 
 
 def load_text(
-    text: str, file: str, overrides: Sequence[str] = (), backend: str | None = None
+    text: str,
+    file: str,
+    overrides: Sequence[str] = (),
+    backend: str | None = None,
+    speed: str | None = None,
 ) -> Loaded:
     """As load_config, for text that was read already; `file` is its name in errors."""
     document = compose(text, file)
@@ -49,6 +58,8 @@ def load_text(
         options.apply(document, overrides)
         if backend is not None:
             options.put(document, ("backend",), backend, Position(f"--backend {backend}"))
+        if speed is not None:
+            options.put(document, ("speed",), _number(speed), Position(f"--speed {speed}"))
     context = Context()
     config = _validate(document, context)
     warnings = check(document, context)
@@ -68,6 +79,14 @@ def _validate(document: Document, context: Context) -> GatewayConfig | None:
         document.problems += diagnose(error, document, context)
         return None
     return config
+
+
+def _number(text: str) -> float | str:
+    """The number; the text itself where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

@@ -193,6 +193,15 @@ class GatewayConfig:
         "real",
         choices=BACKENDS,
     )
+    speed: float | str = setting(
+        "simulated time per real time, such as 2, or max: as fast as the machine can; other than 1 "
+        "for mocks in this process only",
+        1.0,
+        gt=0,
+        le=1_000_000,
+        pattern="max",
+        example="max",
+    )
     webots: str = setting(
         "release whose rules apply (cone axis, node numbers), such as R2025a",
         "R2025a",

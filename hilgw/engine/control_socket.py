@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.client.control_socket import LINE_BYTES
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.engine.control_listener import ControlListener
+from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, quoted
 from hilgw.medium.pose import Pose
 
@@ -33,8 +34,8 @@ COMMAND_BYTES = 64
 class ControlServer:
     """Answers requests on the gateway's control socket.
 
-    A client has IDLE_S for each request and IDLE_S to read its answer; beside MAX_CLIENTS
-    connections it refuses and counts further ones. path: where the socket is;
+    A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
+    MAX_CLIENTS connections it refuses and counts further ones. path: where the socket is;
     None: in the folder of `hilgw.client.control_paths`.
     """
 
@@ -81,9 +82,9 @@ class ControlServer:
         received = bytearray()
         with connection:
             try:
-                while line := await asyncio.wait_for(_read_line(connection, received), IDLE_S):
+                while line := await in_real_time(_read_line(connection, received), IDLE_S):
                     answer = _encode(await self._answer(line))
-                    await asyncio.wait_for(loop.sock_sendall(connection, answer), IDLE_S)
+                    await in_real_time(loop.sock_sendall(connection, answer), IDLE_S)
             except (OSError, ValueError, TimeoutError):
                 pass  # the client left, stalled, or sent an endless line
 

@@ -11,6 +11,9 @@ from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.mocap import Mocap
 from hilgw.engine.observer import Missed, Observer, missed_by_none
 from hilgw.engine.robot.ports import EmitterPort
+from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.engine.simulated.meter import SpeedMeter
+from hilgw.engine.simulated.pace import Hold, Holds
 from hilgw.engine.statistics import ReceivedBy
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.medium.packet import BROADCAST, Copy, Packet
@@ -26,11 +29,13 @@ if TYPE_CHECKING:
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
     from hilgw.engine.scheduler import Timer
+    from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
     from hilgw.engine.supervisor import Supervisor
     from hilgw.medium.ledger import Ledger
     from hilgw.medium.medium import Medium
     from hilgw.medium.pose import Pose
+    from hilgw.transports.base import Scheduler
 
 STOP_S = 1.5  # the longest wait for ports to close
 COMMAND_SOURCE = "command"  # the emitter that counts the packets of `hilgw send`
@@ -38,9 +43,14 @@ COMMAND_SOURCE = "command"  # the emitter that counts the packets of `hilgw send
 
 @dataclass(eq=False)
 class Gateway:
-    """Everything that runs, as `hilgw.assemble.gateway` put it together."""
+    """Everything that runs, as `hilgw.assemble.gateway` put it together.
 
-    timer: Timer
+    timer: the clock of all that it simulates. real_timer: for deadlines of other processes, the
+    same clock unless time is simulated. holds: where a synchronized controller holds simulated
+    time; without effect in real time. speed: what was achieved, in simulated time only.
+    """
+
+    timer: Timer | SimulatedClock
     ledger: Ledger
     medium: Medium
     scene: Scene
@@ -54,18 +64,36 @@ class Gateway:
     description: list[str] = field(default_factory=list)
     on_ready: Callable[[], None] | None = None
     reports: dict[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)  # further parts
+    holds: Holds = field(default_factory=Holds)
+    speed: SpeedMeter | None = None
+    real_timer: Scheduler = field(init=False)
     control_loops: ControlLoops = field(init=False)
     _was_ready: bool = False
     _started_ns: int | None = None
 
     def __post_init__(self) -> None:
-        self.control_loops = ControlLoops(self.timer)
+        self.real_timer = self.timer
+        simulated = isinstance(self.timer, SimulatedClock)
+        self.control_loops = ControlLoops(self.timer, simulated=simulated)
+
+    def run_paced(self, loop: PacedLoop) -> None:
+        """Its time is that of this event loop."""
+        self.real_timer = loop.real_timer
+        self.speed = SpeedMeter(loop.speed, self.timer.now)
+        self.holds = loop.holds
+        self.holds.on_expired = self._hold_expired
+
+    def _hold_expired(self, hold: Hold) -> None:
+        text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
+        self.observer.notice(hold.holder, text)
 
     # --- life --------------------------------------------------------------------------------
 
     async def run(self, stop: asyncio.Event, duration_s: float | None = None) -> None:
         """Runs until `stop` is set or the duration is over; raises the first fatal error."""
         self._started_ns = self.timer.now()
+        if self.speed is not None:
+            self.speed.start()
         if self.mocap is not None:
             await self.mocap.start()
         fatal: list[HilgwError] = []
@@ -86,6 +114,8 @@ class Gateway:
                 pass
         finally:
             await self._stop(tasks)
+            if self.speed is not None:
+                self.speed.stop()
         if fatal:
             raise fatal[0]
         self.control_loops.demand_none_latched()
@@ -267,6 +297,7 @@ class Gateway:
             latency[station.name] = {"hop": "sent", **station.statistics.latency.as_dict()}
         return {
             "duration_s": round(ns_to_s(now - begin), 3),
+            **({"speed": self.speed.report()} if self.speed is not None else {}),
             **self.ledger.as_dict(),
             "heard_by": self.received_by.as_dict(),
             "ledger": {"adds_up": not violations, "violations": violations},

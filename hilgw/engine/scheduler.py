@@ -28,7 +28,9 @@ class Deadline:
 
     __slots__ = ("_timer", "callback", "when")
 
-    def __init__(self, timer: Timer | None, when: int, callback: Callable[[], None] | None) -> None:
+    def __init__(
+        self, timer: Deadlines | None, when: int, callback: Callable[[], None] | None
+    ) -> None:
         self._timer = timer  # None while no heap holds this deadline
         self.when = when
         self.callback = callback
@@ -40,7 +42,38 @@ class Deadline:
                 self._timer._forget()
 
 
-class Timer:
+class Deadlines:
+    """The heap of deadlines under a scheduler. Cancelled ones leave it together, later."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Deadline]] = []
+        self._count = 0
+        self._cancelled = 0
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """The number of deadlines that wait."""
+        return len(self._heap) - self._cancelled
+
+    def clear(self) -> None:
+        """Cancels all deadlines."""
+        for _, _, deadline in self._heap:
+            deadline.callback = None
+        self._heap.clear()
+        self._cancelled = 0
+
+    def _forget(self) -> None:
+        """A deadline was cancelled."""
+        self._cancelled += 1
+        heap = self._heap
+        if _COMPACT_FROM < self._cancelled > len(heap) // 2:
+            heap[:] = [entry for entry in heap if entry[2].callback is not None]
+            heapq.heapify(heap)
+            self._cancelled = 0
+
+
+class Timer(Deadlines):
     """The deadlines of one event loop; implements `hilgw.transports.base.Scheduler`.
 
     Callbacks run in the event loop at or after their time, never early, in the order of their times
@@ -50,19 +83,15 @@ class Timer:
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
         self._loop = loop
-        self._heap: list[tuple[int, int, Deadline]] = []
-        self._count = 0
-        self._cancelled = 0
         self._armed = _NEVER  # the time the alarm is set to
         self._firing = False
-        self._closed = False
         self._alarm: _Alarm = _new_alarm(loop, self._fire)
         self.now: Callable[[], int] = time.monotonic_ns
 
     def __len__(self) -> int:
-        """The number of deadlines that wait."""
-        return len(self._heap) - self._cancelled
+        return self.waiting
 
     def call_at(self, when: int, callback: Callable[[], None]) -> Deadline:
         """Runs `callback` at or after `when` (monotonic nanoseconds)."""
@@ -80,20 +109,8 @@ class Timer:
         """Cancels all deadlines and closes the descriptor."""
         if not self._closed:
             self._closed = True
-            for _, _, deadline in self._heap:
-                deadline.callback = None
-            self._heap.clear()
-            self._cancelled = 0
+            self.clear()
             self._alarm.close()
-
-    def _forget(self) -> None:
-        """A deadline was cancelled: it leaves the heap later, together with many others."""
-        self._cancelled += 1
-        heap = self._heap
-        if _COMPACT_FROM < self._cancelled > len(heap) // 2:
-            heap[:] = [entry for entry in heap if entry[2].callback is not None]
-            heapq.heapify(heap)
-            self._cancelled = 0
 
     def _fire(self) -> None:
         """The alarm rang: runs the deadlines that are due, then sets the alarm for the next.

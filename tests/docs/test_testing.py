@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from hilgw.testing import AdapterConformance
 from hilgw.testing.fixtures.gateways import Gateways, RunningGateway
 from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
 from hilgw.testing.fixtures.ports import TestPort, VirtualPorts
-from tests.e2e.running import ROOT, run_program
+from tests.e2e.running import ROOT, run, run_program
 
 PAGE = (ROOT / "docs" / "testing.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -28,6 +30,18 @@ def test_its_examples_pass(at: int, tmp_path: Path) -> None:
     done = run_program(*command, cwd=tmp_path, timeout_s=120)
     assert done.returncode == 0, done.stdout[-3000:]
     assert len(EXAMPLES) == 3
+
+
+def test_its_commands_run_faster_than_real_time(tmp_path: Path) -> None:
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    section = PAGE.split("## CI faster than real time")[1].split("\n## ")[0]
+    commands = re.findall(r"^    hilgw (.*)$", section, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        done = run(*shlex.split(command), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "of simulated time, in " in done.stdout
+    assert json.loads((tmp_path / "out.json").read_text())["ledger"]["adds_up"]
 
 
 @pytest.mark.parametrize(

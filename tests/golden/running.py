@@ -22,13 +22,15 @@ from hilgw.assemble.gateway import build
 from hilgw.cli.output.terminal import Terminal
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
-from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets
+from hilgw.testing.sim import Clock, SimEventLoop, local_sockets
 
 MS = 1_000_000
 SILENCE_NS = 20 * MS  # bytes of one direction that come so close together are one line
 WIDTH = 48  # bytes of a line
-QUIET = re.compile(r"latency|sensor_to_motor|duration_s|.*_(ms|ns|us)")
+QUIET = re.compile(r"latency|sensor_to_motor|duration_s|speed|.*_(ms|ns|us)")
 STAMP = re.compile(r"^ *\d+\.\d{3}  ", re.M)
 FIGURE = re.compile(r"\d+\.\d+ ms")
 
@@ -39,11 +41,17 @@ FIGURE = re.compile(r"\d+\.\d+ ms")
 Request = tuple[float, Mapping[str, Any]]  # seconds from the start, and what is asked for
 
 
-def run_config(path: str, duration_s: float, requests: Sequence[Request] = ()) -> str:
+def run_config(
+    path: str,
+    duration_s: float,
+    requests: Sequence[Request] = (),
+    speed: float | str | None = None,
+) -> str:
     """A configuration as shipped, its mocks on pipes in memory; what there was to be seen.
 
     requests: as `hilgw send` and others make them on the control socket; and {"unplug": NAME} or
-    {"plug": NAME} for the cable of a mock.
+    {"plug": NAME} for the cable of a mock. speed: on the event loop that a gateway has
+    at this speed, and without help of tests.
     """
     loaded = load_config(path, [], "loopback")
     links = [
@@ -52,7 +60,11 @@ def run_config(path: str, duration_s: float, requests: Sequence[Request] = ()) -
         for name, node in config.nodes.items()
         if node.link is not None
     ]
-    loaded = load_config(path, links, "loopback")
+    loaded = load_config(path, links, "loopback", None if speed is None else str(speed))
+    if speed is not None:
+        loop = PacedLoop(loaded.config.speed)
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            return runner.run(_run(loaded, duration_s, loop.clock, requests))
     time = Clock()
     with local_sockets(), asyncio.Runner(loop_factory=lambda: SimEventLoop(time)) as runner:
         return runner.run(_run(loaded, duration_s, time, requests))
@@ -63,10 +75,12 @@ def _said(warnings: Iterable[Any]) -> list[str]:
     return [f"{each.line}:{each.column}: {each.path}: {each.message}" for each in warnings]
 
 
-async def _run(loaded: Any, duration_s: float, time: Clock, requests: Sequence[Request]) -> str:
+async def _run(
+    loaded: Any, duration_s: float, time: SimulatedClock, requests: Sequence[Request]
+) -> str:
     lines, ports, answers = io.StringIO(), Ports(time), list[str]()
     observer = Recorder(lines, clock=lambda: time.now() / 1e9)
-    gateway = build(loaded.config, asyncio.get_running_loop(), observer, time)  # type: ignore[arg-type]
+    gateway = build(loaded.config, asyncio.get_running_loop(), observer, time)
     for host in gateway.hosts:
         for mock in host.mocks:
             kind = type(mock).__module__.split(".")[1]  # a robot's body and program share its name
@@ -84,6 +98,7 @@ async def _run(loaded: Any, duration_s: float, time: Clock, requests: Sequence[R
         gateway.close()
     await asking
     report = gateway.report()
+    report.pop("speed", None)  # the machine's
     observer.summary(report)
     shown = STAMP.sub("", FIGURE.sub("# ms", lines.getvalue()))
     return "\n".join(
@@ -112,7 +127,7 @@ async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str]) ->
         server = ControlServer(gateway, f"{folder}/control")
         await server.start()
         for at_s, request in requests:
-            await elapse(begin_s + at_s - asyncio.get_running_loop().time())
+            await asyncio.sleep(begin_s + at_s - asyncio.get_running_loop().time())
             answer: Any = "done"
             if "do" in request:
                 answer = await _exchange(server.path, dict(request))
@@ -213,7 +228,7 @@ def _packet(packet: Any) -> str:
 class Ports:
     """The bytes that modules get and give, in lines that end where there was silence."""
 
-    def __init__(self, time: Clock) -> None:
+    def __init__(self, time: SimulatedClock) -> None:
         self._time = time
         self._pieces: dict[tuple[str, str], list[tuple[int, str | bytearray]]] = {}
 

@@ -80,6 +80,20 @@ def test_another_configuration_does_what_it_did(
     golden(f"more/{config.stem}.txt", written)
 
 
+@pytest.mark.parametrize("config", [*SHIPPED, *MORE], ids=lambda path: path.stem)
+def test_it_does_the_same_at_speed_max(config: Path, golden: Callable[[str, str], None]) -> None:
+    """On the gateway's own event loop and network in process, instead of those of tests."""
+    folder, durations = ("", DURATIONS_S) if config in SHIPPED else ("more/", MORE_S)
+    asked = ASKED.get(config.stem, []) if folder else []
+    duration_s = durations.get(config.stem, DURATION_S)
+    golden(f"{folder}{config.stem}.txt", run_config(str(config), duration_s, asked, "max"))
+
+
+def test_it_does_the_same_at_another_speed(golden: Callable[[str, str], None]) -> None:
+    config = HERE / "more" / "radios.yaml"
+    golden("more/radios.txt", run_config(str(config), DURATION_S, [], 20))
+
+
 def test_no_golden_file_is_left_over() -> None:
     assert SHIPPED
     kept = {file.stem for file in HERE.glob("*.txt")}

@@ -32,6 +32,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=argparse.SUPPRESS,
         help="check with this back end",
     )
+    parser.add_argument(
+        "--speed",
+        metavar="N",
+        default=argparse.SUPPRESS,
+        help="check with this speed: a number, or max",
+    )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.set_defaults(run=run)
 
@@ -39,7 +45,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(args: argparse.Namespace) -> int:
     """Returns 0, or 3 when a file has errors."""
     overrides, backend = getattr(args, "overrides", []), getattr(args, "backend", None)
-    found = [_check(file, overrides, backend) for file in args.files]
+    speed = getattr(args, "speed", None)
+    found = [_check(file, overrides, backend, speed) for file in args.files]
     if args.json:
         print(json.dumps({"files": found}, indent=2))
     else:
@@ -48,14 +55,16 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(entry["ok"] for entry in found) else ConfigError.exit_code
 
 
-def _check(file: str, overrides: list[str], backend: str | None) -> dict[str, Any]:
+def _check(
+    file: str, overrides: list[str], backend: str | None, speed: str | None
+) -> dict[str, Any]:
     import dataclasses
 
     from hilgw.config.load import load_config
     from hilgw.config.source.positions import ConfigErrors
 
     try:
-        loaded = load_config(file, overrides, backend)
+        loaded = load_config(file, overrides, backend, speed)
     except ConfigErrors as errors:
         found, warnings = errors.diagnostics, errors.warnings
     else:

@@ -12,6 +12,7 @@ from hilgw.errors import HilgwError, SafetyError, UsageError
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from hilgw.cli.output.terminal import Terminal
     from hilgw.config.model import GatewayConfig
@@ -44,7 +45,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="override one value, e.g. --set adapters.xbee0.channel=13 (repeatable)",
     )
     option("--backend", metavar="NAME", help="real, mock or loopback: what is behind the ports")
-    option("--duration", metavar="TIME", type=duration, help="stop after e.g. 10s, 500ms, 2min")
+    option(
+        "--speed",
+        metavar="N",
+        help="simulated time per real time, or max: as fast as the machine can (mocks only)",
+    )
+    option(
+        "--duration",
+        metavar="TIME",
+        type=duration,
+        help="stop after e.g. 10s, 500ms, 2min; of simulated time with --speed",
+    )
     option("--report", metavar="FILE", help="write counts and latencies as JSON; -: to stdout")
     option("--ready-file", metavar="FILE", help="write this file when every required part is up")
     option(
@@ -67,7 +78,10 @@ def run(args: argparse.Namespace) -> int:
     from hilgw.config.load import load_config
 
     loaded = load_config(
-        config_path, getattr(args, "overrides", []), getattr(args, "backend", None)
+        config_path,
+        getattr(args, "overrides", []),
+        getattr(args, "backend", None),
+        getattr(args, "speed", None),
     )
     from hilgw.cli.output import files
 
@@ -79,13 +93,21 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"{warning}\n")
     import asyncio
 
-    new_loop = None
+    with asyncio.Runner(loop_factory=_event_loop(loaded.config)) as runner:
+        return runner.run(_run(args, loaded.config, out))
+
+
+def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the event loop; None: asyncio's own."""
+    if config.speed != 1:
+        from hilgw.engine.simulated.event_loop import PacedLoop
+
+        return lambda: PacedLoop(config.speed)
     if sys.platform == "linux":
         from hilgw.engine.direct_loop import DirectLoop
 
-        new_loop = DirectLoop
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(_run(args, loaded.config, out))
+        return DirectLoop
+    return None
 
 
 async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:
@@ -102,7 +124,10 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     stop = Stop()
     console = console_writer(out)
     terminal = Terminal(
-        console, quiet=getattr(args, "quiet", False), verbose=getattr(args, "verbose", False)
+        console,
+        quiet=getattr(args, "quiet", False),
+        verbose=getattr(args, "verbose", False),
+        clock=loop.time,
     )
     gateway = build(config, loop, terminal)
     gc.collect()

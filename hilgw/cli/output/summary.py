@@ -10,7 +10,7 @@ from hilgw.cli.output.text import in_words, listing, reason_counts
 
 def summary_lines(report: dict[str, Any]) -> list[str]:
     """The lines of the summary."""
-    lines = [f"summary after {report['duration_s']:.1f} s"]
+    lines = [f"summary after {report['duration_s']:.1f} s{_speed(report.get('speed'))}"]
     for name, count in report["emitters"].items():
         unheard = reason_counts(count["unheard"])
         lines.append(
@@ -45,6 +45,14 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     lines.append("  the ledger adds up" if ledger["adds_up"] else "  THE LEDGER DOES NOT ADD UP:")
     lines.extend(f"    {violation}" for violation in ledger["violations"])
     return lines
+
+
+def _speed(speed: Mapping[str, Any] | None) -> str:
+    """The achieved speed of a run in simulated time; empty in real time."""
+    if speed is None:
+        return ""
+    times = f", {speed['achieved']:.4g} times real time" if speed["achieved"] is not None else ""
+    return f" of simulated time, in {speed['real_s']:.3g} s{times}"
 
 
 def _heard_by(report: dict[str, Any], source: str) -> str:

@@ -20,8 +20,9 @@ DRAIN_POLL_S = 0.002
 class ControlLoops:
     """The control loops by the names of their robots."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
-        self.watchdog = Watchdog(scheduler)
+    def __init__(self, scheduler: Scheduler, *, simulated: bool = False) -> None:
+        """simulated: whether the scheduler's time is."""
+        self.watchdog = Watchdog(scheduler, threaded=not simulated)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
 

@@ -160,8 +160,13 @@ class ControlLoop:
     def step_on(self, grid: StepGrid, *, synchronization: bool) -> None:
         """The controller asks for steps, which end on this grid."""
         self.statistics.counts["late_steps"] = 0
+        name, longest_ns = f"{self.name}.controller", self.safety.state.timeout_ns
         self._stepper = Stepper(
-            grid, self._answer_step, self._step_is_late, synchronization=synchronization
+            grid,
+            self._answer_step,
+            self._step_is_late,
+            synchronization=synchronization,
+            hold=(lambda: grid.holds.hold(name, longest_ns)) if synchronization else None,
         )
         self._controller_handlers[StepRequest] = self._step
 
@@ -391,6 +396,8 @@ class ControlLoop:
         for device in self._configured.missing(first):
             self._announce(device, now)
         self._is_complete = True
+        if self._stepper is not None:
+            self._stepper.expect()
 
     def _take_over_devices(self, now: int) -> None:
         """Another body has registered its devices: the controller stays if it knows them all."""

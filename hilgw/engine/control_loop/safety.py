@@ -40,7 +40,8 @@ UNREAD_NS = 5 * NS_PER_MS
 class Safety:
     """Every stop of one control loop's motors, and the permission to move them.
 
-    Implements `hilgw.engine.control_loop.watchdog.Watched`.
+    Implements `hilgw.engine.control_loop.watchdog.Watched`. deadlines: the clock of the
+    controller's deadline: real for another process, also when time is simulated.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Safety:
         self._body: PeerLink[BodySession] | None = None
         self._controller = controller
         self._statistics = statistics
-        self._scheduler = scheduler
+        self.deadlines = self._scheduler = scheduler
         self._observer = observer
         self._deadline: Handle | None = None
         self._modes: dict[int, Mode | None] = {}  # of the motors since the last stop
@@ -118,7 +119,12 @@ class Safety:
         """The controller sent a valid message. What was written to it before may still be on the
         line: it waits for that, and its deadline counts from then."""
         controller = self._controller
-        self.state.alive(now if controller is None else now + controller.write_delay_ns(now))
+        delay_ns = 0 if controller is None else controller.write_delay_ns(now)
+        self.state.alive(self._on_deadlines(now) + delay_ns)
+
+    def _on_deadlines(self, now: int) -> int:
+        """The time on the clock of the deadlines."""
+        return now if self.deadlines is self._scheduler else self.deadlines.now()
 
     def suspend_deadline(self) -> None:
         """The controller waits for an answer of the gateway: its silence means nothing."""
@@ -134,7 +140,7 @@ class Safety:
     def commanded(self, command: Command, now: int) -> None:
         """A motor command was written to the body."""
         began, mode = not self.state.moving, mode_of(command)
-        self.state.command(now)
+        self.state.command(self._on_deadlines(now))
         if began or mode is not self._modes.get(command.index):
             self._modes[command.index] = mode
             self._prepare_emergency_stop()  # another mode may have another stop command
@@ -196,19 +202,19 @@ class Safety:
     def _watch_deadline(self) -> None:
         due = self.state.deadline()
         if due is not None:
-            self._deadline = self._scheduler.call_at(due, self._check_deadline)
+            self._deadline = self.deadlines.call_at(due, self._check_deadline)
 
     def _check_deadline(self) -> None:
         """Stops the motors, unless the controller waits for this event loop, not the other way."""
         self._deadline = None
         body = self._body
         now = body.checked_now() if body is not None else self._scheduler.now()
-        due = self.state.deadline()
-        if due is None or now < due:
+        due, time = self.state.deadline(), self._on_deadlines(now)
+        if due is None or time < due:
             self._watch_deadline()
             return
         if self._controller is not None and self._controller.has_unread():
-            self._deadline = self._scheduler.call_at(now + UNREAD_NS, self._check_deadline)
+            self._deadline = self.deadlines.call_at(time + UNREAD_NS, self._check_deadline)
             return
         self.stop(StopReason.COMMAND_TIMEOUT, now)
         self._drop_controller(f"no message for {ns_to_s(self.state.timeout_ns):g} s")

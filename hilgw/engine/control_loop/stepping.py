@@ -22,38 +22,28 @@ if TYPE_CHECKING:
 
     from hilgw.devices.steps import StepClock
     from hilgw.engine.robot.schedule import Schedule
+    from hilgw.engine.simulated.pace import Hold, Holds
 
 
 class StepGrid:
-    """The step ends of one gateway, and the controllers that the next one would wait for.
+    """The step ends of one gateway. holds: where synchronized controllers hold simulated time while
+    they compute."""
 
-    computing: the synchronized controllers that are between an answer and their next request.
-    on_all_asked: called whenever the last of them has asked for its step; a clock that is not
-    bound to real time may then advance.
-    """
-
-    def __init__(self, schedule: Schedule, steps: StepClock) -> None:
+    def __init__(self, schedule: Schedule, steps: StepClock, holds: Holds) -> None:
         """steps: with a step of more than 0."""
         self.schedule = schedule
         self.steps = steps
-        self.computing: set[Stepper] = set()
-        self.on_all_asked: Callable[[], None] | None = None
+        self.holds = holds
 
     @property
     def step_ms(self) -> int:
         return self.steps.step_ns // NS_PER_MS
 
-    def asked(self, stepper: Stepper) -> None:
-        """The controller waits for an answer, or is gone."""
-        if stepper in self.computing:
-            self.computing.discard(stepper)
-            if not self.computing and self.on_all_asked is not None:
-                self.on_all_asked()
-
 
 class Stepper:
     """The steps of one controller. answer(time_ns, delay_ms) is called once for each request, with
-    the simulation time and what step() returns; on_late(delay_ms) for a step that ends late."""
+    the simulation time and what step() returns; on_late(delay_ms) for a step that ends late. hold:
+    makes simulated time wait for the controller; None: nothing waits for it."""
 
     def __init__(
         self,
@@ -62,7 +52,10 @@ class Stepper:
         on_late: Callable[[int], None],
         *,
         synchronization: bool,
+        hold: Callable[[], Hold] | None = None,
     ) -> None:
+        self._new_hold = hold
+        self._hold: Hold | None = None
         self._grid = grid
         self._answer = answer
         self._on_late = on_late
@@ -71,10 +64,22 @@ class Stepper:
         self._end: int | None = None  # of the last step, ns; None before the first
         self._delay_ms: int | None = None  # of the request that waits; None: none waits
 
+    def expect(self) -> None:
+        """The controller is free to compute: simulated time waits for its next request."""
+        self._release()
+        if self._new_hold is not None:
+            self._hold = self._new_hold()
+
+    def _release(self) -> None:
+        """The controller waits for an answer, or is gone."""
+        if self._hold is not None:
+            self._hold.release()
+            self._hold = None
+
     def request(self, duration_ms: int) -> None:
         """The controller asks for a step; 0: for an immediate answer, which takes no time."""
         grid = self._grid
-        grid.asked(self)
+        self._release()
         began = grid.steps.last(grid.schedule.now())
         if not duration_ms:
             self._respond(began, 0)
@@ -97,7 +102,7 @@ class Stepper:
         """The controller is gone."""
         self._entry.set(None)
         self._end = self._delay_ms = None
-        self._grid.asked(self)
+        self._release()
 
     def _ended(self, end: int) -> None:
         """Controllers are told when all that is due at the step end is done."""
@@ -111,6 +116,5 @@ class Stepper:
             self._respond(end, delay_ms)
 
     def _respond(self, end: int, delay_ms: int) -> None:
-        if self._synchronization:
-            self._grid.computing.add(self)
+        self.expect()
         self._answer(self._grid.steps.time(end), delay_ms)

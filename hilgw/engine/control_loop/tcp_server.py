@@ -10,7 +10,7 @@ from hilgw.engine.observer import State
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.errors import PeerError, PortError
 from hilgw.reasons import RequestRefused
-from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.listener import Listen, Listener, TcpListener
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class TcpServer(ControllerPort):
 
     The gateway runs it like a supervisor: `run` ends by cancellation, or with an error when it
     cannot listen on the address. any_port: it listens on any free port then; a mock of the peer
-    gets that port from `on_listening`, which is called with host and port.
+    gets that port from `on_listening`, which is called with host and port. new_listener: the kind
+    of its listener.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class TcpServer(ControllerPort):
         *,
         where: str,
         any_port: bool = False,
+        new_listener: Listen = TcpListener,
     ) -> None:
         super().__init__(link, observer, where)
         self.on_listening: Callable[[str, int], None] | None = None
         self._host = host
         self._any_port = any_port
+        self._new_listener = new_listener
         self._listener = self._listen_on(port)
 
     async def run(self) -> None:
@@ -76,8 +79,8 @@ class TcpServer(ControllerPort):
             self._listener = self._listen_on(0)
             await self._listener.start()
 
-    def _listen_on(self, port: int) -> TcpListener:
-        return TcpListener(self._host, port, self._incoming, send_buffer_bytes=KERNEL_BYTES)
+    def _listen_on(self, port: int) -> Listener:
+        return self._new_listener(self._host, port, self._incoming, send_buffer_bytes=KERNEL_BYTES)
 
     def _stop_listening(self) -> None:
         self._listener.close()

@@ -4,6 +4,10 @@ An event loop that hangs (a callback that never returns, a suspended machine, SI
 motors. While it hangs, a thread does, for bodies whose connection allows it. Once it goes on, the
 first thing it does is a stop, before it reads what waited. A process that does not run at all, or
 hangs in C code that keeps the interpreter lock, is left to the watchdog of the robot's firmware.
+
+In simulated time nothing is ever late: while the event loop hangs, time stands still, and so do the
+bodies, which are mocks. The jumps of the clock end at the next check at the latest. A thread would
+see them at any moment, so there is none.
 """
 
 from __future__ import annotations
@@ -37,13 +41,15 @@ class Watched(Protocol):
 
 
 class Watchdog:
-    """One per gateway. `check(now)` is called wherever something enters from outside."""
+    """One per gateway. `check(now)` is called wherever something enters from outside. threaded:
+    with the thread that stops motors while the event loop hangs."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, *, threaded: bool = True) -> None:
         self.checked_ns = scheduler.now()
         self.late_until_ns = 0
         self.shortest_ns = 0  # the smallest late_ns of all watched; 0: none is watched
         self._scheduler = scheduler
+        self.threaded = threaded
         self._watched: list[Watched] = []
         self._handled: dict[int, int] = {}  # watched -> the check after which the thread stopped it
         self._timer: Handle | None = None
@@ -58,6 +64,8 @@ class Watchdog:
         if not self._watched:
             return
         self._check_periodically()
+        if not self.threaded:
+            return
         self._thread = threading.Thread(target=self._guard, name="hilgw-watchdog", daemon=True)
         self._thread.start()
 

@@ -9,11 +9,18 @@ from urllib.parse import unquote
 from hilgw.engine.control_loop.controller_port import ControllerPort
 from hilgw.engine.control_loop.webots_socket import WebotsSocket
 from hilgw.engine.observer import State
+from hilgw.engine.simulated.event_loop import call_in_real_time
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.protocols.webots import Acknowledgement, ProtocolError, decode_hello, encode_name
 from hilgw.reasons import RequestRefused
-from hilgw.transports.tcp.listener import MAX_CLIENTS, MAX_PER_ADDRESS, TcpListener
+from hilgw.transports.tcp.listener import (
+    MAX_CLIENTS,
+    MAX_PER_ADDRESS,
+    Listen,
+    Listener,
+    TcpListener,
+)
 from hilgw.transports.tcp.stream import TcpStream
 
 if TYPE_CHECKING:
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
 
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.observer import Observer
-    from hilgw.transports.base import Transport
+    from hilgw.transports.base import Handle, Transport
 
 HANDSHAKE_S = 2.0
 # A line without a known name has no end: it is complete when nothing follows for so long.
@@ -189,7 +196,7 @@ class Caller:
         self.on_lost: Callable[[Caller, HilgwError], None] = Caller._leave
         self._callers = callers
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Handle | None = None
 
         callers.add(self)
 
@@ -225,7 +232,7 @@ class Caller:
     def expect(self, seconds: float, then: Callable[[], None]) -> None:
         """Calls it after so long, unless something else is expected before."""
         self.expect_nothing()
-        self._timer = self._loop.call_later(seconds, then)
+        self._timer = call_in_real_time(self._loop, seconds, then)
 
     def expect_nothing(self) -> None:
         if self._timer is not None:
@@ -242,7 +249,7 @@ class WebotsServer:
 
     permits: whether the token in the name (rover?token=...) lets a controller command robots; None
     on a loopback address, where none is needed. any_port: it listens on any free port when the
-    address is in use.
+    address is in use. new_listener: the kind of its listener.
     """
 
     def __init__(
@@ -254,6 +261,7 @@ class WebotsServer:
         permits: Callable[[str | None], bool] | None = None,
         tls: ssl.SSLContext | None = None,
         any_port: bool = False,
+        new_listener: Listen = TcpListener,
     ) -> None:
         self.host = host
         self._ports: dict[str, WebotsPort] = {}  # by encoded name
@@ -261,8 +269,9 @@ class WebotsServer:
         self._permits = permits
         self._tls = tls
         self._any_port = any_port
+        self._new_listener = new_listener
         self._number = port
-        self._listener: TcpListener | None = None
+        self._listener: Listener | None = None
         self._opening: asyncio.Future[None] | None = None
         self._polling: asyncio.TimerHandle | None = None
         self.callers: set[Caller] = set()  # all connections
@@ -309,7 +318,7 @@ class WebotsServer:
 
     async def _listen_on(self, number: int) -> None:
         robots = len(self._ports)
-        listener = TcpListener(
+        listener = self._new_listener(
             self.host,
             number,
             self._incoming,

@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from hilgw.engine.simulated.event_loop import JumpingSelector, Ready, SimulatedLoop
+from hilgw.engine.simulated.pace import Holds
 from hilgw.testing.sim.clock import Clock
-from hilgw.units import NS_PER_S, s_to_ns
+from hilgw.units import s_to_ns
 
 __tracebackhide__ = True  # a failure is shown in the test
 
@@ -23,32 +25,20 @@ POLL_S = 0.001
 HANG_S = 10.0  # real time; only an error waits so long
 
 
-class SimEventLoop(asyncio.SelectorEventLoop):
-    """asyncio's own event loop in simulated time.
+class SimEventLoop(SimulatedLoop):
+    """asyncio's own event loop in simulated time, as gateways have it at `speed: max`.
 
-    Descriptors that are ready come first, then callbacks that are due; only when there is neither,
-    the clock jumps to the next deadline of the event loop or of the clock. Bytes between two ends
-    must arrive within one system call: socket pairs, Unix sockets, pipes (see local_sockets), not
-    TCP. run_in_executor() calls the function at once. A wait that nothing can end fails.
+    Bytes between two ends must arrive within one system call: socket pairs, Unix sockets, pipes
+    (see local_sockets), not TCP. A callback that raises fails the run, and so does a wait that
+    nothing can end.
     """
 
+    clock: Clock
+
     def __init__(self, clock: Clock | None = None) -> None:
-        self.clock = Clock() if clock is None else clock
-        self._jumping = _JumpingSelector(self.clock)
-        super().__init__(self._jumping)
-
-    def time(self) -> float:
-        return self.clock.time / NS_PER_S
-
-    def run_in_executor(  # type: ignore[override]
-        self, executor: Any, func: Callable[..., Any], *args: Any
-    ) -> asyncio.Future[Any]:
-        future = self.create_future()
-        try:
-            future.set_result(func(*args))
-        except Exception as error:  # noqa: BLE001 - raised where it is awaited
-            future.set_exception(error)
-        return future
+        clock = Clock() if clock is None else clock
+        self._turns = _StoppingSelector(clock)
+        super().__init__(clock, self._turns)
 
     def until(self, condition: Condition, what: str = "", timeout_s: float = DEADLINE_S) -> None:
         """Runs the event loop until the condition is true. It is checked before each turn, so no
@@ -62,11 +52,11 @@ class SimEventLoop(asyncio.SelectorEventLoop):
                 return True
             return False
 
-        self._jumping.ends = ends
+        self._turns.ends = ends
         try:
             self.run_forever()
         finally:
-            self._jumping.ends = None
+            self._turns.ends = None
             alarm.cancel()
         assert not late or condition(), _missed(what or condition, timeout_s)
 
@@ -77,29 +67,19 @@ class SimEventLoop(asyncio.SelectorEventLoop):
         self.until(lambda: ended, timeout_s=seconds + 1)
 
 
-class _JumpingSelector(selectors.DefaultSelector):
+class _StoppingSelector(JumpingSelector):
     def __init__(self, clock: Clock) -> None:
-        super().__init__()
+        super().__init__(clock, Holds())
         self.ends: Callable[[], bool] | None = None  # asked before each turn
-        self._clock = clock
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        clock = self._clock
-        if self.ends is not None and self.ends():
-            return super().select(0)
-        ready = super().select(0)
-        if ready or (timeout is not None and timeout <= 0) or clock.step(clock.time):
-            return ready
-        ends = [clock.next()]
-        if timeout is not None:
-            ends.append(clock.time + int(timeout * NS_PER_S) + 1)
-        end = min((each for each in ends if each is not None), default=None)
-        if end is None:  # only another thread can end this wait
-            ready = super().select(HANG_S)
-            assert ready, "nothing is ready, and nothing has a deadline"
-            return ready
-        clock.step(end)
-        return []
+    def select(self, timeout: float | None = None) -> Ready:
+        ends = self.ends is not None and self.ends()
+        return super().select(0 if ends else timeout)
+
+    def wait_for_others(self) -> Ready:
+        ready = selectors.DefaultSelector.select(self, HANG_S)
+        assert ready, "nothing is ready, and nothing has a deadline"
+        return ready
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, T]], clock: Clock | None = None) -> T:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from hilgw.errors import PortError
 from hilgw.transports.base import ConnectionSide, SwitchModemLine, Transport
 from hilgw.transports.tcp.address import format_address
-from hilgw.transports.tcp.listener import TcpListener
+from hilgw.transports.tcp.listener import Listen, TcpListener
 from hilgw.transports.tcp.stream import connect_tcp
 
 MOST_CLIENTS = 256  # of one listener
 
 DeviceHandler = Callable[[bytes, int | None], None]
+Connect = Callable[[str, int], Awaitable[Transport]]
 
 
 class TcpDevice:
@@ -102,11 +103,12 @@ class TcpServerDevice(TcpDevice):
     """Listens and serves one client; any other connection is closed at once.
 
     `listen` raises PortError; afterwards `path` is the address with the actual port.
+    new_listener: the kind of its listener.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, new_listener: Listen = TcpListener) -> None:
         super().__init__(format_address(host, port))
-        self._listener = TcpListener(host, port, self._accept)
+        self._listener = new_listener(host, port, self._accept)
 
     @property
     def port(self) -> int:
@@ -166,11 +168,13 @@ class TcpListenerDevice(TcpDevice):
 
 
 class TcpClientDevice(TcpDevice):
-    """Connects, and retries every `retry_s` until it is connected, and after each loss."""
+    """Connects, and retries every `retry_s` until it is connected, and after each loss. connect:
+    how; None: over TCP."""
 
-    def __init__(self, retry_s: float) -> None:
+    def __init__(self, retry_s: float, connect: Connect | None = None) -> None:
         super().__init__("not connected")
         self._retry_s = retry_s
+        self._connect = connect or connect_tcp
         self._task: asyncio.Task[None] | None = None
 
     def aim(self, host: str, port: int) -> None:
@@ -187,7 +191,7 @@ class TcpClientDevice(TcpDevice):
         while True:
             if self.plugged and self._stream is None:
                 try:
-                    stream = await connect_tcp(host, port)
+                    stream = await self._connect(host, port)
                 except PortError:
                     pass  # no server yet
                 else:

@@ -7,7 +7,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from hilgw.errors import PortError
 from hilgw.transports.asyncio_stream import AsyncioStream
@@ -26,6 +26,25 @@ BACKLOG = 64
 ACCEPT_PAUSE_S = 0.1
 
 ClientHandler = Callable[[Transport, str], None]
+
+
+class Listener(Protocol):
+    """What listens on an address, for connections from other programs or from this one."""
+
+    host: str
+    port: int
+    refused: int
+
+    @property
+    def where(self) -> str: ...
+
+    async def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+# host, port, on_client; and options of a real port
+Listen = Callable[..., Listener]
 
 
 class TcpListener:

@@ -145,9 +145,16 @@ def _discard(fd: int) -> int:
 async def wrap(
     connection: socket.socket, name: str, *, limit: int = WRITE_LIMIT_BYTES
 ) -> Transport:
-    """A stream on a connected socket."""
+    """A stream on a socket that is connected over TCP."""
     connection.setblocking(False)
     tune(connection)
+    return await stream_on(connection, name, limit=limit)
+
+
+async def stream_on(
+    connection: socket.socket, name: str, *, limit: int = WRITE_LIMIT_BYTES
+) -> Transport:
+    """A stream on a connected socket that does not block."""
     if not OVER_ASYNCIO:
         return TcpStream(connection, name, limit=limit)
     stream = AsyncioStream(name, limit=limit, end=PEER_CLOSED)

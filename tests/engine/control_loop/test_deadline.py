@@ -10,7 +10,8 @@ import pytest
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.observer import Observer
-from hilgw.units import ns_to_s
+from hilgw.testing.sim import Clock
+from hilgw.units import NS_PER_S, ns_to_s
 from tests.e2e.control_loop_peers import DISTANCE, set_value, wire
 from tests.engine.control_loop.fakes import FakeLoop
 from tests.engine.control_loop.running import STOP, RunningLoop, driving, robot_of
@@ -120,3 +121,20 @@ def test_a_controller_that_waits_for_the_body_is_not_late_with_its_first_message
     assert loop.controller.unanswered_ns() >= 900_000_000
     loop.controller.data_received(GO)
     assert loop.controller.unanswered_ns() == 0
+
+
+def test_the_deadline_of_another_process_is_in_real_time_though_the_gateway_is_not() -> None:
+    real, simulated = Clock(), Clock()
+    loop = FakeLoop(clock=simulated, command_timeout_s=0.5, late_s=60)
+    loop.loop.safety.deadlines = real
+    loop.robot_comes()
+    loop.controller_comes()
+    loop.controller.data_received(GO)
+    simulated.run(50 * NS_PER_S)  # at speed max that takes no time
+    real.run(NS_PER_S * 4 // 10)
+    loop.controller.data_received(GO)
+    real.run(NS_PER_S * 4 // 10)
+    assert loop.safety.moving
+    real.run(NS_PER_S * 2 // 10)
+    assert loop.safety.stops == {"command_timeout": 1}
+    assert not loop.safety.moving

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
+from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.testing.sim import Clock
 
 MS = 1_000_000
@@ -48,6 +52,24 @@ def test_each_control_loop_has_its_own_late_limit() -> None:
     scheduler.time += 600 * MS
     watchdog.check(scheduler.time)
     assert (quick.late, patient.late) == (2, 1)
+
+
+def test_in_simulated_time_no_thread_watches_the_jumps() -> None:
+    clock = SimulatedClock()
+    watchdog, watched = Watchdog(clock, threaded=False), Watched(200)
+    watchdog.watch(watched)
+    before = threading.active_count()
+    watchdog.start()
+    assert threading.active_count() == before
+    while clock.step(clock.time + 3600 * 1000 * MS) and watched.checks < 1000:
+        pass
+    watchdog.stop()
+    assert (watched.late, watched.emergencies, watched.checks) == (0, 0, 1000)
+
+
+def test_a_gateway_in_simulated_time_has_such_a_watchdog() -> None:
+    assert ControlLoops(SimulatedClock(), simulated=True).watchdog.threaded is False
+    assert ControlLoops(Clock()).watchdog.threaded is True
 
 
 def test_without_control_loops_the_watchdog_costs_nothing() -> None:

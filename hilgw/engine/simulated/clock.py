@@ -1,0 +1,65 @@
+"""The clock of a simulated run: time is where its event loop has set it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from hilgw.engine.scheduler import Deadline, Deadlines
+from hilgw.units import NS_PER_S
+
+
+class SimulatedClock(Deadlines):
+    """A `hilgw.transports.base.Scheduler`, with close() as `hilgw.engine.scheduler.Timer` has it.
+
+    time: integer nanoseconds; it always begins at the same value, so that two runs are equal to the
+    nanosecond. It advances in step() only: callbacks run exactly at their times, in the order of
+    their times and, at equal times, of their calls.
+    """
+
+    def __init__(self, time_ns: int = NS_PER_S) -> None:
+        super().__init__()
+        self.time = time_ns
+
+    def now(self) -> int:
+        return self.time
+
+    def call_at(self, when: int, callback: Callable[[], None]) -> Deadline:
+        if self._closed:
+            return Deadline(None, when, None)
+        deadline = Deadline(self, when, callback)
+        self._count = count = self._count + 1
+        heapq.heappush(self._heap, (when, count, deadline))
+        return deadline
+
+    def close(self) -> None:
+        """Cancels all callbacks; later ones are cancelled at once."""
+        self._closed = True
+        self.clear()
+
+    def next(self) -> int | None:
+        """The time of the first callback that waits; None: there is none."""
+        heap = self._heap
+        while heap and heap[0][2].callback is None:
+            heapq.heappop(heap)
+            self._cancelled -= 1
+        return heap[0][0] if heap else None
+
+    def step(self, end: int) -> bool:
+        """Runs the first callback that is due by `end`; returns whether there was one. If not, the
+        time is `end`."""
+        when = self.next()
+        if when is None or when > end:
+            self.time = max(self.time, end)
+            return False
+        self._run_first(when)
+        return True
+
+    def _run_first(self, now: int) -> None:
+        """Runs the callback at the head of the heap, at `now` or when it is later already."""
+        deadline = heapq.heappop(self._heap)[2]
+        deadline._timer = None
+        callback, deadline.callback = deadline.callback, None
+        self.time = max(self.time, now)
+        assert callback is not None
+        callback()

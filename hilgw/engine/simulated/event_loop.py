@@ -1,0 +1,145 @@
+"""An asyncio event loop in simulated time: it advances a clock where others wait."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from hilgw.engine.scheduler import Timer
+from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.engine.simulated.pace import Factor, Holds, Pace
+from hilgw.transports.base import Handle
+from hilgw.units import NS_PER_S, s_to_ns
+
+T = TypeVar("T")
+Ready = list[tuple[selectors.SelectorKey, int]]
+
+
+class JumpingSelector(selectors.DefaultSelector):
+    """Descriptors that are ready come first, then callbacks that are due; only when there is
+    neither, the clock jumps to the next deadline of the event loop or of the clock, as soon as the
+    pace allows it."""
+
+    def __init__(self, clock: SimulatedClock, pace: Pace) -> None:
+        super().__init__()
+        self.on_fault: Callable[[Exception], None] | None = None  # None: it is raised
+        self._clock = clock
+        self._pace = pace
+
+    def select(self, timeout: float | None = None) -> Ready:
+        clock = self._clock
+        ready = super().select(0)
+        if ready or (timeout is not None and timeout <= 0):
+            return ready
+        due = clock.next()
+        if due is not None and due <= clock.time:
+            self._step(due)
+            return []
+        end = due
+        if timeout is not None:
+            over = clock.time + int(timeout * NS_PER_S) + 1
+            end = over if end is None else min(end, over)
+        if end is None:
+            return self.wait_for_others()
+        wait_s = self._pace.wait_s(clock.time, end)
+        if wait_s != 0:
+            ready = super().select(wait_s)
+            if ready:
+                clock.time = self._pace.reached(clock.time, end)
+            return ready  # none: the pace is asked again
+        self._step(end)
+        return []
+
+    def wait_for_others(self) -> Ready:
+        """Nothing has a deadline: only an event from outside ends this wait."""
+        return super().select(None)
+
+    def _step(self, end: int) -> None:
+        try:
+            self._clock.step(end)
+        except Exception as error:
+            if self.on_fault is None:
+                raise
+            self.on_fault(error)
+
+
+class SimulatedLoop(asyncio.SelectorEventLoop):
+    """asyncio's own event loop on a SimulatedClock; so sleep() and timeouts are in simulated time.
+
+    Bytes between two ends in this process must arrive within one system call: socket pairs, Unix
+    sockets, pipes, not TCP. run_in_executor() calls the function at once, so that simulated time
+    never depends on threads.
+    """
+
+    def __init__(self, clock: SimulatedClock, selector: JumpingSelector) -> None:
+        self.clock = clock
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self.clock.time / NS_PER_S
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - raised where it is awaited
+            future.set_exception(error)
+        return future
+
+
+class PacedLoop(SimulatedLoop):
+    """The event loop of a gateway at another speed than real time. speed: a factor, or "max".
+
+    holds: where controllers hold simulated time; of effect at "max" only. real_timer: deadlines of
+    other processes, in real time. A callback of the clock that raises is reported to the exception
+    handler; the others run.
+    """
+
+    def __init__(self, speed: float | str) -> None:
+        self.speed = speed
+        self.holds = Holds()
+        clock = SimulatedClock()
+        pace = Factor(speed) if isinstance(speed, float | int) else self.holds
+        selector = JumpingSelector(clock, pace)
+        selector.on_fault = self._report_fault
+        super().__init__(clock, selector)
+        self.real_timer = Timer(self)
+
+    def close(self) -> None:
+        if not self.is_closed():
+            self.real_timer.close()
+        super().close()
+
+    def _report_fault(self, error: Exception) -> None:
+        message = "a timer callback failed"
+        self.call_exception_handler({"message": message, "exception": error})
+
+
+def call_in_real_time(
+    loop: asyncio.AbstractEventLoop, delay_s: float, callback: Callable[[], None]
+) -> Handle:
+    """call_later() for what another process does, also where the loop's time is simulated."""
+    if not isinstance(loop, PacedLoop):
+        return loop.call_later(delay_s, callback)
+    timer = loop.real_timer
+    return timer.call_at(timer.now() + s_to_ns(delay_s), callback)
+
+
+async def in_real_time(awaitable: Awaitable[T], timeout_s: float) -> T:
+    """The result of what another process does. TimeoutError when it takes longer, in real time
+    also where that of the event loop is simulated."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, PacedLoop):
+        return await asyncio.wait_for(awaitable, timeout_s)
+    async with asyncio.timeout(None) as patience:
+        timer = loop.real_timer
+        end = timer.now() + s_to_ns(timeout_s)
+        deadline = timer.call_at(end, lambda: patience.reschedule(loop.time()))
+        try:
+            return await awaitable
+        finally:
+            deadline.cancel()

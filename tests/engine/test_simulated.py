@@ -1,0 +1,246 @@
+"""Simulated time of a gateway: its pace, what holds it, and what stays in real time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from hilgw.engine.simulated.event_loop import PacedLoop, in_real_time
+from hilgw.engine.simulated.meter import SpeedMeter
+from hilgw.engine.simulated.pace import CATCH_UP_NS, Factor, Hold, Holds
+from hilgw.errors import PortError
+from hilgw.transports.tcp.in_process import InProcessNetwork
+from hilgw.units import NS_PER_MS, NS_PER_S
+
+HOUR_S = 3600.0
+# Answers each line after it has computed for a while; ends with its input.
+CONTROLLER = """
+import sys, time
+for line in sys.stdin:
+    time.sleep(0.02)
+    print(line, end="", flush=True)
+"""
+FOREVER = "import time; time.sleep(3600)"
+
+Scenario = Callable[[PacedLoop], Coroutine[Any, Any, Any]]
+
+
+def run(scenario: Scenario, speed: float | str = "max") -> Any:
+    loop = PacedLoop(speed)
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(scenario(loop))
+
+
+class RealTime:
+    def __init__(self) -> None:
+        self.ns = 50 * NS_PER_S
+
+    def now(self) -> int:
+        return self.ns
+
+
+# --- the pace -----------------------------------------------------------------------------------
+
+
+def test_a_factor_spreads_simulated_time_over_real_time() -> None:
+    real = RealTime()
+    pace = Factor(4, real.now)
+    assert pace.wait_s(NS_PER_S, 5 * NS_PER_S) == 1.0
+    real.ns += NS_PER_S // 2
+    assert pace.wait_s(NS_PER_S, 5 * NS_PER_S) == 0.5
+    assert pace.reached(NS_PER_S, 5 * NS_PER_S) == 3 * NS_PER_S
+    assert pace.reached(NS_PER_S, 2 * NS_PER_S) == 2 * NS_PER_S  # never past the next callback
+    real.ns += NS_PER_S // 2 + CATCH_UP_NS // 2  # a little late: caught up
+    assert pace.wait_s(NS_PER_S, 5 * NS_PER_S) == 0
+    assert pace.wait_s(5 * NS_PER_S, 9 * NS_PER_S) == pytest.approx(0.95)
+
+
+def test_a_suspended_process_does_not_catch_up() -> None:
+    real = RealTime()
+    pace = Factor(2, real.now)
+    pace.wait_s(0, NS_PER_S)
+    real.ns += 60 * NS_PER_S
+    assert pace.wait_s(0, NS_PER_S) == 0
+    assert pace.wait_s(NS_PER_S, 2 * NS_PER_S) == 0.5
+
+
+def test_a_hold_stops_time_until_it_is_released_or_expires() -> None:
+    real, expired = RealTime(), list[Hold]()
+    holds = Holds(real.now)
+    holds.on_expired = expired.append
+    assert holds.wait_s(0, 1) == 0
+    patient, quick = holds.hold("patient"), holds.hold("quick", 3 * NS_PER_S)
+    assert holds.wait_s(0, 1) == 3.0
+    real.ns += 3 * NS_PER_S
+    assert holds.wait_s(0, 1) is None
+    assert (expired, holds.expired) == ([quick], 1)
+    quick.release()
+    patient.release()
+    patient.release()
+    assert holds.wait_s(0, 1) == 0
+    assert holds.reached(7, 9) == 7
+
+
+def test_the_meter_shows_the_achieved_speed() -> None:
+    real, simulated = RealTime(), RealTime()
+    meter = SpeedMeter("max", simulated.now, real.now)
+    assert meter.report()["achieved"] is None
+    meter.start()
+    real.ns += NS_PER_S // 2
+    simulated.ns += 60 * NS_PER_S
+    assert meter.report() == {"set": "max", "achieved": 120.0, "real_s": 0.5}
+    meter.stop()
+    real.ns += NS_PER_S
+    assert meter.report()["real_s"] == 0.5
+
+
+# --- the event loop -----------------------------------------------------------------------------
+
+
+def test_callbacks_run_at_their_exact_times_at_any_speed() -> None:
+    def seen_at(speed: float | str) -> list[int]:
+        seen: list[int] = []
+
+        async def scenario(loop: PacedLoop) -> None:
+            begin = loop.clock.now()
+
+            def tick() -> None:
+                seen.append(loop.clock.now() - begin)
+                loop.clock.call_at(loop.clock.now() + 7_000_001, tick)
+
+            tick()
+            await asyncio.sleep(0.1)
+
+        run(scenario, speed)
+        return seen
+
+    assert seen_at("max") == seen_at(50) == [7_000_001 * n for n in range(15)]
+
+
+def test_a_callback_that_raises_is_reported_and_the_others_run() -> None:
+    reports: list[Any] = []
+
+    async def scenario(loop: PacedLoop) -> bool:
+        loop.set_exception_handler(lambda _, report: reports.append(report["exception"]))
+        done = asyncio.Event()
+        loop.clock.call_at(loop.clock.now() + 1, lambda: 1 // 0)
+        loop.clock.call_at(loop.clock.now() + 2, done.set)
+        return await asyncio.wait_for(done.wait(), HOUR_S)
+
+    assert run(scenario)
+    assert [type(each) for each in reports] == [ZeroDivisionError]
+
+
+async def child(program: str, loop: PacedLoop) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    process = subprocess.Popen([sys.executable, "-c", program], stdin=theirs, stdout=theirs)
+    theirs.close()
+    return process, ours
+
+
+def test_time_waits_for_a_process_that_holds_it() -> None:
+    """The controller computes in real time; its steps take the simulated time that they should."""
+    answered: list[int] = []
+
+    async def scenario(loop: PacedLoop) -> None:
+        process, connection = await child(CONTROLLER, loop)
+        begin = loop.clock.now()
+        with process, connection:
+            for step in range(5):
+                hold = loop.holds.hold("rover")
+                await loop.sock_sendall(connection, b"%d\n" % step)
+                assert await loop.sock_recv(connection, 100) == b"%d\n" % step
+                hold.release()
+                answered.append(loop.clock.now() - begin)
+                await asyncio.sleep(0.032)
+
+    run(scenario)
+    assert answered == pytest.approx([32 * NS_PER_MS * n for n in range(5)], abs=100)
+
+
+def test_a_frozen_process_is_waited_for_no_longer_than_its_deadline() -> None:
+    expired: list[str] = []
+
+    async def scenario(loop: PacedLoop) -> float:
+        loop.holds.on_expired = lambda hold: expired.append(hold.holder)
+        process, connection = await child(FOREVER, loop)
+        with process, connection:
+            try:
+                loop.holds.hold("rover", 50 * NS_PER_MS)
+                begin = loop.real_timer.now()
+                await asyncio.sleep(HOUR_S)
+                return loop.real_timer.now() - begin
+            finally:
+                process.kill()
+
+    assert run(scenario) >= 50 * NS_PER_MS
+    assert expired == ["rover"]
+
+
+def test_holds_have_no_effect_at_another_speed() -> None:
+    async def scenario(loop: PacedLoop) -> None:
+        loop.holds.hold("rover")
+        await asyncio.sleep(1)
+
+    run(scenario, 1000)
+
+
+def test_deadlines_of_other_processes_are_in_real_time() -> None:
+    async def scenario(loop: PacedLoop) -> int:
+        begin = loop.real_timer.now()
+        hours = asyncio.create_task(asyncio.sleep(1000 * HOUR_S))
+        with pytest.raises(TimeoutError):
+            await in_real_time(loop.create_future(), 0.05)
+        hours.cancel()
+        return loop.real_timer.now() - begin
+
+    assert run(scenario) >= 50 * NS_PER_MS
+
+
+def test_an_outside_event_comes_at_the_time_that_the_pace_has_reached() -> None:
+    async def scenario(loop: PacedLoop) -> None:
+        process, connection = await child(CONTROLLER, loop)
+        begin = loop.clock.now()
+        with process, connection:
+            await loop.sock_sendall(connection, b"x\n")
+            waits = asyncio.create_task(asyncio.sleep(1000 * HOUR_S))
+            await loop.sock_recv(connection, 100)
+            waits.cancel()
+        assert loop.clock.now() - begin >= 10 * 20 * NS_PER_MS  # it computed for 20 ms at least
+
+    run(scenario, 10)
+
+
+# --- connections in process ---------------------------------------------------------------------
+
+
+def test_a_network_in_process_delivers_at_once() -> None:
+    async def scenario(loop: PacedLoop) -> None:
+        network, accepted = InProcessNetwork(), list[Any]()
+        listener = network.listen("127.0.0.1", 0, lambda stream, peer: accepted.append(stream))
+        with pytest.raises(PortError) as absent:
+            await network.connect("127.0.0.1", 50_001)
+        assert absent.value.reason == PortError.ABSENT
+        await listener.start()
+        with pytest.raises(PortError) as busy:
+            await network.listen("127.0.0.1", listener.port, print).start()
+        assert busy.value.reason == PortError.BUSY
+        client, got = await network.connect("127.0.0.1", listener.port), bytearray()
+        accepted[0].start(got.extend, lambda error: None)
+        before = loop.clock.now()
+        client.start(lambda data: None, lambda error: None)
+        client.write(b"hello")
+        await asyncio.sleep(1e-9)
+        assert (bytes(got), loop.clock.now() - before < 10) == (b"hello", True)
+        listener.close()
+        for stream in (client, accepted[0]):
+            stream.close()
+
+    run(scenario)
