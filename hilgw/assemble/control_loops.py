@@ -16,6 +16,7 @@ from hilgw.discovery.ports import exists
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
+from hilgw.engine.control_loop.relay import Relay
 from hilgw.engine.control_loop.stepping import StepGrid
 from hilgw.engine.control_loop.tcp_server import TcpServer
 from hilgw.engine.control_loop.webots_server import WebotsPort, WebotsServer
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
     from hilgw.controllers.base import ControllerSession, PeerController
     from hilgw.engine.gateway import Gateway
+    from hilgw.engine.robot.robot import Robot
     from hilgw.engine.robot.schedule import Schedule
     from hilgw.settings import MockSpec
 
@@ -72,6 +74,17 @@ def line_settings(settings: Any) -> LineSettings:
     return LineSettings(settings.baudRate, stop_bits=max(1, settings.byteSize - 9))
 
 
+def relay_of(part: PartConfig | None, robot: Robot) -> Relay | None:
+    """What the settings of a body relay between its radios and the medium."""
+    if part is None:
+        return None
+    body: Body = load(BODIES, part.kind)
+    settings = body.relay(part.settings)
+    if settings is None or not (settings.to_medium or settings.from_medium):
+        return None
+    return Relay(robot, settings)
+
+
 class ControlLoopAssembly:
     """Adds the control loops of one configuration to a gateway."""
 
@@ -103,6 +116,7 @@ class ControlLoopAssembly:
             gateway.timer,
             gateway.observer,
             config.devices if has_peer else {},
+            relay_of(config.body, robot),
         )
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packet

@@ -48,6 +48,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
         _check_peer_mock(inspection, path, config, peer)
     _check_addresses(inspection)
     _check_device_users(inspection)
+    _check_relays(inspection)
     return inspection.warnings
 
 
@@ -337,8 +338,8 @@ def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, pee
 
 def _check_addresses(inspection: Inspection) -> None:
     """Two robots with one address, and a controller and a body that would connect to each other."""
-    listeners: dict[tuple[str, int], Path] = {}
-    robots: dict[tuple[str, int], Path] = {}
+    listeners: dict[Any, Path] = {}
+    robots: dict[Any, Path] = {}  # Webots has many at one address: with its name there
     sharing = {  # their controllers name the robot
         path
         for path, config in inspection.made("robots", None, "controller")
@@ -359,25 +360,47 @@ def _check_addresses(inspection: Inspection) -> None:
                     "allowed: 0 to 65535, e.g. tcp://127.0.0.1:27015",
                 )
                 continue
+            name = getattr(config.settings, "robot", None) if key == "connect" else None
+            peer = address if name is None else (*address, name)
             if not address[1]:
                 if key == "connect":
                     inspection.error(at, "no robot listens on port 0", "write the robot's port")
             elif key == "listen" and {path, seen.get(address)} <= sharing:
                 continue
-            elif address in seen:
-                what = f"{spell(seen[address])} has this address too"
+            elif peer in seen:
+                what = f"{spell(seen[peer])} has this address too"
                 inspection.error(at, what, "use another port")
             elif key == "connect" and address in listeners:
                 what = f"{spell(listeners[address])} listens here: the control loop has no robot"
                 inspection.error(at, what, "use another port")
             else:
-                seen[address] = path
+                seen[peer] = path
 
 
 def _address(url: str) -> tuple[str, int]:
     """Host and port, in one spelling. ValueError."""
     host, port = parse_address(url)
     return _LOOPBACK if host == "localhost" else host.lower(), port
+
+
+def _check_relays(inspection: Inspection) -> None:
+    """Two robots that relay the packets of one world: each would send what the other sends. And a
+    controller in the gateway, which would read the packets itself."""
+    worlds: dict[str, Path] = {}
+    for path, robot in inspection.made("robots", None):
+        if robot.body is None:
+            continue
+        relay = plugins.load(plugins.BODIES, robot.body.kind).relay(robot.body.settings)
+        if relay is None or not (relay.to_medium or relay.from_medium):
+            continue
+        at = (*path, "body", "to_medium" if relay.to_medium else "from_medium")
+        first = worlds.setdefault(robot.body.settings.connect, path)
+        if first != path:
+            what = f"{spell(first)} relays the packets of this world too, and each would repeat"
+            inspection.error(at, f"{what} the other's", "let one robot have all of them")
+        if robot.controller is not None and peer_of(robot.controller) is None:
+            what = f"the controller {robot.controller.kind} reads the packets itself"
+            inspection.error(at, what, "remove the controller, or what is relayed")
 
 
 def _check_device_users(inspection: Inspection) -> None:

@@ -38,6 +38,7 @@ from hilgw.control.events import (
     StepRequest,
     Stop,
     StopReason,
+    StopSent,
     Write,
 )
 from hilgw.engine.control_loop.configured import ConfiguredDevices
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from hilgw.devices.properties import DeviceFields
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.radios import Radios
+    from hilgw.engine.control_loop.relay import Relay
     from hilgw.engine.control_loop.stepping import StepGrid
     from hilgw.engine.observer import Observer
     from hilgw.medium.packet import Copy
@@ -94,14 +96,17 @@ class ControlLoop:
         scheduler: Scheduler,
         observer: Observer,
         devices: Mapping[str, DeviceFields] = MappingProxyType({}),
+        relay: Relay | None = None,
     ) -> None:
-        """devices: those that the configuration lists, by name."""
+        """devices: those that the configuration lists, by name. relay: of packets between the
+        body's radios and the medium."""
         self.name = name
         self.statistics = ControlLoopStatistics()
         self.safety = Safety(name, safety, controller, self.statistics, scheduler, observer)
         self._body: PeerLink[BodySession] | None = None
         self._controller = controller
         self._radios = radios
+        self._relay = relay
         self._configured = ConfiguredDevices(devices)
         self._scheduler = scheduler
         self._observer = observer
@@ -206,12 +211,12 @@ class ControlLoop:
             controller.call(controller.session.quit, now)
 
     def has_drained(self) -> bool:
-        """Whether the body's connection has taken all bytes that were written, and a stepped
+        """Whether the body's connection has taken all that its session has for it, and a stepped
         controller has left."""
-        controller = self._controller
+        controller, body = self._controller, self._body
         if self._stepper is not None and controller is not None and controller.transport:
             return False
-        return self._body is None or self._body.has_drained()
+        return body is None or (body.session.is_idle() and body.has_drained())
 
     def close(self) -> None:
         if self._status_timer is not None:
@@ -352,6 +357,7 @@ class ControlLoop:
             Registered: lambda event, now: self._register(event.device, now),
             MotorFeedback: self._readings.report_feedback,
             PacketIn: self._packet_from_body,
+            StopSent: lambda event, now: self.safety.stop_sent(event),
             DeviceFault: lambda event, now: self._report_fault(event.index),
             ProtocolFailure: self._body_failed,
         }
@@ -372,6 +378,8 @@ class ControlLoop:
             self._readings.report(values, now)
 
     def _register(self, device: Device, now: int) -> None:
+        if self._relay is not None:
+            self._relay.adopt(device)
         if not self._is_exchanged:
             self._announce(self._configured.complete(device), now)
         self._cancel_registration_timer()
@@ -437,16 +445,32 @@ class ControlLoop:
             controller.call(lambda: controller.session.fault(index), self._scheduler.now())
 
     def _packet_from_body(self, event: PacketIn, now: int) -> None:
-        if event.index not in self._radios:
+        if self._relay is not None and self._relay.takes(event.index):
+            self._relay.to_medium(event)  # the Emitter counts a rejected packet
+        elif event.index not in self._radios:
             self._deliver(event, now)
         elif (reason := self._radios.carry(event)) is not None:
             self.statistics.refused[reason] += 1
 
     def packet(self, receiver: str, copy: Copy) -> None:
         """A packet that a Receiver of the gateway's own has read."""
+        if self._relay is not None and self._relay.is_from_medium(receiver):
+            for packet in self._relay.to_body(receiver, copy):
+                self._packet_to_body(self._relay, packet)
+            return
         event = self._radios.packet_in(receiver, copy)
         if event is not None:
             self._deliver(event, self._scheduler.now())
+
+    def _packet_to_body(self, relay: Relay, packet: PacketOut | str) -> None:
+        """packet: the reason, when the body does not get it."""
+        body, now = self._body, self._scheduler.now()
+        if body is None or isinstance(packet, str):
+            reason = packet if isinstance(packet, str) else RequestRefused.NO_BODY
+            self.statistics.refused[reason] += 1
+            return
+        relay.counts["to_body"] += 1
+        body.call(lambda: body.session.send(packet, now), now)
 
     def _deliver(self, event: PacketIn, now: int) -> None:
         controller = self._controller
@@ -461,6 +485,8 @@ class ControlLoop:
         body = self._body
         assert body is not None
         self._body_is_up = True
+        if self._relay is not None:
+            self._relay.open(now)
         body.ready(event.identity)
         for device in body.session.devices:  # of a serial line that was silent for a while
             self._register(device, now)
@@ -480,6 +506,8 @@ class ControlLoop:
         if not self._body_is_up:
             return
         self._body_is_up = self._is_complete = False
+        if self._relay is not None:
+            self._relay.close()
         self.safety.stop(StopReason.BODY, now)
         self._cancel_registration_timer()
         self._radios.forget()
@@ -554,7 +582,7 @@ class ControlLoop:
 
     def report(self) -> dict[str, Any]:
         """The control loop for `--report`."""
-        return report_of(self._body, self._controller, self.statistics, self.safety)
+        return report_of(self._body, self._controller, self.statistics, self.safety, self._relay)
 
 
 class _BodyListener(PeerListener):

@@ -49,7 +49,8 @@ def body_settings(original_peer: bool) -> dict[str, Any]:
 
 
 def test_every_kind_of_body_is_in_the_machine_below() -> None:
-    assert plugins.names(plugins.BODIES) == ["wc2ec"]
+    """That of body webots is in tests/bodies/test_webots_motors.py."""
+    assert plugins.names(plugins.BODIES) == ["wc2ec", "webots"]
 
 
 class EveryMotorStops(RuleBasedStateMachine):
