@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
+
 
 @dataclass(frozen=True, slots=True)
 class RelaySettings:
@@ -21,6 +23,9 @@ class RelaySettings:
         seen: dict[int, int] = {}
         errors = []
         for world, medium in self.channels.items():
+            if not BROADCAST <= world <= CHANNEL_MAX:
+                what = f"channel {world} of the world is out of range"
+                errors.append(("channels", what, f"allowed: -1 to {CHANNEL_MAX}"))
             if medium in seen:
                 what = f"channel {medium} belongs to channel {seen[medium]} of the world already"
                 errors.append((f"channels.{world}", what, "map each channel to another one"))
