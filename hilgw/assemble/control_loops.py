@@ -13,10 +13,10 @@ from hilgw.controllers.base import SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.steps import StepClock
 from hilgw.discovery.ports import exists
+from hilgw.engine.control_loop.forwarder import Forwarder
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
-from hilgw.engine.control_loop.relay import Relay
 from hilgw.engine.control_loop.stepping import StepGrid
 from hilgw.engine.control_loop.tcp_server import TcpServer
 from hilgw.engine.control_loop.webots_server import WebotsPort, WebotsServer
@@ -74,15 +74,15 @@ def line_settings(settings: Any) -> LineSettings:
     return LineSettings(settings.baudRate, stop_bits=max(1, settings.byteSize - 9))
 
 
-def relay_of(part: PartConfig | None, robot: Robot) -> Relay | None:
-    """What the settings of a body relay between its radios and the medium."""
+def forwarder_of(part: PartConfig | None, robot: Robot) -> Forwarder | None:
+    """What the settings of a body forward between its radios and the medium."""
     if part is None:
         return None
     body: Body = load(BODIES, part.kind)
-    settings = body.relay(part.settings)
+    settings = body.forwarding(part.settings)
     if settings is None or not (settings.to_medium or settings.from_medium):
         return None
-    return Relay(robot, settings)
+    return Forwarder(robot, settings)
 
 
 class ControlLoopAssembly:
@@ -116,7 +116,7 @@ class ControlLoopAssembly:
             gateway.timer,
             gateway.observer,
             config.devices if has_peer else {},
-            relay_of(config.body, robot),
+            forwarder_of(config.body, robot),
         )
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packet

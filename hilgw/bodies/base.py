@@ -11,7 +11,7 @@ from hilgw.control.events import (
     PacketOut,
     StopReason,
 )
-from hilgw.control.relay import RelaySettings
+from hilgw.control.forwarding import Forwarding
 from hilgw.control.safety import Mode
 from hilgw.control.session import LinkSession
 from hilgw.framing.base import Framing
@@ -79,8 +79,8 @@ class Body(Protocol):
         """The firmware mock that behaves like the robot of these settings, under this Webots
         version."""
 
-    def relay(self, settings: Any) -> RelaySettings | None:
-        """Which radios of the body are relayed to the medium; None: this kind relays none."""
+    def forwarding(self, settings: Any) -> Forwarding | None:
+        """Which radios of the body are forwarded to the medium; None: this kind forwards none."""
 
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""

@@ -48,7 +48,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
         _check_peer_mock(inspection, path, config, peer)
     _check_addresses(inspection)
     _check_device_users(inspection)
-    _check_relays(inspection)
+    _check_forwarding(inspection)
     return inspection.warnings
 
 
@@ -383,24 +383,27 @@ def _address(url: str) -> tuple[str, int]:
     return _LOOPBACK if host == "localhost" else host.lower(), port
 
 
-def _check_relays(inspection: Inspection) -> None:
-    """Two robots that relay the packets of one world: each would send what the other sends. And a
-    controller in the gateway, which would read the packets itself."""
-    worlds: dict[str, Path] = {}
+def _check_forwarding(inspection: Inspection) -> None:
+    """Two robots that forward the packets of one world: each would send what the other sends. And
+    a controller in the gateway, which would read the packets itself."""
+    worlds: dict[Any, Path] = {}
     for path, robot in inspection.made("robots", None):
         if robot.body is None:
             continue
-        relay = plugins.load(plugins.BODIES, robot.body.kind).relay(robot.body.settings)
-        if relay is None or not (relay.to_medium or relay.from_medium):
+        forwarding = plugins.load(plugins.BODIES, robot.body.kind).forwarding(robot.body.settings)
+        if forwarding is None or not (forwarding.to_medium or forwarding.from_medium):
             continue
-        at = (*path, "body", "to_medium" if relay.to_medium else "from_medium")
-        first = worlds.setdefault(robot.body.settings.connect, path)
+        at = (*path, "body", "to_medium" if forwarding.to_medium else "from_medium")
+        try:
+            first = worlds.setdefault(_address(robot.body.settings.connect), path)
+        except ValueError:
+            continue  # _check_addresses has reported it
         if first != path:
-            what = f"{spell(first)} relays the packets of this world too, and each would repeat"
+            what = f"{spell(first)} forwards the packets of this world too, and each would repeat"
             inspection.error(at, f"{what} the other's", "let one robot have all of them")
         if robot.controller is not None and peer_of(robot.controller) is None:
             what = f"the controller {robot.controller.kind} reads the packets itself"
-            inspection.error(at, what, "remove the controller, or what is relayed")
+            inspection.error(at, what, "remove the controller, or what is forwarded")
 
 
 def _check_device_users(inspection: Inspection) -> None:

@@ -46,8 +46,8 @@ class Wc2ecBody:
                 errors.append((path, what, "correct the limits or the default position"))
         return errors
 
-    def relay(self, settings: Wc2ecBodySettings) -> None:
-        """WC2EC robots relay nothing."""
+    def forwarding(self, settings: Wc2ecBodySettings) -> None:
+        """WC2EC robots forward nothing."""
 
     def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:
         parameters: dict[str, Any] = {"webots": version, "wc2ec_types": settings.wc2ec_types}

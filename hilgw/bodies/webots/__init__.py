@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.bodies.webots.session import WebotsBodySession
 from hilgw.bodies.webots.settings import WebotsBodySettings
+from hilgw.control.forwarding import Forwarding
 from hilgw.control.limits import limit_errors
-from hilgw.control.relay import RelaySettings
 from hilgw.settings import MockSpec
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ class WebotsBody:
 
     def check(self, settings: WebotsBodySettings) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""
-        errors = self.relay(settings).errors()
+        errors = self.forwarding(settings).errors()
         for name, limits in settings.limits.items():
             for where, what in limit_errors(limits, None):
                 errors.append((f"limits.{name}.{where}", what, "correct the limits"))
         return errors
 
-    def relay(self, settings: WebotsBodySettings) -> RelaySettings:
-        """What hilgw relays between the world and its medium."""
-        return RelaySettings(settings.to_medium, settings.from_medium, settings.channels)
+    def forwarding(self, settings: WebotsBodySettings) -> Forwarding:
+        """What hilgw forwards between the world and its medium."""
+        return Forwarding(settings.to_medium, settings.from_medium, settings.channels)
 
     def mock(self, settings: WebotsBodySettings, version: str) -> MockSpec:
         radios = [f"{name}:Receiver" for name in settings.to_medium]

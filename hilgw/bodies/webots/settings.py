@@ -15,7 +15,7 @@ LONGEST_STEP_MS = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebotsBodySettings:
-    """The robot in Webots, what hilgw relays through it, and the limits of its motors."""
+    """The robot in Webots, what hilgw forwards through it, and the limits of its motors."""
 
     connect: str = setting(
         "address of Webots, which prints its port when it starts",

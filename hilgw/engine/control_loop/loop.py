@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from hilgw.controllers.base import PeerSession
     from hilgw.devices.kinds import Device, Value
     from hilgw.devices.properties import DeviceFields
+    from hilgw.engine.control_loop.forwarder import Forwarder
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.radios import Radios
-    from hilgw.engine.control_loop.relay import Relay
     from hilgw.engine.control_loop.stepping import StepGrid
     from hilgw.engine.observer import Observer
     from hilgw.medium.packet import Copy
@@ -96,9 +96,9 @@ class ControlLoop:
         scheduler: Scheduler,
         observer: Observer,
         devices: Mapping[str, DeviceFields] = MappingProxyType({}),
-        relay: Relay | None = None,
+        forwarder: Forwarder | None = None,
     ) -> None:
-        """devices: those that the configuration lists, by name. relay: of packets between the
+        """devices: those that the configuration lists, by name. forwarder: of packets between the
         body's radios and the medium."""
         self.name = name
         self.statistics = ControlLoopStatistics()
@@ -106,7 +106,7 @@ class ControlLoop:
         self._body: PeerLink[BodySession] | None = None
         self._controller = controller
         self._radios = radios
-        self._relay = relay
+        self._forwarder = forwarder
         self._configured = ConfiguredDevices(devices)
         self._scheduler = scheduler
         self._observer = observer
@@ -378,8 +378,8 @@ class ControlLoop:
             self._readings.report(values, now)
 
     def _register(self, device: Device, now: int) -> None:
-        if self._relay is not None:
-            self._relay.adopt(device)
+        if self._forwarder is not None:
+            self._forwarder.adopt(device)
         if not self._is_exchanged:
             self._announce(self._configured.complete(device), now)
         self._cancel_registration_timer()
@@ -445,8 +445,8 @@ class ControlLoop:
             controller.call(lambda: controller.session.fault(index), self._scheduler.now())
 
     def _packet_from_body(self, event: PacketIn, now: int) -> None:
-        if self._relay is not None and self._relay.takes(event.index):
-            self._relay.to_medium(event)  # the Emitter counts a rejected packet
+        if self._forwarder is not None and self._forwarder.takes(event.index):
+            self._forwarder.to_medium(event)  # the Emitter counts a rejected packet
         elif event.index not in self._radios:
             self._deliver(event, now)
         elif (reason := self._radios.carry(event)) is not None:
@@ -454,22 +454,22 @@ class ControlLoop:
 
     def packet(self, receiver: str, copy: Copy) -> None:
         """A packet that a Receiver of the gateway's own has read."""
-        if self._relay is not None and self._relay.is_from_medium(receiver):
-            for packet in self._relay.to_body(receiver, copy):
-                self._packet_to_body(self._relay, packet)
+        if self._forwarder is not None and self._forwarder.is_from_medium(receiver):
+            for packet in self._forwarder.to_body(receiver, copy):
+                self._packet_to_body(self._forwarder, packet)
             return
         event = self._radios.packet_in(receiver, copy)
         if event is not None:
             self._deliver(event, self._scheduler.now())
 
-    def _packet_to_body(self, relay: Relay, packet: PacketOut | str) -> None:
+    def _packet_to_body(self, forwarder: Forwarder, packet: PacketOut | str) -> None:
         """packet: the reason, when the body does not get it."""
         body, now = self._body, self._scheduler.now()
         if body is None or isinstance(packet, str):
             reason = packet if isinstance(packet, str) else RequestRefused.NO_BODY
             self.statistics.refused[reason] += 1
             return
-        relay.counts["to_body"] += 1
+        forwarder.counts["to_body"] += 1
         body.call(lambda: body.session.send(packet, now), now)
 
     def _deliver(self, event: PacketIn, now: int) -> None:
@@ -485,8 +485,8 @@ class ControlLoop:
         body = self._body
         assert body is not None
         self._body_is_up = True
-        if self._relay is not None:
-            self._relay.open(now)
+        if self._forwarder is not None:
+            self._forwarder.open(now)
         body.ready(event.identity)
         for device in body.session.devices:  # of a serial line that was silent for a while
             self._register(device, now)
@@ -506,8 +506,8 @@ class ControlLoop:
         if not self._body_is_up:
             return
         self._body_is_up = self._is_complete = False
-        if self._relay is not None:
-            self._relay.close()
+        if self._forwarder is not None:
+            self._forwarder.close()
         self.safety.stop(StopReason.BODY, now)
         self._cancel_registration_timer()
         self._radios.forget()
@@ -582,7 +582,9 @@ class ControlLoop:
 
     def report(self) -> dict[str, Any]:
         """The control loop for `--report`."""
-        return report_of(self._body, self._controller, self.statistics, self.safety, self._relay)
+        return report_of(
+            self._body, self._controller, self.statistics, self.safety, self._forwarder
+        )
 
 
 class _BodyListener(PeerListener):

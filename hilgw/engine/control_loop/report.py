@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hilgw.engine.statistics import ControlLoopStatistics, finite, merged, refusals
 
 if TYPE_CHECKING:
+    from hilgw.engine.control_loop.forwarder import Forwarder
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.relay import Relay
     from hilgw.engine.control_loop.safety import Safety
 
 
@@ -17,7 +17,7 @@ def report_of(
     controller: PeerLink[Any] | None,
     statistics: ControlLoopStatistics,
     safety: Safety,
-    relay: Relay | None = None,
+    forwarder: Forwarder | None = None,
 ) -> dict[str, Any]:
     """Plain JSON types, no NaN."""
     ends = {"body": body, "controller": controller}
@@ -43,5 +43,5 @@ def report_of(
         "emergency_stops": safety.emergency_stop.triggered,
         "sensor_to_motor": statistics.latency.as_dict(),
         "counts": counts,
-        **({} if relay is None else {"relayed": dict(relay.counts)}),
+        **({} if forwarder is None else {"forwarded": dict(forwarder.counts)}),
     }

@@ -1,4 +1,4 @@
-"""Which radios of a body are relayed to the medium, and the other way."""
+"""Which radios of a body are forwarded to the medium, and the other way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 
 
 @dataclass(frozen=True, slots=True)
-class RelaySettings:
+class Forwarding:
     """to_medium: Receiver of the body -> Emitter of the configuration. from_medium: Emitter of the
     body -> Receiver of the configuration. channels: of the body -> of the medium; a channel that is
     not listed is the same on both sides."""

@@ -78,7 +78,7 @@ def test_a_packet_of_a_simulated_robot_reaches_the_radio_and_the_answer_returns(
 
     report = play(tmp_path, config(mock={"scripts": {"rover": script}}), act)
     loop = report["control_loops"]["gateway"]
-    assert loop["relayed"] == {"to_medium": 2, "to_body": 2} and loop["refused"] == {}
+    assert loop["forwarded"] == {"to_medium": 2, "to_body": 2} and loop["refused"] == {}
     # No echo: the radio sent the two pings alone, and the world got the two answers alone.
     assert report["stations"]["xbee0"]["delivered"] == 2
     assert loop["counts"]["body"]["packets_out"] == 2
@@ -105,7 +105,7 @@ def test_packets_keep_their_channel_both_ways_as_mapped(tmp_path: Path) -> None:
         await until(lambda: heard(gateway) == [b"answer"])  # on 12, which is 5 in the world
 
     report = play(tmp_path, data, act)
-    assert report["control_loops"]["gateway"]["relayed"]["to_medium"] == 2
+    assert report["control_loops"]["gateway"]["forwarded"]["to_medium"] == 2
     assert report["stations"]["xbee0"]["accepted"] == 1  # of channel 12 alone
 
 

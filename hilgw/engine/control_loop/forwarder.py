@@ -15,16 +15,16 @@ from hilgw.devices.kinds import EMITTER, RECEIVER, Device
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
-    from hilgw.control.relay import RelaySettings
+    from hilgw.control.forwarding import Forwarding
     from hilgw.engine.robot.robot import Robot
     from hilgw.medium.packet import Copy
 
 
-class Relay:
+class Forwarder:
     """counts: packets that went each way. Packets of the medium from before `open` are refused: a
     world that begins anew gets nothing old."""
 
-    def __init__(self, robot: Robot, settings: RelaySettings) -> None:
+    def __init__(self, robot: Robot, settings: Forwarding) -> None:
         """The names of the configuration's devices in the settings are those of the robot."""
         self.counts: Counter[str] = Counter()
         self._settings = settings
