@@ -15,6 +15,7 @@ from urllib.parse import unquote_to_bytes
 
 from firmware_mocks import _parameters as values
 from firmware_mocks._webots import wire
+from firmware_mocks._webots.inside import Inside, scripts
 from firmware_mocks._webots.robot import QUIT
 from firmware_mocks._webots.world import Controlled, World
 from firmware_mocks.air import Air
@@ -38,6 +39,8 @@ PARAMETERS: dict[str, str] = {
     "accept": "whether controllers may connect: yes, or no: FORBIDDEN (default yes)",
     "loading_ms": "time after the start and after a reset in which the world loads (default 0)",
     "reset_ms": "simulated time after which the world is reset, 0: never (default 0)",
+    "scripts": "NAME: SCRIPT of robots whose controller runs in the simulator, separated by |; "
+    "the statements are those of webots-controller (default: none)",
     "framing": "tcp, or ipc: a local socket, without handshake and images (default tcp)",
     "webots": "version of its configuration and node numbers: R2025a, R2024a, R2023b, R2023a "
     "(default R2025a)",
@@ -45,7 +48,7 @@ PARAMETERS: dict[str, str] = {
 DEFAULTS: dict[str, Any] = {
     "robots": "robot", "devices": "all", "poses": "", "width": 2.0, "depth": 1.5, "step_ms": 32,
     "synchronization": "yes", "speed": "real-time", "wait": "no", "accept": "yes", "loading_ms": 0,
-    "reset_ms": 0, "framing": "tcp", "webots": "R2025a",
+    "reset_ms": 0, "scripts": "", "framing": "tcp", "webots": "R2025a",
 }  # fmt: skip
 WORDS = {
     "synchronization": ("yes", "no"),
@@ -230,6 +233,10 @@ class Simulator(Mock):
         self.local = settings["framing"] == "ipc"
         self.world = World(settings)
         self._loaded_ns = self.now + self._loading_ns
+        self.inside = {
+            robot: Inside(robot, script, settings["webots"], settings["framing"], self.accept)
+            for robot, script in scripts(settings["scripts"], self.world.robots).items()
+        }
 
     # --- connections --------------------------------------------------------------------------
 
@@ -277,6 +284,7 @@ class Simulator(Mock):
 
     def next_deadline(self) -> int | None:
         waits = [self.timers.next(), self._only.next_deadline() if self._only else None]
+        waits += [each.next_deadline() for each in self.inside.values()]
         return min((when for when in waits if when is not None), default=None)
 
     # --- the world ----------------------------------------------------------------------------
@@ -284,6 +292,8 @@ class Simulator(Mock):
     def advance(self, now: int) -> None:
         self.now = now
         super().advance(now)
+        for each in self.inside.values():
+            each.run(now)
 
     def run(self, now: int) -> None:
         """Run the basic steps that no controller holds back."""

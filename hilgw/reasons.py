@@ -75,6 +75,7 @@ class ExpiredReason(Reason):
     """A packet was still in a queue."""
 
     STOPPED = "stopped", "the gateway ended"
+    BODY_GONE = "body_gone", "the body that brought it was disconnected before it left"
 
 
 class RefusedReason(Reason):

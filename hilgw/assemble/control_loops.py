@@ -16,6 +16,7 @@ from hilgw.controllers.base import SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.steps import StepClock
 from hilgw.discovery.ports import exists
+from hilgw.engine.control_loop.forwarder import Forwarder
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
     from hilgw.controllers.base import ControllerSession, PeerController
     from hilgw.engine.gateway import Gateway
+    from hilgw.engine.robot.robot import Robot
     from hilgw.engine.robot.schedule import Schedule
     from hilgw.settings import MockSpec
 
@@ -76,6 +78,17 @@ def passing_fields(fields: EmitterFields | ReceiverFields) -> EmitterFields | Re
 def line_settings(settings: Any) -> LineSettings:
     """The serial line of a body or a controller; byteSize 8 counts as 10, 8N1."""
     return LineSettings(settings.baudRate, stop_bits=max(1, settings.byteSize - 9))
+
+
+def forwarder_of(part: PartConfig | None, robot: Robot) -> Forwarder | None:
+    """What the settings of a body forward between its radios and the medium."""
+    if part is None:
+        return None
+    body: Body = load(BODIES, part.kind)
+    settings = body.forwarding(part.settings)
+    if settings is None or not (settings.to_medium or settings.from_medium):
+        return None
+    return Forwarder(robot, settings)
 
 
 class ControlLoopAssembly:
@@ -114,6 +127,7 @@ class ControlLoopAssembly:
             gateway.timer,
             gateway.observer,
             config.devices if has_peer else {},
+            forwarder_of(config.body, robot),
         )
         if not self._mocked:
             loop.safety.deadlines = gateway.real_timer

@@ -11,6 +11,7 @@ from hilgw.control.events import (
     PacketOut,
     StopReason,
 )
+from hilgw.control.forwarding import Forwarding
 from hilgw.control.safety import Mode
 from hilgw.control.session import LinkSession
 from hilgw.framing.base import Framing
@@ -47,13 +48,18 @@ class BodySession(LinkSession, Protocol):
         loop then refuses every command that selects the mode."""
 
     def stop_commands(self) -> list[Command]:
-        """The commands that `stop` would send now. Changes nothing."""
+        """The commands that `stop` would write now. Changes nothing. A session that has to keep
+        them for later reports `StopSent` then."""
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""
 
     def stop_bytes(self) -> bytes:
-        """The bytes that `stop` would write now. Changes nothing."""
+        """The bytes that stop every motor now, for the emergency stop. Changes nothing."""
+
+    def is_idle(self) -> bool:
+        """Whether nothing waits in the session for the moment when it may be written: no stop, and
+        no goodbye. The gateway ends a little later for it."""
 
 
 class Body(Protocol):
@@ -76,6 +82,9 @@ class Body(Protocol):
     def mock(self, settings: Any, version: str) -> MockSpec:
         """The firmware mock that behaves like the robot of these settings, under this Webots
         version."""
+
+    def forwarding(self, settings: Any) -> Forwarding | None:
+        """Which radios of the body are forwarded to the medium; None: this kind forwards none."""
 
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""

@@ -54,6 +54,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
         _check_peer_mock(inspection, path, config, peer)
     _check_addresses(inspection)
     _check_device_users(inspection)
+    _check_forwarding(inspection)
     return inspection.warnings
 
 
@@ -343,8 +344,8 @@ def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, pee
 
 def _check_addresses(inspection: Inspection) -> None:
     """Two robots with one address, and a controller and a body that would connect to each other."""
-    listeners: dict[tuple[str, int], Path] = {}
-    robots: dict[tuple[str, int], Path] = {}
+    listeners: dict[Any, Path] = {}
+    robots: dict[Any, Path] = {}  # Webots has many at one address: with its name there
     sharing = {  # their controllers name the robot
         path
         for path, config in inspection.made("robots", None, "controller")
@@ -365,25 +366,50 @@ def _check_addresses(inspection: Inspection) -> None:
                     "allowed: 0 to 65535, e.g. tcp://127.0.0.1:27015",
                 )
                 continue
+            name = getattr(config.settings, "robot", None) if key == "connect" else None
+            peer = address if name is None else (*address, name)
             if not address[1]:
                 if key == "connect":
                     inspection.error(at, "no robot listens on port 0", "write the robot's port")
             elif key == "listen" and {path, seen.get(address)} <= sharing:
                 continue
-            elif address in seen:
-                what = f"{spell(seen[address])} has this address too"
+            elif peer in seen:
+                what = f"{spell(seen[peer])} has this address too"
                 inspection.error(at, what, "use another port")
             elif key == "connect" and address in listeners:
                 what = f"{spell(listeners[address])} listens here: the control loop has no robot"
                 inspection.error(at, what, "use another port")
             else:
-                seen[address] = path
+                seen[peer] = path
 
 
 def _address(url: str) -> tuple[str, int]:
     """Host and port, in one spelling. ValueError."""
     host, port = parse_address(url)
     return _LOOPBACK if host == "localhost" else host.lower(), port
+
+
+def _check_forwarding(inspection: Inspection) -> None:
+    """Two robots that forward the packets of one world: each would send what the other sends. And
+    a controller in the gateway, which would read the packets itself."""
+    worlds: dict[Any, Path] = {}
+    for path, robot in inspection.made("robots", None):
+        if robot.body is None:
+            continue
+        forwarding = plugins.load(plugins.BODIES, robot.body.kind).forwarding(robot.body.settings)
+        if forwarding is None or not (forwarding.to_medium or forwarding.from_medium):
+            continue
+        at = (*path, "body", "to_medium" if forwarding.to_medium else "from_medium")
+        try:
+            first = worlds.setdefault(_address(robot.body.settings.connect), path)
+        except ValueError:
+            continue  # _check_addresses has reported it
+        if first != path:
+            what = f"{spell(first)} forwards the packets of this world too, and each would repeat"
+            inspection.error(at, f"{what} the other's", "let one robot have all of them")
+        if robot.controller is not None and peer_of(robot.controller) is None:
+            what = f"the controller {robot.controller.kind} reads the packets itself"
+            inspection.error(at, what, "remove the controller, or what is forwarded")
 
 
 def _check_device_users(inspection: Inspection) -> None:

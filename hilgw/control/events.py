@@ -64,6 +64,15 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class StopSent:
+    """These commands of a stop have left. Only of a body that had to keep them for its next
+    request: `BodySession.stop_commands` did not return them."""
+
+    reason: StopReason
+    commands: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ProtocolFailure:
     """The stream cannot be decoded: close the connection. The session ignores bytes until reopened.
 
@@ -248,6 +257,7 @@ Event = (
     | Connected
     | Disconnected
     | Stop
+    | StopSent
     | ProtocolFailure
     | Refused
     | Notice

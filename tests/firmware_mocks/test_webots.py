@@ -458,3 +458,31 @@ def test_faults_of_a_controller() -> None:
         client = controller(f"step 32; {fault}")
         Pair(simulator(), client).run(200)
         assert client.ended == ended and client.counts["steps"] == 1
+
+
+def test_the_simulator_runs_controllers_of_its_own_and_starts_them_again() -> None:
+    script = "enable rx 32; step 32 x 2; send tx hello; step 32 x 0"
+    made = simulator(robots="a,b", devices=RADIOS, scripts={"b": script}, wait="yes")
+    peer = joined(made)
+    made.advance(0)
+    assert ask(peer, b"CTR\nRobot-Name: a") == b"CONNECTED"
+    ask(peer, FIRST)
+    enable, now = struct.pack("<iIHiBH", 17, 32, 2, 3, 1, 32), 0
+    received = b""
+    for _ in range(8):
+        peer.receive(enable, now)
+        enable = STEP
+        made.advance(now)
+        now += 32 * MS
+        made.advance(now)
+        received += peer.take(now)
+    assert received.count(b"hello") == 1 and len(made.inside["b"].library.devices) == 2
+    made.reset(now)
+    made.advance(now)
+    assert made.world.robots["b"].answer is None
+    made.advance(now + 100 * MS)
+    made.advance(now + 101 * MS)
+    assert made.world.robots["b"].answer is not None
+    for wrong in ({"c": "step 32"}, {"b": "dance"}, 5):
+        with pytest.raises(ValueError, match="script"):
+            simulator(robots="a,b", scripts=wrong)

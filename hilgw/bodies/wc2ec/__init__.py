@@ -46,6 +46,9 @@ class Wc2ecBody:
                 errors.append((path, what, "correct the limits or the default position"))
         return errors
 
+    def forwarding(self, settings: Wc2ecBodySettings) -> None:
+        """WC2EC robots forward nothing."""
+
     def mock(self, settings: Wc2ecBodySettings, version: str) -> MockSpec:
         parameters: dict[str, Any] = {"webots": version, "wc2ec_types": settings.wc2ec_types}
         if settings.port is not None:

@@ -167,6 +167,10 @@ class Wc2ecBodySession:
             self._link.wrap(self._motors.message(command)) for command in self.stop_commands()
         )
 
+    def is_idle(self) -> bool:
+        """What it writes never waits in the session."""
+        return True
+
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """The period of a sensor; None: every step, 0: off. Refused for an original peer."""
 

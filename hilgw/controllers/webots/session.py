@@ -35,7 +35,6 @@ from hilgw.controllers.webots.commands import DeviceCommands
 from hilgw.controllers.webots.robot import RobotState
 from hilgw.controllers.webots.sensors import Sensors
 from hilgw.controllers.webots.table import TagTable
-from hilgw.controllers.webots.words import in_words
 from hilgw.devices.kinds import Device, Devices, Value
 from hilgw.protocols.webots import (
     MOST_MESSAGES,
@@ -51,6 +50,7 @@ from hilgw.protocols.webots import (
     encode_answer,
     encode_request,
     encode_time,
+    in_words,
 )
 from hilgw.reasons import RequestRefused
 from hilgw.units import ns_to_s

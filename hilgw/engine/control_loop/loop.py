@@ -38,6 +38,7 @@ from hilgw.control.events import (
     StepRequest,
     Stop,
     StopReason,
+    StopSent,
     Write,
 )
 from hilgw.engine.control_loop.configured import ConfiguredDevices
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from hilgw.controllers.base import PeerSession
     from hilgw.devices.kinds import Device, Value
     from hilgw.devices.properties import DeviceFields
+    from hilgw.engine.control_loop.forwarder import Forwarder
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.radios import Radios
     from hilgw.engine.control_loop.stepping import StepGrid
@@ -94,14 +96,17 @@ class ControlLoop:
         scheduler: Scheduler,
         observer: Observer,
         devices: Mapping[str, DeviceFields] = MappingProxyType({}),
+        forwarder: Forwarder | None = None,
     ) -> None:
-        """devices: those that the configuration lists, by name."""
+        """devices: those that the configuration lists, by name. forwarder: of packets between the
+        body's radios and the medium."""
         self.name = name
         self.statistics = ControlLoopStatistics()
         self.safety = Safety(name, safety, controller, self.statistics, scheduler, observer)
         self._body: PeerLink[BodySession] | None = None
         self._controller = controller
         self._radios = radios
+        self._forwarder = forwarder
         self._configured = ConfiguredDevices(devices)
         self._scheduler = scheduler
         self._observer = observer
@@ -211,12 +216,12 @@ class ControlLoop:
             controller.call(controller.session.quit, now)
 
     def has_drained(self) -> bool:
-        """Whether the body's connection has taken all bytes that were written, and a stepped
+        """Whether the body's connection has taken all that its session has for it, and a stepped
         controller has left."""
-        controller = self._controller
+        controller, body = self._controller, self._body
         if self._stepper is not None and controller is not None and controller.transport:
             return False
-        return self._body is None or self._body.has_drained()
+        return body is None or (body.session.is_idle() and body.has_drained())
 
     def close(self) -> None:
         if self._status_timer is not None:
@@ -357,6 +362,7 @@ class ControlLoop:
             Registered: lambda event, now: self._register(event.device, now),
             MotorFeedback: self._readings.report_feedback,
             PacketIn: self._packet_from_body,
+            StopSent: lambda event, now: self.safety.stop_sent(event),
             DeviceFault: lambda event, now: self._report_fault(event.index),
             ProtocolFailure: self._body_failed,
         }
@@ -377,6 +383,8 @@ class ControlLoop:
             self._readings.report(values, now)
 
     def _register(self, device: Device, now: int) -> None:
+        if self._forwarder is not None:
+            self._forwarder.adopt(device)
         if not self._is_exchanged:
             self._announce(self._configured.complete(device), now)
         self._cancel_registration_timer()
@@ -444,16 +452,32 @@ class ControlLoop:
             controller.call(lambda: controller.session.fault(index), self._scheduler.now())
 
     def _packet_from_body(self, event: PacketIn, now: int) -> None:
-        if event.index not in self._radios:
+        if self._forwarder is not None and self._forwarder.takes(event.index):
+            self._forwarder.to_medium(event)  # the Emitter counts a rejected packet
+        elif event.index not in self._radios:
             self._deliver(event, now)
         elif (reason := self._radios.carry(event)) is not None:
             self.statistics.refused[reason] += 1
 
     def packet(self, receiver: str, copy: Copy) -> None:
         """A packet that a Receiver of the gateway's own has read."""
+        if self._forwarder is not None and self._forwarder.is_from_medium(receiver):
+            for packet in self._forwarder.to_body(receiver, copy):
+                self._packet_to_body(self._forwarder, packet)
+            return
         event = self._radios.packet_in(receiver, copy)
         if event is not None:
             self._deliver(event, self._scheduler.now())
+
+    def _packet_to_body(self, forwarder: Forwarder, packet: PacketOut | str) -> None:
+        """packet: the reason, when the body does not get it."""
+        body, now = self._body, self._scheduler.now()
+        if body is None or isinstance(packet, str):
+            reason = packet if isinstance(packet, str) else RequestRefused.NO_BODY
+            self.statistics.refused[reason] += 1
+            return
+        forwarder.counts["to_body"] += 1
+        body.call(lambda: body.session.send(packet, now), now)
 
     def _deliver(self, event: PacketIn, now: int) -> None:
         controller = self._controller
@@ -468,6 +492,8 @@ class ControlLoop:
         body = self._body
         assert body is not None
         self._body_is_up = True
+        if self._forwarder is not None:
+            self._forwarder.open(now)
         body.ready(event.identity)
         for device in body.session.devices:  # of a serial line that was silent for a while
             self._register(device, now)
@@ -487,6 +513,8 @@ class ControlLoop:
         if not self._body_is_up:
             return
         self._body_is_up = self._is_complete = False
+        if self._forwarder is not None:
+            self._forwarder.close()
         self.safety.stop(StopReason.BODY, now)
         self._cancel_registration_timer()
         self._radios.forget()
@@ -561,7 +589,9 @@ class ControlLoop:
 
     def report(self) -> dict[str, Any]:
         """The control loop for `--report`."""
-        return report_of(self._body, self._controller, self.statistics, self.safety)
+        return report_of(
+            self._body, self._controller, self.statistics, self.safety, self._forwarder
+        )
 
 
 class _BodyListener(PeerListener):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.engine.statistics import ControlLoopStatistics, finite, merged, refusals
 
 if TYPE_CHECKING:
+    from hilgw.engine.control_loop.forwarder import Forwarder
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.safety import Safety
 
@@ -16,6 +17,7 @@ def report_of(
     controller: PeerLink[Any] | None,
     statistics: ControlLoopStatistics,
     safety: Safety,
+    forwarder: Forwarder | None = None,
 ) -> dict[str, Any]:
     """Plain JSON types, no NaN."""
     ends = {"body": body, "controller": controller}
@@ -41,4 +43,5 @@ def report_of(
         "emergency_stops": safety.emergency_stop.triggered,
         "sensor_to_motor": statistics.latency.as_dict(),
         "counts": counts,
+        **({} if forwarder is None else {"forwarded": dict(forwarder.counts)}),
     }

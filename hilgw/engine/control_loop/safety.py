@@ -22,7 +22,7 @@ from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command, Event, LedValue
+    from hilgw.control.events import Command, Event, LedValue, StopSent
     from hilgw.control.safety import SafetyState
     from hilgw.controllers.base import PeerSession
     from hilgw.engine.control_loop.peer_link import PeerLink
@@ -168,6 +168,11 @@ class Safety:
             self._observer.stopped(self._name, reason, text)
         else:
             self._observer.notice(self._name, f"safety stop: {text}")
+
+    def stop_sent(self, event: StopSent) -> None:
+        """The body had to keep the commands of a stop until now."""
+        self._statistics.stopped(event.commands)
+        self._observer.stopped(self._name, event.reason, event.reason.doc)
 
     def _stop_body(self, reason: StopReason, now: int) -> list[Command]:
         """Sends the body its stop; returns the commands that were written for it."""

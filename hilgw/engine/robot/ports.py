@@ -106,6 +106,11 @@ class EmitterPort:
         finally:
             self._departure.set(emitter.next_departure())
 
+    def discard(self) -> None:
+        """The packets that were to leave are void: they expire."""
+        self._departure.set(None)
+        self._count.expire(self.emitter.expire_all(), ExpiredReason.BODY_GONE)
+
     def close(self) -> None:
         """The gateway ends: queued packets expire."""
         self._departure.set(None)

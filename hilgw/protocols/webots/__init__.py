@@ -127,6 +127,7 @@ from hilgw.protocols.webots.robot_messages import (
     WindowUpdate,
     WwiMessage,
 )
+from hilgw.protocols.webots.words import in_words
 
 __all__ = [
     "CONSOLE_STDERR",
@@ -229,4 +230,5 @@ __all__ = [
     "encode_name",
     "encode_request",
     "encode_time",
+    "in_words",
 ]

@@ -115,6 +115,9 @@ class ScriptedBody(ScriptedSession):
     def stop_bytes(self) -> bytes:
         return b"stop "
 
+    def is_idle(self) -> bool:
+        return True
+
 
 class ScriptedController(ScriptedSession):
     def register(self, device: Device) -> list[Event]:

@@ -50,8 +50,9 @@ def body_settings(original_peer: bool) -> dict[str, Any]:
 
 
 def test_every_kind_of_body_is_in_a_machine() -> None:
-    """wc2ec in the one below, the others in test_every_robot_stops.py."""
-    assert plugins.names(plugins.BODIES) == sorted([*ROBOTS, "wc2ec"])
+    """wc2ec in the one below, webots in tests/bodies/test_webots_motors.py, the others in
+    test_every_robot_stops.py."""
+    assert plugins.names(plugins.BODIES) == sorted([*ROBOTS, "wc2ec", "webots"])
 
 
 class EveryMotorStops(RuleBasedStateMachine):

@@ -1,10 +1,13 @@
-"""The bytes of a Webots controller's connection as text."""
+"""The bytes of a connection between Webots and a controller as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hilgw.protocols.webots import AnswerReader, Codec, Leave, ProtocolError, RequestReader
+from hilgw.protocols.webots.answers import AnswerReader
+from hilgw.protocols.webots.codec import Codec
+from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.requests import Leave, RequestReader
 
 _LONGEST = 400
 

@@ -1,0 +1,74 @@
+"""Body `webots`: a robot in a running Webots; hilgw joins as its <extern> controller.
+
+Packets that its Receivers receive in the world go to hilgw's medium, and so to real radios, and
+packets from there leave through its Emitters: the gateway robot. Its sensors and motors are those
+of a control loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hilgw.bodies.webots.session import WebotsBodySession
+from hilgw.bodies.webots.settings import WebotsBodySettings
+from hilgw.control.forwarding import Forwarding
+from hilgw.control.limits import limit_errors
+from hilgw.settings import MockSpec
+
+if TYPE_CHECKING:
+    from hilgw.framing.base import Framing
+
+SIMULATED_VERSIONS = ("R2023a", "R2023b", "R2024a", "R2025a")
+"""Those that the mock of Webots knows."""
+MOCKED_DEVICES = (
+    "left_wheel:RotationalMotor",
+    "right_wheel:RotationalMotor",
+    "ds_front:DistanceSensor",
+)
+"""Beside the Emitters and Receivers of the settings."""
+
+
+class WebotsBody:
+    """The kind of body `webots`."""
+
+    kind: ClassVar[str] = "webots"
+    summary: ClassVar[str] = "a robot in a running Webots, whose <extern> controller is hilgw"
+    Settings: ClassVar[type[Any]] = WebotsBodySettings
+    simulated: ClassVar[bool] = True
+    retry_s: ClassVar[float] = 1.0  # as libController
+    framing: ClassVar[str] = ""
+
+    def check(self, settings: WebotsBodySettings) -> list[tuple[str, str, str]]:
+        """Errors that span fields: (path below the body, message, fix)."""
+        errors = self.forwarding(settings).errors()
+        for name, limits in settings.limits.items():
+            for where, what in limit_errors(limits, None):
+                errors.append((f"limits.{name}.{where}", what, "correct the limits"))
+        return errors
+
+    def forwarding(self, settings: WebotsBodySettings) -> Forwarding:
+        """What hilgw forwards between the world and its medium."""
+        return Forwarding(settings.to_medium, settings.from_medium, settings.channels)
+
+    def mock(self, settings: WebotsBodySettings, version: str) -> MockSpec:
+        radios = [f"{name}:Receiver" for name in settings.to_medium]
+        radios += [f"{name}:Emitter" for name in settings.from_medium]
+        parameters: dict[str, Any] = {
+            "robots": settings.robot or "robot",
+            "devices": ", ".join([*radios, *MOCKED_DEVICES]),
+        }
+        version = version.partition("-")[0]
+        if version in SIMULATED_VERSIONS:
+            parameters["webots"] = version
+        if settings.step_ms is not None:
+            parameters["step_ms"] = settings.step_ms
+        return MockSpec("webots_simulator", parameters | settings.mock)
+
+    def session(
+        self, settings: WebotsBodySettings, version: str, framing: Framing | None = None
+    ) -> WebotsBodySession:
+        """framing: never used. ConfigError: unknown version. ProtocolError: a name with a NUL."""
+        return WebotsBodySession(settings, version)
+
+
+BODY = WebotsBody()

@@ -1,0 +1,135 @@
+"""The motors of the robot in Webots: what the next request sets, and what stops them.
+
+Velocity 0 stops a Webots motor in position control and in velocity control, and holds it. A motor
+in force control is put in velocity control first: force 0 would let it roll.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings
+from hilgw.control.limits import Slew
+from hilgw.control.safety import Mode, mode_of
+from hilgw.devices.kinds import LINEAR_MOTOR, Device
+from hilgw.protocols import webots
+from hilgw.protocols.webots import (
+    MotorConfiguration,
+    SetAcceleration,
+    SetAvailableForce,
+    SetControlPid,
+    SetForce,
+    SetPosition,
+    SetVelocity,
+)
+
+
+class Motor:
+    """One motor. velocity: as commanded last, which a stop does not change."""
+
+    def __init__(self, device: Device, configuration: MotorConfiguration) -> None:
+        self.device = device
+        self._tag = configuration.tag
+        self._mode = Mode.POSITION
+        self._velocity = _finite(configuration.targetVelocity)
+        self._acceleration = configuration.acceleration
+        self._available = configuration.maxForce
+        self._is_stopped = False
+        self._slew: Slew | None = None
+        self._linear = device.kind == LINEAR_MOTOR
+        if device.limits.rate is not None:
+            start = _finite(configuration.targetPosition) if self._linear else 0.0
+            self._slew = Slew(device.limits.rate, start, brakes=not self._linear)
+
+    def apply(self, command: Command, now: int) -> list[webots.Command]:
+        """A command that the control loop has checked, as commands on the wire."""
+        self._mode = mode_of(command) or self._mode
+        tag = self._tag
+        if isinstance(command, MotorPid):
+            return [SetControlPid(tag, command.p, command.i, command.d)]
+        if isinstance(command, MotorSettings):
+            return self._all(command, now)
+        value = command.value
+        match command.field:
+            case "position":
+                return self._position(value, now)
+            case "velocity":
+                self._velocity = value
+                return [SetPosition(tag, math.inf), self._set_velocity(value, now)]
+            case "acceleration":
+                self._acceleration = value
+                return [SetAcceleration(tag, value)]
+            case "force" | "torque":
+                return [SetForce(tag, value)]
+        self._available = value
+        return [SetAvailableForce(tag, value)]
+
+    def _all(self, command: MotorSettings, now: int) -> list[webots.Command]:
+        self._velocity = command.velocity
+        position = command.position
+        if self._linear and self._slew is not None:
+            position = self._slew.aim(position, now)
+        made: list[webots.Command] = [SetPosition(self._tag, position)]
+        made.append(self._set_velocity(command.velocity, now))
+        if command.acceleration != self._acceleration:
+            self._acceleration = command.acceleration
+            made.append(SetAcceleration(self._tag, command.acceleration))
+        if command.available != self._available:
+            self._available = command.available
+            made.append(SetAvailableForce(self._tag, command.available))
+        return made
+
+    def _position(self, value: float, now: int) -> list[webots.Command]:
+        """After a stop, a motor that gets a position needs its speed back."""
+        if self._linear and self._slew is not None:
+            value = self._slew.aim(value, now)
+        made: list[webots.Command] = [SetPosition(self._tag, value)]
+        if self._is_stopped and math.isfinite(value):
+            self._is_stopped = False
+            made.append(SetVelocity(self._tag, abs(self._velocity)))
+        return made
+
+    def _set_velocity(self, value: float, now: int) -> SetVelocity:
+        self._is_stopped = False
+        if self._slew is not None and not self._linear:
+            value = self._slew.aim(value, now)
+        return SetVelocity(self._tag, value)
+
+    def expire(self, now: int) -> list[webots.Command]:
+        """The next value of a motor with a rate limit."""
+        value = None if self._slew is None or self._is_stopped else self._slew.expire(now)
+        if value is None:
+            return []
+        return [SetPosition(self._tag, value) if self._linear else SetVelocity(self._tag, value)]
+
+    def stop_command(self, mode: Mode) -> Command:
+        """The command that stops the motor in this mode."""
+        index = self.device.index
+        if mode is not Mode.FORCE:
+            return MotorCommand(index, "velocity", 0.0)
+        return MotorSettings(index, math.inf, 0.0, self._acceleration, self._available)
+
+    def stopping(self) -> list[webots.Command]:
+        """The commands on the wire that stop the motor now. Changes nothing."""
+        stop: list[webots.Command] = [SetVelocity(self._tag, 0.0)]
+        return [SetPosition(self._tag, math.inf), *stop] if self._mode is Mode.FORCE else stop
+
+    def stop(self) -> Command:
+        """The motor was told to stop; returns the command that does it."""
+        command = self.stop_command(self._mode)
+        if self._mode is Mode.FORCE:
+            self._mode = Mode.VELOCITY
+        self._is_stopped = True
+        if self._slew is not None and not self._linear:
+            self._slew.settle(0.0)
+        return command
+
+
+def stopping(motors: Iterable[Motor]) -> list[webots.Command]:
+    """The commands on the wire that stop all of them now."""
+    return [command for motor in motors for command in motor.stopping()]
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else 0.0

@@ -1,0 +1,249 @@
+"""The robot in Webots as its controller sees it: devices, what they report, what waits for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from hilgw.bodies.webots.devices import fields_of
+from hilgw.bodies.webots.emitters import REQUEST_BYTES, EmitterQueue
+from hilgw.bodies.webots.motors import Motor, stopping
+from hilgw.bodies.webots.settings import LONGEST_STEP_MS
+from hilgw.control.events import (
+    Command,
+    Event,
+    MotorFeedback,
+    Notice,
+    PacketIn,
+    SensorValue,
+)
+from hilgw.devices.fields import channel_refusal
+from hilgw.devices.kinds import EMITTER, MOTOR, NO_LIMITS, RECEIVER, SENSOR, Device, Devices
+from hilgw.protocols import webots
+from hilgw.protocols.webots import (
+    BrakeCommand,
+    Codec,
+    EmitterConfiguration,
+    GpsValues,
+    Message,
+    MotorConfiguration,
+    ProtocolError,
+    Quaternion,
+    Receive,
+    ReceiverConfiguration,
+    RobotConfiguration,
+    Send,
+    SetAcceleration,
+    SetAvailableForce,
+    SetChannel,
+    SetControlPid,
+    SetFeedbackPeriod,
+    SetForce,
+    SetLed,
+    SetPosition,
+    SetSamplingPeriod,
+    SetVelocity,
+    Time,
+    Value,
+    Values,
+)
+
+if TYPE_CHECKING:
+    from hilgw.bodies.webots.settings import WebotsBodySettings
+
+_ORDER = (
+    SetSamplingPeriod,
+    SetPosition,
+    SetVelocity,
+    SetAvailableForce,
+    SetForce,
+    SetFeedbackPeriod,
+    SetAcceleration,
+    SetControlPid,
+    SetChannel,
+    SetLed,
+    BrakeCommand,
+)
+"""Of the commands of one device in a request: libController's, by their numbers."""
+_RANK = {kind: rank for rank, kind in enumerate(_ORDER)}
+
+
+class WebotsRobot:
+    """codec: knows the kinds of the devices. An index is the tag on the wire less 1. time_s:
+    simulation time of the last answer."""
+
+    def __init__(self, settings: WebotsBodySettings, version: str) -> None:
+        self.devices = Devices()
+        self.codec = Codec(version)
+        self.motors: dict[int, Motor] = {}
+        self.emitters: dict[int, EmitterQueue] = {}
+        self.step_ms = 0
+        self.time_s = 0.0
+        self._settings = settings
+        self._waiting: dict[tuple[int, type], webots.Command] = {}
+        self._receivers: dict[int, ReceiverConfiguration] = {}
+
+    @staticmethod
+    def tag(index: int) -> int:
+        return index + 1
+
+    def clear(self) -> None:
+        """Forgets the robot."""
+        self.codec.forget()
+        self.devices.clear()
+        self.motors.clear()
+        self.emitters.clear()
+        self._receivers.clear()
+        self.time_s = 0.0
+
+    def discard(self) -> int:
+        """Forgets all that waits; returns the packets among it."""
+        discarded = sum(map(len, self.emitters.values()))
+        self.emitters.clear()
+        self._waiting.clear()
+        return discarded
+
+    # --- from Webots --------------------------------------------------------------------------
+
+    def configure(self, robot: RobotConfiguration, messages: list[Message]) -> list[Event]:
+        """The robot's devices. Raises ProtocolError when it cannot be stepped as the settings
+        have it. Every sensor is on, with the period of the step, and every motor stops: nothing
+        else would stop one that an earlier controller left moving."""
+        self.step_ms = self._step_of(robot.basicTimeStep)
+        self.time_s = robot.time
+        configured = {getattr(each, "tag", 0): each for each in messages}
+        for index, entry in enumerate(robot.devices):
+            self._add(index, self.codec.kind(entry.node), entry, configured.get(self.tag(index)))
+        for device in self.devices:
+            if device.role == SENSOR or device.kind == RECEIVER:
+                self.set(SetSamplingPeriod(self.tag(device.index), self.step_ms))
+        self.stop()
+        return self._notices()
+
+    def _step_of(self, basic_ms: float) -> int:
+        if not 0 < basic_ms <= LONGEST_STEP_MS:
+            what = f"a basicTimeStep of {basic_ms:g} ms is not possible"
+            raise ProtocolError(what, where="configuration")
+        given = self._settings.step_ms
+        if given is None:
+            return max(1, int(basic_ms))
+        if not math.isclose(given / basic_ms, max(1, round(given / basic_ms)), rel_tol=1e-9):
+            what = f"step_ms {given} is not a multiple of the world's basicTimeStep, {basic_ms:g}"
+            raise ProtocolError(what, where="configuration", fix="leave step_ms out, or correct it")
+        return given
+
+    def _add(
+        self, index: int, kind: str, entry: webots.DeviceEntry, message: Message | None
+    ) -> None:
+        known = kind in webots.KINDS
+        device = Device(
+            name=entry.name,
+            kind=kind,
+            index=index,
+            limits=self._settings.limits.get(entry.name, NO_LIMITS),
+            fields=fields_of(kind, entry.model, message) if known else None,
+        )
+        self.devices.add(device)
+        match message:
+            case MotorConfiguration() if device.role == MOTOR:
+                self.motors[index] = Motor(device, message)
+            case EmitterConfiguration():
+                self.emitters[index] = EmitterQueue(entry.name, message)
+            case ReceiverConfiguration():
+                self._receivers[index] = message
+
+    def _notices(self) -> list[Event]:
+        """Devices in the settings that the robot does not have."""
+        settings = self._settings
+        wanted: list[tuple[str, Iterable[str]]] = [
+            (MOTOR, settings.limits),
+            (RECEIVER, settings.to_medium),
+            (EMITTER, settings.from_medium),
+        ]
+        have = {(device.kind, device.name) for device in self.devices}
+        have |= {(device.role, device.name) for device in self.devices}
+        return [
+            Notice(f"the robot in Webots has no {kind} '{name}'")
+            for kind, names in wanted
+            for name in names
+            if (kind, name) not in have
+        ]
+
+    def report(self, message: Message) -> Event | None:
+        """What a message says of a device; None when it concerns nothing in a control loop."""
+        match message:
+            case Time(time):
+                self.time_s = time
+            case Value(tag, value):
+                index = tag - 1
+                if index in self.motors:
+                    return MotorFeedback(index, value)
+                return SensorValue(index, value)
+            case Values(tag, values) | Quaternion(tag, values):
+                return SensorValue(tag - 1, values)
+            case GpsValues(tag, values, speed, vector):
+                return SensorValue(tag - 1, (*values, speed, *vector))
+            case Receive(tag, channel, direction, strength, data):
+                return PacketIn(tag - 1, channel, strength, direction, data)
+            case ReceiverConfiguration(tag):
+                self._receivers[tag - 1] = message
+            case _:
+                emitter = self.emitters.get(getattr(message, "tag", 0) - 1)
+                if emitter is not None:
+                    emitter.follow(message)
+        return None
+
+    # --- to Webots ----------------------------------------------------------------------------
+
+    def set(self, command: webots.Command) -> None:
+        """Leaves with the next request; of several of one kind for a device the last."""
+        self._waiting[getattr(command, "tag", 0), type(command)] = command
+
+    def command(self, command: Command, now: int) -> bool:
+        """A command to a motor; False when this device is not one."""
+        motor = self.motors.get(command.index)
+        if motor is None:
+            return False
+        for each in motor.apply(command, now):
+            if isinstance(each, SetPosition | SetVelocity):
+                self._waiting.pop((each.tag, SetForce), None)  # it would come after them
+            self.set(each)
+        return True
+
+    def move(self, now: int) -> None:
+        """Motors with a rate limit go on."""
+        for motor in self.motors.values():
+            for command in motor.expire(now):
+                self.set(command)
+
+    def stop(self) -> list[Command]:
+        """All motors stop with the next request; returns the commands that do it."""
+        for command in self.stopping():
+            self._waiting.pop((getattr(command, "tag", 0), SetForce), None)
+            self.set(command)
+        return [motor.stop() for motor in self.motors.values()]
+
+    def stopping(self) -> list[webots.Command]:
+        """The commands on the wire that stop all motors. Changes nothing."""
+        return stopping(self.motors.values())
+
+    def take_commands(self) -> list[webots.Command]:
+        """The commands that wait, in the order of the wire; they wait no longer."""
+        waiting = sorted(self._waiting.items(), key=lambda item: (item[0][0], _RANK[item[0][1]]))
+        self._waiting.clear()
+        return [command for _, command in waiting]
+
+    def leaving(self, step_ms: int) -> list[Send]:
+        """The packets that leave with a request of a step of this duration."""
+        room, packets = REQUEST_BYTES, []
+        for emitter in self.emitters.values():
+            leaving = emitter.leave(step_ms, room)
+            room -= sum(len(packet.data) for packet in leaving)
+            packets += leaving
+        return packets
+
+    def channel_refusal(self, index: int, channel: int) -> str:
+        """Why a Receiver may not listen to this channel; "" when it may."""
+        receiver = self._receivers.get(index)
+        return channel_refusal(channel, () if receiver is None else receiver.allowedChannels)

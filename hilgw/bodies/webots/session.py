@@ -1,0 +1,427 @@
+"""The session of body `webots`: hilgw is the <extern> controller of a robot in Webots.
+
+One request is outstanding at any time: its answer brings what the robot's devices reported in the
+step, and the next request leaves at once with all that has come for the robot meanwhile. So a
+command, a packet or a stop leaves with the next request, within one step; the session never waits.
+
+libController R2025a, on the wire of hilgw.protocols.webots; Webots reference manual, Robot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from enum import Enum, auto
+from typing import TYPE_CHECKING, assert_never
+
+from hilgw.bodies.webots.robot import WebotsRobot
+from hilgw.control.events import (
+    BrakeDamping,
+    Command,
+    Connected,
+    DeviceSettings,
+    Disconnected,
+    EmitterSettings,
+    Event,
+    FeedbackSwitch,
+    LedValue,
+    Notice,
+    PacketOut,
+    ProtocolFailure,
+    ReceiverSettings,
+    Refused,
+    StopReason,
+    StopSent,
+    Write,
+)
+from hilgw.devices.kinds import BRAKE, LED, MOTOR, PACKETS, RECEIVER, SENSOR, Device, Devices
+from hilgw.errors import PortError
+from hilgw.protocols import webots
+from hilgw.protocols.webots import (
+    LEAVE,
+    Acknowledgement,
+    Answer,
+    AnswerReader,
+    BrakeCommand,
+    ClientExitNotify,
+    JoystickSamplingPeriod,
+    ProtocolError,
+    Quit,
+    RobotConfiguration,
+    SetChannel,
+    SetFeedbackPeriod,
+    SetLed,
+    SetSamplingPeriod,
+    Time,
+    decode_acknowledgement,
+    encode_hello,
+    encode_request,
+    in_words,
+)
+from hilgw.reasons import RequestRefused
+from hilgw.units import NS_PER_MS, NS_PER_S
+
+if TYPE_CHECKING:
+    from hilgw.bodies.webots.settings import WebotsBodySettings
+    from hilgw.control.safety import Mode
+
+ANSWER_BYTES = 16 * 1024 * 1024
+"""Of one answer: a robot without images sends far less."""
+HELLO_NS = 10 * NS_PER_S
+"""For Webots' word in the handshake. Later answers have no deadline: Webots may be paused."""
+GOODBYE_NS = 500 * NS_PER_MS
+"""For the answer that the last request waits for. After that it leaves without it."""
+LARGEST_PERIOD_MS = 0xFFFF
+
+_REFUSALS = {
+    Acknowledgement.FAILED: "no such robot, or its controller is not <extern>",
+    Acknowledgement.PROCESSING: "Webots is loading the world",
+    Acknowledgement.FORBIDDEN: "the robot has another controller, or Webots refuses this machine",
+}
+_ACCEPTED: list[Event] = [Write(b"")]
+"""The command leaves with the next request."""
+
+
+class _State(Enum):
+    CLOSED = auto()
+    HELLO = auto()  # waits for Webots' word
+    CONFIGURING = auto()  # waits for the robot's configuration
+    RUNNING = auto()  # waits for the answer of a step
+    GOODBYE = auto()  # waits for the answer to its last request
+    OVER = auto()  # nothing is read or written any more
+
+
+class WebotsBodySession:
+    """The pure session; see `hilgw.bodies.base.BodySession`."""
+
+    def __init__(self, settings: WebotsBodySettings, version: str) -> None:
+        self.counts: Counter[str] = Counter()
+        self._settings = settings
+        self._robot = WebotsRobot(settings, version)
+        self._hello = encode_hello(settings.robot)
+        self._state = _State.CLOSED
+        self._word = b""
+        self._reader = AnswerReader(ANSWER_BYTES)
+        self._due_ns: int | None = None
+        self._is_armed = self._is_leaving = False
+        self._stopping: tuple[StopReason, tuple[Command, ...]] | None = None
+
+    @property
+    def devices(self) -> Devices:
+        return self._robot.devices
+
+    # --- the connection -----------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        """The connection is up: devices, commands and packets of an earlier one are forgotten."""
+        self._forget()
+        self._state = _State.HELLO
+        self._due_ns = now + HELLO_NS
+        return [Write(self._hello)]
+
+    def close(self) -> list[Event]:
+        """The connection is gone."""
+        was_up = self._state in (_State.RUNNING, _State.GOODBYE)
+        self._forget()
+        return [Disconnected("connection closed")] if was_up else []
+
+    def _forget(self) -> None:
+        """Nothing that waited for an earlier world reaches the next one."""
+        self._discard()
+        self._robot.clear()
+        self._state = _State.CLOSED
+        self._word = b""
+        self._reader = AnswerReader(ANSWER_BYTES)
+        self._due_ns = self._stopping = None
+        self._is_armed = self._is_leaving = False
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        events: list[Event] = []
+        try:
+            if self._state is _State.HELLO:
+                self._take_word(data, events)
+            elif self._state not in (_State.CLOSED, _State.OVER):
+                self._reader.feed(data)
+                while (answer := self._reader.next()) is not None:
+                    self._take(answer, events, now)
+        except ProtocolError as error:
+            self.counts["failures"] += 1
+            self._state = _State.OVER
+            events.append(ProtocolFailure(error, error.tail))
+        return events
+
+    def next_deadline(self) -> int | None:
+        return self._due_ns
+
+    def expire(self, now: int) -> list[Event]:
+        if self._due_ns is None or now < self._due_ns:
+            return []
+        self._due_ns = None
+        if self._state is _State.HELLO:
+            return self._end("Webots does not answer")
+        return self._leave_at_once()
+
+    def describe(self, data: bytes, *, received: bool) -> str:
+        return in_words(data, self._robot.codec, received=not received, local=False)
+
+    def is_idle(self) -> bool:
+        """Whether nothing waits to be written: no stop, and no goodbye."""
+        return self._stopping is None and not self._is_leaving
+
+    def _discard(self) -> None:
+        if packets := self._robot.discard():
+            self.counts["packets_discarded"] += packets
+
+    # --- the handshake ------------------------------------------------------------------------
+
+    def _take_word(self, data: bytes, events: list[Event]) -> None:
+        self._word += data
+        word = decode_acknowledgement(self._word)
+        if word is None:
+            return
+        self._due_ns = None
+        if word is not Acknowledgement.CONNECTED:
+            self.counts[word.lower()] += 1
+            events += self._end(_REFUSALS[word])
+            return
+        self._state = _State.CONFIGURING
+        events.append(self._request(0, [JoystickSamplingPeriod(0)]))  # as libController
+
+    def _configure(self, messages: list[webots.Message], events: list[Event]) -> None:
+        """The first answer configures the robot; the first step follows."""
+        first = messages[0] if messages else None
+        if not isinstance(first, RobotConfiguration):
+            raise ProtocolError("the first answer is not the robot's configuration", where="answer")
+        events += self._robot.configure(first, messages[1:])
+        events.insert(0, Connected(f"robot '{first.name}' in Webots {first.version}".rstrip()))
+        if first.synchronization:
+            text = (
+                "the robot's field synchronization is TRUE: Webots waits for hilgw in each step; "
+                "FALSE keeps the world in real time"
+            )
+            events.append(Notice(text))
+        self._state = _State.RUNNING
+
+    # --- answers ------------------------------------------------------------------------------
+
+    def _take(self, answer: Answer, events: list[Event], now: int) -> None:
+        """One answer; the next request, unless it is a part of the answer to come."""
+        if self._state is _State.OVER:
+            return
+        messages = self._robot.codec.decode_messages(answer.messages)
+        if self._state is _State.CONFIGURING:
+            self._configure(messages, events)
+        else:
+            for message in messages:
+                if isinstance(message, Quit):
+                    self.counts["quits"] += 1
+                    events += self._end("Webots ended the controller: reset, reload or exit")
+                    return
+                if isinstance(message, Time) and message.time < self._robot.time_s:
+                    self.counts["resets"] += 1
+                    events += self._end("the world was reset")
+                    return
+                event = self._robot.report(message)
+                if event is not None:
+                    events.append(event)
+        if answer.delay < 0:
+            return
+        if self._state is _State.GOODBYE:
+            self._state = _State.OVER
+            self._is_leaving = False
+            self._due_ns = None
+            events.append(Write(LEAVE))
+        elif self._is_leaving:
+            self._due_ns = self._due_ns or now + GOODBYE_NS
+            self._state = _State.GOODBYE
+            self._ask(0, [*self._robot.take_commands(), ClientExitNotify()], events)
+        else:
+            self.counts["steps"] += 1
+            self.counts["late_ms"] += answer.delay
+            self._step(events, now)
+
+    def _step(self, events: list[Event], now: int) -> None:
+        step_ms = self._robot.step_ms
+        self._robot.move(now)
+        packets = self._robot.leaving(step_ms)
+        self.counts["packets_out"] += len(packets)
+        self._ask(step_ms, [*self._robot.take_commands(), *packets], events)
+
+    def _ask(self, step_ms: int, commands: Iterable[webots.Command], events: list[Event]) -> None:
+        """The next request, and the report of a stop that leaves with it."""
+        events.append(self._request(step_ms, commands))
+        if self._stopping is not None:
+            events.append(StopSent(*self._stopping))
+            self._stopping = None
+
+    def _request(self, step_ms: int, commands: Iterable[webots.Command]) -> Write:
+        return Write(encode_request(step_ms, self._robot.codec.encode_commands(commands)))
+
+    def _end(self, text: str) -> list[Event]:
+        """The simulator or the world is gone; the supervisor connects anew."""
+        was_up = self._state in (_State.RUNNING, _State.GOODBYE)
+        greeted = self._state is not _State.HELLO
+        self._discard()
+        self._state = _State.OVER
+        self._is_leaving = self._is_armed = False
+        self._stopping = self._due_ns = None
+        events: list[Event] = [Write(LEAVE)] if greeted else []
+        if was_up:
+            events.append(Disconnected(text))
+        return [*events, ProtocolFailure(PortError(text, reason=PortError.LOST))]
+
+    # --- from the control loop: motors --------------------------------------------------------
+
+    def command(self, command: Command, now: int) -> list[Event]:
+        """A command to a motor, which the control loop has checked. It leaves with the next
+        request."""
+        device = self._find(command.index)
+        if isinstance(device, Refused):
+            return [device]
+        if device.role != MOTOR or not self._robot.command(command, now):
+            text = f"{device.kind} '{device.name}' is not a motor that Webots configured"
+            return [self._refuse(command.index, RequestRefused.NOT_SETTABLE, text)]
+        self._is_armed = True
+        self.counts["commands"] += 1
+        return _ACCEPTED
+
+    def stop_command(self, index: int, mode: Mode) -> Command | None:
+        """Velocity 0, which stops and holds a motor of Webots in every mode."""
+        motor = self._robot.motors.get(index)
+        return None if motor is None else motor.stop_command(mode)
+
+    def stop_commands(self) -> list[Command]:
+        """None: a stop leaves with the next request, and `StopSent` reports it then."""
+        return []
+
+    def stop(self, reason: StopReason, now: int) -> list[Event]:
+        """Every motor stops with the next request; does nothing unless a command came since the
+        last. At the end of the gateway the controller says goodbye, too. After the gateway was
+        late, the emergency stop may have been written between two requests, so that answers no
+        longer tell which request they belong to: the session begins anew."""
+        if self._state is not _State.RUNNING:
+            return []
+        if self._is_armed:
+            self._is_armed = False
+            self.counts["stops"] += 1
+            self.counts[f"stop_{reason}"] += 1
+            if reason is StopReason.LATE:
+                return self._end("the gateway was late")
+            self._stopping = reason, tuple(self._robot.stop())
+        if reason in (StopReason.ENDED, StopReason.EXCHANGED):
+            self._is_leaving = True
+            self._due_ns = now + GOODBYE_NS
+        return []
+
+    def stop_bytes(self) -> bytes:
+        """A request of its own that stops the motors: for the time when no other can be written."""
+        if self._state is not _State.RUNNING or not self._is_armed:
+            return b""
+        return self._request(0, self._robot.stopping()).data
+
+    def _leave_at_once(self) -> list[Event]:
+        """The answer does not come (Webots is paused): the last words leave without it."""
+        events: list[Event] = []
+        if self._state is _State.RUNNING:
+            self._ask(0, [*self._robot.take_commands(), ClientExitNotify()], events)
+        self._state = _State.OVER
+        self._is_leaving = False
+        return [*events, Write(LEAVE)]
+
+    # --- from the control loop: sensors and packets -------------------------------------------
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        """The period of a sensor or Receiver; None: every step, 0: off."""
+        device = self._find(index)
+        if isinstance(device, Refused):
+            return [device]
+        if device.role != SENSOR and device.kind != RECEIVER:
+            text = f"{device.kind} '{device.name}' has no period"
+            return [self._refuse(index, RequestRefused.NOT_SETTABLE, text)]
+        period = self._robot.step_ms if period_ms is None else _period(period_ms)
+        self._robot.set(SetSamplingPeriod(self._robot.tag(index), period))
+        return _ACCEPTED
+
+    def send(self, packet: PacketOut, now: int) -> list[Event]:
+        """Sends one packet through an Emitter in Webots, with the next request."""
+        device = self._find(packet.index)
+        if isinstance(device, Refused):
+            return [device]
+        emitter = self._robot.emitters.get(packet.index)
+        if emitter is None:
+            text = f"{device.kind} '{device.name}' is not an Emitter that Webots configured"
+            return [self._refuse(packet.index, RequestRefused.NOT_SETTABLE, text)]
+        refusal = emitter.send(packet.channel, packet.data)
+        if refusal is not None:
+            return [self._refuse(packet.index, refusal.reason, refusal.text)]
+        return _ACCEPTED
+
+    def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
+        """Sets an LED, a brake, a radio, or the period of a motor's feedback."""
+        device = self._find(settings.index)
+        if isinstance(device, Refused):
+            return [device]
+        if not _fits(settings, device):
+            text = f"{type(settings).__name__} does not set {device.kind} '{device.name}'"
+            return [self._refuse(settings.index, RequestRefused.NOT_SETTABLE, text)]
+        tag = self._robot.tag(settings.index)
+        match settings:
+            case LedValue(_, value):
+                self._robot.set(SetLed(tag, value))
+            case BrakeDamping(_, damping):
+                self._robot.set(BrakeCommand(tag, damping))
+            case FeedbackSwitch(_, period_ms):
+                self._robot.set(SetFeedbackPeriod(tag, _period(period_ms)))
+            case ReceiverSettings(_, channel, period_ms):
+                return self._tune_receiver(device, channel, period_ms)
+            case EmitterSettings(index, _, range):
+                refusal = self._robot.emitters[index].tune(range)
+                if refusal is not None:
+                    return [self._refuse(index, refusal.reason, refusal.text)]
+            case _:
+                assert_never(settings)
+        return _ACCEPTED
+
+    def _tune_receiver(self, device: Device, channel: int, period_ms: int) -> list[Event]:
+        refusal = self._robot.channel_refusal(device.index, channel)
+        if refusal:
+            text = f"'{device.name}': {refusal}"
+            return [self._refuse(device.index, RequestRefused.NOT_ALLOWED, text)]
+        tag = self._robot.tag(device.index)
+        self._robot.set(SetSamplingPeriod(tag, _period(period_ms)))
+        self._robot.set(SetChannel(tag, channel))
+        return _ACCEPTED
+
+    def _find(self, index: int) -> Device | Refused:
+        if self._state is not _State.RUNNING or self._is_leaving:
+            return self._refuse(index, RequestRefused.DOWN, "Webots is not connected")
+        device = self.devices.by_index(index)
+        if device is None:
+            text = f"the robot has no device {index}"
+            return self._refuse(index, RequestRefused.UNKNOWN_DEVICE, text)
+        return device
+
+    def _refuse(self, index: int, reason: str, text: str) -> Refused:
+        self.counts[f"refused_{reason}"] += 1
+        return Refused(index, reason, text)
+
+
+def _period(period_ms: float) -> int:
+    """Webots takes whole ms."""
+    if not period_ms > 0:
+        return 0
+    return LARGEST_PERIOD_MS if period_ms > LARGEST_PERIOD_MS else math.ceil(period_ms)
+
+
+def _fits(settings: DeviceSettings, device: Device) -> bool:
+    match settings:
+        case LedValue():
+            return device.kind == LED
+        case BrakeDamping():
+            return device.kind == BRAKE
+        case FeedbackSwitch():
+            return device.role == MOTOR
+        case ReceiverSettings():
+            return device.kind == RECEIVER
+    return device.role == PACKETS and device.kind != RECEIVER

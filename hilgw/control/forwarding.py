@@ -1,0 +1,44 @@
+"""Which radios of a body are forwarded to the medium, and the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarding:
+    """to_medium: Receiver of the body -> Emitter of the configuration. from_medium: Emitter of the
+    body -> Receiver of the configuration. channels: of the body -> of the medium; a channel that is
+    not listed is the same on both sides."""
+
+    to_medium: Mapping[str, str] = field(default_factory=dict)
+    from_medium: Mapping[str, str] = field(default_factory=dict)
+    channels: Mapping[int, int] = field(default_factory=dict)
+
+    def errors(self) -> list[tuple[str, str, str]]:
+        """Settings that contradict each other: (path, message, fix)."""
+        seen: dict[int, int] = {}
+        errors = []
+        for world, medium in self.channels.items():
+            if not BROADCAST <= world <= CHANNEL_MAX:
+                what = f"channel {world} of the world is out of range"
+                errors.append(("channels", what, f"allowed: -1 to {CHANNEL_MAX}"))
+            if medium in seen:
+                what = f"channel {medium} belongs to channel {seen[medium]} of the world already"
+                errors.append((f"channels.{world}", what, "map each channel to another one"))
+            seen.setdefault(medium, world)
+        return errors
+
+    def on_medium(self, channel: int) -> int:
+        """The channel on the medium of a packet from the body."""
+        return self.channels.get(channel, channel)
+
+    def in_world(self, channel: int) -> int:
+        """The channel for the body of a packet from the medium."""
+        for world, medium in self.channels.items():
+            if medium == channel:
+                return world
+        return channel

@@ -1,0 +1,413 @@
+"""The session of body webots: byte vectors, the mock of Webots, and everything hostile."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hilgw.bodies.webots.emitters import REQUEST_BYTES
+from hilgw.control.events import (
+    BrakeDamping,
+    Connected,
+    Disconnected,
+    EmitterSettings,
+    Event,
+    FeedbackSwitch,
+    LedValue,
+    MotorCommand,
+    MotorFeedback,
+    Notice,
+    PacketIn,
+    PacketOut,
+    ProtocolFailure,
+    ReceiverSettings,
+    Refused,
+    SensorValue,
+    StopReason,
+    StopSent,
+    Write,
+)
+from hilgw.errors import PortError
+from tests.bodies.webots_bench import MS, Bench, body
+
+HELLO = b"CTR\nRobot-Name: gateway"
+FIRST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
+STEP = bytes.fromhex("08000000 20000000")
+GOODBYE = bytes.fromhex("0f000000 00000000 0000 01000000 26")
+LEAVE = bytes(4)
+EMPTY = bytes.fromhex("0100 04000000 04000000 00 00000000")
+QUIT = bytes.fromhex("0100 07000000 07000000 00 00000000 0000 02")
+
+
+def answer(*messages: bytes, delay_ms: int = 0) -> bytes:
+    data = struct.pack("<i", delay_ms) + b"".join(messages)
+    return struct.pack("<HiiB", 1, len(data), len(data), 0) + data
+
+
+def time_message(seconds: float) -> bytes:
+    return b"\0\0\4" + struct.pack("<d", seconds)
+
+
+def configuration(
+    byte_rate: float = -1.0, basic_ms: float = 32.0, size: int = -1, channels: tuple[int, ...] = ()
+) -> bytes:
+    """A robot with a Receiver on channel 12 and an Emitter, as Webots R2025a sends it."""
+    robot = b"\0\0\0" + b"gateway\0R2025a\0" + b"\0\0" + struct.pack("<HHd", 3, 34, 1.5)
+    robot += struct.pack("<H", 56) + b"rx\0\0" + struct.pack("<H", 43) + b"tx\0\0"
+    robot += struct.pack("<d", basic_ms) + bytes(7) + b"\0\0" + struct.pack("<i", 1)
+    receiver = struct.pack("<HBiii", 1, 0, -1, 12, 0)
+    allowed = struct.pack(f"<i{len(channels)}i", len(channels), *channels)
+    emitter = struct.pack("<HBiiddd", 2, 0, size, 12, byte_rate, -1.0, -1.0) + allowed
+    return answer(robot, receiver, emitter)
+
+
+def bytes_of(events: list[Event]) -> bytes:
+    return b"".join(event.data for event in events if isinstance(event, Write))
+
+
+def reasons(events: list[Event]) -> list[str]:
+    return [event.reason for event in events if isinstance(event, Refused)]
+
+
+def running(**fields: Any) -> Any:
+    """A session after the configuration: its first step is outstanding."""
+    session = body()
+    session.open(0)
+    session.receive(b"CONNECTED", 0)
+    session.receive(configuration(**fields), 0)
+    return session
+
+
+# --- byte vectors ---------------------------------------------------------------------------------
+
+
+def test_the_handshake_and_the_first_step_byte_by_byte() -> None:
+    session = body()
+    assert session.open(0) == [Write(HELLO)]
+    assert session.receive(b"CONNEC", 0) == []
+    assert session.receive(b"TED", 0) == [Write(FIRST)]
+    connected, *others = session.receive(configuration(), 0)
+    assert connected == Connected("robot 'gateway' in Webots R2025a")
+    enable = bytes.fromhex("11000000 20000000 0100 03000000 01 2000")  # the Receiver, every 32 ms
+    assert bytes_of(others) == enable
+    assert [device.name for device in session.devices] == ["rx", "tx"]
+    assert session.receive(answer(time_message(1.532)), 0) == [Write(STEP)]
+    assert body(robot=None).open(0) == [Write(b"CTR")]
+
+
+def test_a_packet_of_the_world_and_one_for_it_byte_by_byte() -> None:
+    session = running()
+    packet = struct.pack("<HBi4di", 1, 1, 12, 0.0, 1.0, 0.0, 0.25, 4) + b"ping"
+    received, step = session.receive(answer(time_message(1.532), packet), 0)
+    assert received == PacketIn(0, 12, 0.25, (0.0, 1.0, 0.0), b"ping")
+    assert step == Write(STEP)
+    session.send(PacketOut(1, 7, b"pong"), 0)
+    session.send(PacketOut(1, -1, b"!"), 0)
+    block = struct.pack("<Bidi", 0, 7, -1.0, 4) + b"pong" + struct.pack("<Bidi", 0, -1, -1.0, 1)
+    expected = struct.pack("<iIHi", 14 + len(block) + 1, 32, 2, len(block) + 1) + block + b"!"
+    assert session.receive(EMPTY, 0) == [Write(expected)]  # both, in one step, each on its channel
+
+
+def test_the_gateway_ends_with_a_goodbye_and_four_zero_bytes() -> None:
+    session = running()
+    assert session.stop(StopReason.ENDED, 0) == [] and not session.is_idle()
+    assert session.receive(EMPTY, 0) == [Write(GOODBYE)] and not session.is_idle()
+    assert session.receive(EMPTY, 0) == [Write(LEAVE)] and session.is_idle()
+    assert session.receive(EMPTY, 0) == [] and session.next_deadline() is None
+
+
+def test_a_paused_webots_does_not_hold_the_goodbye() -> None:
+    session = running()
+    session.stop(StopReason.ENDED, 0)
+    due = session.next_deadline()
+    assert session.expire(due - 1) == []
+    assert bytes_of(session.expire(due)) == GOODBYE + LEAVE and session.is_idle()
+
+
+# --- connections ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", [b"FAILED", b"PROCESSING", b"FORBIDDEN"])
+def test_webots_refuses_and_the_supervisor_tries_again(word: bytes) -> None:
+    session = body()
+    session.open(0)
+    (failure,) = session.receive(word, 0)
+    assert isinstance(failure, ProtocolFailure) and isinstance(failure.error, PortError)
+    assert failure.error.reason == PortError.LOST  # tried again each second
+    assert session.close() == []
+    session.open(0)
+    assert bytes_of(session.receive(b"CONNECTED", 0)) == FIRST
+
+
+def test_a_server_that_is_not_webots() -> None:
+    session = body()
+    session.open(0)
+    (failure,) = session.receive(b"HTTP/1.1 400", 0)
+    assert "is not an answer of Webots" in failure.error.what
+    session.open(0)
+    (failure,) = session.expire(10_000 * MS)
+    assert failure.error.what == "Webots does not answer"
+
+
+def test_answers_in_any_pieces_and_an_end_at_each_byte() -> None:
+    stream = b"CONNECTED" + configuration() + answer(time_message(2.0)) + QUIT
+    whole = body()
+    events = whole.open(0)
+    for at in range(len(stream)):
+        events += whole.receive(stream[at : at + 1], 0)
+        if at == len(b"CONNECTED") - 1:
+            assert bytes_of(events) == HELLO + FIRST
+    assert bytes_of(events).endswith(STEP + LEAVE)
+    for end in range(len(stream)):
+        session = body()
+        session.open(0)
+        session.receive(stream[: min(end, 9)], 0)
+        before = session.receive(stream[9:end], 0) if end > 9 else []
+        is_up = any(isinstance(event, Connected) for event in before)
+        is_down = any(isinstance(event, Disconnected) for event in before)
+        expected = [Disconnected("connection closed")] if is_up and not is_down else []
+        assert session.close() == expected, end
+        assert session.close() == [] and session.next_deadline() is None
+        session.open(0)  # nothing is left of the connection before
+        session.receive(b"CONNECTED", 0)
+        assert isinstance(session.receive(configuration(), 0)[0], Connected), end
+
+
+@pytest.mark.parametrize(
+    ("basic_ms", "step_ms", "what"),
+    [
+        (0.0, None, "a basicTimeStep of 0 ms is not possible"),
+        (math.nan, None, "a basicTimeStep of nan ms is not possible"),
+        (32.0, 20, "step_ms 20 is not a multiple of the world's basicTimeStep, 32"),
+        (8.0, 32, ""),
+        (32.0, 32, ""),
+    ],
+)
+def test_the_step_is_a_multiple_of_the_worlds(
+    basic_ms: float, step_ms: int | None, what: str
+) -> None:
+    session = body(step_ms=step_ms)
+    session.open(0)
+    session.receive(b"CONNECTED", 0)
+    events = session.receive(configuration(basic_ms=basic_ms), 0)
+    failures = [event.error.what for event in events if isinstance(event, ProtocolFailure)]
+    assert failures == ([what] if what else [])
+    if not what:
+        assert struct.unpack_from("<iI", bytes_of(events))[1] == 32
+
+
+def test_a_robot_of_another_version_or_with_a_camera_is_named() -> None:
+    bench = Bench(webots="R2023a")
+    bench.connect()
+    bench.step(3)
+    (failure,) = (event for event in bench.events if isinstance(event, ProtocolFailure))
+    assert "is not a Robot" in failure.error.what or "cut off" in failure.error.what
+    bench = Bench(devices="camera:Camera")
+    bench.connect()
+    bench.step(3)
+    (failure,) = (event for event in bench.events if isinstance(event, ProtocolFailure))
+    assert failure.error.what == "messages of device 1 (Camera) are not supported"
+
+
+@pytest.mark.parametrize("version", ["R2025a", "R2024a", "R2023b", "R2023a"])
+def test_every_version_of_webots(version: str) -> None:
+    bench = Bench(body(version), webots=version).start()
+    assert len(bench.session.devices) == 18
+
+
+def test_a_device_that_the_world_does_not_have_is_named() -> None:
+    missing = body(to_medium={"ear": "tx"}, from_medium={"mouth": "rx"}, limits={"leg": {}})
+    bench = Bench(missing).start()
+    texts = [event.text for event in bench.events if isinstance(event, Notice)]
+    for words in ("Receiver 'ear'", "Emitter 'mouth'", "motor 'leg'"):
+        assert any(words in text for text in texts), words
+    assert any("synchronization is TRUE" in text for text in texts)
+
+
+# --- nothing old ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [QUIT, answer(time_message(0.0)), None])
+def test_nothing_old_reaches_a_world_that_was_reset(end: bytes | None) -> None:
+    """QUIT; a time that went back without one; a lost connection."""
+    session = running()
+    session.send(PacketOut(1, 12, b"old"), 0)
+    if end is None:
+        events = session.close()
+    else:
+        old = struct.pack("<HBi4di", 1, 1, 12, 0.0, 1.0, 0.0, 0.25, 3) + b"old"
+        events = session.receive(end + answer(old), 0)
+        assert [e.error.reason for e in events if isinstance(e, ProtocolFailure)] == ["lost"]
+        assert bytes_of(events) == LEAVE
+        assert session.close() == []
+    assert len([event for event in events if isinstance(event, Disconnected)]) == 1
+    assert not [event for event in events if isinstance(event, PacketIn)]
+    assert session.counts["packets_discarded"] == 1
+    assert reasons(session.send(PacketOut(1, 12, b"while it is down"), 0)) == ["down"]
+    session.open(0)
+    session.receive(b"CONNECTED", 0)
+    written = bytes_of(session.receive(configuration() + EMPTY + EMPTY, 0))
+    assert b"old" not in written and b"down" not in written and written.endswith(STEP + STEP)
+
+
+# --- packets --------------------------------------------------------------------------------------
+
+PACED = [  # golden cases B1 to B5 and B7 of the Emitter, at 1.2 bytes per ms
+    ([30] * 3, [1, 2, 3]),
+    ([50] * 5, [2, 3, 4, 6, 7]),
+    ([10] * 10, [1, 1, 1, 2, 2, 2, 2, 3, 3, 3]),
+    ([100, 1, 1], [3, 3, 3]),
+]
+
+
+@pytest.mark.parametrize(("sizes", "steps"), PACED)
+def test_an_emitter_paces_its_packets_as_libcontroller(sizes: list[int], steps: list[int]) -> None:
+    session = running(byte_rate=1.2)
+    for number, size in enumerate(sizes):
+        session.send(PacketOut(1, 12, bytes([65 + number]) * size), 0)
+    left: list[int] = []
+    for step in range(1, 8):
+        data = bytes_of(session.receive(EMPTY, 0))
+        head = struct.calcsize("<Bidi")
+        packets = data[14:]
+        while packets:
+            size = struct.unpack_from("<Bidi", packets)[3]
+            assert packets[head : head + size] == bytes([65 + len(left)]) * size
+            packets = packets[head + size :]
+            left.append(step)
+    assert left == steps
+
+
+def test_what_an_emitter_of_webots_refuses() -> None:
+    session = running(size=32, channels=(3, -1))
+    events = [session.send(PacketOut(1, 3, bytes(size)), 0) for size in (20, 12, 1, 0)]
+    assert [reasons(each) for each in events] == [[], [], ["no_room"], ["unsendable"]]
+    assert reasons(session.send(PacketOut(1, 5, b"x"), 0)) == ["not_allowed"]
+    assert reasons(session.send(PacketOut(0, 3, b"x"), 0)) == ["not_settable"]  # a Receiver
+    assert reasons(session.send(PacketOut(9, 3, b"x"), 0)) == ["unknown_device"]
+    session.receive(EMPTY, 0)
+    assert reasons(session.send(PacketOut(1, -1, bytes(32)), 0)) == []
+
+
+def test_a_flood_of_packets_leaves_in_requests_of_bounded_size() -> None:
+    session = running()
+    for _ in range(40):
+        assert reasons(session.send(PacketOut(1, 12, bytes(10_000)), 0)) == []
+    sizes = [len(bytes_of(session.receive(EMPTY, 0))) for _ in range(5)]
+    assert all(size < REQUEST_BYTES + 1000 for size in sizes)
+    assert sum(sizes) > 400_000 and sizes[-1] == len(STEP)
+
+
+def test_a_field_that_changes_in_webots_holds() -> None:
+    session = running()
+    changed = b"\2\0\2" + struct.pack("<d", 2.5) + b"\2\0\3" + struct.pack("<i", 4)
+    changed += b"\2\0\4" + struct.pack("<iii", 2, 5, 6) + b"\2\0\1" + struct.pack("<i", 5)
+    session.receive(answer(changed), 0)
+    assert reasons(session.send(PacketOut(1, 12, b"x"), 0)) == ["not_allowed"]
+    assert reasons(session.send(PacketOut(1, 5, b"12345"), 0)) == ["no_room"]
+    session.send(PacketOut(1, 6, b"1234"), 0)
+    assert struct.pack("<Bid", 0, 6, 2.5) in bytes_of(session.receive(EMPTY, 0))
+
+
+# --- devices, before the mock of Webots -----------------------------------------------------------
+
+
+def test_every_sensor_reports_each_step() -> None:
+    bench = Bench().start()
+    bench.events.clear()
+    bench.step()
+    values = {e.index: e.value for e in bench.events if isinstance(e, SensorValue)}
+    assert {bench.index(name) for name in ["ds", "light", "lift_at", "gps", "imu", "gyro"]} < set(
+        values
+    )
+    for device in bench.session.devices:
+        if device.index in values:
+            value = values[device.index]
+            count = len(value) if isinstance(value, tuple) else 1
+            assert count == len(device.reports), device.name
+    assert len(values) == 11
+    x, y, *_ = values[bench.index("gps")]  # type: ignore[misc]
+    assert (x, y) == (bench.robot().body.room.x, bench.robot().body.room.y)
+
+
+def test_periods_indicators_brakes_and_radios_are_set() -> None:
+    bench = Bench().start()
+    session, index = bench.session, bench.index
+    session.switch(index("ds"), 0, 0)
+    session.switch(index("light"), 63.2, 0)
+    session.switch(index("gyro"), 1e12, 0)
+    session.tune(LedValue(index("led"), 7), 0)
+    session.tune(BrakeDamping(index("brake"), 0.5), 0)
+    session.tune(FeedbackSwitch(index("left"), 32.0), 0)
+    session.tune(EmitterSettings(index("emitter"), 3, 2.5), 0)
+    session.tune(ReceiverSettings(index("receiver"), 9, 64), 0)
+    session.send(PacketOut(index("emitter"), 4, b"near"), 0)
+    bench.step(2)
+    device = bench.device
+    assert (device("ds").period_ms, device("light").period_ms) == (0, 64)
+    assert device("gyro").period_ms == 65535
+    assert (device("led").value, device("brake").joint.damping) == (7, 0.5)
+    assert (device("receiver").radio.channel, device("receiver").period_ms) == (9, 64)
+    assert struct.pack("<Bid", 0, 4, 2.5) in bench.written
+    bench.step(2)
+    assert [e for e in bench.events if isinstance(e, MotorFeedback)]
+    session.switch(index("ds"), None, 0)
+    bench.step(2)
+    assert device("ds").period_ms == 32
+    for settings_ in (LedValue(index("ds"), 1), EmitterSettings(index("receiver"), 1, 1.0)):
+        assert reasons(session.tune(settings_, 0)) == ["not_settable"]
+    assert reasons(session.switch(index("left"), 32, 0)) == ["not_settable"]
+    assert reasons(session.command(MotorCommand(index("ds"), "velocity", 1.0), 0)) == [
+        "not_settable"
+    ]
+    for wrong in (-2, 2**31):
+        assert reasons(session.tune(ReceiverSettings(index("receiver"), wrong, 32), 0)) == [
+            "not_allowed"
+        ]
+    assert reasons(session.tune(EmitterSettings(index("emitter"), 1, math.nan), 0)) == [
+        "not_allowed"
+    ]
+    bench.step(3)
+    assert not [event for event in bench.events if isinstance(event, ProtocolFailure)]
+
+
+# --- hostile --------------------------------------------------------------------------------------
+
+CHUNKS = st.lists(
+    st.one_of(
+        st.binary(max_size=40),
+        st.sampled_from([EMPTY, QUIT, configuration(), answer(time_message(math.nan))]),
+        st.binary(max_size=40).map(answer),
+        st.tuples(st.integers(0, 3), st.integers(0, 60), st.binary(max_size=80)).map(
+            lambda each: answer(struct.pack("<HB", each[0], each[1]) + each[2])
+        ),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.booleans(), CHUNKS)
+def test_no_answer_of_a_hostile_server_is_more_than_an_error(begun: bool, chunks: Any) -> None:
+    session = running() if begun else body()
+    if not begun:
+        session.open(0)
+    failed = False
+    for chunk in chunks:
+        assert isinstance(session.describe(chunk, received=True), str)
+        events = session.receive(chunk, 0)
+        assert not (failed and events)  # nothing after the end
+        failed |= any(isinstance(event, ProtocolFailure) for event in events)
+        assert not [e for e in events if isinstance(e, StopSent)]
+        session.send(PacketOut(1, 12, b"x"), 0)
+        session.expire(0)
+    session.stop(StopReason.ENDED, 0)
+    session.close()
+    session.open(0)
+    session.receive(b"CONNECTED", 0)
+    assert isinstance(session.receive(configuration(), 0)[0], Connected)

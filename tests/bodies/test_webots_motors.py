@@ -1,0 +1,194 @@
+"""The motors of body webots: what reaches them in the world, and that every one of them stops."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from hilgw.control.events import (
+    Command,
+    Disconnected,
+    MotorCommand,
+    MotorPid,
+    MotorSettings,
+    ProtocolFailure,
+    StopReason,
+    StopSent,
+)
+from hilgw.control.limits import check_command
+from hilgw.control.safety import Mode
+from hilgw.devices.kinds import MotorLimits
+from tests.bodies.webots_bench import Bench, body
+
+INF = math.inf
+MOTORS = ("left", "right", "lift")
+
+
+def motors(bench: Bench) -> dict[str, tuple[float, float]]:
+    """Position that each motor in the world aims at, and velocity set."""
+    return {name: (bench.device(name).target, bench.device(name).wanted) for name in MOTORS}
+
+
+def test_a_robot_that_an_earlier_controller_left_moving_stops() -> None:
+    bench = Bench()
+    left = bench.device("left")
+    left.target, left.wanted = INF, 3.0
+    bench.start()
+    bench.step(2)
+    assert left.velocity == 0.0
+
+
+def test_commands_reach_the_motors_with_the_next_request() -> None:
+    bench = Bench().start()
+    session, index = bench.session, bench.index
+    assert session.command(MotorCommand(index("left"), "velocity", 3.0), 0)
+    session.command(MotorSettings(index("right"), 1.5, 2.0, 4.0, 7.0), 0)
+    session.command(MotorCommand(index("lift"), "position", 0.1), 0)
+    session.command(MotorPid(index("lift"), 5.0, 1.0, 0.5), 0)
+    bench.step(2)
+    assert motors(bench)["left"] == (INF, 3.0) and motors(bench)["right"] == (1.5, 2.0)
+    right, lift = bench.device("right"), bench.device("lift")
+    assert (right.acceleration, right.available) == (4.0, 7.0)
+    assert lift.target == 0.1 and lift.wanted > 0 and lift.pid == (5.0, 1.0, 0.5)
+    bench.step(100)
+    assert lift.position == pytest.approx(0.1)
+    session.command(MotorCommand(index("left"), "acceleration", 9.0), 0)
+    session.command(MotorCommand(index("left"), "available_torque", 8.0), 0)
+    session.command(MotorCommand(index("left"), "torque", 0.5), 0)
+    bench.step(2)
+    left = bench.device("left")
+    assert (left.acceleration, left.available, left.force) == (9.0, 8.0, 0.5)
+
+
+def test_a_stop_is_reported_when_it_has_left_not_before() -> None:
+    bench = Bench().start()
+    session = bench.session
+    session.command(MotorCommand(bench.index("left"), "velocity", 3.0), 0)
+    bench.step(2)
+    bench.events.clear()
+    assert session.stop_commands() == [] and session.stop(StopReason.DISCONNECTED, 0) == []
+    assert not session.is_idle() and bench.events == []
+    bench.step()
+    commands = tuple(MotorCommand(bench.index(name), "velocity", 0.0) for name in MOTORS)
+    assert StopSent(StopReason.DISCONNECTED, commands) in bench.events
+    assert session.is_idle() and session.stop(StopReason.DISCONNECTED, 0) == []
+    bench.step()
+    assert bench.device("left").velocity == 0.0
+    session.command(MotorCommand(bench.index("left"), "velocity", 3.0), 0)
+    session.stop(StopReason.DISCONNECTED, 0)
+    bench.events.clear()
+    bench.disconnect()
+    assert bench.events == [Disconnected("connection closed")]  # and no stop: it was not sent
+
+
+def test_the_emergency_stop_is_a_request_of_its_own_and_the_session_begins_anew() -> None:
+    bench = Bench().start()
+    session = bench.session
+    assert session.stop_bytes() == b""
+    session.command(MotorCommand(bench.index("left"), "velocity", 3.0), 0)
+    bench.step(2)
+    stop = session.stop_bytes()
+    assert stop == session.stop_bytes()  # changes nothing
+    events = session.stop(StopReason.LATE, 0)
+    assert [event for event in events if isinstance(event, ProtocolFailure)]
+    assert session.stop_bytes() == b"" and session.stop(StopReason.LATE, 0) == []
+    # A simulator that waits for a request, as one does whose answer nobody reads:
+    waiting = Bench()
+    waiting.connect()
+    waiting.step(2)
+    waiting.device("left").target, waiting.device("left").wanted = INF, 3.0
+    waiting.peer.receive(stop, waiting.now)
+    assert waiting.device("left").wanted == 0.0
+
+
+def test_a_rate_limit_holds_and_never_delays_a_stop() -> None:
+    bench = Bench(body(limits={"left": MotorLimits(rate=10.0)})).start()
+    bench.session.command(MotorCommand(bench.index("left"), "velocity", 3.0), bench.now)
+    seen = []
+    for _ in range(18):
+        bench.step()
+        seen.append(bench.device("left").wanted)
+    fastest = [10.0 * 0.032 * (step + 1) + 0.2 for step in range(18)]  # a step of 20 ms at once
+    assert all(value <= most for value, most in zip(seen, fastest, strict=True))
+    assert seen[-1] == 3.0 and seen[0] < 1.0
+    bench.session.stop(StopReason.SILENCE, bench.now)
+    bench.step(2)
+    assert bench.device("left").wanted == 0.0
+    bench.step(5)
+    assert bench.device("left").wanted == 0.0
+
+
+VALUES = st.one_of(st.floats(-5, 5), st.sampled_from([INF, 0.0, -1.0]))
+FIELDS = ("position", "velocity", "acceleration", "force", "torque", "available_torque")
+
+
+class EveryMotorStops(RuleBasedStateMachine):
+    """Any commands that the safety lets pass, in any order with steps, stops and connections."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.bench = Bench().start()
+        self.stopped = False
+
+    def command(self, command: Command) -> None:
+        device = self.bench.session.devices.by_index(command.index)
+        assert device is not None
+        if check_command(device, command) is None:
+            assert self.bench.session.command(command, self.bench.now)
+            self.stopped = False
+
+    @rule(name=st.sampled_from(MOTORS), field=st.sampled_from(FIELDS), value=VALUES)
+    def sets_one_value(self, name: str, field: str, value: float) -> None:
+        self.command(MotorCommand(self.bench.index(name), field, value))
+
+    @rule(name=st.sampled_from(MOTORS), values=st.tuples(VALUES, VALUES, VALUES, VALUES))
+    def sets_all_values(self, name: str, values: tuple[Any, ...]) -> None:
+        self.command(MotorSettings(self.bench.index(name), *values))
+
+    @rule(count=st.integers(1, 3))
+    def time_passes(self, count: int) -> None:
+        self.bench.step(count)
+
+    @rule(reason=st.sampled_from([StopReason.DISCONNECTED, StopReason.COMMAND_TIMEOUT]))
+    def stops(self, reason: StopReason) -> None:
+        self.bench.session.stop(reason, self.bench.now)
+        self.stopped = True
+
+    @rule()
+    def connects_again(self) -> None:
+        self.bench.disconnect()
+        self.bench.start()
+        self.stopped = True
+
+    @invariant()
+    def every_motor_stands(self) -> None:
+        if self.stopped:
+            self.bench.step(40)  # an acceleration of its own may slow it down
+            for name in MOTORS:
+                device = self.bench.device(name)
+                slow = 0 <= device.acceleration < 5
+                assert device.velocity == 0.0 or slow, (name, device.velocity)
+                assert device.wanted == 0.0
+
+    @invariant()
+    def a_stop_is_reported_only_where_one_was_sent(self) -> None:
+        sent = [event for event in self.bench.events if isinstance(event, StopSent)]
+        assert len(sent) <= self.bench.session.counts["stops"]
+        assert not [e for e in self.bench.events if isinstance(e, ProtocolFailure)]
+
+
+TestEveryMotorStops = EveryMotorStops.TestCase
+TestEveryMotorStops.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+
+
+def test_every_mode_of_every_motor_has_its_stop() -> None:
+    bench = Bench().start()
+    for name in MOTORS:
+        for mode in Mode:
+            assert bench.session.stop_command(bench.index(name), mode) is not None
+    assert bench.session.stop_command(bench.index("ds"), Mode.VELOCITY) is None
