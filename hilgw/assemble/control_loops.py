@@ -24,7 +24,6 @@ from hilgw.engine.control_loop.stepping import StepGrid
 from hilgw.engine.control_loop.tcp_server import TcpServer
 from hilgw.engine.control_loop.webots_server import WebotsPort, WebotsServer
 from hilgw.engine.mock_host import MockHost, create_mock
-from hilgw.engine.simulated.pace import Holds
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
 from hilgw.framing import create
@@ -129,8 +128,6 @@ class ControlLoopAssembly:
             config.devices if has_peer else {},
             forwarder_of(config.body, robot),
         )
-        if not self._mocked:
-            loop.safety.deadlines = gateway.real_timer
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packet
         if stepped is not None and config.controller is not None and link is not None:
@@ -228,14 +225,17 @@ class ControlLoopAssembly:
             steps = self._schedule.steps
             if not steps.step_ns:
                 steps = StepClock(self._schedule.now(), DEFAULT_STEP_MS * NS_PER_MS)
-            # A mock computes in simulated time, which it must not hold.
-            holds = Holds() if self._mocked else self._gateway.holds
-            self._grid = StepGrid(self._schedule, steps, holds)
+            self._grid = StepGrid(self._schedule, steps)
         return self._grid
 
     def _serve_stepped(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig) -> None:
         settings, name = part.settings, loop.name
-        loop.step_on(self._step_grid(), synchronization=settings.synchronization)
+        mocked = self._mocked and settings.listen is not None
+        # A mock computes in simulated time, which it must not hold.
+        holds = self._gateway.holds if settings.synchronization and not mocked else None
+        loop.step_on(self._step_grid(), synchronization=settings.synchronization, holds=holds)
+        if not mocked:
+            loop.safety.deadlines = self._gateway.real_timer
         port = WebotsPort(
             link,
             name,
@@ -246,7 +246,7 @@ class ControlLoopAssembly:
             local=settings.ipc,
         )
         words = ""
-        if self._mocked and settings.listen is not None:
+        if mocked:
             controller: PeerController = load(CONTROLLERS, part.kind)
             spec = controller.mock(settings, self._config.webots)
             spec = replace(spec, parameters={"robot": name} | spec.parameters)

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.radios import Radios
     from hilgw.engine.control_loop.stepping import StepGrid
     from hilgw.engine.observer import Observer
+    from hilgw.engine.simulated.pace import Holds
     from hilgw.medium.packet import Copy
     from hilgw.transports.base import Handle, Scheduler, Transport
 
@@ -162,8 +163,9 @@ class ControlLoop:
 
     # --- a controller that is stepped ---------------------------------------------------------
 
-    def step_on(self, grid: StepGrid, *, synchronization: bool) -> None:
-        """The controller asks for steps, which end on this grid."""
+    def step_on(self, grid: StepGrid, *, synchronization: bool, holds: Holds | None = None) -> None:
+        """The controller asks for steps, which end on this grid. holds: where it makes simulated
+        time wait; None: nowhere."""
         self.statistics.counts["late_steps"] = 0
         name, longest_ns = f"{self.name}.controller", self.safety.state.timeout_ns
         self._stepper = Stepper(
@@ -171,7 +173,7 @@ class ControlLoop:
             self._answer_step,
             self._step_is_late,
             synchronization=synchronization,
-            hold=(lambda: grid.holds.hold(name, longest_ns)) if synchronization else None,
+            hold=None if holds is None else lambda: holds.hold(name, longest_ns),
         )
         self._controller_handlers[StepRequest] = self._step
 

@@ -22,18 +22,16 @@ if TYPE_CHECKING:
 
     from hilgw.devices.steps import StepClock
     from hilgw.engine.robot.schedule import Schedule
-    from hilgw.engine.simulated.pace import Hold, Holds
+    from hilgw.engine.simulated.pace import Hold
 
 
 class StepGrid:
-    """The step ends of one gateway. holds: where synchronized controllers hold simulated time while
-    they compute."""
+    """The step ends of one gateway."""
 
-    def __init__(self, schedule: Schedule, steps: StepClock, holds: Holds) -> None:
+    def __init__(self, schedule: Schedule, steps: StepClock) -> None:
         """steps: with a step of more than 0."""
         self.schedule = schedule
         self.steps = steps
-        self.holds = holds
 
     @property
     def step_ms(self) -> int:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from hilgw.engine.control_loop.controller_port import ControllerPort
 from hilgw.engine.control_loop.webots_socket import WebotsSocket
 from hilgw.engine.observer import State
-from hilgw.engine.simulated.event_loop import call_in_real_time
+from hilgw.engine.simulated.event_loop import call_in_real_time, sleep_in_real_time
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.protocols.webots import Acknowledgement, ProtocolError, decode_hello, encode_name
@@ -87,7 +87,7 @@ class WebotsPort(ControllerPort):
             if self.on_listening is not None and server is not None:
                 self.on_listening(server.host, server.port)
             while True:
-                await asyncio.sleep(STALL_POLL_S)
+                await sleep_in_real_time(STALL_POLL_S)
                 self._drop_when_stalled()
                 self._admit_held()
         finally:

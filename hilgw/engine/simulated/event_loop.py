@@ -129,6 +129,17 @@ def call_in_real_time(
     return timer.call_at(timer.now() + s_to_ns(delay_s), callback)
 
 
+async def sleep_in_real_time(delay_s: float) -> None:
+    """asyncio.sleep(), also where the loop's time is simulated."""
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+    deadline = call_in_real_time(loop, delay_s, over.set)
+    try:
+        await over.wait()
+    finally:
+        deadline.cancel()
+
+
 async def in_real_time(awaitable: Awaitable[T], timeout_s: float) -> T:
     """The result of what another process does. TimeoutError when it takes longer, in real time
     also where that of the event loop is simulated."""

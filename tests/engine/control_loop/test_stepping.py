@@ -7,6 +7,7 @@ import pytest
 from hilgw.devices.steps import StepClock
 from hilgw.engine.control_loop.stepping import StepGrid, Stepper
 from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE, Schedule
+from hilgw.engine.simulated.pace import Holds
 from hilgw.testing.sim import Clock
 
 MS = 1_000_000
@@ -153,21 +154,27 @@ def test_a_controller_that_left_gets_no_answer_and_the_next_one_its_own() -> Non
     assert steps.answers == [(128, 128, 0)]
 
 
-def test_the_grid_reports_when_all_synchronized_controllers_have_asked() -> None:
-    steps = Steps()
-    asked: list[float] = []
-    steps.grid.on_all_asked = lambda: asked.append(steps.now)
-    other, free = steps.controller(synchronization=True), steps.controller(synchronization=False)
-    for each in (steps.stepper, other, free):
-        each.request(0)
-    assert asked == []
-    steps.at(1).request(32)
-    assert steps.grid.computing == {other}
-    steps.at(2)
-    other.request(32)
-    assert asked == [2]
+def test_a_controller_holds_simulated_time_from_its_answer_to_its_request() -> None:
+    steps, holds = Steps(), Holds()
+    stepper = Stepper(
+        steps.grid,
+        lambda time, delay: None,
+        steps.late.append,
+        synchronization=True,
+        hold=lambda: holds.hold("rover.controller"),
+    )
+
+    def is_held() -> bool:
+        return holds.wait_s(0, 1) is None
+
+    stepper.expect()
+    stepper.expect()
+    assert is_held()
+    stepper.request(32)
+    assert not is_held()
     steps.at(32)
-    other.request(32)
-    steps.at(33)
-    steps.stepper.reset()
-    assert asked == [2, 33]
+    assert is_held()
+    stepper.request(0)
+    assert is_held()
+    stepper.reset()
+    assert not is_held()
