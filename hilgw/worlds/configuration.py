@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ _DEFAULT_STEP_MS = 32
 _LONGEST_STEP_MS = 60_000
 _LARGEST_M = 1e9
 _LARGEST_J = 1e12
-_STARTED_BY_NOBODY = {"", "void", "<none>", "<generic>"}
+_NO_CONTROLLER = {"", "void", "<none>", "<generic>"}
 _PLAIN_FIELDS = {"translation", "rotation", "scale", "name", "controller", "controllerArgs"}
 _NAMED_IN_LINE = 6
 _ORIGIN = (0.0, 0.0, 0.0)
@@ -62,7 +63,9 @@ class _Writer:
 
     def lines(self) -> Iterator[str]:
         yield comment(f"{self._file}, a world of Webots {self._world.version}")
-        yield comment("Poses and fields are those of the file. Its PROTOs hide what is in theirs.")
+        yield comment(
+            "Poses and fields are those of the file. It does not have the nodes in a PROTO."
+        )
         yield "version: 1"
         if self._version_note:
             yield comment(self._version_note)
@@ -81,9 +84,9 @@ class _Writer:
     def _medium(self) -> Iterator[str]:
         given = self._info.number("basicTimeStep") if self._info is not None else None
         step = float(_DEFAULT_STEP_MS) if given is None else given
-        whole = round(step) if 1 <= step <= _LONGEST_STEP_MS else 1 if step < 1 else None
-        if whole is None:
-            whole = _LONGEST_STEP_MS if step > _LONGEST_STEP_MS else _DEFAULT_STEP_MS
+        whole = _DEFAULT_STEP_MS
+        if math.isfinite(step):
+            whole = min(max(round(step), 1), _LONGEST_STEP_MS)
         if whole != step:
             yield comment(f"basicTimeStep {step:g}: hilgw has whole steps of 1 ms to 60 s")
         yield f"medium: {{step_ms: {whole}}}"
@@ -101,11 +104,12 @@ class _Writer:
             if given:
                 yield _note(4, f"fields given to the PROTO: {given}")
             if node.text("name") is None:
-                yield _note(4, f"the PROTO has its name too; {quoted(name)} is that of the PROTO")
-        elif name != robot.name:
-            yield _note(4, f"line {node.line}: its name is {quoted(robot.name)}")
+                what = f"it hides the robot's name too: {quoted(robot.name)} is that of the PROTO"
+                yield _note(4, what)
         else:
             yield _note(4, f"line {node.line}")
+        if name != robot.name:
+            yield _note(4, f"its name is {quoted(robot.name)}")
         for inner in robot.hidden:
             yield from _hidden(4, inner.kind, [inner], self._world)
         for note in robot.notes:
@@ -131,7 +135,7 @@ class _Writer:
         controller = node.text("controller")
         if controller == "<extern>":
             yield f"    controller: {item(_settings_of(node))}"
-        elif controller is not None and controller not in _STARTED_BY_NOBODY:
+        elif controller is not None and controller not in _NO_CONTROLLER:
             yield _note(4, f"controller {quoted(controller)} is started by Webots")
 
     def _device(

@@ -171,7 +171,7 @@ def test_comments_name_what_is_hidden() -> None:
         "# PROTO Fence hides its nodes (../protos/Fence.proto)\n#   line 7 'north'\n",
         "    # PROTO E-puck hides its nodes (webots://projects/robots/gctronic/e-puck/protos/",
         "    # PROTO Hat hides its nodes\n",
-        "    # the PROTO has its name too; 'E-puck' is that of the PROTO\n",
+        "    # it hides the robot's name too: 'E-puck' is that of the PROTO\n",
         "'eye': camera images are not carried yet\n",
         "a Plane cannot be an obstacle, infra-red signals pass it\n",
         "    # it can move in Webots; here its pose is fixed\n",
@@ -322,6 +322,7 @@ Solid { name "on" boundingObject Box { } }
     assert list(config.robots["on"].devices) == ["14", "14(1)", "a_b", "n" * 64, "n" * 61 + "(1)"]
     assert list(config.obstacles) == ["on(1)"]
     assert "its name is 'a.b:c/d'" in imported(body)
+    assert "its name is 'E-puck'" in imported("E-puck { controller 'x' } ".replace("'", '"') * 2)
     assert "its name is 'a:b'" in imported(body)
 
 
