@@ -12,11 +12,14 @@ import yaml
 from hilgw.bodies.create2 import BODY as CREATE2
 from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.create2.settings import Create2Sensor
+from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
+from hilgw.bodies.dynamixel import DynamixelSettings
 from hilgw.config.load import load_text
 
 ROOT = Path(__file__).parents[2]
 SESSIONS: dict[str, Any] = {
     "create2": lambda: CREATE2.session(Create2Settings(port="/dev/x"), "R2025a"),
+    "dynamixel": lambda: DYNAMIXEL.session(DynamixelSettings(port="/dev/x"), "R2025a"),
 }
 
 
@@ -40,10 +43,16 @@ def test_its_command_names_the_shipped_configuration(kind: str) -> None:
     assert (ROOT / "configs" / f"{kind}.yaml").is_file()
 
 
-def test_the_sensors_shown_are_accepted() -> None:
-    (block,) = re.findall(r"```yaml\n(.*?)```", page_of("create2"), re.S)
-    body = {"kind": "create2", "port": "/dev/x", **yaml.safe_load(block)}
+def settings_shown(kind: str) -> Any:
+    (block,) = re.findall(r"```yaml\n(.*?)```", page_of(kind), re.S)
+    body = {"kind": kind, "port": "/dev/x", **yaml.safe_load(block)}
     text = yaml.safe_dump({"version": 1, "robots": {"r": {"body": body}}})
     loaded = load_text(text, "page").config.robots["r"].body
     assert loaded is not None
-    assert loaded.settings.sensors["battery"] == Create2Sensor(packet="battery_charge")
+    return loaded.settings
+
+
+def test_the_settings_shown_are_accepted() -> None:
+    sensors = settings_shown("create2").sensors
+    assert sensors["battery"] == Create2Sensor(packet="battery_charge")
+    assert settings_shown("dynamixel").motors["turret"].sensor == "turret angle"

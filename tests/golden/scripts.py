@@ -463,6 +463,40 @@ WITH_RADIO = {
 }
 
 
+# --- dynamixel ------------------------------------------------------------------------------------
+
+
+def servo_packet(number: int, code: int, *parameters: int) -> bytes:
+    body = bytes((code, *parameters))
+    data = b"\xff\xff\xfd\0" + bytes((number,)) + struct.pack("<H", len(body) + 2) + body
+    crc = 0
+    for byte in data:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ 0x8005 if crc & 0x8000 else crc << 1) & 0xFFFF
+    return data + struct.pack("<H", crc)
+
+
+def dynamixel() -> Iterator[tuple[str, Variant]]:
+    wrong = servo_packet(1, 1)[:-1] + b"\0"
+    script: Script = [
+        *((30, "a", servo_packet(*each)) for each in (
+            (1, 1), (254, 1), (1, 2, 132, 0, 4, 0), (1, 3, 64, 0, 1), (1, 3, 11, 0, 1),
+            (1, 3, 116, 0, 0, 16, 0, 0), (1, 3, 116, 0, 0, 4, 0, 0), (2, 3, 11, 0, 1),
+            (2, 3, 64, 0, 1), (254, 0x83, 104, 0, 4, 0, 2, 100, 0, 0, 0),
+            (254, 0x82, 128, 0, 8, 0, 1, 2), (254, 0x92, 1, 132, 0, 4, 0, 2, 146, 0, 1, 0),
+            (2, 3, 98, 0, 2), (9, 1), (1, 0x33), (1, 2, 1), (1, 4, 65, 0, 1), (1, 5), (1, 8),
+        )),
+        (100, "a", servo_packet(2, 2, 98, 0, 1, 0)),
+        (30, "a", servo_packet(2, 3, 104, 0, 1, 0, 0, 0)),
+        (10, "a", wrong), (30, "a", noise(7, 40)), (30, "a", servo_packet(1, 1)),
+        (10, "a", "set", "hardware_error", "4"), (30, "a", servo_packet(1, 2, 70, 0, 1, 0)),
+    ]  # fmt: skip
+    yield "bus", ([("dynamixel", {})], script)
+    echo: Script = [(10, "a", servo_packet(7, 1)), (50, "a", "reset"), (5, "a", b"\xff\xff")]
+    yield "echo", ([("dynamixel", {"echo": "yes", "ids": "7", "model": 1020})], echo)
+
+
 # --- create2 --------------------------------------------------------------------------------------
 
 
@@ -641,7 +675,7 @@ def xbee() -> Iterator[tuple[str, Variant]]:
 SCRIPTS = {
     each.__name__: each
     for each in (
-        create2, hc12, ir_toy, irda_sir, rylr998, text_module, uart_node, wc2ec_controller,
-        wc2ec_node, wc2ec_robot, webots_controller, webots_simulator, xbee,
+        create2, dynamixel, hc12, ir_toy, irda_sir, rylr998, text_module, uart_node,
+        wc2ec_controller, wc2ec_node, wc2ec_robot, webots_controller, webots_simulator, xbee,
     )
 }  # fmt: skip

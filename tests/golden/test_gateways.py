@@ -16,6 +16,7 @@ MORE = sorted((HERE / "more").glob("*.yaml"))
 DURATION_S = 4.45
 DURATIONS_S = {
     "create2": 1.95,
+    "dynamixel": 0.95,
     "ir_toy": 6.9,
     "swarm": 3.45,
     "wc2ec": 3.45,

@@ -11,7 +11,12 @@ from tests.golden.running import Modules, mock_names
 from tests.golden.scripts import SCRIPTS
 
 HERE = Path(__file__).parent
-REST_MS = {"wc2ec_robot": 300.0, "wc2ec_node": 600.0, "create2": 100.0}  # they never come to rest
+REST_MS = {
+    "wc2ec_robot": 300.0,
+    "wc2ec_node": 600.0,
+    "create2": 100.0,
+    "dynamixel": 50.0,
+}  # they never come to rest
 
 
 @pytest.mark.parametrize("kind", SCRIPTS)

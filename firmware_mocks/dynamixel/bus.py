@@ -1,0 +1,231 @@
+"""The bus: instructions of protocol 2.0, and the answers of its servos in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from firmware_mocks import _parameters as values
+from firmware_mocks.base import MS, Mock
+from firmware_mocks.dynamixel import packets
+from firmware_mocks.dynamixel.servo import (
+    CRC,
+    FAIL,
+    HARDWARE_ERROR,
+    INSTRUCTION,
+    LENGTH,
+    RETURN_DELAY,
+    STATUS_RETURN,
+    TEMPERATURE,
+    Servo,
+)
+
+PARAMETERS: dict[str, str] = {
+    "ids": "ids of the servos, 0 to 252 (default 1, 2)",
+    "model": "model number: 1060 (XL430-W250) or 1020 (XM430-W350, which measures its current) "
+    "(default 1060)",
+    "baud_rate": "rate of the bus (default 57600)",
+    "return_delay_us": "time from an instruction to its answer, 0 to 508 (default 500)",
+    "echo": "yes: a half-duplex adapter that returns what it sends; no (default no)",
+    "hardware_error": "bits of the hardware error of all servos, e.g. 4: too hot (default 0)",
+    "temperature": "degrees Celsius of all servos (default 31)",
+}
+DEFAULTS: dict[str, Any] = {
+    "ids": "1, 2",
+    "model": 1060,
+    "baud_rate": 57_600,
+    "return_delay_us": 500,
+    "echo": "no",
+    "hardware_error": 0,
+    "temperature": 31,
+}
+BROADCAST = 254
+PING, READ, WRITE, REG_WRITE, ACTION, FACTORY, REBOOT, CLEAR = 1, 2, 3, 4, 5, 6, 8, 16
+SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
+STEP_NS = 5 * MS
+
+
+class Bus(Mock):
+    """`servos` by id."""
+
+    def __init__(self, name: str, settings: dict[str, Any]) -> None:
+        super().__init__(name)
+        self._settings = settings
+        self._input = bytearray()
+        self._configure()
+
+    def _configure(self) -> None:
+        given = self._settings["ids"]
+        parts = str(given).strip("[] ").split(",")
+        numbers = [values.whole("ids", part, 0, 252) for part in parts]
+        if len(set(numbers)) != len(numbers):
+            raise ValueError(f"ids: {given!r} has an id twice")
+        model = values.choice("model", self._settings["model"], ("1060", "1020"))
+        delay = values.whole("return_delay_us", self._settings["return_delay_us"], 0, 508)
+        self.uart.baud_rate = values.whole(
+            "baud_rate", self._settings["baud_rate"], 9600, 4_500_000
+        )
+        self.servos = {number: Servo(number, int(model), delay) for number in numbers}
+        self._set_states()
+
+    def _set_states(self) -> None:
+        settings = self._settings
+        self._echo = values.choice("echo", settings["echo"], ("no", "yes")) == "yes"
+        error = values.whole("hardware_error", settings["hardware_error"], 0, 63)
+        heat = values.whole("temperature", settings["temperature"], 0, 255)
+        for servo in self.servos.values():
+            servo.table[HARDWARE_ERROR] = error
+            servo.table[TEMPERATURE] = heat
+            if error:
+                servo.table[64] = 0  # the servo lets go
+
+    def set(self, name: str, value: str) -> None:
+        values.check_names([name], PARAMETERS)
+        before = self._settings
+        self._settings = {**before, name: value}
+        try:
+            if name in ("echo", "hardware_error", "temperature"):
+                self._set_states()
+            else:
+                self._configure()
+        except ValueError:
+            self._settings = before
+            raise
+
+    def reset(self, now: int) -> None:
+        self._input.clear()
+        self.uart.clear()
+        for servo in self.servos.values():
+            servo.boot()
+            servo.moved_ns = servo.heard_ns = now
+        self._set_states()
+        self.timers.start("step", now + STEP_NS, self._step)
+
+    def describe(self) -> str:
+        shown = (
+            f"{number}: {servo.pulses:.0f} {'moves' if servo.moves else 'stands'}"
+            for number, servo in self.servos.items()
+        )
+        return f"Dynamixel bus, {', '.join(shown)}"
+
+    def _step(self, now: int) -> None:
+        self._move(now)
+        self.timers.start("step", now + STEP_NS, self._step)
+
+    def _move(self, now: int) -> None:
+        for servo in self.servos.values():
+            servo.move(now)
+
+    # --- instructions -------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: int) -> None:
+        self._move(now)
+        if "step" not in self.timers:
+            self.timers.start("step", now + STEP_NS, self._step)
+        if self._echo:
+            self.uart.write(data, now)
+        self._input += self.uart.distort(data)
+        while (found := packets.take(self._input)) is not None:
+            number, instruction, parameters, right = found
+            if instruction == packets.STATUS:
+                continue
+            if not right:
+                self._answer_to_damage(number, now)
+                continue
+            for servo in self.servos.values():
+                servo.heard(now)
+            self._execute(number, instruction, parameters, now)
+            self._move(now)
+
+    def _answer_to_damage(self, number: int, now: int) -> None:
+        if number in self.servos:
+            self._answer(self.servos[number], now, CRC)
+
+    def _execute(self, number: int, instruction: int, parameters: bytes, now: int) -> None:
+        if instruction in (SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE):
+            if number == BROADCAST:
+                self._many(instruction, parameters, now)
+            return
+        for servo in self._meant(number):
+            error, data = self._one(servo, instruction, parameters)
+            quiet = number == BROADCAST and instruction != PING
+            level = servo.table[STATUS_RETURN]
+            wanted = 0 if instruction == PING else 1 if instruction == READ else 2
+            if not quiet and level >= wanted:
+                self._answer(servo, now, error, data)
+
+    def _meant(self, number: int) -> Iterator[Servo]:
+        for each, servo in sorted(self.servos.items()):
+            if number in (each, BROADCAST):
+                yield servo
+
+    def _one(self, servo: Servo, instruction: int, parameters: bytes) -> tuple[int, bytes]:
+        """The error and the data of the answer."""
+        if instruction == PING:
+            return 0, bytes(servo.table[0:2]) + bytes((servo.table[6],))
+        if instruction == READ:
+            return _read(servo, parameters)
+        if instruction == WRITE:
+            if len(parameters) < 3:
+                return LENGTH, b""
+            return servo.write(int.from_bytes(parameters[:2], "little"), parameters[2:]), b""
+        if instruction == REG_WRITE:
+            servo.staged = int.from_bytes(parameters[:2], "little"), parameters[2:]
+            return 0, b""
+        if instruction == ACTION:
+            staged, servo.staged = servo.staged, None
+            return (servo.write(*staged) if staged else FAIL), b""
+        if instruction in (REBOOT, FACTORY):
+            servo.boot()
+            return 0, b""
+        if instruction == CLEAR:
+            return 0, b""
+        return INSTRUCTION, b""
+
+    def _many(self, instruction: int, parameters: bytes, now: int) -> None:
+        """Sync and bulk instructions; servos answer in the order of the request."""
+        if instruction in (SYNC_READ, SYNC_WRITE):
+            head, rest = parameters[:4], parameters[4:]
+            size = int.from_bytes(head[2:4], "little")
+            if instruction == SYNC_READ:
+                for number in rest:
+                    self._read_for(number, head, now)
+                return
+            for at in range(0, len(rest) - size, size + 1):
+                self._write_for(rest[at], head[:2] + rest[at + 1 : at + 1 + size])
+            return
+        at = 0
+        while at + 5 <= len(parameters):
+            number, head = parameters[at], parameters[at + 1 : at + 5]
+            at += 5
+            if instruction == BULK_READ:
+                self._read_for(number, head, now)
+            else:
+                size = int.from_bytes(head[2:4], "little")
+                self._write_for(number, head[:2] + parameters[at : at + size])
+                at += size
+
+    def _read_for(self, number: int, head: bytes, now: int) -> None:
+        servo = self.servos.get(number)
+        if servo is not None and servo.table[STATUS_RETURN]:
+            error, data = _read(servo, head)
+            self._answer(servo, now, error, data)
+
+    def _write_for(self, number: int, parameters: bytes) -> None:
+        servo = self.servos.get(number)
+        if servo is not None and len(parameters) > 2:
+            servo.write(int.from_bytes(parameters[:2], "little"), parameters[2:])
+
+    def _answer(self, servo: Servo, now: int, error: int = 0, data: bytes = b"") -> None:
+        """After the return delay, and after the answers of the servos before."""
+        status = bytes((error | servo.alert,)) + data
+        at = max(now, self.uart.idle_at(now)) + servo.table[RETURN_DELAY] * 2_000
+        self.uart.write(packets.packet(servo.number, packets.STATUS, status), at)
+
+
+def _read(servo: Servo, parameters: bytes) -> tuple[int, bytes]:
+    if len(parameters) != 4:
+        return LENGTH, b""
+    address, size = (int.from_bytes(parameters[at : at + 2], "little") for at in (0, 2))
+    data = servo.read(address, size)
+    return (0, data.ljust(size, b"\0")) if data is not None else (4, b"")

@@ -1,0 +1,49 @@
+"""Packets of protocol 2.0 (e-manual, Protocol 2.0, Packet Details, CRC, Processing Order)."""
+
+from __future__ import annotations
+
+HEADER = b"\xff\xff\xfd\x00"
+STATUS = 0x55
+LONGEST = 1024
+
+
+def crc(data: bytes) -> int:
+    """CRC-16 with the polynomial 0x8005, from 0, highest bit first."""
+    value = 0
+    for byte in data:
+        value ^= byte << 8
+        for _ in range(8):
+            value = value << 1 ^ 0x8005 if value & 0x8000 else value << 1
+        value &= 0xFFFF
+    return value
+
+
+def packet(number: int, instruction: int, parameters: bytes) -> bytes:
+    """A packet, with a byte FD after each FF FF FD from the instruction on."""
+    body = (bytes((instruction,)) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
+    data = HEADER + bytes((number,)) + (len(body) + 2).to_bytes(2, "little") + body
+    return data + crc(data).to_bytes(2, "little")
+
+
+def take(buffer: bytearray) -> tuple[int, int, bytes, bool] | None:
+    """Takes one packet out: id, instruction, parameters, whether its CRC is right. None: there is
+    no whole packet."""
+    while True:
+        at = buffer.find(HEADER)
+        if at < 0:
+            del buffer[: max(0, len(buffer) - 3)]
+            return None
+        del buffer[:at]
+        if len(buffer) < 7:
+            return None
+        size = 7 + int.from_bytes(buffer[5:7], "little")
+        if not 10 <= size <= LONGEST:
+            del buffer[:4]
+            continue
+        if len(buffer) < size:
+            return None
+        data = bytes(buffer[:size])
+        right = crc(data[:-2]) == int.from_bytes(data[-2:], "little")
+        del buffer[: size if right else 4]
+        body = data[7:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
+        return data[4], body[0], body[1:], right

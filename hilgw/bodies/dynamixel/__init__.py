@@ -1,0 +1,76 @@
+"""Body `dynamixel`: servos with protocol 2.0 on one bus, TTL or half-duplex RS-485."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hilgw.bodies.dynamixel.packet import OVERHEAD
+from hilgw.bodies.dynamixel.session import DynamixelSession
+from hilgw.bodies.dynamixel.settings import DynamixelSettings, devices_of, servos_of
+from hilgw.control.limits import limit_errors
+from hilgw.control.line_load import overload
+from hilgw.settings import MockSpec
+from hilgw.units import NS_PER_US, ms_to_ns
+
+if TYPE_CHECKING:
+    from hilgw.framing.base import Framing
+
+BITS_PER_BYTE = 10
+READ_BYTES = 10  # of a servo's registers with feedback: load, velocity, position
+
+
+class DynamixelBody:
+    """The kind of body `dynamixel`."""
+
+    kind: ClassVar[str] = "dynamixel"
+    summary: ClassVar[str] = "Dynamixel X servos on a bus, each a motor with its position sensor"
+    Settings: ClassVar[type[Any]] = DynamixelSettings
+    simulated: ClassVar[bool] = False
+    retry_s: ClassVar[float] = 1.0
+    framing: ClassVar[str] = ""
+
+    def check(self, settings: DynamixelSettings) -> list[tuple[str, str, str]]:
+        """Errors that span fields: (path below the body, message, fix)."""
+        errors = []
+        servos = servos_of(settings)
+        ids = Counter(servo.id for servo in servos.values())
+        for name, servo in servos.items():
+            if ids[servo.id] > 1:
+                errors.append((f"motors.{name}.id", "another servo has this id", "use another id"))
+        names = Counter(device.name for device in devices_of(settings))
+        for name in (each for each, count in names.items() if count > 1):
+            what = f"two devices have the name '{name}'"
+            errors.append(("motors", what, "set sensor: to another name"))
+        for name, limits in settings.limits.items():
+            if name not in servos:
+                fix = f"its motors are {', '.join(servos)}"
+                errors.append((f"limits.{name}", "the bus has no such motor", fix))
+            for where, what in limit_errors(limits, None):
+                errors.append((f"limits.{name}.{where}", what, "correct the limits"))
+        return errors + self._line_errors(settings, len(servos))
+
+    def _line_errors(self, settings: DynamixelSettings, count: int) -> list[tuple[str, str, str]]:
+        """One period: a command to each servo, a sync read, and the answers with feedback."""
+        command = OVERHEAD + 4 + 1 + 4
+        request = OVERHEAD + 4 + count
+        needed = count * command + request + count * (OVERHEAD + 1 + READ_BYTES)
+        idle_ns = round(count * settings.return_delay_us * NS_PER_US)
+        period_ns = ms_to_ns(settings.period_ms)
+        what = overload(needed, settings.baudRate, BITS_PER_BYTE, period_ns, idle_ns)
+        fix = "raise baudRate or period_ms, or lower the return delay of the servos"
+        return [("period_ms", what, fix)] if what else []
+
+    def mock(self, settings: DynamixelSettings, version: str) -> MockSpec:
+        ids = ", ".join(str(servo.id) for servo in servos_of(settings).values())
+        delay = int(settings.return_delay_us)
+        given = {"ids": ids, "baud_rate": settings.baudRate, "return_delay_us": delay}
+        return MockSpec("dynamixel", given | settings.mock)
+
+    def session(
+        self, settings: DynamixelSettings, version: str, framing: Framing | None = None
+    ) -> DynamixelSession:
+        return DynamixelSession(settings)
+
+
+BODY = DynamixelBody()

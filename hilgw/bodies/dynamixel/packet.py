@@ -1,0 +1,148 @@
+"""Packets of Dynamixel protocol 2.0 (ROBOTIS e-manual, Protocol 2.0), and the registers used.
+
+Registers: e-manual, XL430-W250, Control Table; the other X servos have the same addresses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from hilgw.framing.crc import named
+
+HEADER = b"\xff\xff\xfd\x00"
+BROADCAST = 254
+PING, READ, WRITE, STATUS, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x55, 0x82, 0x83
+OVERHEAD = 10  # header, id, length, instruction, CRC
+LONGEST = 256
+ALERT = 0x80
+ERRORS = {
+    1: "it failed",
+    2: "unknown instruction",
+    3: "CRC error",
+    4: "value out of range",
+    5: "wrong length",
+    6: "beyond the limit in the servo",
+    7: "register locked",
+}
+HARDWARE_ERRORS = {
+    0: "input voltage",
+    2: "overheating",
+    3: "encoder",
+    4: "electrical shock",
+    5: "overload",
+}
+MODE, TORQUE, HARDWARE_ERROR, WATCHDOG = 11, 64, 70, 98
+GOAL_PWM, GOAL_CURRENT, GOAL_VELOCITY = 100, 102, 104
+PROFILE_ACCELERATION, PROFILE_VELOCITY, GOAL_POSITION = 108, 112, 116
+LOAD, POSITION = 126, 132
+LIMITS, LIMITS_SIZE = 36, 20  # PWM, current, velocity and position limits
+SIZES = {
+    MODE: 1, TORQUE: 1, HARDWARE_ERROR: 1, WATCHDOG: 1, GOAL_PWM: 2, GOAL_CURRENT: 2,
+    GOAL_VELOCITY: 4, PROFILE_ACCELERATION: 4, PROFILE_VELOCITY: 4, GOAL_POSITION: 4, POSITION: 4,
+}  # fmt: skip
+
+_crc = named("crc-16-buypass")  # polynomial 8005, from 0, highest bit first
+
+
+class Status(NamedTuple):
+    """The answer of one servo. error: its number; alert: it has a hardware error."""
+
+    number: int
+    error: int
+    alert: bool
+    data: bytes
+
+
+def checksum(data: bytes) -> bytes:
+    return int(_crc.compute(data)).to_bytes(2, "little")
+
+
+def packet(number: int, instruction: int, parameters: bytes = b"") -> bytes:
+    """A packet with its stuffing: FD after each FF FF FD from the instruction on."""
+    body = (bytes((instruction,)) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
+    data = HEADER + bytes((number,)) + (len(body) + 2).to_bytes(2, "little") + body
+    return data + checksum(data)
+
+
+def value(address: int, number: int) -> bytes:
+    """A number as the bytes of this register."""
+    size = SIZES[address]
+    return (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+
+def write(number: int, address: int, amount: int) -> bytes:
+    return packet(number, WRITE, address.to_bytes(2, "little") + value(address, amount))
+
+
+def read(number: int, address: int, size: int) -> bytes:
+    parameters = address.to_bytes(2, "little") + size.to_bytes(2, "little")
+    return packet(number, READ, parameters)
+
+
+def sync_write(address: int, amounts: Mapping[int, int]) -> bytes:
+    """Sets a register of several servos, which do not answer."""
+    head = address.to_bytes(2, "little") + SIZES[address].to_bytes(2, "little")
+    each = (bytes((number,)) + value(address, amount) for number, amount in amounts.items())
+    return packet(BROADCAST, SYNC_WRITE, head + b"".join(each))
+
+
+def sync_read(address: int, size: int, numbers: list[int]) -> bytes:
+    """Reads adjacent registers of several servos, which answer in this order."""
+    head = address.to_bytes(2, "little") + size.to_bytes(2, "little")
+    return packet(BROADCAST, SYNC_READ, head + bytes(numbers))
+
+
+def signed(data: bytes) -> int:
+    return int.from_bytes(data, "little", signed=True)
+
+
+class StatusReader:
+    """Status packets from bytes in any chunks. Other packets are skipped: on a half-duplex adapter
+    that echoes, those of the gateway itself. dropped: damaged packets, and bytes of none."""
+
+    def __init__(self) -> None:
+        self.dropped: Counter[str] = Counter()
+        self._buffer = bytearray()
+
+    def clear(self) -> None:
+        self._buffer.clear()
+
+    def feed(self, data: bytes) -> list[Status]:
+        self._buffer += data
+        found = []
+        while (body := self._next()) is not None:
+            status = _status(body)
+            if status is not None:
+                found.append(status)
+        return found
+
+    def _next(self) -> bytes | None:
+        """The next whole packet without header, length and CRC; None: there is none yet."""
+        buffer = self._buffer
+        while True:
+            at = buffer.find(HEADER)
+            skipped = max(0, len(buffer) - 3) if at < 0 else at
+            self.dropped["noise"] += skipped
+            del buffer[:skipped]
+            if len(buffer) < 7 or at < 0:
+                return None
+            size = 7 + int.from_bytes(buffer[5:7], "little")
+            if OVERHEAD <= size <= LONGEST:
+                if len(buffer) < size:
+                    return None
+                whole = bytes(buffer[:size])
+                if checksum(whole[:-2]) == whole[-2:]:
+                    del buffer[:size]
+                    return whole[4:5] + whole[7:-2]
+            self.dropped["damaged"] += 1
+            del buffer[:4]
+
+
+def _status(body: bytes) -> Status | None:
+    number, instruction, rest = body[0], body[1], body[2:]
+    if instruction != STATUS or not rest:
+        return None
+    rest = rest.replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
+    return Status(number, rest[0] & 0x7F, bool(rest[0] & ALERT), rest[1:])

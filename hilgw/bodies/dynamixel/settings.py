@@ -1,0 +1,125 @@
+"""Settings of body `dynamixel`: the bus, and one servo for each motor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, Device, MotorLimits
+from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
+from hilgw.settings import setting
+
+BAUD_RATES = (9600, 57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServoSettings:
+    """One servo: a motor and its position sensor."""
+
+    id: int = setting("id of the servo", ge=0, le=252, example=1)
+    sensor: str = setting(
+        "name of its position sensor; not set: the motor's, with sensor in place of motor", ""
+    )
+    zero: int = setting("pulse at 0 rad", 2048, ge=-1_048_575, le=1_048_575)
+    reverse: bool = setting("true: a positive angle is clockwise", False)
+    multi_turn: bool = setting(
+        "true: positions of up to 256 turns, without the position limits of the servo", False
+    )
+    max_torque: float = setting(
+        "torque at its full PWM, or full current where it measures that", 1.4, gt=0, unit="N m"
+    )
+
+
+# TurtleBot3 Burger: its wheels are two XL430 with these ids.
+DEFAULT_SERVOS = {
+    "left wheel motor": ServoSettings(id=1),
+    "right wheel motor": ServoSettings(id=2),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DynamixelSettings:
+    """The serial line of the bus, its servos, and their limits."""
+
+    port: str = setting("serial device path", example="/dev/ttyUSB0")
+    baudRate: int = setting("rate of the bus", 57_600, choices=BAUD_RATES, unit="bit/s")
+    byteSize: int = setting(
+        "cost of one byte on the line: 10 is 8N1, 8 counts as 10", 10, choices=(8, 10), unit="bit"
+    )
+    simulated: bool | None = setting(
+        "true: no real motors, which may run without a deadline for commands "
+        "(`safety.command_timeout_s`); not set: real, but for a mock",
+        None,
+    )
+    motors: dict[str, ServoSettings] = setting(
+        "motor -> its servo; empty: the two wheels of a TurtleBot3 Burger", default_factory=dict
+    )
+    period_ms: float = setting(
+        "time between two readings of all positions", 20.0, ge=1, le=1000, unit="ms"
+    )
+    answer_ms: float = setting(
+        "longest time for an answer beside its bytes: return delay of the servo, latency of a USB "
+        "adapter",
+        20.0,
+        ge=1,
+        le=1000,
+        unit="ms",
+    )
+    return_delay_us: float = setting(
+        "time of a servo from a request to its answer, for the check of the line",
+        500.0,
+        ge=0,
+        le=508,
+        unit="us",
+    )
+    silence_s: float = setting(
+        "time without an answer of a servo that counts as a disconnect",
+        0.3,
+        ge=0.05,
+        le=3600,
+        unit="s",
+    )
+    watchdog_ms: int = setting(
+        "the servos stop by themselves so long after the last packet on the bus (steps of 20)",
+        200,
+        ge=40,
+        le=2540,
+        unit="ms",
+    )
+    show_velocity: bool = setting(
+        "true: motors report their velocity, for a controller whose protocol carries it (WC2EC)",
+        False,
+    )
+    limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
+    mock: dict[str, Any] = setting(
+        "parameters of the mock of the bus (`hilgw mock dynamixel --list`)", default_factory=dict
+    )
+
+
+def servos_of(settings: DynamixelSettings) -> dict[str, ServoSettings]:
+    return settings.motors or DEFAULT_SERVOS
+
+
+def sensor_name(motor: str, servo: ServoSettings) -> str:
+    if servo.sensor:
+        return servo.sensor
+    return motor.replace("motor", "sensor") if "motor" in motor else f"{motor} sensor"
+
+
+def devices_of(settings: DynamixelSettings) -> list[Device]:
+    """Each motor with its position sensor, in the order of the file."""
+    devices: list[Device] = []
+    for name, servo in servos_of(settings).items():
+        motor = RotationalMotorFields(maxTorque=servo.max_torque, joint=name)
+        limits = settings.limits.get(name, NO_LIMITS)
+        index = len(devices)
+        devices += [
+            Device(name=name, kind=ROTATIONAL_MOTOR, index=index, limits=limits, fields=motor),
+            Device(
+                name=sensor_name(name, servo),
+                kind=POSITION_SENSOR,
+                index=index + 1,
+                fields=PositionSensorFields(joint=name),
+            ),
+        ]
+    return devices

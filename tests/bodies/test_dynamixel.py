@@ -1,0 +1,347 @@
+"""Body `dynamixel`: against packets of the e-manual, and on its mock."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_mocks.dynamixel import create
+from firmware_mocks.dynamixel import packets as mock_packets
+from hilgw.bodies.dynamixel import BODY, DynamixelSettings, packet
+from hilgw.bodies.dynamixel.settings import ServoSettings
+from hilgw.control.events import (
+    Connected,
+    DeviceFault,
+    Disconnected,
+    FeedbackSwitch,
+    MotorFeedback,
+    Notice,
+    Refused,
+    StopReason,
+    Write,
+)
+from hilgw.control.safety import Mode
+from hilgw.devices.kinds import MotorLimits
+from hilgw.plugins import new_air
+from tests.bodies.bench import BodyBench
+
+LEFT, RIGHT = "left wheel motor", "right wheel motor"
+RAD_S = 0.229 * math.tau / 60
+
+
+def bench(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
+    made = DynamixelSettings(port="/dev/x", **settings)
+    assert BODY.check(made) == []
+    parameters = {**BODY.mock(made, "R2025a").parameters, **(mock or {})}
+    return BodyBench(BODY.session(made, "R2025a"), create("bus", new_air(), parameters))
+
+
+def up(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
+    made = bench(mock, **settings)
+    made.open(300)
+    assert len(made.found(Connected)) == 1
+    made.values()
+    assert made.events == []
+    return made
+
+
+# --- the e-manual --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "data"),
+    [
+        (packet.packet(1, packet.PING), "ff ff fd 00 01 03 00 01 19 4e"),
+        (packet.read(1, 132, 4), "ff ff fd 00 01 07 00 02 84 00 04 00 1d 15"),
+        (packet.write(1, 116, 512), "ff ff fd 00 01 09 00 03 74 00 00 02 00 00 ca 89"),
+    ],
+)
+def test_instructions_of_the_manual(made: bytes, data: str) -> None:
+    """e-manual, Protocol 2.0, Ping, Read and Write: examples."""
+    assert made == bytes.fromhex(data)
+
+
+def test_the_status_of_the_manual() -> None:
+    """e-manual, Protocol 2.0, Ping: status of model 1030, firmware 38."""
+    data = bytes.fromhex("ff ff fd 00 01 07 00 55 00 06 04 26 65 5d")
+    assert packet.StatusReader().feed(data) == [packet.Status(1, 0, False, b"\x06\x04\x26")]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 252), st.integers(0, 255), st.binary(max_size=30)), max_size=6
+    ),
+    st.lists(st.integers(1, 30), max_size=20),
+    st.booleans(),
+)
+def test_status_packets_in_any_chunks(
+    sent: list[tuple[int, int, bytes]], sizes: list[int], echo: bool
+) -> None:
+    """Also with FF FF FD in the data, and with the gateway's own packets echoed between."""
+    data = b""
+    for number, error, rest in sent:
+        data += packet.write(1, 116, 512) * echo
+        data += mock_packets.packet(number, 0x55, bytes((error,)) + rest + b"\xff\xff\xfd" + rest)
+    reader = packet.StatusReader()
+    found = []
+    for size in (*sizes, len(data)):
+        found += reader.feed(data[:size])
+        data = data[size:]
+    assert found == [
+        packet.Status(number, error & 0x7F, error >= 0x80, rest + b"\xff\xff\xfd" + rest)
+        for number, error, rest in sent
+    ]
+
+
+@given(st.integers(0, 252), st.integers(1, 255), st.binary(max_size=60))
+def test_both_readings_of_the_manual_agree(number: int, code: int, data: bytes) -> None:
+    made = packet.packet(number, code, data)
+    assert made == mock_packets.packet(number, code, data)
+    assert mock_packets.take(bytearray(made)) == (number, code, data, True)
+
+
+@given(st.lists(st.binary(max_size=80), max_size=8))
+def test_hostile_bytes_neither_connect_nor_move(parts: list[bytes]) -> None:
+    line = bench()
+    line.cut = True
+    line.handle(line.session.open(line.now))
+    for part in parts:
+        line.now += 20_000_000
+        line.handle(line.session.receive(part, line.now))
+        line.handle(line.session.expire(line.now))
+    assert not line.found(Connected)
+    assert line.session.stop_bytes() == b""
+
+
+def test_a_good_packet_is_found_after_a_damaged_one() -> None:
+    good = mock_packets.packet(3, 0x55, b"\0\1\2")
+    for bit in range(8 * len(good)):
+        damaged = bytearray(good)
+        damaged[bit // 8] ^= 1 << bit % 8
+        reader = packet.StatusReader()
+        found = reader.feed(bytes(damaged) + good + good + bytes(packet.LONGEST))
+        assert found[-1] == packet.Status(3, 0, False, b"\1\2"), bit
+
+
+# --- the handshake -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("echo", ["no", "yes"])
+def test_handshake(echo: str) -> None:
+    line = bench({"echo": echo})
+    line.open(300)
+    assert line.found(Connected) == [Connected("Dynamixel servos 1: model 1060, 2: model 1060")]
+    for servo in line.mock.servos.values():
+        assert not servo.torque and servo.table[98] == 10
+    line.run(2_000)
+    assert line.events == [] and line.session.counts["late_periods"] < 10
+
+
+def test_a_servo_that_is_missing_is_named() -> None:
+    line = bench({"ids": "1"})
+    line.open(2_500)
+    assert "servo 2" in line.found(Notice)[0].text and not line.found(Connected)
+    refused = line.command(LEFT, "velocity", 1.0)
+    assert isinstance(refused[0], Refused) and refused[0].reason == "down"
+
+
+def test_a_silent_bus_is_gone_and_comes_back_at_rest() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 1.0)
+    line.run(100)
+    assert line.mock.servos[1].moves
+    line.cut = True
+    line.run(500)
+    assert line.found(Disconnected) == [Disconnected("servo 1 is silent for 0.3 s")]
+    assert not line.mock.servos[1].moves and line.mock.servos[1].tripped  # by its own watchdog
+    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.cut = False
+    line.run(1_500)
+    assert len(line.found(Connected)) == 1
+    assert not any(servo.moves or servo.torque for servo in line.mock.servos.values())
+
+
+def test_a_tripped_watchdog_is_noticed() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 1.0)
+    line.run(100)
+    servo = line.mock.servos[1]
+    servo.tripped, servo.table[98] = True, 255
+    line.run(400)
+    assert line.found(Disconnected) == [Disconnected("the bus watchdog stopped servo 1")]
+
+
+# --- motors and sensors --------------------------------------------------------------------------
+
+
+def test_velocity() -> None:
+    line = up()
+    line.enable("left wheel sensor")
+    line.run(50)
+    start = line.values()["left wheel sensor"]
+    line.settings(LEFT, math.inf, 2.0, -1.0, 10.0)
+    line.run(100)
+    assert line.mock.servos[1].table[11] == 1
+    assert line.mock.servos[1].get(104, 4) == round(2.0 / RAD_S)
+    line.run(1_000)
+    assert line.values()["left wheel sensor"] - start == pytest.approx(2.1, abs=0.2)
+
+
+def test_position_with_its_velocity() -> None:
+    line = up(motors={"arm": ServoSettings(id=1)}, mock={})
+    line.enable("arm sensor")
+    line.settings("arm", 1.0, 0.5, 3.0, 0.7)
+    line.run(1_000)
+    assert 0.3 < line.values()["arm sensor"] < 0.6
+    line.run(1_500)
+    assert line.values()["arm sensor"] == pytest.approx(1.0, abs=0.01)
+    servo = line.mock.servos[1]
+    assert (servo.table[11], servo.get(108, 4), servo.get(112, 4)) == (3, 8, 21)
+    assert servo.get(100, 2) == 442  # half the torque: Goal PWM
+
+
+def test_a_model_with_current_gets_goal_current() -> None:
+    line = up({"model": 1020}, motors={"arm": ServoSettings(id=1, max_torque=4.0)})
+    line.settings("arm", 0.5, 1.0, -1.0, 1.0)
+    line.run(300)
+    servo = line.mock.servos[1]
+    assert (servo.table[11], servo.get(102, 2)) == (5, 1193 // 4)
+
+
+def test_a_reversed_servo_with_another_zero() -> None:
+    line = up(motors={"arm": ServoSettings(id=1, reverse=True, zero=1024)})
+    line.enable("arm sensor")
+    line.command("arm", "position", -0.5)
+    line.run(1_500)
+    assert line.mock.servos[1].get(132, 4) == pytest.approx(1024 + 0.5 / math.tau * 4096, abs=1)
+    assert line.values()["arm sensor"] == pytest.approx(-0.5, abs=0.01)
+
+
+def test_a_position_beyond_the_servos_limits_is_refused() -> None:
+    line = up()
+    (refused,) = line.command(LEFT, "position", 4.0)
+    assert isinstance(refused, Refused) and refused.reason == "out_of_range"
+    line = up(motors={"arm": ServoSettings(id=1, multi_turn=True)})
+    line.command("arm", "position", 10.0)
+    line.run(3_000)
+    assert line.session._servos[0].position == pytest.approx(10.0, abs=0.01)
+
+
+def test_a_rate_limit() -> None:
+    line = up(limits={LEFT: MotorLimits(rate=2.0)})
+    line.command(LEFT, "velocity", 2.0)
+    line.run(500)
+    assert 0.5 < line.mock.servos[1].get(104, 4) * RAD_S < 1.5
+    line.run(700)
+    assert line.mock.servos[1].get(104, 4) * RAD_S == pytest.approx(2.0, abs=0.02)
+
+
+def test_motors_show_their_velocity_on_request() -> None:
+    line = up(show_velocity=True)
+    line.command(LEFT, "velocity", 2.0)
+    line.run(300)
+    assert line.values()[LEFT] == pytest.approx(2.0, abs=0.03)
+
+
+def test_torque_feedback() -> None:
+    line = up()
+    line.handle(line.session.tune(FeedbackSwitch(line.index(LEFT), 20.0), line.now))
+    line.command(LEFT, "velocity", 1.0)
+    line.run(200)
+    assert line.found(MotorFeedback)[-1] == MotorFeedback(line.index(LEFT), 0.1 * 1.4)
+
+
+def test_a_hardware_error_is_a_fault_with_its_name() -> None:
+    line = up()
+    line.mock.set("hardware_error", "4")
+    line.run(200)
+    assert DeviceFault(line.index(LEFT)) in line.found(DeviceFault)
+    texts = [event.text for event in line.found(Notice)]
+    assert f"'{LEFT}': hardware error: overheating" in texts
+    (refused,) = line.command(LEFT, "velocity", 1.0)
+    assert isinstance(refused, Refused)
+
+
+def test_torque_control_and_gains_are_refused() -> None:
+    line = up()
+    (refused,) = line.command(LEFT, "torque", 0.5)
+    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+
+
+# --- stops ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wait_ms", [0, 1, 3, 7, 12, 20, 40, 100])
+@pytest.mark.parametrize("before", ["velocity", "position"])
+def test_a_stop_at_any_moment_of_a_change_of_mode(wait_ms: int, before: str) -> None:
+    line = up()
+    first, second = ("velocity", 2.0), ("position", 1.0)
+    if before == "position":
+        first, second = second, first
+    line.command(LEFT, "acceleration", -1.0)
+    line.settings(LEFT, 1.5 if before == "position" else math.inf, 0.5, -1.0, 1.4)
+    line.run(200)
+    assert line.mock.servos[1].moves
+    line.command(LEFT, *second)
+    line.run(wait_ms)
+    assert len(line.session.stop_commands()) == 1
+    line.handle(line.session.stop(StopReason.SILENCE, line.now))
+    line.run(150)
+    assert not line.mock.servos[1].moves
+    line.run(500)
+    assert not line.mock.servos[1].moves and not line.found(Disconnected)
+    line.command(LEFT, "velocity", 1.0)
+    line.run(300)
+    assert line.mock.servos[1].moves
+
+
+def test_stop() -> None:
+    line = up()
+    session = line.session
+    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
+    line.command(LEFT, "velocity", 1.0)
+    data = session.stop_bytes()
+    assert session.stop(StopReason.ENDED, line.now) == [Write(data)]
+    assert session.stop(StopReason.ENDED, line.now) == []
+    for mode in Mode:
+        assert session.stop_command(line.index(LEFT), mode) is not None
+    assert session.stop_command(line.index("left wheel sensor"), Mode.VELOCITY) is None
+
+
+def test_a_dead_gateway_is_stopped_by_the_servos_themselves() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 1.0)
+    line.run(100)
+    line.session.close()
+    line.run(150)
+    assert line.mock.servos[1].moves
+    line.run(100)
+    assert not line.mock.servos[1].moves
+
+
+# --- the configuration ---------------------------------------------------------------------------
+
+
+def test_a_line_that_is_too_slow_is_an_error_with_numbers() -> None:
+    motors = {f"m{number}": ServoSettings(id=number) for number in range(6)}
+    ((path, what, _),) = BODY.check(DynamixelSettings(port="/dev/x", motors=motors))
+    assert path == "period_ms"
+    assert what == "each period of 20 ms needs 260 bytes, and the line carries 97 at 57600 bit/s"
+    fast = DynamixelSettings(port="/dev/x", motors=motors, baudRate=1_000_000)
+    assert BODY.check(fast) == []
+
+
+def test_errors_in_the_configuration() -> None:
+    two = {"a": ServoSettings(id=1, sensor="s"), "b": ServoSettings(id=1, sensor="s")}
+    settings = DynamixelSettings(port="/dev/x", motors=two, limits={"c": MotorLimits()})
+    paths = [error[0] for error in BODY.check(settings)]
+    assert paths == ["motors.a.id", "motors.b.id", "motors", "limits.c"]
+
+
+@given(st.binary(max_size=60), st.booleans())
+def test_any_bytes_have_words(data: bytes, received: bool) -> None:
+    assert isinstance(bench().session.describe(data, received=received), str)
