@@ -167,6 +167,18 @@ def test_packets_travel_between_two_controllers_and_the_library_alone_paces_them
         assert running.report()["late_steps"] == 0
 
 
+def test_packets_that_wait_for_a_controller_that_ends_are_counted(tmp_path: Path) -> None:
+    more = (
+        "\n  other: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0', "
+        'mock: {script: "enable rx 3200; step 32 x 5; die"}}, '
+        "devices: {rx: {node: Receiver, channel: 3}}}"
+    )
+    with Running(tmp_path, script="step 32; send tx hello; step 32 x 0", more=more) as running:
+        running.until(lambda: running.mock("other.controller").ended)
+        running.until(lambda: running.report("other")["refused"], "the packet")
+        assert running.report("other")["refused"] == {"down": 1}
+
+
 def test_sensors_and_motors_of_the_body_flow_through(tmp_path: Path) -> None:
     with Running(tmp_path, script=f"enable ds_front 64; {GO}", more=CAB) as running:
         wheels = running.mock("rover").body
