@@ -47,7 +47,8 @@ GO = "position left_wheel inf; velocity left_wheel 3; step 32 x 0"
 class Running:
     """`with Running(tmp_path, script=...) as running:` a gateway; rover is its robot.
 
-    backend loopback: the controllers are mocks; real: none, for connections of the test.
+    backend loopback: the controllers are mocks; real: none, for connections of the test. text:
+    the whole file instead.
     """
 
     def __init__(
@@ -58,13 +59,16 @@ class Running:
         more: str = "",
         backend: str = "loopback",
         host: str = "127.0.0.1",
+        text: str | None = None,
     ) -> None:
         self.log = Log()
         self.loop = SimEventLoop()
         self._ends = contextlib.ExitStack()
         self._ends.enter_context(local_sockets())
         file = folder / "hilgw.yaml"
-        file.write_text(ROVER.format(script=script, more=more, backend=backend, host=host))
+        if text is None:
+            text = ROVER.format(script=script, more=more, backend=backend, host=host)
+        file.write_text(text)
         self._stop = asyncio.Event()
         self.gateway = self.loop.run_until_complete(self._build(str(file)))
 
@@ -73,7 +77,15 @@ class Running:
 
     def __enter__(self) -> Running:
         self._running = self.loop.create_task(self.gateway.run(self._stop))
-        self.until(lambda: self.log.saw("rover.controller", State.WAITING))
+        try:
+            self.until(
+                lambda: self._running.done() or self.log.saw("rover.controller", State.WAITING)
+            )
+            if self._running.done():
+                self._running.result()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(
@@ -153,6 +165,18 @@ def test_packets_travel_between_two_controllers_and_the_library_alone_paces_them
         assert report["stations"]["other.rx"]["delivered"] == 2
         assert report["ledger"]["adds_up"]
         assert running.report()["late_steps"] == 0
+
+
+def test_packets_that_wait_for_a_controller_that_ends_are_counted(tmp_path: Path) -> None:
+    more = (
+        "\n  other: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0', "
+        'mock: {script: "enable rx 3200; step 32 x 5; die"}}, '
+        "devices: {rx: {node: Receiver, channel: 3}}}"
+    )
+    with Running(tmp_path, script="step 32; send tx hello; step 32 x 0", more=more) as running:
+        running.until(lambda: running.mock("other.controller").ended)
+        running.until(lambda: running.report("other")["refused"], "the packet")
+        assert running.report("other")["refused"] == {"down": 1}
 
 
 def test_sensors_and_motors_of_the_body_flow_through(tmp_path: Path) -> None:
