@@ -47,7 +47,8 @@ GO = "position left_wheel inf; velocity left_wheel 3; step 32 x 0"
 class Running:
     """`with Running(tmp_path, script=...) as running:` a gateway; rover is its robot.
 
-    backend loopback: the controllers are mocks; real: none, for connections of the test.
+    backend loopback: the controllers are mocks; real: none, for connections of the test. text:
+    the whole file instead.
     """
 
     def __init__(
@@ -58,13 +59,16 @@ class Running:
         more: str = "",
         backend: str = "loopback",
         host: str = "127.0.0.1",
+        text: str | None = None,
     ) -> None:
         self.log = Log()
         self.loop = SimEventLoop()
         self._ends = contextlib.ExitStack()
         self._ends.enter_context(local_sockets())
         file = folder / "hilgw.yaml"
-        file.write_text(ROVER.format(script=script, more=more, backend=backend, host=host))
+        if text is None:
+            text = ROVER.format(script=script, more=more, backend=backend, host=host)
+        file.write_text(text)
         self._stop = asyncio.Event()
         self.gateway = self.loop.run_until_complete(self._build(str(file)))
 
@@ -73,7 +77,15 @@ class Running:
 
     def __enter__(self) -> Running:
         self._running = self.loop.create_task(self.gateway.run(self._stop))
-        self.until(lambda: self.log.saw("rover.controller", State.WAITING))
+        try:
+            self.until(
+                lambda: self._running.done() or self.log.saw("rover.controller", State.WAITING)
+            )
+            if self._running.done():
+                self._running.result()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(
