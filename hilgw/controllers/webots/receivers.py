@@ -72,6 +72,10 @@ class Receivers:
         self._grid.switch(tag, period_ms, time_ns)
         return self.by_tag[tag].enable(period_ms)
 
+    def discard(self) -> int:
+        """The controller is gone: the packets held for it are lost. Returns how many."""
+        return sum(receiver.enable(0) for receiver in self.by_tag.values())
+
     def due(self, time_ns: int) -> list[Receive]:
         """The packets of all Receivers that are due."""
         packets: list[Receive] = []

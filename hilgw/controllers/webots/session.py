@@ -352,6 +352,9 @@ class WebotsControllerSession:
 
     def _gone(self, reason: str) -> list[Event]:
         self._waiting = None
+        lost = self._sensors.receivers.discard()
+        if lost:
+            self.counts[f"refused_{RequestRefused.DOWN}"] += lost
         self.counts["stop_disconnected"] += 1
         return [Stop(StopReason.DISCONNECTED), Disconnected(reason)]
 

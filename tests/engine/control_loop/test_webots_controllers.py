@@ -63,8 +63,8 @@ class Running:
     ) -> None:
         self.log = Log()
         self.loop = SimEventLoop()
-        self._ends = contextlib.ExitStack()
-        self._ends.enter_context(local_sockets())
+        self.ends = contextlib.ExitStack()
+        self.ends.enter_context(local_sockets())
         file = folder / "hilgw.yaml"
         if text is None:
             text = ROVER.format(script=script, more=more, backend=backend, host=host)
@@ -95,7 +95,7 @@ class Running:
             self.end()
         finally:
             self.gateway.close()
-            self._ends.close()
+            self.ends.close()
             self.loop.close()
 
     def end(self) -> None:
@@ -123,7 +123,7 @@ class Running:
         listening = [text for name, _, text in self.log.states if name == "rover.controller"]
         port = int(re.findall(r"listening on \S+:(\d+)", " ".join(listening))[0])
         connection = socket.create_connection(("127.0.0.1", port))
-        return SimPeer(self._ends.enter_context(connection), self.loop)
+        return SimPeer(self.ends.enter_context(connection), self.loop)
 
     def ask(self, line: bytes) -> tuple[bytes, SimPeer]:
         """The answer to the first line of a connection."""
@@ -165,6 +165,18 @@ def test_packets_travel_between_two_controllers_and_the_library_alone_paces_them
         assert report["stations"]["other.rx"]["delivered"] == 2
         assert report["ledger"]["adds_up"]
         assert running.report()["late_steps"] == 0
+
+
+def test_packets_that_wait_for_a_controller_that_ends_are_counted(tmp_path: Path) -> None:
+    more = (
+        "\n  other: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0', "
+        'mock: {script: "enable rx 3200; step 32 x 5; die"}}, '
+        "devices: {rx: {node: Receiver, channel: 3}}}"
+    )
+    with Running(tmp_path, script="step 32; send tx hello; step 32 x 0", more=more) as running:
+        running.until(lambda: running.mock("other.controller").ended)
+        running.until(lambda: running.report("other")["refused"], "the packet")
+        assert running.report("other")["refused"] == {"down": 1}
 
 
 def test_sensors_and_motors_of_the_body_flow_through(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def running(folder: Path, text: str = ALONE) -> Running:
 def knock(gateway: Running, path: Path) -> SimPeer:
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(str(path))
-    return SimPeer(gateway._ends.enter_context(connection), gateway.loop)
+    return SimPeer(gateway.ends.enter_context(connection), gateway.loop)
 
 
 def test_a_controller_needs_no_handshake_and_answers_have_no_chunks(
