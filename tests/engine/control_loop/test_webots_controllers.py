@@ -63,8 +63,8 @@ class Running:
     ) -> None:
         self.log = Log()
         self.loop = SimEventLoop()
-        self._ends = contextlib.ExitStack()
-        self._ends.enter_context(local_sockets())
+        self.ends = contextlib.ExitStack()
+        self.ends.enter_context(local_sockets())
         file = folder / "hilgw.yaml"
         if text is None:
             text = ROVER.format(script=script, more=more, backend=backend, host=host)
@@ -95,7 +95,7 @@ class Running:
             self.end()
         finally:
             self.gateway.close()
-            self._ends.close()
+            self.ends.close()
             self.loop.close()
 
     def end(self) -> None:
@@ -123,7 +123,7 @@ class Running:
         listening = [text for name, _, text in self.log.states if name == "rover.controller"]
         port = int(re.findall(r"listening on \S+:(\d+)", " ".join(listening))[0])
         connection = socket.create_connection(("127.0.0.1", port))
-        return SimPeer(self._ends.enter_context(connection), self.loop)
+        return SimPeer(self.ends.enter_context(connection), self.loop)
 
     def ask(self, line: bytes) -> tuple[bytes, SimPeer]:
         """The answer to the first line of a connection."""
