@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.assemble.access import permission_to_drive, tls_of
 from hilgw.assemble.mocks import mock_line
+from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import is_local
 from hilgw.config.checks import peer_of
 from hilgw.config.speed import REAL_TIME
@@ -81,13 +82,11 @@ def line_settings(settings: Any) -> LineSettings:
 
 def forwarder_of(part: PartConfig | None, robot: Robot) -> Forwarder | None:
     """What the settings of a body forward between its radios and the medium."""
-    if part is None:
+    body = None if part is None else load(BODIES, part.kind)
+    if part is None or not isinstance(body, ForwardingBody):
         return None
-    body: Body = load(BODIES, part.kind)
     settings = body.forwarding(part.settings)
-    if settings is None or not (settings.to_medium or settings.from_medium):
-        return None
-    return Forwarder(robot, settings)
+    return Forwarder(robot, settings) if settings else None
 
 
 class ControlLoopAssembly:

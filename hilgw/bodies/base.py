@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hilgw.control.events import (
     Command,
@@ -57,9 +57,15 @@ class BodySession(LinkSession, Protocol):
     def stop_bytes(self) -> bytes:
         """The bytes that stop every motor now, for the emergency stop. Changes nothing."""
 
+
+@runtime_checkable
+class DeferringSession(Protocol):
+    """A session that may write only when the robot has answered: it keeps a stop until then, and
+    reports `StopSent`."""
+
     def is_idle(self) -> bool:
-        """Whether nothing waits in the session for the moment when it may be written: no stop, and
-        no goodbye. The gateway ends a little later for it."""
+        """Whether nothing waits to be written: no stop, and no goodbye. The gateway ends a little
+        later for it."""
 
 
 class Body(Protocol):
@@ -83,11 +89,16 @@ class Body(Protocol):
         """The firmware mock that behaves like the robot of these settings, under this Webots
         version."""
 
-    def forwarding(self, settings: Any) -> Forwarding | None:
-        """Which radios of the body are forwarded to the medium; None: this kind forwards none."""
-
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""
 
     def session(self, settings: Any, version: str, framing: Framing | None) -> BodySession:
         """A session under this Webots version. framing: for a serial line, None on TCP."""
+
+
+@runtime_checkable
+class ForwardingBody(Protocol):
+    """A kind of body whose packets may be forwarded to the medium."""
+
+    def forwarding(self, settings: Any) -> Forwarding:
+        """What these settings forward."""

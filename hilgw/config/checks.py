@@ -12,6 +12,7 @@ from typing import Any
 
 from hilgw import plugins
 from hilgw.adapters.base import UsbId, line_of
+from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import check_listener
 from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
@@ -396,8 +397,11 @@ def _check_forwarding(inspection: Inspection) -> None:
     for path, robot in inspection.made("robots", None):
         if robot.body is None:
             continue
-        forwarding = plugins.load(plugins.BODIES, robot.body.kind).forwarding(robot.body.settings)
-        if forwarding is None or not (forwarding.to_medium or forwarding.from_medium):
+        body = plugins.load(plugins.BODIES, robot.body.kind)
+        if not isinstance(body, ForwardingBody):
+            continue
+        forwarding = body.forwarding(robot.body.settings)
+        if not forwarding:
             continue
         at = (*path, "body", "to_medium" if forwarding.to_medium else "from_medium")
         try:

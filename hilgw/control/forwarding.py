@@ -18,6 +18,9 @@ class Forwarding:
     from_medium: Mapping[str, str] = field(default_factory=dict)
     channels: Mapping[int, int] = field(default_factory=dict)
 
+    def __bool__(self) -> bool:
+        return bool(self.to_medium or self.from_medium)
+
     def errors(self) -> list[tuple[str, str, str]]:
         """Settings that contradict each other: (path, message, fix)."""
         seen: dict[int, int] = {}

@@ -343,6 +343,10 @@ class WebotsBodySession:
         self._robot.set(SetSamplingPeriod(self._robot.tag(index), period))
         return _ACCEPTED
 
+    def own_period(self, index: int) -> float | None:
+        """Every step: the session enables all sensors."""
+        return None
+
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """Sends one packet through an Emitter in Webots, with the next request."""
         device = self._find(packet.index)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from hilgw.bodies.base import DeferringSession
 from hilgw.control.events import (
     BrakeDamping,
     Command,
@@ -223,7 +224,9 @@ class ControlLoop:
         controller, body = self._controller, self._body
         if self._stepper is not None and controller is not None and controller.transport:
             return False
-        return body is None or (body.session.is_idle() and body.has_drained())
+        if body is not None and isinstance(body.session, DeferringSession):
+            return body.session.is_idle() and body.has_drained()
+        return body is None or body.has_drained()
 
     def close(self) -> None:
         if self._status_timer is not None:
