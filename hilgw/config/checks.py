@@ -15,6 +15,7 @@ from hilgw.adapters.base import UsbId, line_of
 from hilgw.config.access import check_listener
 from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
+from hilgw.config.proxies import check_proxies, proxied, proxy_of, world_name
 from hilgw.config.references import check_references
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
@@ -53,6 +54,8 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
         _check_webots_version(inspection, path, config, peer)
         _check_peer_mock(inspection, path, config, peer)
     _check_addresses(inspection)
+    check_proxies(inspection)
+    _check_proxy_mocks(inspection)
     _check_device_users(inspection)
     _check_forwarding(inspection)
     return inspection.warnings
@@ -129,12 +132,13 @@ def _needs_mock(inspection: Inspection, path: Path) -> bool:
     return is_mocked and not inspection.has_errors_below(path)
 
 
-def _check_mock(inspection: Inspection, path: Path, spec: MockSpec) -> None:
+def _check_mock(inspection: Inspection, path: Path, spec: MockSpec, setting: str = "mock") -> None:
+    """setting: where its parameters are."""
     try:
         for key, what, fix in _problems_of_mock(inspection, spec.name, spec.parameters):
-            at = (*path, "mock", key)
+            at = (*path, setting, key)
             at = at if at in inspection.document.values else path
-            inspection.error(at, f"mock: {what}", fix)
+            inspection.error(at, f"{setting}: {what}", fix)
     except ConfigError as error:
         inspection.error(path, error.what, error.fix)
 
@@ -342,6 +346,18 @@ def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, pee
     _check_mock(inspection, path, spec)
 
 
+def _check_proxy_mocks(inspection: Inspection) -> None:
+    """The mocks of a controller behind a proxy, and of the Webots behind it."""
+    version = _webots_version(inspection)
+    for path, robot in proxied(inspection):
+        at, proxy, part = (*path, "controller"), proxy_of(robot.controller), robot.controller
+        if not (version and proxy and part) or not _needs_mock(inspection, at):
+            continue
+        name = world_name(str(path[-1]), robot)
+        _check_mock(inspection, at, proxy.mock(part.settings, name, version))
+        _check_mock(inspection, at, proxy.simulator(part.settings, [name], version), "simulator")
+
+
 def _check_addresses(inspection: Inspection) -> None:
     """Two robots with one address, and a controller and a body that would connect to each other."""
     listeners: dict[Any, Path] = {}
@@ -354,7 +370,7 @@ def _check_addresses(inspection: Inspection) -> None:
     for key, part, seen in (("listen", "controller", listeners), ("connect", "body", robots)):
         for path, config in inspection.made("robots", None, part):
             at = (*path, key)
-            url = getattr(config.settings, key, None)
+            url = None if proxy_of(config) else getattr(config.settings, key, None)
             if url is None or inspection.document.is_bad(at):
                 continue
             try:
