@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from hilgw.controllers.webots.sampling import Grid
 from hilgw.controllers.webots_proxy.answers import QUIT, AnswerPassage
@@ -42,7 +42,7 @@ from hilgw.protocols.webots import (
 )
 from hilgw.units import ms_to_ns
 
-Passed = tuple[bytes, list[Event]]
+Passed = tuple[bytes, Sequence[Event]]
 """Bytes for the other end, and what they meant for the named devices."""
 _CONFIGURE = b"\0\0\0"
 _HEAD = struct.Struct("<HB")
@@ -120,7 +120,7 @@ class ProxySession:
         """A copy for this Receiver: kept until it is due. Returns "", or why not."""
         return self.held[receiver].hold(copy)
 
-    def close(self) -> list[Event]:
+    def close(self) -> Sequence[Event]:
         """The connection is gone."""
         for name, held in self.held.items():
             if held.enabled:
@@ -128,10 +128,10 @@ class ProxySession:
                 self._events += [Enabled(name, 0), Lost(name, held.clear())]
         return self._take_events()
 
-    def _take_events(self) -> list[Event]:
-        events = self._events
-        if events:
-            self._events = []
+    def _take_events(self) -> Sequence[Event]:
+        if not self._events:
+            return ()
+        events, self._events = self._events, []
         return events
 
     # --- requests -----------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class WebotsProxySettings:
     connect: str = setting("address of Webots", "tcp://127.0.0.1:1234", pattern=URL)
     robot: str | None = setting("name of the robot in Webots; not set: the robot's name here", None)
     only: tuple[str, ...] = setting(
-        "the devices: that use real hardware only; the others use Webots and real hardware", ()
+        "devices that use real hardware only; the others use both Webots and real hardware", ()
     )
     mock: dict[str, Any] = setting(
         "parameters of the mock of the controller (`hilgw mock webots-controller --list`)",

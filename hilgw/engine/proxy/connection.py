@@ -182,7 +182,7 @@ class ProxyConnection:
             self._reply(Acknowledgement.FAILED)
             self._end(error)
         else:
-            self.quit(PeerError(f"Webots: {getattr(error, 'what', error)}"))
+            self.quit(PeerError(f"Webots: {error.what}"))
 
     def quit(self, error: HilgwError) -> None:
         """Ends the controller in order: libController spins for ever when a connection closes

@@ -37,7 +37,7 @@ class ProxiedRobot:
         self.encoded_name = encode_name(world_name)
         self.host, self.port = address
         self.new_session = new_session
-        self.counts: Counter[str] = Counter(connections=0, packets_out=0, packets_in=0, refused=0)
+        self.counts: Counter[str] = Counter(connections=0, packets_out=0, packets_in=0)
         self._robot = robot
         self._observer = observer
         self._session: ProxySession | None = None
