@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import struct
 from collections.abc import Iterable, Sequence
@@ -114,7 +115,7 @@ def answers(data: bytes) -> list[Answer]:
 
 def split(data: bytes, cuts: Sequence[int]) -> list[bytes]:
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
-    return [data[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [data[a:b] for a, b in itertools.pairwise(places)]
 
 
 # --- everything else is untouched -----------------------------------------------------------------
@@ -387,7 +388,7 @@ def test_garbage_of_the_controller_does_not_reach_webots(data: bytes) -> None:
 
 @given(st.integers(0, 2**20), st.integers(0, 3))
 def test_a_controller_gets_quit_wherever_webots_breaks_off(cut: int, images: int) -> None:
-    """Between answers, within data, within pixels; before the first answer after a configuration."""
+    """Between answers, within data, within pixels; at the start after a configuration."""
     data = encode_answer(0, b"\0\0\4" + bytes(8), [Image(1, 0, bytes(50))] * images)
     made = connected()
     made.hold("rx", packet())
