@@ -23,6 +23,7 @@ _HEAD = struct.Struct("<Hi")
 _CHUNK = struct.Struct("<iB")
 _IMAGE = struct.Struct("<iBHB")
 _START = struct.Struct("<HiiBi")
+_AROUND = _HEAD.size + _CHUNK.size
 _FIX = "check that `connect` is the address of Webots, and its version"
 
 Begin = Callable[[int, bytes, bool], bytes]
@@ -53,8 +54,11 @@ class AnswerPassage:
             if self._image_left > len(data):
                 self._image_left -= len(data)
                 return data
-            if not self._chunks_left and self._is_plain(data):
-                return self._pass_plain(data)
+            if not self._chunks_left and len(data) >= _START.size:
+                count, total, size, kind, delay = _START.unpack_from(data)
+                whole = len(data) == _AROUND + size
+                if whole and count == 1 and kind == DATA_CHUNK and size == total >= 4:
+                    return self._pass_plain(data, delay, total)
         held += data
         out: list[bytes] = []
         while self._advance(out):
@@ -78,15 +82,7 @@ class AnswerPassage:
 
     # --- the answer of most steps: one chunk, in one piece --------------------------------------
 
-    def _is_plain(self, data: bytes) -> bool:
-        if len(data) < _START.size:
-            return False
-        count, total, size, kind, _ = _START.unpack_from(data)
-        whole = len(data) == _HEAD.size + _CHUNK.size + size
-        return bool(count == 1 and kind == DATA_CHUNK and size == total >= 4 and whole)
-
-    def _pass_plain(self, data: bytes) -> bytes:
-        _, total, _, _, delay = _START.unpack_from(data)
+    def _pass_plain(self, data: bytes, delay: int, total: int) -> bytes:
         messages = data[_START.size :]
         more = self._begin(delay, messages, True)
         self._end(messages)
@@ -113,7 +109,7 @@ class AnswerPassage:
         count, total, size, kind, delay = _START.unpack_from(held)
         if not count or kind != DATA_CHUNK or not 4 <= size <= total <= LARGEST_ANSWER:
             raise self._error(f"an answer of {count} chunks, {total} bytes,")
-        end = _HEAD.size + _CHUNK.size + size
+        end = _AROUND + size
         if len(held) < end:
             return False
         messages = bytes(held[_START.size : end])

@@ -78,7 +78,7 @@ class RequestPassage:
             return request
         blocks = _blocks(request)
         self._on_request(_HEAD.unpack_from(request)[1])
-        dropped = []
+        dropped: list[tuple[int, int]] = []
         for tag, begin, end in blocks:
             if tag not in self._watched:
                 continue

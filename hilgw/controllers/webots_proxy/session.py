@@ -40,10 +40,11 @@ from hilgw.protocols.webots import (
     SetSamplingPeriod,
     encode_answer,
 )
-from hilgw.units import ms_to_ns
+from hilgw.units import NS_PER_MS
 
 Passed = tuple[bytes, Sequence[Event]]
 """Bytes for the other end, and what they meant for the named devices."""
+LONGEST_STEP_MS = 1e9
 _CONFIGURE = b"\0\0\0"
 _HEAD = struct.Struct("<HB")
 
@@ -76,7 +77,7 @@ class ProxySession:
         self._grid: Grid[int] = Grid()
         self._configured = False
         self._step_ms = 0  # of the request that has no answer yet
-        self._basic_ms = 0.0
+        self._basic_ms = 1.0
         self._time_ns = 0  # of the simulation, since the first step
         self._events: list[Event] = []
 
@@ -172,14 +173,11 @@ class ProxySession:
         another one, and an answer to an immediate request does not advance time."""
         if delay_ms < 0 or not self._step_ms:
             return b""
-        basic, step_ms = self._basic_ms, self._step_ms
-        if basic > 0:  # Webots makes whole basic steps
-            step_ms = math.ceil(math.ceil(step_ms / basic) * basic)
-        self._time_ns += ms_to_ns(step_ms + delay_ms)
-        self._step_ms = 0
-        if not self._names or not has_room or messages == QUIT:
-            return b""
-        return self._due()
+        step_ms, self._step_ms = self._step_ms, 0
+        if step_ms % self._basic_ms:  # Webots makes whole basic steps
+            step_ms = math.ceil(math.ceil(step_ms / self._basic_ms) * self._basic_ms)
+        self._time_ns += (step_ms + delay_ms) * NS_PER_MS
+        return self._due() if has_room and messages != QUIT else b""
 
     def _due(self) -> bytes:
         received: list[Message] = []
@@ -197,10 +195,17 @@ class ProxySession:
         if not self._configured:
             if messages.startswith(_CONFIGURE):
                 self._configure(messages)
-        elif any(head in messages for head in self._heads):
-            for each in self._codec.decode_known(messages)[0]:
-                if isinstance(each, ReceiverConfiguration) and each.tag in self._by_tag:
-                    self._tune(each.tag, each.channel)
+            return
+        for head in self._heads:  # in most answers there is none, and nothing is decoded
+            if head in messages:
+                self._follow(messages)
+                return
+
+    def _follow(self, messages: bytes) -> None:
+        """Perhaps a Receiver was configured again."""
+        for each in self._codec.decode_known(messages)[0]:
+            if isinstance(each, ReceiverConfiguration) and each.tag in self._by_tag:
+                self._tune(each.tag, each.channel)
 
     # --- the configuration --------------------------------------------------------------------
 
@@ -212,7 +217,8 @@ class ProxySession:
             text = "cannot read the robot's configuration: its packets use no real hardware; "
             self._events.append(Notice(text + "set webots: to the version of the simulator"))
             return
-        self._basic_ms = robot.basicTimeStep
+        if 0 < robot.basicTimeStep < LONGEST_STEP_MS:
+            self._basic_ms = robot.basicTimeStep
         for name in self._emitters:
             self._find(robot, name, "Emitter")
         for name, held in self.held.items():
