@@ -362,15 +362,15 @@ def _check_addresses(inspection: Inspection) -> None:
     """Two robots with one address, and a controller and a body that would connect to each other."""
     listeners: dict[Any, Path] = {}
     robots: dict[Any, Path] = {}  # Webots has many at one address: with its name there
-    sharing = {  # their controllers name the robot
-        path
-        for path, config in inspection.made("robots", None, "controller")
-        if isinstance(peer_of(config), SteppedController)
-    }
+    controllers = list(inspection.made("robots", None, "controller"))
+    sharing = [  # their controllers name the robot
+        {path for path, config in controllers if isinstance(peer_of(config), SteppedController)},
+        {path for path, config in controllers if proxy_of(config) is not None},
+    ]
     for key, part, seen in (("listen", "controller", listeners), ("connect", "body", robots)):
         for path, config in inspection.made("robots", None, part):
             at = (*path, key)
-            url = None if proxy_of(config) else getattr(config.settings, key, None)
+            url = getattr(config.settings, key, None)
             if url is None or inspection.document.is_bad(at):
                 continue
             try:
@@ -387,7 +387,7 @@ def _check_addresses(inspection: Inspection) -> None:
             if not address[1]:
                 if key == "connect":
                     inspection.error(at, "no robot listens on port 0", "write the robot's port")
-            elif key == "listen" and {path, seen.get(address)} <= sharing:
+            elif key == "listen" and any({path, seen.get(address)} <= each for each in sharing):
                 continue
             elif peer in seen:
                 what = f"{spell(seen[peer])} has this address too"

@@ -91,7 +91,7 @@ def _address(
     try:
         host, port = parse_address(getattr(robot.controller.settings, key))
     except ValueError:
-        if not quiet:
+        if not quiet and key != "listen":  # of these, the check of all listeners reports it
             fix = "allowed: 0 to 65535, e.g. tcp://127.0.0.1:1235"
             inspection.error(at, "the port is out of range", fix)
         return None
