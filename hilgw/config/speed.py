@@ -10,7 +10,7 @@ from typing import Any
 from hilgw import plugins
 from hilgw.config.context import Inspection
 from hilgw.config.source.positions import Path
-from hilgw.controllers.base import PeerController, SteppedController
+from hilgw.controllers.base import PeerController, ProxyController, SteppedController
 
 REAL_TIME = 1
 MAX = "max"
@@ -43,7 +43,7 @@ def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
         controller = plugins.load(plugins.CONTROLLERS, config.kind)
         # One that asks for its steps may take as long as it wants for each.
         stepped = isinstance(controller, SteppedController)
-        if isinstance(controller, PeerController) and not stepped:
+        if isinstance(controller, PeerController | ProxyController) and not stepped:
             yield _address_of(inspection, path), "a controller outside this process", _MOCKED
 
 

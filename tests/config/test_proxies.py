@@ -74,3 +74,8 @@ def test_an_address_of_a_controller_of_another_kind(errors: Lines) -> None:
     other = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1235"}'
     (found,) = errors(robots((RADIOS, PROXY), (other,)))
     assert "has this address too" in found
+
+
+def test_a_real_webots_has_a_time_of_its_own(errors: Lines) -> None:
+    (found,) = errors("speed: max\n" + robots((RADIOS, PROXY)))
+    assert "a controller outside this process runs in real time" in found
