@@ -24,7 +24,7 @@ def check_speed(inspection: Inspection) -> None:
         return
     mocked = inspection.get("backend") in ("mock", "loopback")
     outside = _links(inspection) if mocked else _ports(inspection)
-    for path, what, fix in (*outside, *_mocap(inspection)):
+    for path, what, fix in (*outside, *_proxies(inspection), *_mocap(inspection)):
         shown = speed if speed == MAX else f"{speed:g}"
         inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
 
@@ -43,7 +43,7 @@ def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
         controller = plugins.load(plugins.CONTROLLERS, config.kind)
         # One that asks for its steps may take as long as it wants for each.
         stepped = isinstance(controller, SteppedController)
-        if isinstance(controller, PeerController | ProxyController) and not stepped:
+        if isinstance(controller, PeerController) and not stepped:
             yield _address_of(inspection, path), "a controller outside this process", _MOCKED
 
 
@@ -61,6 +61,13 @@ def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
             at = (*path, "link")
             fix = f"delete it, or run with --set {shlex.quote('.'.join(map(str, at)) + '=null')}"
             yield at, "a port for another program", fix
+
+
+def _proxies(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
+    """Their connections are sockets of this machine, also those to mocks."""
+    for path, config in inspection.made("robots", None, "controller"):
+        if isinstance(plugins.load(plugins.CONTROLLERS, config.kind), ProxyController):
+            yield path, "a Webots behind hilgw", "leave speed out"
 
 
 def _mocap(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:

@@ -78,4 +78,4 @@ def test_an_address_of_a_controller_of_another_kind(errors: Lines) -> None:
 
 def test_a_real_webots_has_a_time_of_its_own(errors: Lines) -> None:
     (found,) = errors("speed: max\n" + robots((RADIOS, PROXY)))
-    assert "a controller outside this process runs in real time" in found
+    assert "a Webots behind hilgw runs in real time" in found
