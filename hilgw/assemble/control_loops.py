@@ -11,6 +11,7 @@ from hilgw.assemble.mocks import mock_line
 from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import is_local
 from hilgw.config.checks import peer_of
+from hilgw.config.proxies import proxy_of
 from hilgw.config.speed import REAL_TIME
 from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import SteppedController
@@ -54,7 +55,7 @@ LOOPBACK = "127.0.0.1"
 
 def controller_session(part: PartConfig | None) -> ControllerSession | None:
     """The session of a controller that decides by itself; None where a peer does."""
-    if part is None or peer_of(part) is not None:
+    if part is None or peer_of(part) is not None or proxy_of(part) is not None:
         return None
     session: ControllerSession = load(CONTROLLERS, part.kind).session(part.settings)
     return session

@@ -13,8 +13,10 @@ from hilgw.assemble.control_loops import (
     stepped_controller,
 )
 from hilgw.assemble.mocks import MockPorts, air_of
+from hilgw.assemble.proxies import add_proxies
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
 from hilgw.config import line_rates
+from hilgw.config.proxies import proxy_of
 from hilgw.config.scene import mount_of
 from hilgw.config.speed import REAL_TIME
 from hilgw.devices.emitter import Emitter
@@ -25,6 +27,7 @@ from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.discovery.ports import describe_port, exists, resolve_port
 from hilgw.engine.gateway import Gateway
+from hilgw.engine.proxy.ports import ProxyReceiverPort
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.robot import Robot
 from hilgw.engine.robot.schedule import Schedule
@@ -120,6 +123,7 @@ class _Assembly:
         assembly = ControlLoopAssembly(self.config, self.gateway, self.schedule)
         for name, robot in self.config.robots.items():
             assembly.add(name, robot)
+        add_proxies(self.config, self.gateway)
         for notice in line_rates.notices(self.config):
             self.describe(f"  {notice}")
 
@@ -127,7 +131,7 @@ class _Assembly:
 
     def add_robot(self, name: str, config: RobotConfig) -> None:
         gateway = self.gateway
-        session = controller_session(config.controller)
+        session, proxy = controller_session(config.controller), proxy_of(config.controller)
         robot = Robot(name, session, gateway.timer, gateway.observer)
         add_robot(gateway.scene, name, config)
         is_passing = stepped_controller(config.controller) is not None
@@ -137,7 +141,8 @@ class _Assembly:
             if isinstance(fields, EmitterFields):
                 robot.emitters[device] = self.emitter(name, device, fields)
             else:
-                robot.receivers[device] = self.receiver(robot, device, fields)
+                kind = ReceiverPort if proxy is None else ProxyReceiverPort
+                robot.receivers[device] = self.receiver(robot, device, fields, kind)
         gateway.robots[name] = robot
         self.describe(f"  {name:<12} robot: {_devices(config)}")
 
@@ -153,7 +158,9 @@ class _Assembly:
 
         return EmitterPort(robot, name, emitter, schedule, gateway.ledger, transmit)
 
-    def receiver(self, robot: Robot, name: str, fields: ReceiverFields) -> ReceiverPort:
+    def receiver(
+        self, robot: Robot, name: str, fields: ReceiverFields, kind: type[ReceiverPort]
+    ) -> ReceiverPort:
         gateway, schedule = self.gateway, self.schedule
         full_name = f"{robot.name}.{name}"
         receiver: Receiver[Copy] = Receiver(
@@ -162,8 +169,9 @@ class _Assembly:
             notify=lambda text: gateway.observer.notice(full_name, text),
         )
         begin = schedule.steps.last(gateway.timer.now())
-        receiver.enable(receiver.initial_period_ms, begin)
-        port = ReceiverPort(
+        if kind is ReceiverPort:  # behind a proxy the controller enables it
+            receiver.enable(receiver.initial_period_ms, begin)
+        port = kind(
             robot.name,
             name,
             receiver,

@@ -16,6 +16,7 @@ from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import check_listener
 from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
+from hilgw.config.proxies import check_proxies, proxied, proxy_of, world_name
 from hilgw.config.references import check_references
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
@@ -54,6 +55,8 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
         _check_webots_version(inspection, path, config, peer)
         _check_peer_mock(inspection, path, config, peer)
     _check_addresses(inspection)
+    check_proxies(inspection)
+    _check_proxy_mocks(inspection)
     _check_device_users(inspection)
     _check_forwarding(inspection)
     return inspection.warnings
@@ -130,12 +133,13 @@ def _needs_mock(inspection: Inspection, path: Path) -> bool:
     return is_mocked and not inspection.has_errors_below(path)
 
 
-def _check_mock(inspection: Inspection, path: Path, spec: MockSpec) -> None:
+def _check_mock(inspection: Inspection, path: Path, spec: MockSpec, setting: str = "mock") -> None:
+    """setting: where its parameters are."""
     try:
         for key, what, fix in _problems_of_mock(inspection, spec.name, spec.parameters):
-            at = (*path, "mock", key)
+            at = (*path, setting, key)
             at = at if at in inspection.document.values else path
-            inspection.error(at, f"mock: {what}", fix)
+            inspection.error(at, f"{setting}: {what}", fix)
     except ConfigError as error:
         inspection.error(path, error.what, error.fix)
 
@@ -343,15 +347,27 @@ def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, pee
     _check_mock(inspection, path, spec)
 
 
+def _check_proxy_mocks(inspection: Inspection) -> None:
+    """The mocks of a controller behind a proxy, and of the Webots behind it."""
+    version = _webots_version(inspection)
+    for path, robot in proxied(inspection):
+        at, proxy, part = (*path, "controller"), proxy_of(robot.controller), robot.controller
+        if not (version and proxy and part) or not _needs_mock(inspection, at):
+            continue
+        name = world_name(str(path[-1]), robot)
+        _check_mock(inspection, at, proxy.mock(part.settings, name, version))
+        _check_mock(inspection, at, proxy.simulator(part.settings, [name], version), "simulator")
+
+
 def _check_addresses(inspection: Inspection) -> None:
     """Two robots with one address, and a controller and a body that would connect to each other."""
     listeners: dict[Any, Path] = {}
     robots: dict[Any, Path] = {}  # Webots has many at one address: with its name there
-    sharing = {  # their controllers name the robot
-        path
-        for path, config in inspection.made("robots", None, "controller")
-        if isinstance(peer_of(config), SteppedController)
-    }
+    controllers = list(inspection.made("robots", None, "controller"))
+    sharing = [  # their controllers name the robot
+        {path for path, config in controllers if isinstance(peer_of(config), SteppedController)},
+        {path for path, config in controllers if proxy_of(config) is not None},
+    ]
     for key, part, seen in (("listen", "controller", listeners), ("connect", "body", robots)):
         for path, config in inspection.made("robots", None, part):
             at = (*path, key)
@@ -372,7 +388,7 @@ def _check_addresses(inspection: Inspection) -> None:
             if not address[1]:
                 if key == "connect":
                     inspection.error(at, "no robot listens on port 0", "write the robot's port")
-            elif key == "listen" and {path, seen.get(address)} <= sharing:
+            elif key == "listen" and any({path, seen.get(address)} <= each for each in sharing):
                 continue
             elif peer in seen:
                 what = f"{spell(seen[peer])} has this address too"

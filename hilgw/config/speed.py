@@ -10,7 +10,7 @@ from typing import Any
 from hilgw import plugins
 from hilgw.config.context import Inspection
 from hilgw.config.source.positions import Path
-from hilgw.controllers.base import PeerController, SteppedController
+from hilgw.controllers.base import PeerController, ProxyController, SteppedController
 
 REAL_TIME = 1
 MAX = "max"
@@ -24,7 +24,7 @@ def check_speed(inspection: Inspection) -> None:
         return
     mocked = inspection.get("backend") in ("mock", "loopback")
     outside = _links(inspection) if mocked else _ports(inspection)
-    for path, what, fix in (*outside, *_mocap(inspection)):
+    for path, what, fix in (*outside, *_proxies(inspection), *_mocap(inspection)):
         shown = speed if speed == MAX else f"{speed:g}"
         inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
 
@@ -61,6 +61,13 @@ def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
             at = (*path, "link")
             fix = f"delete it, or run with --set {shlex.quote('.'.join(map(str, at)) + '=null')}"
             yield at, "a port for another program", fix
+
+
+def _proxies(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
+    """Their connections are sockets of this machine, also those to mocks."""
+    for path, config in inspection.made("robots", None, "controller"):
+        if isinstance(plugins.load(plugins.CONTROLLERS, config.kind), ProxyController):
+            yield path, "a Webots behind hilgw", "leave speed out"
 
 
 def _mocap(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from hilgw.control.session import LinkSession
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from hilgw.control.events import Event, PacketIn
     from hilgw.devices.kinds import Device, Value
@@ -161,3 +161,31 @@ class SteppedController(PeerController, Protocol):
         self, settings: Any, version: str, robot: str, step_ms: int
     ) -> SteppedSession:
         """The session of the robot of this name. step_ms: the basic time step."""
+
+
+@runtime_checkable
+class ProxyController(Protocol):
+    """A kind of controller that is a peer whose robot is in a simulator behind hilgw: both talk to
+    each other, and hilgw uses the devices that the configuration names.
+
+    Settings have `listen` and `connect` (tcp:// addresses), `robot` (the name in the simulator) and
+    `only` (names of devices).
+    """
+
+    kind: ClassVar[str]
+    summary: ClassVar[str]
+    Settings: ClassVar[type[Any]]
+
+    def check(self, settings: Any) -> list[tuple[str, str, str]]:
+        """Errors that span fields: (path below the controller, message, fix)."""
+
+    def mock(self, settings: Any, name: str, version: str) -> MockSpec:
+        """The mock of the controller. name: of the robot in the simulator."""
+
+    def simulator(self, settings: Any, names: Collection[str], version: str) -> MockSpec:
+        """The mock of the simulator. names: of its robots."""
+
+    def proxy(
+        self, settings: Any, version: str, emitters: Collection[str], receivers: Mapping[str, int]
+    ) -> Any:
+        """The session of one connection. receivers: name -> channel in the configuration."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import RemoteAnswer
     from hilgw.engine.control_loop.controller_port import ControllerPort
     from hilgw.engine.mock_host import MockHost
+    from hilgw.engine.proxy.server import ProxyServer
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
     from hilgw.engine.scheduler import Timer
@@ -57,7 +58,7 @@ class Gateway:
     observer: Observer
     robots: dict[str, Robot] = field(default_factory=dict)
     stations: dict[str, Station] = field(default_factory=dict)
-    supervisors: dict[str, Supervisor | ControllerPort] = field(default_factory=dict)
+    supervisors: dict[str, Supervisor | ControllerPort | ProxyServer] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
     mocap: Mocap | None = None
     received_by: ReceivedBy = field(default_factory=ReceivedBy)
@@ -123,7 +124,10 @@ class Gateway:
             self._demand_all_up()
 
     async def _supervise(
-        self, supervisor: Supervisor | ControllerPort, fatal: list[HilgwError], stop: asyncio.Event
+        self,
+        supervisor: Supervisor | ControllerPort | ProxyServer,
+        fatal: list[HilgwError],
+        stop: asyncio.Event,
     ) -> None:
         """Runs one supervisor. An error that ends it ends the gateway without delaying others."""
         try:

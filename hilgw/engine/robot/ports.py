@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.engine.latency import Latency
 from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE
 from hilgw.engine.statistics import StationStatistics
@@ -82,25 +84,14 @@ class EmitterPort:
     def _depart(self, due: int) -> None:
         """Puts the packets that have left at `due` on the medium. A late timer changes neither the
         time nor the poses of their departure."""
-        emitter, fields, now = self.emitter, self.emitter.fields, self._schedule.now()
+        emitter, now = self.emitter, self._schedule.now()
         stepped = self._schedule.steps.step_ns > 0
         range = emitter.reach(due)
         try:
             while emitter.next_departure() == due and (leaving := emitter.depart(due)) is not None:
                 self._count.depart()
                 self.latency.add(now - leaving.offered_ns)
-                self._transmit(
-                    Packet(
-                        data=leaving.data,
-                        channel=leaving.channel,
-                        type=fields.type,
-                        source=self.name,
-                        owner=self._robot,
-                        range=range,
-                        aperture=fields.aperture,
-                        sent_ns=due,
-                    )
-                )
+                self._transmit(self._packet(leaving.data, leaving.channel, range, due))
                 if not stepped:
                     range = emitter.reach(due)
         finally:
@@ -110,6 +101,36 @@ class EmitterPort:
         """The packets that were to leave are void: they expire."""
         self._departure.set(None)
         self._count.expire(self.emitter.expire_all(), ExpiredReason.BODY_GONE)
+
+    def pass_on(self, data: bytes, channel: int, range: float) -> str | None:
+        """A packet that has left the Emitter's queue elsewhere, in Webots' library: it enters the
+        medium at once. Returns None, or the reason why not."""
+        self._schedule.catch_up()
+        reason = ""
+        if not data:
+            reason = RejectedReason.INVALID
+        elif not BROADCAST <= channel <= CHANNEL_MAX:
+            reason = RejectedReason.CHANNEL
+        self._count.offer(reason)
+        if reason:
+            return reason
+        self._count.depart()
+        range = 0.0 if math.isnan(range) else range  # the library lets NaN pass: reaches nothing
+        self._transmit(self._packet(data, channel, range, self._schedule.now()))
+        return None
+
+    def _packet(self, data: bytes, channel: int, range: float, sent_ns: int) -> Packet:
+        fields = self.emitter.fields
+        return Packet(
+            data=data,
+            channel=channel,
+            type=fields.type,
+            source=self.name,
+            owner=self._robot,
+            range=range,
+            aperture=fields.aperture,
+            sent_ns=sent_ns,
+        )
 
     def close(self) -> None:
         """The gateway ends: queued packets expire."""
@@ -138,7 +159,7 @@ class ReceiverPort:
         self.name = f"{robot}.{name}"
         self.receiver = receiver
         self._schedule = schedule
-        count = ledger.station(self.name, lambda: receiver.queued)
+        count = ledger.station(self.name, self.queued)
         self._count = count
         self._owner = robot
         self._statistics = StationStatistics(self.name, count, observer)
@@ -153,6 +174,10 @@ class ReceiverPort:
         self._medium, self._listener = medium, listener
         listener.enabled = self.receiver.enabled
         medium.attach(listener)
+
+    def queued(self) -> int:
+        """Copies that were taken and not read yet."""
+        return self.receiver.queued
 
     def queue_length(self) -> int:
         """Packets that can be read."""

@@ -152,6 +152,20 @@ class Codec:
                 raise cursor.error(f"more than {MOST_MESSAGES} messages in one answer")
         return messages
 
+    def decode_known(self, data: bytes) -> tuple[list[Message], int]:
+        """The messages before the first one that cannot be decoded, such as one of a Camera, and
+        where that one begins. Never raises."""
+        cursor = Cursor(data, "answer")
+        messages: list[Message] = []
+        while cursor.at < cursor.end and len(messages) < MOST_MESSAGES:
+            cursor.begin = cursor.at
+            try:
+                tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
+                messages.append(self._decode_message(cursor, tag, command))
+            except ProtocolError:
+                return messages, cursor.begin
+        return messages, cursor.at
+
     def encode_messages(self, messages: Iterable[Message]) -> bytes:
         """The messages as in an answer, behind the delay. Raises ProtocolError."""
         return b"".join([self._encode_message(message) for message in messages])

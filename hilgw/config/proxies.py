@@ -1,0 +1,110 @@
+"""Checks of the robots whose controllers are behind a proxy, and of the addresses they use."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from hilgw import plugins
+from hilgw.config.context import Inspection
+from hilgw.config.model import PartConfig, RobotConfig
+from hilgw.config.source.positions import Path, spell
+from hilgw.controllers.base import ProxyController
+from hilgw.errors import quoted
+from hilgw.transports.tcp.address import parse_address
+
+Address = tuple[str, int]
+_LOOPBACK = "127.0.0.1"
+
+
+def proxy_of(part: PartConfig | None) -> ProxyController | None:
+    """The controller when its robot is in a simulator behind hilgw, else None."""
+    controller = None if part is None else plugins.load(plugins.CONTROLLERS, part.kind)
+    return controller if isinstance(controller, ProxyController) else None
+
+
+def world_name(name: str, config: RobotConfig) -> str:
+    """The robot's name in the simulator."""
+    assert config.controller is not None
+    return config.controller.settings.robot or name
+
+
+def proxied(inspection: Inspection) -> Iterator[tuple[Path, RobotConfig]]:
+    """Every robot behind a proxy."""
+    for path, robot in inspection.made("robots", None):
+        if proxy_of(robot.controller) is not None:
+            yield path, robot
+
+
+def check_proxies(inspection: Inspection) -> None:
+    """Devices, bodies, names and addresses."""
+    names: dict[tuple[Address, str], Path] = {}
+    targets: dict[Address, Address] = {}
+    listeners: dict[Address, Path] = {}
+    robots = list(proxied(inspection))
+    for path, robot in robots:
+        _check_robot(inspection, path, robot)
+        listen = _address(inspection, path, robot, "listen")
+        connect = _address(inspection, path, robot, "connect")
+        if listen is None or connect is None:
+            continue
+        listeners.setdefault(listen, path)
+        at = (*path, "controller", "robot")
+        at = at if at in inspection.document.values else path
+        key = (connect, world_name(str(path[-1]), robot))
+        if key in names:
+            what = f"{spell(names[key])} is this robot in Webots too"
+            inspection.error(at, what, "write the other robot's name: robot: NAME")
+        names.setdefault(key, path)
+        if listen[1] and targets.setdefault(listen, connect) != connect:
+            what = "another robot with this address is in another Webots"
+            inspection.error((*path, "controller", "listen"), what, "use another port")
+    for path, robot in robots:
+        connect = _address(inspection, path, robot, "connect", quiet=True)
+        if connect in listeners:
+            what = "hilgw itself listens here, not Webots"
+            inspection.error((*path, "controller", "connect"), what, "write the port of Webots")
+
+
+def _check_robot(inspection: Inspection, path: Path, robot: RobotConfig) -> None:
+    assert robot.controller is not None
+    if robot.body is not None:
+        what = "the robot's body is in Webots: its controller there moves it"
+        inspection.error((*path, "body"), what, "delete it, or use another kind of controller")
+    if not robot.radios:
+        inspection.warn(path, "has no Emitter or Receiver: the proxy passes all bytes on")
+    for index, name in enumerate(robot.controller.settings.only):
+        if name not in robot.radios:
+            known = robot.radios
+            what = f"unknown Emitter or Receiver {quoted(name)}"
+            fix = inspection.suggest(name, known) if known else "write it under `devices:`"
+            inspection.error((*path, "controller", "only", index), what, fix)
+
+
+def _address(
+    inspection: Inspection, path: Path, robot: RobotConfig, key: str, *, quiet: bool = False
+) -> Address | None:
+    """Host and port, in one spelling; None when they are wrong."""
+    assert robot.controller is not None
+    at = (*path, "controller", key)
+    at = at if at in inspection.document.values else (*path, "controller")
+    try:
+        host, port = parse_address(getattr(robot.controller.settings, key))
+    except ValueError:
+        if not quiet and key != "listen":  # of these, the check of all listeners reports it
+            fix = "allowed: 0 to 65535, e.g. tcp://127.0.0.1:1235"
+            inspection.error(at, "the port is out of range", fix)
+        return None
+    if not quiet and key == "listen" and not _is_loopback(host):
+        what = "a controller needs no password: any program that connects could move the robot"
+        inspection.error(at, what, "listen on 127.0.0.1 and forward the port by ssh")
+    if not quiet and key == "connect" and not port:
+        inspection.error(at, "Webots does not listen on port 0", "write the port of Webots")
+    return _LOOPBACK if host == "localhost" else host.lower(), port
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

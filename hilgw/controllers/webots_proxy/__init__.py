@@ -1,0 +1,52 @@
+"""Controller `webots_proxy`: an unmodified Webots controller, with Webots behind hilgw.
+
+The controller connects to hilgw, hilgw to Webots. The Emitters and Receivers that the configuration
+names use real hardware also, or only; every byte of all other devices passes untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
+
+from hilgw.controllers.webots_proxy.session import ProxySession
+from hilgw.controllers.webots_proxy.settings import WebotsProxySettings
+from hilgw.settings import MockSpec
+
+
+class WebotsProxyController:
+    """The kind of controller `webots_proxy`; see `hilgw.controllers.base.ProxyController`."""
+
+    kind: ClassVar[str] = "webots_proxy"
+    summary: ClassVar[str] = "a Webots controller, whose robot is in the Webots behind hilgw"
+    Settings: ClassVar[type[Any]] = WebotsProxySettings
+
+    def check(self, settings: WebotsProxySettings) -> list[tuple[str, str, str]]:
+        """Errors that span fields: (path below the controller, message, fix)."""
+        if settings.robot == "":
+            return [("robot", "the name is empty", "write the robot's name in Webots")]
+        return []
+
+    def mock(self, settings: WebotsProxySettings, name: str, version: str) -> MockSpec:
+        """The mock of the controller. name: of the robot in Webots."""
+        return MockSpec("webots_controller", {"robot": name, "webots": version, **settings.mock})
+
+    def simulator(
+        self, settings: WebotsProxySettings, names: Collection[str], version: str
+    ) -> MockSpec:
+        """The mock of Webots. names: of its robots."""
+        given = {"robots": ",".join(names), "webots": version, **settings.simulator}
+        return MockSpec("webots_simulator", given)
+
+    def proxy(
+        self,
+        settings: WebotsProxySettings,
+        version: str,
+        emitters: Collection[str],
+        receivers: Mapping[str, int],
+    ) -> ProxySession:
+        """A session. receivers: name -> channel. ConfigError: unknown version."""
+        return ProxySession(version, emitters, receivers, settings.only)
+
+
+CONTROLLER = WebotsProxyController()

@@ -1,0 +1,249 @@
+"""The session of a proxy between a Webots controller and Webots: bytes behind the handshake.
+
+All bytes pass unchanged but for two things. The blocks of devices that use `only` real hardware do
+not reach Webots: such an Emitter sends nothing there, and such a Receiver is never enabled there.
+And an answer that ends a step gets one more chunk, with the packets for Receivers that are due.
+
+Webots, source/webots/control and libController, R2025a; docs of the wire: hilgw.protocols.webots.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Collection, Mapping, Sequence
+
+from hilgw.controllers.webots.sampling import Grid
+from hilgw.controllers.webots_proxy.answers import QUIT, AnswerPassage
+from hilgw.controllers.webots_proxy.configuration import channels_of, robot_of
+from hilgw.controllers.webots_proxy.events import (
+    Delivered,
+    Enabled,
+    Event,
+    Lost,
+    Notice,
+    Sent,
+    Tuned,
+)
+from hilgw.controllers.webots_proxy.receivers import HeldPackets
+from hilgw.controllers.webots_proxy.requests import RequestPassage
+from hilgw.medium.packet import Copy
+from hilgw.protocols.webots import (
+    Block,
+    Codec,
+    Message,
+    ProtocolError,
+    ReceiverConfiguration,
+    RobotConfiguration,
+    Send,
+    SetChannel,
+    SetSamplingPeriod,
+    encode_answer,
+)
+from hilgw.units import NS_PER_MS
+
+Passed = tuple[bytes, Sequence[Event]]
+"""Bytes for the other end, and what they meant for the named devices."""
+LONGEST_STEP_MS = 1e9
+_CONFIGURE = b"\0\0\0"
+_HEAD = struct.Struct("<HB")
+
+
+class ProxySession:
+    """One connection. emitters: names. receivers: name -> channel when Webots' own is not found.
+    only: those of both whose blocks Webots does not get.
+
+    `from_controller` and `from_webots` raise ProtocolError for bytes that are not the protocol.
+    left: the controller has said goodbye.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        emitters: Collection[str],
+        receivers: Mapping[str, int],
+        only: Collection[str] = (),
+    ) -> None:
+        self.held = {name: HeldPackets() for name in receivers}
+        self._codec = Codec(version)
+        self._emitters = emitters
+        self._channels = receivers
+        self._only = only
+        self._names: dict[int, str] = {}  # named devices by tag
+        self._by_tag: dict[int, HeldPackets] = {}
+        self._heads: tuple[bytes, ...] = ()  # of messages that configure a Receiver again
+        self._requests = RequestPassage(self._names, self._requested, self._block)
+        self._answers = AnswerPassage(self._answered, self._ended)
+        self._grid: Grid[int] = Grid()
+        self._configured = False
+        self._step_ms = 0  # of the request that has no answer yet
+        self._basic_ms = 1.0
+        self._time_ns = 0  # of the simulation, since the first step
+        self._events: list[Event] = []
+
+    @property
+    def left(self) -> bool:
+        return self._requests.left
+
+    def from_controller(self, data: bytes) -> Passed:
+        """Bytes of the controller -> bytes for Webots."""
+        return self._requests.feed(data), self._take_events()
+
+    def from_webots(self, data: bytes) -> Passed:
+        """Bytes of Webots -> bytes for the controller."""
+        return self._answers.feed(data), self._take_events()
+
+    def cut(self) -> bytes:
+        """Webots is gone: the bytes that end the controller, whose library would wait for ever. It
+        cannot quit before it has a configuration."""
+        first = b""
+        if not self._configured:
+            robot = RobotConfiguration(name="", version=self._codec.version, basicTimeStep=32.0)
+            first = self._codec.encode_messages([robot])
+        return self._answers.cut(first)
+
+    def answer_goodbye(self, data: bytes) -> bytes:
+        """After `cut`: bytes of the controller -> empty answers to its last requests."""
+        requests = 0
+
+        def count(duration_ms: int) -> None:
+            nonlocal requests
+            requests += 1
+
+        self._requests.follow(count)
+        try:
+            self._requests.feed(data)
+        except ProtocolError:
+            return b""
+        return encode_answer(0) * requests
+
+    def hold(self, receiver: str, copy: Copy) -> str:
+        """A copy for this Receiver: kept until it is due. Returns "", or why not."""
+        return self.held[receiver].hold(copy)
+
+    def close(self) -> Sequence[Event]:
+        """The connection is gone."""
+        for name, held in self.held.items():
+            if held.enabled:
+                held.enabled = False
+                self._events += [Enabled(name, 0), Lost(name, held.clear())]
+        return self._take_events()
+
+    def _take_events(self) -> Sequence[Event]:
+        if not self._events:
+            return ()
+        events, self._events = self._events, []
+        return events
+
+    # --- requests -----------------------------------------------------------------------------
+
+    def _requested(self, duration_ms: int) -> None:
+        self._step_ms = duration_ms
+
+    def _block(self, tag: int, data: bytes) -> bool:
+        name = self._names[tag]
+        for command in self._codec.decode_commands(Block(tag, data)):
+            match command:
+                case Send():
+                    self._events.append(Sent(name, command.channel, command.range, command.data))
+                case SetSamplingPeriod():
+                    self._enable(tag, name, command.period)
+                case SetChannel() if tag in self._by_tag:
+                    self._tune(tag, command.channel)
+                case _:
+                    pass  # libController does not send it: the simulator's matter
+        return name not in self._only
+
+    def _enable(self, tag: int, name: str, period_ms: int) -> None:
+        held = self._by_tag[tag]
+        held.enabled = period_ms > 0
+        self._grid.switch(tag, period_ms, self._time_ns)
+        self._events.append(Enabled(name, period_ms))
+        if not period_ms and held:
+            self._events.append(Lost(name, held.clear()))
+
+    def _tune(self, tag: int, channel: int) -> None:
+        self._by_tag[tag].channel = channel
+        self._events.append(Tuned(self._names[tag], channel))
+
+    # --- answers ------------------------------------------------------------------------------
+
+    def _answered(self, delay_ms: int, messages: bytes, has_room: bool) -> bytes:
+        """An answer begins. Only one that ends a step gets packets: a delay below 0 announces
+        another one, and an answer to an immediate request does not advance time."""
+        if delay_ms < 0 or not self._step_ms:
+            return b""
+        step_ms, self._step_ms = self._step_ms, 0
+        if step_ms % self._basic_ms:  # Webots makes whole basic steps
+            step_ms = math.ceil(math.ceil(step_ms / self._basic_ms) * self._basic_ms)
+        self._time_ns += (step_ms + delay_ms) * NS_PER_MS
+        return self._due() if has_room and messages != QUIT else b""
+
+    def _due(self) -> bytes:
+        received: list[Message] = []
+        for tag in self._grid.due(self._time_ns):
+            self._grid.sampled(tag, self._time_ns)
+            held = self._by_tag[tag]
+            if held:
+                copies = held.clear()
+                received += [held.message(copy) for copy in copies]
+                self._events.append(Delivered(self._names[tag], copies))
+        return self._codec.encode_messages(received) if received else b""
+
+    def _ended(self, messages: bytes) -> None:
+        """An answer is complete."""
+        if not self._configured:
+            if messages.startswith(_CONFIGURE):
+                self._configure(messages)
+            return
+        for head in self._heads:  # in most answers there is none, and nothing is decoded
+            if head in messages:
+                self._follow(messages)
+                return
+
+    def _follow(self, messages: bytes) -> None:
+        """Perhaps a Receiver was configured again."""
+        for each in self._codec.decode_known(messages)[0]:
+            if isinstance(each, ReceiverConfiguration) and each.tag in self._by_tag:
+                self._tune(each.tag, each.channel)
+
+    # --- the configuration --------------------------------------------------------------------
+
+    def _configure(self, data: bytes) -> None:
+        self._configured = True
+        messages, channels = channels_of(self._codec, data)
+        robot = robot_of(messages)
+        if robot is None:
+            text = "cannot read the robot's configuration: its packets use no real hardware; "
+            self._events.append(Notice(text + "set webots: to the version of the simulator"))
+            return
+        if 0 < robot.basicTimeStep < LONGEST_STEP_MS:
+            self._basic_ms = robot.basicTimeStep
+        for name in self._emitters:
+            self._find(robot, name, "Emitter")
+        for name, held in self.held.items():
+            tag = self._find(robot, name, "Receiver")
+            if tag is None:
+                continue
+            held.tag, self._by_tag[tag] = tag, held
+            self._tune(tag, channels.get(tag, self._channels[name]))
+            if tag not in channels:
+                text = f"'{name}': its channel in the world is not certain behind devices of "
+                text += f"unknown kinds; {self._channels[name]} is taken, as configured"
+                self._events.append(Notice(text))
+        self._heads = tuple(_HEAD.pack(tag, 0) for tag in self._by_tag)
+
+    def _find(self, robot: RobotConfiguration, name: str, kind: str) -> int | None:
+        """The tag of a named device: of two with one name, the first, as in libController."""
+        for tag, entry in enumerate(robot.devices, 1):
+            if entry.name == name:
+                if self._codec.kinds[tag] == kind:
+                    self._names[tag] = name
+                    return tag
+                text = f"'{name}' is a {self._codec.kinds[tag]} in Webots, not {kind}"
+                self._events.append(Notice(f"{text}: it uses no real hardware"))
+                return None
+        names = ", ".join(entry.name for entry in robot.devices[:20]) or "none"
+        text = f"the robot in Webots has no device '{name}' (its devices: {names})"
+        self._events.append(Notice(f"{text}: it uses no real hardware"))
+        return None

@@ -1,0 +1,99 @@
+"""The devices of a robot whose controller is behind a proxy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from hilgw.controllers.webots_proxy.events import Delivered, Enabled, Event, Lost, Sent, Tuned
+from hilgw.engine.proxy.ports import ProxyReceiverPort
+from hilgw.protocols.webots import encode_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hilgw.controllers.webots_proxy.session import ProxySession
+    from hilgw.engine.observer import Observer
+    from hilgw.engine.robot.robot import Robot
+    from hilgw.medium.packet import Copy
+
+
+class ProxiedRobot:
+    """A robot, and the session of the controller that has it now.
+
+    world_name: its name in Webots. host, port: of Webots. new_session: for each connection.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        world_name: str,
+        address: tuple[str, int],
+        new_session: Callable[[], ProxySession],
+        observer: Observer,
+    ) -> None:
+        self.name = robot.name
+        self.world_name = world_name
+        self.encoded_name = encode_name(world_name)
+        self.host, self.port = address
+        self.new_session = new_session
+        self.counts: Counter[str] = Counter(connections=0, packets_out=0, packets_in=0)
+        self._robot = robot
+        self._observer = observer
+        self._session: ProxySession | None = None
+
+    def begin(self, session: ProxySession) -> None:
+        """A controller has the robot now: Webots has accepted it."""
+        if self._session is not None:
+            self.end(self._session)
+        self.counts["connections"] += 1
+        self._session = session
+        for name, port in self._robot.receivers.items():
+            assert isinstance(port, ProxyReceiverPort)
+            port.hold = self._holder(session, name)
+
+    def end(self, session: ProxySession) -> None:
+        """Its connection is gone."""
+        self.act(session.close())
+        if self._session is session:
+            self._session = None
+            for port in self._robot.receivers.values():
+                assert isinstance(port, ProxyReceiverPort)
+                port.hold = None
+
+    def act(self, events: Iterable[Event]) -> None:
+        """What passed through the session."""
+        for event in events:
+            match event:
+                case Sent(device, channel, range, data):
+                    self._send(device, channel, range, data)
+                case Enabled(device, period_ms):
+                    self._receiver(device).enable(period_ms)
+                case Tuned(device, channel):
+                    self._receiver(device).tune(channel)
+                case Delivered(device, copies):
+                    self.counts["packets_in"] += len(copies)
+                    self._receiver(device).delivered(copies)
+                case Lost(device, copies):
+                    self._receiver(device).lost(copies)
+                case _:
+                    self._observer.notice(self.name, event.text)
+
+    def report(self) -> dict[str, Any]:
+        """For `--report`."""
+        return {"connected": self._session is not None, **self.counts}
+
+    def _send(self, device: str, channel: int, range: float, data: bytes) -> None:
+        self.counts["packets_out"] += 1
+        reason = self._robot.emitters[device].pass_on(data, channel, range)
+        if reason is not None:
+            self._observer.refused(f"{self.name}.{device}", reason, "not sent")
+
+    def _receiver(self, device: str) -> ProxyReceiverPort:
+        port = self._robot.receivers[device]
+        assert isinstance(port, ProxyReceiverPort)
+        return port
+
+    @staticmethod
+    def _holder(session: ProxySession, name: str) -> Callable[[Copy], str]:
+        return lambda copy: session.hold(name, copy)

@@ -1,0 +1,183 @@
+"""The address where controllers connect to reach Webots through hilgw: one or more robots."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from hilgw.engine.observer import State
+from hilgw.engine.proxy.connection import WRITE_LIMIT_BYTES, ProxyConnection
+from hilgw.engine.proxy.greeting import Greeting, refuse
+from hilgw.engine.supervisor import PortListener, PortStatus, Unsupervised
+from hilgw.errors import PeerError, PortError
+from hilgw.protocols.webots import encode_hello
+from hilgw.transports.tcp.address import format_address
+from hilgw.transports.tcp.listener import TcpListener
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from hilgw.engine.observer import Observer
+    from hilgw.engine.proxy.robot import ProxiedRobot
+    from hilgw.errors import HilgwError
+    from hilgw.transports.base import Transport
+
+MAX_CLIENTS = 256
+MOST_REPORTED = 100
+STOP_S = 0.5  # for controllers to say goodbye when the gateway ends
+USER_TIMEOUT_MS = 0  # a controller in a debugger reads nothing for minutes
+
+
+class _Place:
+    """What a `PortStatus` reports about."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.identity = ""
+        self.supervisor: PortListener = Unsupervised()
+
+    def attach(self, transport: Transport) -> None:
+        return
+
+    def detach(self) -> None:
+        return
+
+    def data_received(self, data: bytes) -> None:
+        return
+
+
+class ProxyServer(PortStatus):
+    """Listens on a loopback address. `run` ends by cancellation, or with an error when it cannot.
+
+    robots: told apart by the name in the controller's line, which may be missing when there is
+    one. any_port: listens on any free port when that one is busy; on_listening gets host and port.
+    prepare: awaited before it listens.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        robots: Sequence[ProxiedRobot],
+        address: tuple[str, int],
+        observer: Observer,
+        *,
+        where: str,
+        any_port: bool = False,
+    ) -> None:
+        super().__init__(_Place(name), observer, where)
+        self.on_listening: Callable[[str, int], None] | None = None
+        self.prepare: Callable[[], Awaitable[None]] | None = None
+        self._robots = {robot.encoded_name: robot for robot in robots}
+        self._host, port = address
+        self._any_port = any_port
+        self._listener = self._listen_on(port)
+        self._connections: set[ProxyConnection] = set()
+        self._reported: set[str] = set()
+
+    @property
+    def ready(self) -> bool:
+        """A controller may connect."""
+        return self.was_up
+
+    async def run(self) -> None:
+        self._enter(State.OPENING, self.where)
+        try:
+            if self.prepare is not None:
+                await self.prepare()
+            await self._listen()
+            self.was_up = True
+            self._wait()
+            if self.on_up is not None:
+                self.on_up()
+            if self.on_listening is not None:
+                self.on_listening(self._host, self._listener.port)
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self._listener.close()
+            await self._stop()
+            self._enter(State.CLOSED, "")
+
+    async def _listen(self) -> None:
+        try:
+            await self._listener.start()
+        except PortError as error:
+            if not self._any_port or error.reason != PortError.BUSY:
+                raise
+            self._observer.notice(self.supervised.name, f"{error}; listening on another port")
+            self._listener = self._listen_on(0)
+            await self._listener.start()
+
+    def _listen_on(self, port: int) -> TcpListener:
+        return TcpListener(
+            self._host,
+            port,
+            self._incoming,
+            max_clients=MAX_CLIENTS,
+            max_per_address=MAX_CLIENTS,
+            limit=WRITE_LIMIT_BYTES,
+            user_timeout_ms=USER_TIMEOUT_MS,
+        )
+
+    def _wait(self) -> None:
+        self._enter(State.WAITING, f"listening on {self._listener.where}")
+
+    async def _stop(self) -> None:
+        """QUIT to every controller; those that need longer to leave find it in their socket."""
+        open_ones = list(self._connections)
+        for connection in open_ones:
+            connection.quit(PeerError("the gateway ends"))
+        if open_ones:
+            await asyncio.wait([each.ended for each in open_ones], timeout=STOP_S)
+        for connection in open_ones:
+            connection.controller_lost(PeerError("the gateway ends"))
+
+    # --- controllers that come ------------------------------------------------------------------
+
+    def _incoming(self, stream: Transport, peer: str) -> None:
+        """A line without a name is complete at once where there is one robot."""
+        names = [*self._robots, ""] if len(self._robots) == 1 else list(self._robots)
+        Greeting(
+            stream,
+            names,
+            lambda line, name: self._greeted(stream, peer, line, name),
+            lambda error: self._refuse(peer, str(error)),
+        )
+
+    def _greeted(self, stream: Transport, peer: str, line: bytes, name: str) -> None:
+        robot = self._robots.get(name)
+        if robot is None and not name and len(self._robots) == 1:
+            (robot,) = self._robots.values()
+            line = encode_hello(robot.world_name)
+        if robot is None:
+            known = ", ".join(each.world_name for each in self._robots.values())
+            self._refuse(peer, f"no robot '{name}' here; robots: {known}")
+            try:
+                refuse(stream)
+            except PortError:
+                stream.close()
+            return
+        self.opened += 1
+        connection = ProxyConnection(stream, line, robot, self._connected, self._ended)
+        connection.peer = peer
+        self._connections.add(connection)
+        stream.start(connection.from_controller, connection.controller_lost)
+
+    def _refuse(self, peer: str, text: str) -> None:
+        """A controller tries again every second: one line for each reason."""
+        if text not in self._reported and len(self._reported) < MOST_REPORTED:
+            self._reported.add(text)
+            self._observer.notice(self.supervised.name, f"{peer}: {text}")
+
+    def _connected(self, connection: ProxyConnection) -> None:
+        self.ups += 1
+        robot = connection.robot
+        webots = format_address(robot.host, robot.port)
+        self._enter(State.UP, f"{robot.world_name} from {connection.peer}, Webots on {webots}")
+
+    def _ended(self, connection: ProxyConnection, error: HilgwError) -> None:
+        self._connections.discard(connection)
+        self.last_error = error
+        if connection.session is None:
+            self._refuse(connection.robot.world_name, str(error))
+        if not any(each.session is not None for each in self._connections):
+            self._enter(State.WAITING, f"{error.what}; listening on {self._listener.where}")

@@ -1,0 +1,81 @@
+"""Checks of robots whose controllers are behind a proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Lines = Callable[..., list[str]]
+
+RADIOS = "devices: {tx: {node: Emitter}, rx: {node: Receiver}}"
+PROXY = "controller: {kind: webots_proxy}"
+
+
+def proxy(keys: str) -> str:
+    return f"controller: {{kind: webots_proxy, {keys}}}"
+
+
+def robots(*robots: tuple[str, ...], backend: str = "real") -> str:
+    lines = ["version: 1", f"backend: {backend}", "robots:"]
+    for number, keys in enumerate(robots):
+        lines += [f"  r{number}:", *(f"    {key}" for key in keys)]
+    return "\n".join([*lines, ""])
+
+
+@pytest.mark.parametrize("backend", ["real", "mock"])
+def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str) -> None:
+    text = robots((RADIOS, PROXY), (RADIOS, proxy("robot: other, only: [tx, rx]")), backend=backend)
+    assert warnings(text) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (
+            (RADIOS, proxy("only: [txx]")),
+            "only[0]: unknown Emitter or Receiver 'txx'; did you mean",
+        ),
+        (
+            (RADIOS, PROXY, 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}'),
+            "body: the robot's body is in Webots",
+        ),
+        ((RADIOS, proxy('listen: "tcp://192.168.0.1:1235"')), "needs no password"),
+        ((RADIOS, proxy('listen: "tcp://127.0.0.1:99999"')), "listen: the port is out of range"),
+        ((RADIOS, proxy('connect: "tcp://127.0.0.1:0"')), "does not listen on port 0"),
+        ((RADIOS, proxy('connect: "tcp://localhost:1235"')), "hilgw itself listens here"),
+        ((RADIOS, proxy('robot: ""')), "the name is empty"),
+        ((RADIOS, proxy("mock: {script: jump}"), "#mock"), "mock: 'jump' is not a statement"),
+        ((RADIOS, proxy("simulator: {robts: a}"), "#mock"), "simulator: 'webots_simulator' has no"),
+    ],
+)
+def test_each_error_is_reported_where_it_is(
+    errors: Lines, keys: tuple[str, ...], says: str
+) -> None:
+    found = errors(robots(keys, backend="mock" if "#mock" in keys else "real"))
+    assert len(found) == 1
+    assert says in found[0] and found[0].startswith(("f:5:", "f:6:", "f:7:"))
+
+
+def test_two_robots_with_one_name_or_one_address_in_two_webots(errors: Lines) -> None:
+    (found,) = errors(robots((RADIOS, PROXY), (RADIOS, proxy("robot: r0"))))
+    assert "robot: robots.r0 is this robot in Webots too" in found
+    other = proxy('connect: "tcp://127.0.0.1:4321"')
+    (found,) = errors(robots((RADIOS, PROXY), (RADIOS, other)))
+    assert "another robot with this address is in another Webots" in found
+
+
+def test_a_proxy_without_radios_is_doubtful(warnings: Lines) -> None:
+    (found,) = warnings(robots((PROXY,)))
+    assert "has no Emitter or Receiver" in found
+
+
+def test_an_address_of_a_controller_of_another_kind(errors: Lines) -> None:
+    other = 'controller: {kind: wc2ec, listen: "tcp://127.0.0.1:1235"}'
+    (found,) = errors(robots((RADIOS, PROXY), (other,)))
+    assert "has this address too" in found
+
+
+def test_a_real_webots_has_a_time_of_its_own(errors: Lines) -> None:
+    (found,) = errors("speed: max\n" + robots((RADIOS, PROXY)))
+    assert "a Webots behind hilgw runs in real time" in found

@@ -1,0 +1,408 @@
+"""The proxy's session between the two Webots mocks, byte for byte."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_mocks import webots_controller, webots_simulator
+from firmware_mocks.air import Air
+from hilgw.controllers.webots_proxy import CONTROLLER, WebotsProxySettings
+from hilgw.controllers.webots_proxy.events import (
+    Delivered,
+    Enabled,
+    Event,
+    Lost,
+    Notice,
+    Sent,
+    Tuned,
+)
+from hilgw.controllers.webots_proxy.session import ProxySession
+from hilgw.devices.fields import CAP_PACKETS
+from hilgw.medium.packet import Copy, Packet
+from hilgw.protocols.webots import (
+    IMMEDIATE,
+    Answer,
+    AnswerReader,
+    Block,
+    Codec,
+    DeviceEntry,
+    EmitterConfiguration,
+    Image,
+    ProtocolError,
+    Quit,
+    Receive,
+    ReceiverConfiguration,
+    RobotConfiguration,
+    Send,
+    SetChannel,
+    SetSamplingPeriod,
+    encode_answer,
+    encode_request,
+)
+from hilgw.reasons import PacketRefused
+
+MS = 1_000_000
+CAMERA, EMITTER, RECEIVER, RADAR = 38, 43, 56, 53
+TX, RX = 2, 4
+STEP = encode_request(32)
+EMPTY = encode_answer(0)
+
+
+def session(only: Iterable[str] = ()) -> ProxySession:
+    settings = WebotsProxySettings(only=tuple(only))
+    made = CONTROLLER.proxy(settings, "R2025a", ("tx",), {"rx": 12})
+    assert isinstance(made, ProxySession)
+    return made
+
+
+def codec() -> Codec:
+    """Of a robot with devices that no codec here decodes before and behind the radios."""
+    made = Codec()
+    made.kinds |= {1: "Camera", TX: "Emitter", 3: "node 53", RX: "Receiver", 5: "Camera"}
+    return made
+
+
+def configuration(channel: int = 7, noise: bytes = b"\1\2\3 a lens \0") -> bytes:
+    """The messages of the first answer. noise: in the configurations that nothing decodes."""
+    made = Codec()
+    names = ((CAMERA, "camera"), (EMITTER, "tx"), (RADAR, "radar"), (RECEIVER, "rx"), (CAMERA, "c"))
+    robot = RobotConfiguration(
+        name="rover",
+        version="R2025a",
+        devices=tuple(DeviceEntry(node, name, "") for node, name in names),
+        basicTimeStep=32.0,
+    )
+    data = made.encode_messages([robot]) + b"\1\0\0" + noise
+    data += made.encode_messages([EmitterConfiguration(TX, 32, 3, -1.0, -1.0, -1.0, ())])
+    data += b"\3\0\0" + noise
+    data += made.encode_messages([ReceiverConfiguration(RX, 16, channel, ())])
+    return data + b"\5\0\0" + noise
+
+
+def connected(only: Iterable[str] = (), period_ms: int = 32) -> ProxySession:
+    """A session whose controller has enabled its Receiver, and waits for the end of a step."""
+    made = session(only)
+    made.from_controller(encode_request(0, [(0, b"\x23\0\0")]))
+    made.from_webots(encode_answer(0, configuration()))
+    made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, period_ms))))
+    return made
+
+
+def commands(*given: Any) -> list[Block]:
+    return codec().encode_commands(given)
+
+
+def packet(data: bytes = b"pong") -> Copy:
+    return Copy(Packet(data, 12, "radio", "xbee0"), 0, 0.25, (1.0, 0.0, 0.0))
+
+
+def answers(data: bytes) -> list[Answer]:
+    reader, found = AnswerReader(), []
+    reader.feed(data)
+    while (each := reader.next()) is not None:
+        found.append(each)
+    assert not reader.pending
+    return found
+
+
+def split(data: bytes, cuts: Sequence[int]) -> list[bytes]:
+    places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    return [data[a:b] for a, b in itertools.pairwise(places)]
+
+
+# --- everything else is untouched -----------------------------------------------------------------
+
+
+def recorded() -> tuple[bytes, bytes]:
+    """What a controller with a camera, radios and motors and its simulator write."""
+    script = "enable camera 64; enable receiver 32; enable ds_front 32; send emitter hello; "
+    script += "position left_wheel inf; step 32 x 6; send emitter again; step 16 x 3; urdf p_"
+    controller = webots_controller.create("c", Air(), {"script": script})
+    simulator = webots_simulator.create("s", Air(), {"speed": "fast"})
+    peer = simulator.accept(0)
+    peer.connect(0)
+    controller.connect(0)
+    there, back, now = b"", b"", 0
+    while not controller.ended and now < 100:
+        sent = controller.take(now * MS)
+        peer.receive(sent, now * MS)
+        got = peer.take(now * MS)
+        controller.receive(got, now * MS)
+        there, back, now = there + sent, back + got, now + 1
+    there += controller.take(now * MS)
+    assert controller.ended == "left" and any(each.image for each in controller.library.devices)
+    return there.removeprefix(b"CTR"), back.removeprefix(b"CONNECTED")
+
+
+THERE, BACK = recorded()
+
+
+@given(st.lists(st.integers(0, 2**20), max_size=30), st.lists(st.integers(0, 2**20), max_size=30))
+def test_both_directions_are_byte_identical(there: list[int], back: list[int]) -> None:
+    made = CONTROLLER.proxy(WebotsProxySettings(), "R2025a", ("emitter",), {"receiver": 0})
+    first, *rest = split(THERE, there)
+    passed = [made.from_controller(first)[0]]
+    events: list[Event] = []
+    received = b""
+    for part in split(BACK, back):
+        data, more = made.from_webots(part)
+        received += data
+        events += more
+    for part in rest:
+        data, more = made.from_controller(part)
+        passed.append(data)
+        events += more
+    assert (b"".join(passed), received) == (THERE, BACK)
+    assert made.left and not [each for each in events if isinstance(each, Notice)]
+
+
+@given(st.integers(0, 2**16), st.lists(st.integers(0, 2**20), max_size=20))
+def test_unknown_devices_and_images_stay_as_they_are(seed: int, cuts: list[int]) -> None:
+    noise = random.Random(seed)
+    made, sent, received = connected(["tx"]), b"", b""
+    for _ in range(5):
+        blocks = [(tag, noise.randbytes(noise.randrange(40))) for tag in (0, 1, 3, 5)]
+        images = [
+            Image(1, noise.choice((0, 9)), noise.randbytes(noise.choice((0, 1, 70_000))))
+            for _ in range(noise.randrange(3))
+        ]
+        messages = b"\3\0\1" + noise.randbytes(noise.randrange(60))
+        request = encode_request(noise.choice((0, 32)), blocks)
+        delay = noise.choice((IMMEDIATE, 0, 17))
+        answer = encode_answer(delay, messages, images)
+        sent += request
+        received += answer
+    parts = [made.from_controller(part) for part in split(sent, cuts)]
+    assert b"".join(data for data, _ in parts) == sent
+    parts = [made.from_webots(part) for part in split(received, cuts)]
+    assert b"".join(data for data, _ in parts) == received
+    assert not [event for _, events in parts for event in events]
+
+
+def test_pixels_do_not_wait_for_their_image() -> None:
+    made = connected()
+    data = encode_answer(0, b"", [Image(1, 0, bytes(1_000_000))])
+    assert made.from_webots(data[:40_000])[0] == data[:40_000]
+    assert made.from_webots(data[40_000:])[0] == data[40_000:]
+
+
+# --- Emitters -------------------------------------------------------------------------------------
+
+
+SENDS = [Send(TX, 3, 2.5, b"one"), Send(TX, -1, -1.0, b"two")]
+OTHERS = [(0, b"\x23\0\0"), (1, b"\x01\x40\0")]
+
+
+def test_packets_of_an_emitter_are_copied() -> None:
+    request = encode_request(32, [*OTHERS, *commands(*SENDS), (5, b"unknown")])
+    passed, events = connected().from_controller(request)
+    assert passed == request
+    assert events == [Sent("tx", 3, 2.5, b"one"), Sent("tx", -1, -1.0, b"two")]
+
+
+@given(st.lists(st.integers(0, 200), max_size=8))
+def test_packets_of_an_emitter_with_only_leave_the_request(cuts: list[int]) -> None:
+    made = connected(["tx"])
+    request = encode_request(32, [*OTHERS, *commands(*SENDS), (5, b"unknown")])
+    parts = [made.from_controller(part) for part in split(request + STEP, cuts)]
+    assert b"".join(data for data, _ in parts) == (
+        encode_request(32, [*OTHERS, (5, b"unknown")]) + STEP
+    )
+    assert [each for _, events in parts for each in events] == [
+        Sent("tx", 3, 2.5, b"one"),
+        Sent("tx", -1, -1.0, b"two"),
+    ]
+
+
+def test_packets_with_an_immediate_request_are_seen_too() -> None:
+    _, events = connected(["tx"]).from_controller(encode_request(0, commands(SENDS[0])))
+    assert events == [Sent("tx", 3, 2.5, b"one")]
+
+
+# --- Receivers ------------------------------------------------------------------------------------
+
+
+def receive(data: bytes, channel: int = 7) -> bytes:
+    return codec().encode_messages([Receive(RX, channel, (1.0, 0.0, 0.0), 0.25, data)])
+
+
+def test_the_channel_is_the_one_in_webots() -> None:
+    """A Camera, whose bytes nothing decodes, comes before the Receiver in the configuration."""
+    made = session()
+    made.from_controller(encode_request(0))
+    assert made.from_webots(encode_answer(0, configuration(9)))[1] == [Tuned("rx", 9)]
+
+
+def test_an_uncertain_channel_is_the_configured_one() -> None:
+    like_a_receiver = struct.pack("<HBiiiHB", RX, 0, 5, 6, 0, 5, 0)
+    made = session()
+    _, events = made.from_webots(encode_answer(0, configuration(9, like_a_receiver)))
+    assert events[0] == Tuned("rx", 12)
+    assert [type(each) for each in events] == [Tuned, Notice]
+
+
+def test_a_packet_is_the_last_chunk_of_the_next_step() -> None:
+    made = connected()
+    assert made.hold("rx", copy := packet()) == ""
+    data = encode_answer(0, b"\3\0\1 unknown", [Image(1, 0, b"pixels")])
+    passed, events = made.from_webots(data)
+    (answer,) = answers(passed)
+    (plain,) = answers(data)
+    assert passed == plain.appended(receive(b"pong"))
+    assert answer.images == plain.images and answer.delay == 0
+    assert events == [Delivered("rx", (copy,))]
+    assert made.from_controller(STEP) == (STEP, ())
+    assert made.from_webots(EMPTY) == (EMPTY, ())
+
+
+def test_a_step_of_several_answers_gets_it_once_in_the_last() -> None:
+    made = connected()
+    made.hold("rx", packet())
+    first = encode_answer(IMMEDIATE, b"\3\0\1")
+    assert made.from_webots(first + first)[0] == first + first
+    assert made.from_webots(EMPTY)[0] == answers(EMPTY)[0].appended(receive(b"pong"))
+
+
+def test_answers_outside_steps_get_none() -> None:
+    """Those of immediate requests, and those without a request (wait_for_user_input)."""
+    made = connected()
+    made.from_webots(EMPTY)
+    made.hold("rx", packet())
+    made.from_controller(encode_request(0))
+    assert made.from_webots(EMPTY * 3)[0] == EMPTY * 3
+    made.from_controller(STEP)
+    assert len(answers(made.from_webots(EMPTY + EMPTY)[0])[0].messages) > 4
+
+
+@pytest.mark.parametrize(
+    ("period_ms", "step_ms", "delay_ms", "steps"),
+    [
+        (32, 32, 0, 1),
+        (96, 32, 0, 3),
+        (33, 32, 0, 2),
+        (96, 16, 0, 3),
+        (96, 32, 64, 1),
+        (10, 1, 0, 1),
+    ],
+)
+def test_packets_wait_for_the_sampling_period(
+    period_ms: int, step_ms: int, delay_ms: int, steps: int
+) -> None:
+    """Webots makes whole basic steps, here of 32 ms, and reports the time by which it was late."""
+    made = connected()
+    made.from_webots(EMPTY)
+    made.from_controller(encode_request(0, commands(SetSamplingPeriod(RX, period_ms))))
+    made.hold("rx", packet())
+    answer = encode_answer(delay_ms)
+    for count in range(1, steps + 1):
+        made.from_controller(encode_request(step_ms))
+        passed, _ = made.from_webots(answer)
+        assert (passed != answer) is (count == steps)
+
+
+def test_the_channel_follows_the_controller_and_webots() -> None:
+    made = connected()
+    made.from_webots(EMPTY)
+    _, events = made.from_controller(encode_request(32, commands(SetChannel(RX, 5))))
+    assert events == [Tuned("rx", 5)]
+    made.hold("rx", packet())
+    assert made.from_webots(EMPTY)[0].endswith(receive(b"pong", 5))
+    again = codec().encode_messages([ReceiverConfiguration(RX, 16, 8, (8,))])
+    made.from_controller(STEP)
+    assert made.from_webots(encode_answer(0, again))[1] == [Tuned("rx", 8)]
+
+
+def test_a_receiver_with_only_is_never_enabled_in_webots() -> None:
+    made = session(["rx"])
+    made.from_webots(encode_answer(0, configuration()))
+    request = encode_request(32, [*OTHERS, *commands(SetSamplingPeriod(RX, 32))])
+    assert made.from_controller(request) == (encode_request(32, OTHERS), [Enabled("rx", 32)])
+
+
+def test_what_no_controller_reads_is_refused_or_lost() -> None:
+    made = session()
+    assert made.hold("rx", packet()) == PacketRefused.DISABLED
+    made = connected()
+    made.hold("rx", copy := packet())
+    _, events = made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 0))))
+    assert events == [Enabled("rx", 0), Lost("rx", (copy,))]
+    made = connected()
+    made.hold("rx", copy)
+    assert made.close() == [Enabled("rx", 0), Lost("rx", (copy,))]
+    assert not made.close()
+
+
+def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = connected()
+    large = packet(bytes(4 * 1024 * 1024))
+    assert [made.hold("rx", large) for _ in range(5)] == ["", "", "", "", PacketRefused.CAP]
+    assert CAP_PACKETS > 4
+
+
+def test_devices_that_webots_has_not_are_reported() -> None:
+    settings = WebotsProxySettings()
+    made = CONTROLLER.proxy(settings, "R2025a", ("tx2", "camera"), {"rx": 1})
+    _, events = made.from_webots(encode_answer(0, configuration()))
+    texts = [each.text for each in events if isinstance(each, Notice)]
+    assert "no device 'tx2' (its devices: camera, tx, radar, rx, c)" in texts[0]
+    assert "'camera' is a Camera in Webots, not Emitter" in texts[1]
+
+
+# --- hostile bytes, and the end -------------------------------------------------------------------
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_pass_or_raise(data: bytes, configured: bool) -> None:
+    for name in ("from_controller", "from_webots"):
+        made = connected() if configured else session()
+        try:
+            getattr(made, name)(data)
+        except ProtocolError:
+            pass
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        struct.pack("<iI", 7, 32),
+        struct.pack("<iI", 2**31 - 1, 32),
+        struct.pack("<iIHi", 14, 32, TX, 1),
+        struct.pack("<iIHi", 14, 32, TX, -1),
+        struct.pack("<iIHiB", 15, 32, TX, 1, 99),
+        struct.pack("<iIHiBidi", 31, 32, TX, 17, 0, 1, -1.0, 2**30),
+        struct.pack("<iIH", 10, 32, TX),
+    ],
+)
+def test_garbage_of_the_controller_does_not_reach_webots(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        connected(["tx"]).from_controller(data)
+
+
+@given(st.integers(0, 2**20), st.integers(0, 3))
+def test_a_controller_gets_quit_wherever_webots_breaks_off(cut: int, images: int) -> None:
+    """Between answers, within data, within pixels; at the start after a configuration."""
+    data = encode_answer(0, b"\0\0\4" + bytes(8), [Image(1, 0, bytes(50))] * images)
+    made = connected()
+    made.hold("rx", packet())
+    passed = made.from_webots(data[: cut % (len(data) + 1)])[0] + made.cut()
+    assert Codec().decode_known(answers(passed)[-1].messages)[0] == [Quit()]
+    fresh = session()
+    (only,) = answers(fresh.cut())
+    found = Codec().decode_messages(only.messages)
+    assert [type(each) for each in found] == [RobotConfiguration, Quit]
+
+
+def test_the_goodbye_after_quit_is_answered() -> None:
+    made = connected()
+    made.cut()
+    goodbye = encode_request(0, [(0, b"\x26")])
+    assert made.answer_goodbye(goodbye) == EMPTY
+    assert made.answer_goodbye(bytes(4)) == b"" and made.left

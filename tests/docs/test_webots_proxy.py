@@ -1,0 +1,54 @@
+"""The page about the proxy: its configuration checks clean, its commands run, its names agree."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+from hilgw.config.load import load_text
+from hilgw.devices.fields import CAP_BYTES, CAP_PACKETS
+from hilgw.reasons import PacketRefused
+from tests.e2e.running import ROOT, report_of
+
+PAGE = (ROOT / "docs" / "webots-proxy.md").read_text(encoding="utf-8")
+SHIPPED = yaml.safe_load((ROOT / "configs" / "webots-proxy.yaml").read_text())
+
+
+def block(kind: str) -> str:
+    (found,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+    return "\n".join(line.removeprefix("   ") for line in found.splitlines())
+
+
+def test_the_configuration_it_shows() -> None:
+    loaded = load_text(block("yaml"), "page")
+    assert loaded.warnings == []
+    robot = SHIPPED["robots"]["rover"]
+    shown = yaml.safe_load(block("yaml"))["robots"]["rover"]
+    assert shown["devices"] == robot["devices"]
+    assert shown["controller"].items() <= robot["controller"].items()
+
+
+def test_the_world_has_the_devices_of_the_configuration() -> None:
+    world = block("vrml")
+    for name, fields in SHIPPED["robots"]["rover"]["devices"].items():
+        assert f'{fields["node"]} {{ name "{name}" channel {fields["channel"]} }}' in world
+    assert 'name "rover"' in world and 'controller "<extern>"' in world
+
+
+def test_the_commands_it_shows(tmp_path: Path) -> None:
+    commands = re.findall(r"^ +hilgw (.*)$", PAGE, re.MULTILINE)
+    first, second = (each.split() for each in commands)
+    assert second == [*first[:2], "--backend", "real"]  # needs Webots and a module
+    first[1] = str(ROOT / first[1])
+    report = report_of(tmp_path, *first)
+    assert report["proxies"]["rover"]["packets_out"] > 0
+    assert report["proxies"]["rover"]["packets_in"] > 0
+    (url,) = re.findall(r"WEBOTS_CONTROLLER_URL=(\S+)/rover", PAGE)
+    assert url == SHIPPED["robots"]["rover"]["controller"]["listen"]
+
+
+def test_the_limits_it_names() -> None:
+    assert f"{CAP_BYTES // 2**20} MiB and {CAP_PACKETS:,} packets" in PAGE
+    assert f"`{PacketRefused.CAP}`" in PAGE and f"`{PacketRefused.DISABLED}`" in PAGE

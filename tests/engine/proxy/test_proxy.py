@@ -1,0 +1,270 @@
+"""Controllers, the proxy and Webots on sockets: handshake, names, and every way to end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from firmware_mocks import webots_controller, webots_simulator
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_text
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.mock_host import MockHost
+from hilgw.engine.observer import Observer, State
+from hilgw.engine.scheduler import Timer
+from hilgw.plugins import new_air
+from hilgw.protocols.webots import Image, encode_answer, encode_hello, encode_request
+from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice
+from tests.e2e.running import free_port, until
+
+GO = "enable rx 32; step 32 x 0"
+DEVICES = "camera:Camera width=16 height=12, tx:Emitter channel=12, rx:Receiver channel=12"
+ROBOT = "  {name}: {{devices: {{tx: {{node: Emitter, channel: 12}}, rx: {{node: Receiver}}}}, "
+CONTROLLER = (
+    'controller: {{kind: webots_proxy, listen: "tcp://127.0.0.1:{listen}", '
+    'connect: "tcp://127.0.0.1:{connect}"}}}}'
+)
+FIRST = encode_request(0, [(0, b"\x23\0\0")])
+
+
+class Log(Observer):
+    def __init__(self) -> None:
+        self.states: list[tuple[str, State, str]] = []
+        self.notices: list[str] = []
+
+    def state(self, station: str, state: State, reason: str) -> None:
+        self.states.append((station, state, reason))
+
+    def notice(self, source: str, text: str) -> None:
+        self.notices.append(text)
+
+
+class World:
+    """A gateway with one proxy port for the robots, and mocks on real sockets."""
+
+    def __init__(self, robots: tuple[str, ...], connect: int | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.timer = Timer(self.loop)
+        self.host = MockHost(self.timer, new_air())
+        self.log = Log()
+        self.robots = robots
+        self.port = free_port()
+        self.webots = TcpListenerDevice("127.0.0.1", connect or 0)
+        self.connect = connect
+        self.stop = asyncio.Event()
+        self.gateway: Gateway | None = None
+
+    async def serve(self) -> webots_simulator.Simulator:
+        """Webots starts."""
+        given = {"robots": ",".join(self.robots), "devices": DEVICES, "speed": "fast"}
+        made = webots_simulator.create("webots", self.host.air, given)
+        await self.webots.listen()
+        self.host.add(made, self.webots)
+        return made
+
+    def start(self) -> asyncio.Task[None]:
+        connect = self.connect or int(self.webots.path.rpartition(":")[2])
+        text = "version: 1\nrobots:\n"
+        for name in self.robots:
+            text += ROBOT.format(name=name)
+            text += CONTROLLER.format(listen=self.port, connect=connect) + "\n"
+        self.gateway = build(load_text(text, "f").config, self.loop, self.log)
+        return self.loop.create_task(self.gateway.run(self.stop))
+
+    def controller(self, robot: str, script: str = GO) -> webots_controller.Controller:
+        given = {"robot": robot, "script": script}
+        made = webots_controller.create(f"{robot} {len(self.host.mocks)}", self.host.air, given)
+        device = TcpClientDevice(retry_s=0.01)
+        self.host.add(made, device)
+        device.aim("127.0.0.1", self.port)
+        return made
+
+    def listens(self) -> bool:
+        return any("listening" in reason for _, _, reason in self.log.states)
+
+    def report(self, robot: str) -> dict[str, Any]:
+        assert self.gateway is not None
+        found: dict[str, Any] = self.gateway.report()["proxies"][robot]
+        return found
+
+
+@asynccontextmanager
+async def running(*robots: str, webots: bool = True) -> AsyncIterator[World]:
+    world = World(robots, None if webots else free_port())
+    if webots:
+        await world.serve()
+    task = world.start()
+    try:
+        await until(world.listens)
+        yield world
+    finally:
+        world.stop.set()
+        await task
+        world.host.close()
+        world.timer.close()
+        assert world.gateway is not None
+        assert world.gateway.ledger.violations() == []
+        world.gateway.close()
+
+
+def in_a_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    def run() -> None:
+        asyncio.run(test())
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+def steps(controller: webots_controller.Controller) -> int:
+    return controller.counts["steps"]
+
+
+@in_a_loop
+async def test_robots_on_one_port_are_told_apart_by_their_names() -> None:
+    async with running("rob", "rob 2") as world:
+        first, second = world.controller("rob"), world.controller("rob 2")
+        await until(lambda: steps(first) > 3 and steps(second) > 3)
+        third = world.controller("rob 2")
+        await until(lambda: third.ended == "rejected")  # by Webots: FORBIDDEN
+        other = world.controller("")  # names no robot, and there are two
+        await until(lambda: other.counts["FAILED"] > 1)
+        assert world.report("rob 2")["connections"] == 1
+        now = steps(second)
+        await until(lambda: steps(second) > now)
+        assert len([text for text in world.log.notices if "no robot ''" in text]) == 1
+
+
+@in_a_loop
+async def test_garbage_of_a_controller_harms_itself_only() -> None:
+    async with running("a", "b") as world:
+        good, bad = world.controller("a"), world.controller("b", "step 32 x 3; garbage")
+        await until(lambda: bool(bad.ended))
+        now = steps(good)
+        await until(lambda: steps(good) > now + 3)
+        again = world.controller("b", "step 32 x 2")  # Webots has its robot free again
+        await until(lambda: again.ended == "left")
+
+
+@in_a_loop
+async def test_a_controller_is_ended_when_webots_goes() -> None:
+    async with running("a") as world:
+        pilot = world.controller("a")
+        await until(lambda: steps(pilot) > 3)
+        world.webots.unplug()
+        await until(lambda: pilot.ended == "quit")
+        await until(lambda: not world.report("a")["connected"])
+
+
+@in_a_loop
+async def test_a_controller_is_ended_when_the_gateway_ends() -> None:
+    async with running("a") as world:
+        pilot = world.controller("a")
+        await until(lambda: steps(pilot) > 3)
+        world.stop.set()
+        await until(lambda: pilot.ended == "quit")
+
+
+@in_a_loop
+async def test_without_webots_a_controller_tries_again() -> None:
+    async with running("a", webots=False) as world:
+        pilot = world.controller("a", "step 32 x 5")
+        await until(lambda: pilot.counts["FAILED"] > 1)
+        await world.serve()
+        await until(lambda: pilot.ended == "left")
+        assert len([text for text in world.log.notices if "refused" in text]) == 1
+
+
+# --- byte by byte ---------------------------------------------------------------------------------
+
+
+class RawWebots:
+    """A server of bytes in the place of Webots."""
+
+    def __init__(self) -> None:
+        self.reader: asyncio.StreamReader | None = None
+        self.writer: asyncio.StreamWriter | None = None
+
+    async def listen(self, port: int) -> asyncio.Server:
+        return await asyncio.start_server(self._accept, "127.0.0.1", port)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+
+Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@asynccontextmanager
+async def raw() -> AsyncIterator[Ends]:
+    """A controller's line has reached Webots."""
+    async with running("a", webots=False) as world:
+        assert world.connect is not None
+        webots = RawWebots()
+        server = await webots.listen(world.connect)
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        line = encode_hello("a")
+        writer.write(line)
+        await until(lambda: webots.reader is not None)
+        assert webots.reader is not None and webots.writer is not None
+        assert await webots.reader.readexactly(len(line)) == line
+        try:
+            yield reader, writer, webots.reader, webots.writer
+        finally:
+            writer.close()
+            webots.writer.close()
+            server.close()
+
+
+@in_a_loop
+async def test_the_word_comes_at_once_and_nothing_follows_it_before_the_first_request() -> None:
+    async with raw() as (reader, writer, webots, to_controller):
+        to_controller.write(b"CONN")
+        await asyncio.wait({asyncio.ensure_future(to_controller.drain())})
+        to_controller.write(b"ECTED" + encode_answer(0, b"\3\0\1early"))
+        assert await reader.read(10) == b"CONNECTED"
+        early = asyncio.ensure_future(reader.read(100))
+        writer.write(FIRST)
+        assert await webots.readexactly(len(FIRST)) == FIRST
+        assert await early == encode_answer(0, b"\3\0\1early")
+
+
+@in_a_loop
+async def test_the_goodbye_reaches_webots_before_the_end() -> None:
+    async with raw() as (reader, writer, webots, to_controller):
+        to_controller.write(b"CONNECTED")
+        await reader.readexactly(9)
+        goodbye = encode_request(0, [(0, b"\x26")]) + bytes(4)
+        writer.write(FIRST + goodbye)
+        writer.close()
+        assert await webots.read() == FIRST + goodbye
+
+
+@in_a_loop
+async def test_a_controller_that_reads_slowly_loses_nothing() -> None:
+    """Webots waits for it, as without a proxy: images of 40 MB pass."""
+    async with raw() as (reader, writer, _, to_controller):
+        to_controller.write(b"CONNECTED")
+        await reader.readexactly(9)
+        writer.write(FIRST)
+        data = encode_answer(0, b"\3\0\1", [Image(1, 0, bytes(range(256)) * 40_000)] * 4)
+        to_controller.write(data)
+        to_controller.write(encode_answer(0))
+        assert await reader.readexactly(len(data)) == data
+        to_controller.close()
+        assert (await reader.readexactly(15)) == encode_answer(0)
+        assert (await reader.read(1000)).endswith(b"\0\0\2")  # QUIT
+
+
+@pytest.mark.parametrize("word", [b"PROCESSING", b"FORBIDDEN", b"FAILED"])
+def test_other_words_pass_and_both_ends_close(word: bytes) -> None:
+    async def test() -> None:
+        async with raw() as (reader, _, webots, to_controller):
+            to_controller.write(word)
+            assert await reader.read() == word
+            assert await webots.read() == b""
+
+    asyncio.run(test())
