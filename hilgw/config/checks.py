@@ -15,12 +15,13 @@ from hilgw.adapters.base import UsbId, line_of
 from hilgw.config.access import check_listener
 from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
+from hilgw.config.programs import check_programs
 from hilgw.config.references import check_references
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic, Path, spell
 from hilgw.config.speed import check_speed
-from hilgw.controllers.base import PeerController, SteppedController
+from hilgw.controllers.base import PeerController, ProgramController, SteppedController
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, PortError, quoted
@@ -47,8 +48,10 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     check_scene(inspection)
     check_speed(inspection)
     for path, config in inspection.made("robots", None, "controller"):
-        if isinstance(peer_of(config), SteppedController) and config.settings.listen is not None:
-            check_listener(inspection, (*path, "listen"), config.settings.listen)
+        listen = getattr(config.settings, "listen", None)
+        if isinstance(peer_of(config), SteppedController) and listen is not None:
+            check_listener(inspection, (*path, "listen"), listen)
+    check_programs(inspection)
     for path, config, peer in _peers(inspection):
         _check_webots_version(inspection, path, config, peer)
         _check_peer_mock(inspection, path, config, peer)
@@ -335,6 +338,8 @@ def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, pee
     version = _webots_version(inspection)
     if version is None or not _needs_mock(inspection, path):
         return
+    if isinstance(peer, ProgramController):
+        return  # on mocks the program itself runs
     try:
         spec = peer.mock(config.settings, version)
     except ConfigError:

@@ -161,3 +161,12 @@ class SteppedController(PeerController, Protocol):
         self, settings: Any, version: str, robot: str, step_ms: int
     ) -> SteppedSession:
         """The session of the robot of this name. step_ms: the basic time step."""
+
+
+@runtime_checkable
+class ProgramController(SteppedController, Protocol):
+    """A kind of controller that hilgw starts, and whose connection is its own. Settings have no
+    `listen` but `file`, `args` and `restart`."""
+
+    def command(self, settings: Any) -> list[str]:
+        """What to run, with its arguments."""
