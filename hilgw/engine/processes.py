@@ -47,11 +47,11 @@ class Child:
 
     def __init__(self, name: str, program: Program, observer: Observer) -> None:
         self.name = name
+        self.runs = 0
         self.exits: list[int] = []  # the codes of the last runs; a negative one: the signal
         self._program = program
         self._observer = observer
         self._environment: Mapping[str, str] = {}
-        self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
 
     def start(self, environment: Mapping[str, str]) -> None:
@@ -89,7 +89,7 @@ class Child:
 
     def report(self) -> dict[str, object]:
         """For the report of the gateway."""
-        return {"runs": len(self.exits) + (self._process is not None), "exit_codes": self.exits}
+        return {"runs": self.runs, "exit_codes": self.exits}
 
     async def _run_once(self) -> int:
         try:
@@ -108,7 +108,7 @@ class Child:
         except OSError as error:
             self._observer.notice(self.name, f"cannot start: {error.strerror or error}")
             return 1
-        self._process = process
+        self.runs += 1
         output = asyncio.create_task(self._show(process))
         try:
             await process.wait()
@@ -120,10 +120,8 @@ class Child:
             _signal(process.pid, signal.SIGKILL)
             await asyncio.wait([output], timeout=TERMINATE_S)
             output.cancel()
-            self._process = None
-        code = process.returncode or 0
-        self.exits = [*self.exits[1 - FAILURES :], code]
-        return code
+            self.exits = [*self.exits[1 - FAILURES :], process.returncode or 0]
+        return process.returncode or 0
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         """Waits for the program, then asks, then kills."""
