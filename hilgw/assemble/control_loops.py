@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.assemble.access import permission_to_drive, tls_of
 from hilgw.assemble.mocks import mock_line
-from hilgw.config.access import is_local
 from hilgw.assemble.programs import add_program
+from hilgw.config.access import is_local
 from hilgw.config.checks import peer_of
 from hilgw.config.speed import REAL_TIME
 from hilgw.control.safety import SafetyState
