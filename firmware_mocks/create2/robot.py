@@ -74,7 +74,7 @@ class Robot(Mock):
         self.leds = (0, 0, 0)
         self._settings = settings
         self._input = bytearray()
-        self._stream: list[int] = []
+        self.stream: list[int] = []
         self._moved_ns: int | None = None
         self._configure()
         self.uart.baud_rate = self._baud_rate
@@ -119,7 +119,7 @@ class Robot(Mock):
         """The battery is taken out and put in again."""
         self.mode, self.drive, self.leds = OFF, (0, 0), (0, 0, 0)
         self._input.clear()
-        self._stream = []
+        self.stream = []
         self.timers.clear()
         self.uart.clear()
         self.uart.baud_rate = self._baud_rate
@@ -210,7 +210,7 @@ class Robot(Mock):
         self._enter(FULL)
 
     def _stop(self, body: bytes, now: int) -> None:
-        self._stream = []
+        self.stream = []
         self.timers.stop("stream")
         self._enter(OFF)
 
@@ -296,7 +296,7 @@ class Robot(Mock):
             34: 2 * self._charger,
             35: self.mode,
             37: 0,
-            38: len(self._stream),
+            38: len(self.stream),
             41: self.drive[1],
             42: self.drive[0],
             43: left,
@@ -319,8 +319,8 @@ class Robot(Mock):
             self._sensors(bytes((number,)), now)
 
     def _begin_stream(self, body: bytes, now: int) -> None:
-        self._stream = [number for number in body[1:] if packets.is_packet(number)]
-        if self._stream:
+        self.stream = [number for number in body[1:] if packets.is_packet(number)]
+        if self.stream:
             self.timers.start("stream", now + STREAM_NS, self._send_stream)
         else:
             self.timers.stop("stream")
@@ -328,14 +328,14 @@ class Robot(Mock):
     def _toggle_stream(self, body: bytes, now: int) -> None:
         if body[0] == 0:
             self.timers.stop("stream")
-        elif body[0] == 1 and self._stream:
+        elif body[0] == 1 and self.stream:
             self.timers.start("stream", now + STREAM_NS, self._send_stream)
 
     def _send_stream(self, now: int) -> None:
         """A frame that does not fit into 15 ms pushes out the next one."""
         self._move(now)
         if self.uart.idle_at(now) <= now + STREAM_NS:
-            self.uart.write(packets.stream_frame(self._stream, self.values()), now)
+            self.uart.write(packets.stream_frame(self.stream, self.values()), now)
         self.timers.start("stream", now + STREAM_NS, self._send_stream)
 
 

@@ -2,10 +2,12 @@
 
 A program that was written for Webots' `controller` module runs with this one: against hilgw, and
 against Webots. Classes, names and properties are those of R2025a. Cameras, lidars, radars, range
-finders, displays and supervisors are not supported.
+finders, displays and supervisors are not supported: their classes can be imported, and raise
+NotImplementedError when they are used.
 """
 
 from hilgw.api.actuators import LED, Brake, Motor
+from hilgw.api.ansi_codes import AnsiCodes
 from hilgw.api.device import Device, Sensor
 from hilgw.api.inputs import Joystick, Keyboard, Mouse, MouseState
 from hilgw.api.packets import Emitter, Receiver
@@ -21,27 +23,68 @@ from hilgw.api.sensors import (
     PositionSensor,
     TouchSensor,
 )
+from hilgw.api.unsupported import (
+    Altimeter,
+    Camera,
+    CameraRecognitionObject,
+    Connector,
+    ContactPoint,
+    Display,
+    Field,
+    Lidar,
+    LidarPoint,
+    Motion,
+    Node,
+    Proto,
+    Radar,
+    RadarTarget,
+    RangeFinder,
+    Skin,
+    Speaker,
+    Supervisor,
+    VacuumGripper,
+)
 
 __all__ = [
     "GPS",
     "LED",
     "Accelerometer",
+    "Altimeter",
+    "AnsiCodes",
     "Brake",
+    "Camera",
+    "CameraRecognitionObject",
     "Compass",
+    "Connector",
+    "ContactPoint",
     "Device",
+    "Display",
     "DistanceSensor",
     "Emitter",
+    "Field",
     "Gyro",
     "InertialUnit",
     "Joystick",
     "Keyboard",
+    "Lidar",
+    "LidarPoint",
     "LightSensor",
+    "Motion",
     "Motor",
     "Mouse",
     "MouseState",
+    "Node",
     "PositionSensor",
+    "Proto",
+    "Radar",
+    "RadarTarget",
+    "RangeFinder",
     "Receiver",
     "Robot",
     "Sensor",
+    "Skin",
+    "Speaker",
+    "Supervisor",
     "TouchSensor",
+    "VacuumGripper",
 ]

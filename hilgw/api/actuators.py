@@ -21,10 +21,11 @@ from hilgw.protocols.webots import (
 
 
 def _refusal(name: str, value: float, low: float = -math.inf, also: float = math.nan) -> str | None:
+    """low, also: the smallest value, and one below it that is valid too."""
     if math.isnan(value):
         return f"called with an invalid '{name}' argument (NaN)"
     if value < low and value != also:
-        return f"called with {name}={value:g}, which must not be below {low:g}"
+        return f"called with negative{' or zero' if low else ''} '{name}' argument"
     return None
 
 
@@ -164,8 +165,13 @@ class Motor(Device):
 
     @target_velocity.setter
     def target_velocity(self, velocity: float) -> None:
-        low = -math.inf if math.isinf(self._state.position) else 0.0
-        if not self._refused("velocity", "velocity", velocity, low):
+        target = self._state.position
+        if velocity < 0 and not math.isinf(target):
+            report(
+                "wb_motor_set_velocity() called with negative 'velocity' argument in position "
+                f"control mode ({target:g})."
+            )
+        elif not self._refused("velocity", "velocity", velocity):
             self._state.velocity = float(velocity)
             self._state.put(SetVelocity(self.tag, velocity))
 

@@ -23,7 +23,7 @@ class Device:
         if found is None:
             report(f"wb_robot_get_device(): device '{name}' was not found.")
         elif self.kinds and found.kind not in self.kinds:
-            report(f"device '{name}' is a {found.kind}, not a {type(self).__name__}.")
+            report(f"device '{name}' has type {found.kind}, not {type(self).__name__}.")
         else:
             return found
         kind = self.kinds[0] if self.kinds else "LED"

@@ -27,6 +27,9 @@ class Emitter(Device):
         data = _encode(message)
         if data is None:
             return 0
+        if not self.tag:
+            report("wb_emitter_send(): invalid device tag.")
+            return 0
         if length is not None:
             if not 0 <= length <= len(data):
                 report(f"wb_emitter_send(): length={length} is not in [0,{len(data)}].")

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from hilgw.api import current
+from hilgw.api._errors import report
 from hilgw.api.device import Sensor
 
 
@@ -141,10 +142,12 @@ class TouchSensor(Sensor):
 
     @property
     def value(self) -> float:
+        self._check_type(vector=False)
         return self._scalar()
 
     @property
     def values(self) -> list[float]:
+        self._check_type(vector=True)
         self._checked("get_values")
         return list(self._state.values)
 
@@ -155,6 +158,17 @@ class TouchSensor(Sensor):
     @property
     def type(self) -> int:
         return int(self._configured("type", self.BUMPER))
+
+    def _check_type(self, *, vector: bool) -> None:
+        """Reports the getter of another type than that of this sensor."""
+        if (self.type == self.FORCE3D) == vector or not self.tag:
+            return
+        used, other = ("get_values", "get_value") if vector else ("get_value", "get_values")
+        types = '"force-3d"' if vector else '"bumper" or "force"'
+        report(
+            f"wb_touch_sensor_{used}() must be used with a TouchSensor of type {types}; "
+            f"you should use wb_touch_sensor_{other}() instead."
+        )
 
 
 class _VectorSensor(Sensor):

@@ -232,10 +232,11 @@ class MotorState(State):
 def channel_refusal(channel: int, allowed: Iterable[int]) -> str | None:
     """Why this channel cannot be set; None when it can."""
     if not BROADCAST <= channel <= LARGEST_INT:
-        return f"an invalid channel={channel} argument, which must be in [-1,{LARGEST_INT}]"
+        return f"an invalid channel={channel}. Please use a channel inside the range [-1,inf)"
     channels = list(allowed)
     if channels and channel not in channels:
-        return f"channel={channel}, which is not between allowed channels"
+        known = "not between allowed channels. Please use an allowed channel"
+        return f"channel={channel}, which is {known}"
     return None
 
 

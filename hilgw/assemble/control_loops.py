@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.assemble.access import permission_to_drive, tls_of
 from hilgw.assemble.mocks import mock_line
+from hilgw.assemble.programs import add_program
 from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import is_local
 from hilgw.config.checks import peer_of
 from hilgw.config.proxies import proxy_of
 from hilgw.config.speed import REAL_TIME
 from hilgw.control.safety import SafetyState
-from hilgw.controllers.base import SteppedController
+from hilgw.controllers.base import ProgramController, SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.steps import StepClock
 from hilgw.discovery.ports import exists
@@ -230,12 +231,16 @@ class ControlLoopAssembly:
 
     def _serve_stepped(self, loop: ControlLoop, link: PeerLink[Any], part: PartConfig) -> None:
         settings, name = part.settings, loop.name
-        mocked = self._mocked and settings.listen is not None
+        kind: SteppedController = load(CONTROLLERS, part.kind)
         # A mock computes in simulated time, which it must not hold.
+        mocked = self._mocked and not isinstance(kind, ProgramController) and settings.listen
         holds = self._gateway.holds if settings.synchronization and not mocked else None
         loop.step_on(self._step_grid(), synchronization=settings.synchronization, holds=holds)
         if not mocked:
             loop.safety.deadlines = self._gateway.real_timer
+        if isinstance(kind, ProgramController):
+            self._describe(name, add_program(self._gateway, loop, link, kind, settings))
+            return
         port = WebotsPort(
             link,
             name,

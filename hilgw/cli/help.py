@@ -14,6 +14,7 @@ COMMANDS = {
     "scan": "find known modules on serial ports, and the network of an XBee",
     "adapters": "list the kinds of hardware, their limits and their field mapping",
     "mock": "run firmware mocks on virtual ports or TCP, for any program",
+    "exec": "run a Python controller without the library of Webots",
     "send": "send one packet through a running gateway",
     "place": "set the pose of an object in a running gateway",
     "set": "change channel or range of a device, or a remote module",

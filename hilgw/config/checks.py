@@ -16,13 +16,14 @@ from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import check_listener
 from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
+from hilgw.config.programs import check_programs
 from hilgw.config.proxies import check_proxies, proxied, proxy_of, world_name
 from hilgw.config.references import check_references
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic, Path, spell
 from hilgw.config.speed import check_speed
-from hilgw.controllers.base import PeerController, SteppedController
+from hilgw.controllers.base import PeerController, ProgramController, SteppedController
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, PortError, quoted
@@ -49,8 +50,10 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     check_scene(inspection)
     check_speed(inspection)
     for path, config in inspection.made("robots", None, "controller"):
-        if isinstance(peer_of(config), SteppedController) and config.settings.listen is not None:
-            check_listener(inspection, (*path, "listen"), config.settings.listen)
+        listen = getattr(config.settings, "listen", None)
+        if plugins.conforms(peer_of(config), SteppedController) and listen is not None:
+            check_listener(inspection, (*path, "listen"), listen)
+    check_programs(inspection)
     for path, config, peer in _peers(inspection):
         _check_webots_version(inspection, path, config, peer)
         _check_peer_mock(inspection, path, config, peer)
@@ -65,7 +68,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
 def peer_of(part: PartConfig | None) -> PeerController | None:
     """The controller when it is a peer on a connection; None for one that runs in the gateway."""
     controller = None if part is None else plugins.load(plugins.CONTROLLERS, part.kind)
-    return controller if isinstance(controller, PeerController) else None
+    return controller if plugins.conforms(controller, PeerController) else None
 
 
 # --- each part by itself --------------------------------------------------------------------------
@@ -340,6 +343,8 @@ def _check_peer_mock(inspection: Inspection, path: Path, config: PartConfig, pee
     version = _webots_version(inspection)
     if version is None or not _needs_mock(inspection, path):
         return
+    if plugins.conforms(peer, ProgramController):
+        return  # on mocks the program itself runs
     try:
         spec = peer.mock(config.settings, version)
     except ConfigError:
@@ -365,7 +370,11 @@ def _check_addresses(inspection: Inspection) -> None:
     robots: dict[Any, Path] = {}  # Webots has many at one address: with its name there
     controllers = list(inspection.made("robots", None, "controller"))
     sharing = [  # their controllers name the robot
-        {path for path, config in controllers if isinstance(peer_of(config), SteppedController)},
+        {
+            path
+            for path, config in controllers
+            if plugins.conforms(peer_of(config), SteppedController)
+        },
         {path for path, config in controllers if proxy_of(config) is not None},
     ]
     for key, part, seen in (("listen", "controller", listeners), ("connect", "body", robots)):

@@ -14,6 +14,7 @@ from hilgw.config import overrides as options
 from hilgw.config.checks import check
 from hilgw.config.context import Context
 from hilgw.config.model import GatewayConfig
+from hilgw.config.programs import programs_in_folder
 from hilgw.config.scene import in_folder
 from hilgw.config.schema.file import file_validator
 from hilgw.config.source.document import Document, compose
@@ -67,6 +68,7 @@ def load_text(
         raise ConfigErrors(in_order(document.problems), in_order(warnings))
     folder = FilePath(file).parent
     config = access.in_folder(in_folder(config, folder), folder)
+    config = programs_in_folder(config, folder)
     return Loaded(config, in_order(warnings), document.data)
 
 

@@ -20,7 +20,7 @@ _LOOPBACK = "127.0.0.1"
 def proxy_of(part: PartConfig | None) -> ProxyController | None:
     """The controller when its robot is in a simulator behind hilgw, else None."""
     controller = None if part is None else plugins.load(plugins.CONTROLLERS, part.kind)
-    return controller if isinstance(controller, ProxyController) else None
+    return controller if plugins.conforms(controller, ProxyController) else None
 
 
 def world_name(name: str, config: RobotConfig) -> str:

@@ -42,8 +42,8 @@ def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, config in inspection.made("robots", None, "controller"):
         controller = plugins.load(plugins.CONTROLLERS, config.kind)
         # One that asks for its steps may take as long as it wants for each.
-        stepped = isinstance(controller, SteppedController)
-        if isinstance(controller, PeerController) and not stepped:
+        stepped = plugins.conforms(controller, SteppedController)
+        if plugins.conforms(controller, PeerController) and not stepped:
             yield _address_of(inspection, path), "a controller outside this process", _MOCKED
 
 
@@ -66,7 +66,7 @@ def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
 def _proxies(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     """Their connections are sockets of this machine, also those to mocks."""
     for path, config in inspection.made("robots", None, "controller"):
-        if isinstance(plugins.load(plugins.CONTROLLERS, config.kind), ProxyController):
+        if plugins.conforms(plugins.load(plugins.CONTROLLERS, config.kind), ProxyController):
             yield path, "a Webots behind hilgw", "leave speed out"
 
 

@@ -189,3 +189,12 @@ class ProxyController(Protocol):
         self, settings: Any, version: str, emitters: Collection[str], receivers: Mapping[str, int]
     ) -> Any:
         """The session of one connection. receivers: name -> channel in the configuration."""
+
+
+@runtime_checkable
+class ProgramController(SteppedController, Protocol):
+    """A kind of controller that hilgw starts, and whose connection is its own. Settings have no
+    `listen` but `file`, `args` and `restart`."""
+
+    def command(self, settings: Any) -> list[str]:
+        """What to run, with its arguments."""

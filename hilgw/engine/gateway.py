@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import RemoteAnswer
     from hilgw.engine.control_loop.controller_port import ControllerPort
     from hilgw.engine.mock_host import MockHost
+    from hilgw.engine.processes import Child
     from hilgw.engine.proxy.server import ProxyServer
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
@@ -60,6 +61,7 @@ class Gateway:
     stations: dict[str, Station] = field(default_factory=dict)
     supervisors: dict[str, Supervisor | ControllerPort | ProxyServer] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
+    children: list[Child] = field(default_factory=list)
     mocap: Mocap | None = None
     received_by: ReceivedBy = field(default_factory=ReceivedBy)
     description: list[str] = field(default_factory=list)
@@ -145,6 +147,8 @@ class Gateway:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=STOP_S)
+        # Their connections have ended: a controller that waits for a step is on its way out.
+        await asyncio.gather(*(child.stop() for child in self.children))
         self.control_loops.close()
         for robot in self.robots.values():
             robot.close()

@@ -73,6 +73,9 @@ class Observer:
 
     def notice(self, source: str, text: str) -> None: ...
 
+    def output(self, source: str, line: str) -> None:
+        """A child process printed a line. It may contain any characters."""
+
     def stopped(self, robot: str, reason: str, text: str) -> None:
         """The motors of a robot were sent their stop. reason: a word; text: the same for people."""
 

@@ -251,7 +251,7 @@ def test_a_negative_velocity_is_for_velocity_control(
 ) -> None:
     motor = robot.getDevice("wheel")
     motor.setVelocity(-1)
-    assert motor.getVelocity() == 10 and "velocity=-1" in capsys.readouterr().err
+    assert motor.getVelocity() == 10 and "negative 'velocity'" in capsys.readouterr().err
     motor.setPosition(math.inf)
     motor.setVelocity(-1)
     motor.setAcceleration(-1)

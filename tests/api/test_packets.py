@@ -83,11 +83,12 @@ def test_e3_e4_errors_are_printed_and_send_nothing(
     assert capsys.readouterr().err.count("Error: wb_emitter_send(): invalid size=0 argument.") == 2
     for missing in (Emitter("nix"), Emitter(99), Receiver("tx", 0)):
         assert missing.tag == 0 and missing.name == ""
-    assert Emitter("nix").send(b"lost") == 1  # its packets go nowhere
+    assert Emitter("nix").send(b"lost") == Emitter("nix").send([1]) == 0
     rover.step(32)
     assert simulator.commands() == []
     text = capsys.readouterr().err
-    assert "device 'nix' was not found" in text and "'tx' is a Emitter, not a Receiver" in text
+    assert "device 'nix' was not found" in text and "'tx' has type Emitter, not Receiver" in text
+    assert "wb_emitter_send(): invalid device tag." in text
 
 
 def test_e5_a_buffer_without_a_limit_is_never_full(robot: Callable[..., Bench]) -> None:

@@ -111,7 +111,7 @@ def test_every_good_frame_is_found_in_noise(
     expected = [values for _, values in sent]
     # Noise may be a frame of its own once in 256 times that it looks like one.
     assert [frame for frame in found if frame in expected] == expected
-    assert len(reader._buffer) <= longest
+    assert reader.pending <= longest
 
 
 @given(st.lists(st.binary(max_size=200), max_size=10))
@@ -241,15 +241,15 @@ def test_a_silent_robot_is_gone_and_the_stop_is_still_written() -> None:
 def test_only_enabled_sensors_are_asked_for() -> None:
     line = up()
     line.run(50)
-    assert line.mock._stream == [35] and line.values() == {}
+    assert line.mock.stream == [35] and line.values() == {}
     line.enable("cliff_left", 32)
     line.enable("bumper_right")
     line.run(50)
-    assert line.mock._stream == [35, 7, 28]
+    assert line.mock.stream == [35, 7, 28]
     assert line.values() == {"cliff_left": 2500.0, "bumper_right": 0.0}
     line.enable("cliff_left", 0)
     line.run(50)
-    assert line.mock._stream == [35, 7] and line.values() == {"bumper_right": 0.0}
+    assert line.mock.stream == [35, 7] and line.values() == {"bumper_right": 0.0}
     assert line.session.own_period(line.index("cliff_left")) == 0
 
 

@@ -226,9 +226,10 @@ def test_a_position_beyond_the_servos_limits_is_refused() -> None:
     (refused,) = line.command(LEFT, "position", 4.0)
     assert isinstance(refused, Refused) and refused.reason == "out_of_range"
     line = up(motors={"arm": ServoSettings(id=1, multi_turn=True)})
+    line.enable("arm sensor")
     line.command("arm", "position", 10.0)
     line.run(3_000)
-    assert line.session._servos[0].position == pytest.approx(10.0, abs=0.01)
+    assert line.values()["arm sensor"] == pytest.approx(10.0, abs=0.01)
 
 
 def test_a_rate_limit() -> None:

@@ -10,7 +10,12 @@ import pytest
 from tests.golden.running import run_config
 
 HERE = Path(__file__).parent
-SHIPPED = sorted((HERE.parents[1] / "configs").glob("*.yaml"))
+# A program that hilgw starts runs in real time.
+SHIPPED = [
+    path
+    for path in sorted((HERE.parents[1] / "configs").glob("*.yaml"))
+    if "kind: python" not in path.read_text()
+]
 MORE = sorted((HERE / "more").glob("*.yaml"))
 # Nothing happens at these ends: what is a little later some day is still in.
 DURATION_S = 4.45

@@ -74,9 +74,6 @@ class Create2Body:
     def mock(self, settings: Create2Settings, version: str) -> MockSpec:
         return MockSpec("create2", {"baud_rate": settings.baudRate} | settings.mock)
 
-    def forwarding(self, settings: Create2Settings) -> None:
-        """The robot has no radios."""
-
     def session(
         self, settings: Create2Settings, version: str, framing: Framing | None = None
     ) -> Create2Session:

@@ -26,7 +26,11 @@ class ServoSettings:
         "true: positions of up to 256 turns, without the position limits of the servo", False
     )
     max_torque: float = setting(
-        "torque at its full PWM, or full current where it measures that", 1.4, gt=0, unit="N m"
+        "torque at its full PWM, or full current where it measures that",
+        1.4,
+        ge=0.001,
+        le=1000,
+        unit="N m",
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PACKETS_PER_S = 40
 TROUBLES_PER_S = 5
 NOTICES_PER_S = 20
+OUTPUTS_PER_S = 100  # lines that child processes print
 STATES_PER_S = 200  # of all stations: enough for the start of a large configuration
 STATES_PER_STATION = 20  # three times down and up again
 DEVICES_SHOWN = 8
@@ -102,6 +103,7 @@ class Terminal(Observer):
         self._troubles = RateLimit(TROUBLES_PER_S)
         # Separate limits: many refusals must not hide a notice, and nothing may hide a stop.
         self._notices = RateLimit(NOTICES_PER_S)
+        self._outputs = RateLimit(OUTPUTS_PER_S)
         self._stops = RateLimit(TROUBLES_PER_S)
         self._states = StateLimit()
 
@@ -162,6 +164,11 @@ class Terminal(Observer):
 
     def notice(self, source: str, text: str) -> None:
         if self._admit(self._notices, "notices"):
+            self._write(source, text)
+
+    def output(self, source: str, line: str) -> None:
+        if self._admit(self._outputs, "lines of output"):
+            text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line.expandtabs(4))
             self._write(source, text)
 
     def stopped(self, robot: str, reason: str, text: str) -> None:

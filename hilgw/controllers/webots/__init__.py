@@ -29,6 +29,10 @@ class WebotsController:
         if settings.listen is None and not settings.ipc:
             what = "neither listen nor ipc is set: no controller can connect"
             return [("listen", what, 'e.g. listen: "tcp://127.0.0.1:1234"')]
+        return self.text_problems(settings)
+
+    def text_problems(self, settings: Any) -> list[tuple[str, str, str]]:
+        """Texts that the protocol cannot carry."""
         texts = {"model": settings.model, "customData": settings.customData}
         return [
             (key, "the text has a NUL", "delete it") for key, text in texts.items() if "\0" in text

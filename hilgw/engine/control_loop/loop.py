@@ -143,6 +143,11 @@ class ControlLoop:
         self.safety.attach(body)
         body.listener = _BodyListener(self)
 
+    @property
+    def body_is_up(self) -> bool:
+        """Whether the body has answered and is still there."""
+        return self._body_is_up
+
     def detach_body(self) -> PeerLink[BodySession] | None:
         """Lets the body go, for the caller to close its link; None without one. Its motors are
         stopped first, and nothing that it reports counts any more. Limits and a latch hold."""

@@ -88,7 +88,7 @@ class EveryRobotStops(RuleBasedStateMachine):
 
     @property
     def is_up(self) -> bool:
-        return self.loop.loop._body_is_up
+        return self.loop.loop.body_is_up
 
     @property
     def is_connected(self) -> bool:

@@ -1,0 +1,53 @@
+"""Controllers that hilgw starts: a private server and a child process each."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from hilgw.api.environment import environment
+from hilgw.engine.control_loop.webots_server import WebotsPort, WebotsServer
+from hilgw.engine.processes import Child, Program
+
+if TYPE_CHECKING:
+    from hilgw.controllers.base import ProgramController
+    from hilgw.engine.control_loop.loop import ControlLoop
+    from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.gateway import Gateway
+
+LOOPBACK = "127.0.0.1"
+
+
+def add_program(
+    gateway: Gateway,
+    loop: ControlLoop,
+    link: PeerLink[Any],
+    kind: ProgramController,
+    settings: Any,
+) -> str:
+    """Adds the server, whose token the child alone has, and the child, which starts when the server
+    listens. Returns what it is, in words."""
+    token = secrets.token_urlsafe()
+
+    def permits(given: str | None) -> bool:
+        return secrets.compare_digest((given or "").encode(), token.encode())
+
+    def start(host: str, number: int) -> None:
+        url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"
+        child.start(environment(url, os.environ, token))
+
+    server = WebotsServer(LOOPBACK, 0, gateway.observer, permits=permits)
+    where = Path(settings.file).name
+    port = WebotsPort(
+        link, loop.name, server, gateway.observer, lambda: loop.is_complete, where=where
+    )
+    port.on_listening = start
+    program = Program(kind.command(settings), settings.restart)
+    child = Child(link.name, program, gateway.observer)
+    gateway.children.append(child)
+    gateway.reports[f"{link.name}.program"] = child.report
+    gateway.supervisors[link.name] = port
+    return f"controller {kind.kind}: {where}"

@@ -1,0 +1,62 @@
+"""Controller `python`: a Python program that hilgw starts, connected as a Webots controller."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from hilgw.controllers.webots import WebotsController
+from hilgw.settings import setting
+
+if TYPE_CHECKING:
+    from hilgw.controllers.webots.settings import WebotsControllerSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonControllerSettings:
+    """The program, and what it learns about its robot."""
+
+    file: str = setting(
+        "the program, relative to the configuration; it begins with `from controller import Robot`",
+        example="brain.py",
+    )
+    args: list[str] = setting("its arguments", default_factory=list)
+    restart: Literal["never", "on-failure"] = setting(
+        "whether it starts again when it ends with another exit code than 0", "never"
+    )
+    synchronization: bool = setting(
+        "what the program reads as Robot.synchronization; true: step() returns 0; false: the delay "
+        "of the program",
+        True,
+    )
+    battery_j: float | None = setting(
+        "energy that the battery sensor reports; not set: there is no battery",
+        None,
+        ge=0,
+        le=1e12,
+        unit="J",
+    )
+    model: str = setting("model of the robot, for the program", "")
+    customData: str = setting("custom data of the robot, for the program", "")
+
+
+class PythonController(WebotsController):
+    """The kind of controller `python`. Its listener is the gateway's own."""
+
+    kind: ClassVar[str] = "python"
+    summary: ClassVar[str] = "a Python program with Webots' API, started by hilgw"
+    Settings: ClassVar[type[PythonControllerSettings]] = PythonControllerSettings
+
+    def check(
+        self, settings: PythonControllerSettings | WebotsControllerSettings
+    ) -> list[tuple[str, str, str]]:
+        """Errors that span fields: (path below the controller, message, fix)."""
+        return self.text_problems(settings)
+
+    def command(self, settings: PythonControllerSettings) -> list[str]:
+        """Python without a buffer, so that what it prints is shown at once."""
+        return [sys.executable, "-u", settings.file, *settings.args]
+
+
+CONTROLLER = PythonController()

@@ -1,0 +1,175 @@
+"""Child processes: a program starts, its output is shown with its name, and it ends with hilgw."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hilgw.engine.observer import Observer
+
+Restart = Literal["never", "on-failure"]
+
+LAUNCHER = Path(__file__).with_name("_child.py")
+BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+FAILURES = 10  # in a row; then it stays down
+STEADY_S = 60.0  # a run of so long ends a row
+LEAVE_S = 0.5  # the program may end by itself, as its connection ended
+TERMINATE_S = 0.5  # from SIGTERM to SIGKILL
+LINE_BYTES = 1000  # a longer line is shown in pieces
+LINES = 200  # of what is read at once
+FLOOD_S = 0.002  # between two reads of a program that prints faster than they are shown
+_READ_BYTES = 16384
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """command: the first is the program."""
+
+    command: Sequence[str]
+    restart: Restart = "never"
+
+
+class Child:
+    """One supervised program, in a process group of its own.
+
+    What it prints comes line by line to `Observer.output`, which limits the rate of what it shows.
+    A program that prints without end waits; the gateway does not.
+    """
+
+    def __init__(self, name: str, program: Program, observer: Observer) -> None:
+        self.name = name
+        self.runs = 0
+        self.exits: list[int] = []  # the codes of the last runs; a negative one: the signal
+        self._program = program
+        self._observer = observer
+        self._environment: Mapping[str, str] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, environment: Mapping[str, str]) -> None:
+        """Starts the program with these variables and no others, once."""
+        if self._task is None:
+            self._environment = environment
+            self._task = asyncio.ensure_future(self._run())
+
+    async def stop(self) -> None:
+        """Ends the process group; returns when none of it is left, after at most LEAVE_S +
+        TERMINATE_S and what the kernel needs."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def join(self) -> None:
+        """Waits until the program stays down."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        """Runs the program, again when the policy says so; returns when it stays down."""
+        failures = 0
+        loop = asyncio.get_running_loop()
+        while True:
+            begun = loop.time()
+            code = await self._run_once()
+            failures = 1 if loop.time() - begun >= STEADY_S else failures + 1
+            again = code != 0 and self._program.restart == "on-failure" and failures < FAILURES
+            pause_s = BACKOFF_S[min(failures, len(BACKOFF_S)) - 1]
+            self._report(code, pause_s if again else None)
+            if not again:
+                return
+            await asyncio.sleep(pause_s)
+
+    def report(self) -> dict[str, object]:
+        """For the report of the gateway."""
+        return {"runs": self.runs, "exit_codes": self.exits}
+
+    async def _run_once(self) -> int:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-IS",
+                str(LAUNCHER),
+                str(os.getpid()),
+                *self._program.command,
+                env=dict(self._environment),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._observer.notice(self.name, f"cannot start: {error.strerror or error}")
+            return 1
+        self.runs += 1
+        output = asyncio.create_task(self._show(process))
+        try:
+            await process.wait()
+        except asyncio.CancelledError:
+            await self._end(process)
+            raise
+        finally:
+            # What is left of the group has no controller above it any more.
+            _signal(process.pid, signal.SIGKILL)
+            await asyncio.wait([output], timeout=TERMINATE_S)
+            output.cancel()
+            self.exits = [*self.exits[1 - FAILURES :], process.returncode or 0]
+        return process.returncode or 0
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        """Waits for the program, then asks, then kills."""
+        for wait_s, number in ((LEAVE_S, signal.SIGTERM), (TERMINATE_S, signal.SIGKILL)):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), wait_s)
+                return
+            _signal(process.pid, number)
+        await process.wait()
+
+    async def _show(self, process: asyncio.subprocess.Process) -> None:
+        """Passes the output on, a line at a time."""
+        assert process.stdout is not None
+        rest = b""
+        while data := await process.stdout.read(_READ_BYTES):
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines[:LINES]:
+                self._line(line)
+            if len(lines) > LINES:
+                text = f"... {len(lines) - LINES} more lines not shown"
+                self._observer.output(self.name, text)
+            while len(rest) > LINE_BYTES:
+                self._line(rest[:LINE_BYTES])
+                rest = rest[LINE_BYTES:]
+            if len(data) == _READ_BYTES:
+                await asyncio.sleep(FLOOD_S)
+        if rest:
+            self._line(rest)
+
+    def _line(self, line: bytes) -> None:
+        for at in range(0, len(line) or 1, LINE_BYTES):
+            piece = line[at : at + LINE_BYTES].rstrip(b"\r")
+            self._observer.output(self.name, piece.decode(errors="replace"))
+
+    def _report(self, code: int, pause_s: float | None) -> None:
+        what = f"ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        then = "" if pause_s is None else f"; starts again in {pause_s:g} s"
+        self._observer.notice(self.name, f"the program {what}{then}")
+
+
+def _signal(group: int, number: int) -> None:
+    """To every process of the group that is left."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

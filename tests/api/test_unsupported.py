@@ -1,0 +1,70 @@
+"""What an unmodified script may import, and what it may not use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hilgw.api
+from hilgw.api import AnsiCodes, Camera, Supervisor
+from hilgw.api.robot import Robot
+from tests.api.simulator import Simulator
+
+# The names that Webots' package exports (R2025a).
+NAMES = """Accelerometer Altimeter AnsiCodes Brake Camera CameraRecognitionObject Compass Connector
+ContactPoint Display DistanceSensor Emitter Field GPS Gyro InertialUnit Joystick Keyboard LED Lidar
+LidarPoint LightSensor Motion Motor Mouse MouseState Node PositionSensor Proto Radar RadarTarget
+RangeFinder Receiver Robot Skin Speaker Supervisor TouchSensor VacuumGripper"""
+
+
+def test_every_name_of_webots_can_be_imported() -> None:
+    assert set(NAMES.split()) <= set(hilgw.api.__all__)
+    assert AnsiCodes.RED_FOREGROUND == "\x1b[31m" and AnsiCodes.RESET == "\x1b[0m"
+
+
+def test_an_unsupported_class_fails_when_it_is_made() -> None:
+    with pytest.raises(NotImplementedError, match="does not support Camera; run the controller"):
+        Camera("camera")
+
+
+def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor() -> None:
+    from hilgw.api.session import Session
+
+    robot = Supervisor(session=Session(Simulator()))
+    try:
+        assert Robot.created is robot and robot.step(32) == 0
+        with pytest.raises(NotImplementedError, match=r"Supervisor\.getFromDef"):
+            robot.getFromDef("ROVER")
+        with pytest.raises(AttributeError):
+            robot.nothing  # noqa: B018
+    finally:
+        robot.close()
+
+
+def test_the_api_imports_no_event_loop_and_no_large_library() -> None:
+    """It runs on small boards, in a program of the user: what it imports counts."""
+    code = (
+        "import sys; before = set(sys.modules); from controller import Robot, Camera, Supervisor; "
+        "print(*sorted({each.partition('.')[0] for each in set(sys.modules) - before}))"
+    )
+    folder = Path(hilgw.api.__file__).parent / "path"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.split())
+    assert not loaded & {
+        "asyncio",
+        "pydantic",
+        "pydantic_core",
+        "yaml",
+        "serial",
+        "typing_extensions",
+    }
+    assert loaded - set(sys.stdlib_module_names) == {"controller", "hilgw"}

@@ -1,0 +1,169 @@
+"""Python programs as controllers: started by hilgw, and started by the user with `hilgw exec`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import COMMAND, HOST, Gateway, environment, free_port, run, wait_until
+
+ROBOT = """
+version: 1
+backend: mock
+medium: {step_ms: 16}
+robots:
+  rover:
+    position: [0, 0, 0]
+    devices:
+      tx: {node: Emitter, type: radio, channel: 3}
+    body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", mock: {dialect: full}}
+    controller: {kind: python, file: brain.py, args: [--word, hello], restart: on-failure}
+"""
+# The first run fails while the robot drives; the second one ends with the gateway.
+BRAIN = """
+import math, os, pathlib, sys
+from controller import Robot, Camera, Supervisor
+first = pathlib.Path(__file__).with_name("first")
+robot = Robot()
+print(robot.getName(), robot.getBasicTimeStep(), sys.argv[1:], "HILGW_TOKEN" in os.environ)
+wheel = robot.getDevice("left_wheel")
+wheel.setPosition(math.inf)
+wheel.setVelocity(3)
+for _ in range(5):
+    robot.step()
+if not first.exists():
+    first.touch()
+    sys.exit("out of battery")
+pathlib.Path(__file__).with_name("driving").touch()
+while robot.step() != -1:
+    pass
+print("left in order", flush=True)
+"""
+
+
+def test_a_program_is_started_restarted_and_ended(tmp_path: Path) -> None:
+    (tmp_path / "rover.yaml").write_text(ROBOT)
+    (tmp_path / "brain.py").write_text(BRAIN)
+    with Gateway(tmp_path, ["--config", "rover.yaml", "--report", "report.json"]) as gateway:
+        wait_until((tmp_path / "driving").exists)
+        gateway.stop()
+        text = gateway.text()
+    words = "rover 16.0 ['--word', 'hello'] True"
+    assert text.count(words) == 2 and "rover.controller out of battery" in text
+    assert "the program ended with exit code 1; starts again in 0.5 s" in text
+    assert "left in order" in text
+    assert "motors stopped: the controller disconnected" in text
+    report = json.loads((tmp_path / "report.json").read_text())
+    program = report["rover.controller.program"]
+    assert program["runs"] == 2 and program["exit_codes"] == [1, 0]
+
+
+def test_a_missing_program_is_an_error_of_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "rover.yaml").write_text(ROBOT)
+    done = run("check", "rover.yaml", cwd=tmp_path)
+    assert done.returncode == 3 and "rover.yaml:" in done.stderr
+    assert "there is no file brain.py" in done.stderr
+
+
+def test_a_copy_of_the_shipped_configuration_runs_its_program(tmp_path: Path) -> None:
+    """`hilgw example python-controller > my.yaml` copies the configuration alone."""
+    copied = run("example", "python-controller", cwd=tmp_path)
+    (tmp_path / "my.yaml").write_text(copied.stdout)
+    assert run("check", "my.yaml", cwd=tmp_path).returncode == 0
+
+
+SCRIPT = """
+import sys
+from controller import Robot
+robot = Robot()
+print(robot.getName(), [robot.step(32) for _ in range(3)], round(robot.getTime(), 3), sys.argv[1:])
+sys.exit(7)
+"""
+OPEN = """
+version: 1
+medium: {{step_ms: 32}}
+robots:
+  r 1:
+    devices: {{tx: {{node: Emitter}}}}
+    controller: {{kind: webots, listen: "tcp://{host}:{port}"}}
+"""
+
+
+def test_exec_runs_a_script_against_a_gateway_and_passes_its_exit_code_on(tmp_path: Path) -> None:
+    (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=free_port()))
+    (tmp_path / "script.py").write_text(SCRIPT)
+    with Gateway(tmp_path, ["--config", "open.yaml"]):
+        done = run("exec", "open.yaml", "script.py", "--fast", cwd=tmp_path)
+    assert done.stderr == "" and done.returncode == 7
+    assert done.stdout.startswith("r 1 [0, 0, 0] ") and done.stdout.endswith("['--fast']\n")
+
+
+def test_exec_runs_a_script_against_a_simulator(tmp_path: Path) -> None:
+    """The API against the mock of Webots' simulator, which was written from the protocol alone."""
+    (tmp_path / "script.py").write_text(EVERYTHING)
+    mock = [*COMMAND, "mock", "webots-simulator", "--listen", f"tcp://{HOST}:0", "--json"]
+    devices = "tx:Emitter baudRate=9600 bufferSize=40, left:RotationalMotor, at:PositionSensor, "
+    devices += "right:RotationalMotor, gps:GPS, imu:InertialUnit, ds:DistanceSensor, led:LED"
+    mock += ["--set", "speed=fast", "--set", f"devices={devices}"]
+    with subprocess.Popen(
+        mock, stdout=subprocess.PIPE, text=True, env=environment(tmp_path)
+    ) as simulator:
+        try:
+            assert simulator.stdout is not None
+            listen = json.loads(simulator.stdout.readline())["modules"][0]["listen"]
+            url = f"tcp://{listen.removeprefix('tcp://')}/robot"
+            done = run("exec", "--url", url, "script.py", cwd=tmp_path)
+        finally:
+            simulator.terminate()
+    assert (done.stdout, done.returncode) == ("all well\n", 0), done.stderr
+    assert done.stderr == "Error: wb_emitter_send(): invalid size=0 argument.\n"
+
+
+EVERYTHING = """
+import math
+from controller import Robot
+robot = Robot()
+tx, left, right = (robot.getDevice(name) for name in ("tx", "left", "right"))
+gps, imu, ds = (robot.getDevice(name) for name in ("gps", "imu", "ds"))
+for sensor in (gps, imu, robot.getDevice("at")):
+    sensor.enable(32)
+ds.enable(64)
+assert left.getPositionSensor() is robot.getDevice("at") and right.getPositionSensor() is None
+for motor in (left, right):
+    motor.setPosition(math.inf)
+    motor.setVelocity(4.0)
+assert math.isnan(ds.getValue())
+assert [tx.send(bytes(30)), tx.send(bytes(11)), tx.send(""), tx.send([1.5])] == [1, 0, 0, 1]
+assert robot.step(32) == 0
+start = gps.getValues()
+assert math.isnan(ds.getValue())
+for _ in range(20):
+    assert robot.step(32) == 0
+assert ds.getValue() > 0 and robot.getDevice("at").getValue() > 1
+moved = math.dist(start, gps.getValues())
+assert moved > 0.01 and len(imu.getQuaternion()) == 4 and abs(imu.getRollPitchYaw()[0]) < 1e-9
+assert abs(robot.getTime() - 21 * 0.032) < 1e-9
+print("all well")
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["exec"], "no program given"),
+        (["exec", "--url", "tcp://127.0.0.1:1/r"], "no program given"),
+        (["exec", "--url", "tcp://127.0.0.1:1/r", "nix.py"], "there is no such program"),
+        (["exec", "--url", "http://h/r", "brain.py"], "cannot use 'http://'"),
+        (["exec", "rover.yaml", "brain.py"], "no robot has a controller of kind webots"),
+        (["exec", "--robot", "b", "open.yaml", "brain.py"], "no robot 'b' with a controller"),
+    ],
+)
+def test_errors_of_exec(arguments: list[str], what: str, tmp_path: Path) -> None:
+    (tmp_path / "brain.py").write_text(BRAIN)
+    (tmp_path / "rover.yaml").write_text(ROBOT)
+    (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=1234))
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode != 0 and what in done.stderr and "Traceback" not in done.stderr

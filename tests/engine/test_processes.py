@@ -1,0 +1,156 @@
+"""Child processes: output, restart, exit, and that none is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hilgw.engine import processes
+from hilgw.engine.observer import Observer
+from hilgw.engine.processes import FAILURES, LINE_BYTES, Child, Program, Restart
+from tests.e2e.running import until, wait_until
+
+
+class Lines(Observer):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.notices: list[str] = []
+
+    def output(self, source: str, line: str) -> None:
+        self.lines.append(line)
+
+    def notice(self, source: str, text: str) -> None:
+        self.notices.append(text)
+
+
+def child(code: str, restart: Restart = "never") -> tuple[Child, Lines]:
+    observer = Lines()
+    program = Program([sys.executable, "-uIS", "-c", code], restart)
+    return Child("rover.controller", program, observer), observer
+
+
+def is_gone(pid: int) -> bool:
+    """Ended; one that its parent has not reaped yet counts."""
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return True
+
+
+def test_both_streams_and_its_environment_come_line_by_line() -> None:
+    async def main() -> Lines:
+        one, seen = child(
+            "import os, sys; print(os.environ['A']); print('bad', file=sys.stderr); "
+            f"print('x' * {LINE_BYTES + 5}); sys.stdout.buffer.write(b'\\xff rest'); sys.exit(3)"
+        )
+        one.start({"A": "value"})
+        await one.join()
+        assert one.report() == {"runs": 1, "exit_codes": [3]}
+        return seen
+
+    seen = asyncio.run(main())
+    assert seen.lines == [
+        "value",
+        "bad",
+        "x" * LINE_BYTES,
+        "x" * 5,
+        "\N{REPLACEMENT CHARACTER} rest",
+    ]
+    assert seen.notices == ["the program ended with exit code 3"]
+
+
+def test_a_program_that_fails_starts_again_and_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(processes, "BACKOFF_S", (0.0, 0.001))
+
+    async def main(code: str) -> tuple[Child, Lines]:
+        one, seen = child(code, "on-failure")
+        one.start({})
+        await one.join()
+        return one, seen
+
+    failing, seen = asyncio.run(main("import os; os.kill(os.getpid(), 9)"))
+    assert failing.exits == [-9] * FAILURES
+    assert seen.notices[0] == "the program ended by SIGKILL; starts again in 0 s"
+    assert seen.notices[-1] == "the program ended by SIGKILL"
+    succeeding, seen = asyncio.run(main("pass"))
+    assert succeeding.exits == [0] and seen.notices == ["the program ended with exit code 0"]
+
+
+def test_a_program_that_is_not_there_is_reported() -> None:
+    async def main() -> Lines:
+        seen = Lines()
+        one = Child("rover.controller", Program(["/no/such/program"]), seen)
+        one.start({})
+        await one.join()
+        return seen
+
+    seen = asyncio.run(main())
+    assert seen.lines == ["cannot run /no/such/program: No such file or directory"]
+    assert seen.notices == ["the program ended with exit code 1"]
+
+
+def test_stop_ends_the_whole_group_even_when_it_ignores_signals() -> None:
+    code = (
+        "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        "print(os.getpid(), os.fork()); time.sleep(600)"
+    )
+
+    async def main() -> list[int]:
+        one, seen = child(code)
+        one.start({})
+        await until(lambda: len(seen.lines) == 2)
+        await one.stop()
+        return [int(word) for word in " ".join(seen.lines).split() if word != "0"]
+
+    for pid in asyncio.run(main()):
+        wait_until(lambda pid=pid: is_gone(pid))  # type: ignore[misc]
+
+
+def test_a_flood_of_output_does_not_delay_the_event_loop() -> None:
+    """Others run between the reads, and the lines shown are bounded for each of them."""
+
+    async def main() -> tuple[int, Lines]:
+        one, seen = child("while True: print('\\n' * 5000)")
+        one.start({})
+        turns = 0
+        while sum("not shown" in line for line in seen.lines) < 5:
+            await asyncio.sleep(0)
+            turns += 1
+        await one.stop()
+        return turns, seen
+
+    turns, seen = asyncio.run(main())
+    assert turns > 5
+    assert len(seen.lines) <= 300 * sum("not shown" in line for line in seen.lines) + 300
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux")
+def test_no_program_outlives_a_killed_gateway() -> None:
+    code = (
+        "import asyncio, os\n"
+        "from hilgw.engine.observer import Observer\n"
+        "from hilgw.engine.processes import Child, Program\n"
+        "class Show(Observer):\n"
+        "    def output(self, source, line): print(line, flush=True)\n"
+        "async def main():\n"
+        "    sleeper = 'import os, time; print(os.getpid(), flush=True); time.sleep(600)'\n"
+        f"    child = Child('c', Program([{sys.executable!r}, '-c', sleeper]), Show())\n"
+        "    child.start(os.environ)\n"
+        "    await child.join()\n"
+        "asyncio.run(main())\n"
+    )
+    gateway = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert gateway.stdout is not None
+    with gateway, gateway.stdout:
+        pid = int(gateway.stdout.readline())
+        assert not is_gone(pid)
+        os.kill(gateway.pid, signal.SIGKILL)
+    wait_until(lambda: is_gone(pid))
