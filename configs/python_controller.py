@@ -1,6 +1,6 @@
 """The controller of configs/python-controller.yaml: drives, and reports what it sees by radio.
 
-It is written as for Webots, and runs there unchanged. docs/own-controllers.md explains it.
+It is written as for Webots, and runs there unchanged. docs/controllers.md explains it.
 """
 
 import math

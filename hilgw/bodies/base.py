@@ -60,8 +60,8 @@ class BodySession(LinkSession, Protocol):
 
 @runtime_checkable
 class DeferringSession(Protocol):
-    """A session that may write only when the robot has answered: it keeps a stop until then, and
-    reports `StopSent`."""
+    """A session that may write only when the robot has answered: it keeps a stop, or the repetition
+    of one, until then. It reports `StopSent` where `stop` has written nothing."""
 
     def is_idle(self) -> bool:
         """Whether nothing waits to be written: no stop, and no goodbye. The gateway ends a little

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from firmware_mocks.dynamixel import create
 from firmware_mocks.dynamixel import packets as mock_packets
+from hilgw.bodies.base import DeferringSession
 from hilgw.bodies.dynamixel import BODY, DynamixelSettings, packet
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import (
@@ -346,3 +347,13 @@ def test_errors_in_the_configuration() -> None:
 @given(st.binary(max_size=60), st.booleans())
 def test_any_bytes_have_words(data: bytes, received: bool) -> None:
     assert isinstance(bench().session.describe(data, received=received), str)
+
+
+def test_the_gateway_waits_for_the_repeated_stop() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 2.0)
+    assert isinstance(line.session, DeferringSession)
+    line.handle(line.session.stop(StopReason.BODY, line.now))
+    assert not line.session.is_idle()
+    line.run(100)
+    assert line.session.is_idle() and not line.mock.servos[1].moves

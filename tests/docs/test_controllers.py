@@ -1,57 +1,51 @@
-"""The controller of docs/controllers.md, installed as the page says, runs in a gateway."""
+"""The program and the configuration of docs/controllers.md run, and do what the page says."""
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
-from hilgw.config.load import load_text
-from hilgw.config.source.positions import ConfigErrors
-from tests.engine.robot.stepped_gateway import MS, SteppedGateway
+import hilgw.api
+from hilgw.api.robot import CLASSES
+from tests.e2e.running import Gateway, run, wait_until
 
-PAGE = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text(encoding="utf-8")
-
-
-def shown(language: str) -> str:
-    (text,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    return str(text)
+PAGE = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
+FILES = dict(re.findall(r"```\w+ file=(\S+)\n(.*?)```", PAGE, re.DOTALL))
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    group, points = next(iter(tomllib.loads(shown("toml"))["project"]["entry-points"].items()))
-    ((kind, target),) = points.items()
-    (tmp_path / f"{target.partition(':')[0]}.py").write_text(shown("python"))
-    metadata = tmp_path / "hilgw_echo-1.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hilgw-echo\nVersion: 1\n")
-    (metadata / "entry_points.txt").write_text(f"[{group}]\n{kind} = {target}\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+def folder(tmp_path: Path) -> Path:
+    assert set(FILES) == {"brain.py", "rover.yaml"}
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
 
 
-@pytest.mark.usefixtures("installed")
-def test_the_example_returns_packets() -> None:
-    running = SteppedGateway(None, yaml.safe_load(shown("yaml"))["robots"])
-    running.begin()
-    running.at(1000 * MS)
-    robots = running.gateway.robots
-    heard = [packet.data for packet in running.auditor.sent if packet.source == "rover.tx"]
-    assert heard[:2] == [b"re: ping 1", b"re: ping 2"]
-    assert robots["rover"].summary() == f"returned {len(heard)}, refused 0"
-    assert len(heard) >= 8
-    assert running.gateway.report()["stations"]["rover.rx"]["refused"] == {}
-    assert ("rover", "echo is ready") in running.auditor.notices
-    running.close()
+def test_the_program_drives_to_the_wall_and_reports_it_by_radio(folder: Path) -> None:
+    assert run("check", "rover.yaml", cwd=folder).stderr == ""
+    with Gateway(folder, ["--config", "rover.yaml"]) as gateway:
+        wait_until(lambda: re.search(r"rover\.tx +ch 12 +\"wall at \d+\"", gateway.text()))
 
 
-@pytest.mark.usefixtures("installed")
-def test_its_own_check_has_a_position() -> None:
-    robots = yaml.safe_load(shown("yaml"))["robots"]
-    robots["rover"]["controller"]["prefix"] = "ré"
-    with pytest.raises(ConfigErrors, match=r"f:1:\d+: robots.rover.controller.prefix: is not ASC"):
-        load_text(json.dumps({"version": 1, "robots": robots}, ensure_ascii=False), "f")
+def test_the_commands_of_the_page_find_the_robot(folder: Path) -> None:
+    """On a port where nothing listens: each one gets as far as the connection of its program."""
+    for command in re.findall(r"^    hilgw (exec [^#\n]*\S)", PAGE, re.MULTILINE):
+        arguments = command.split()
+        (folder / "brain.py").write_text("import os; print(os.environ['WEBOTS_CONTROLLER_URL'])")
+        yaml = FILES["rover.yaml"].replace(
+            "kind: python\n", 'kind: webots\n      listen: "tcp://127.0.0.1:1234"\n'
+        )
+        lines = [
+            line for line in yaml.splitlines() if "file:" not in line and "restart:" not in line
+        ]
+        (folder / "rover.yaml").write_text("\n".join(lines))
+        done = run(*arguments, cwd=folder)
+        assert (done.stdout, done.stderr) == ("tcp://127.0.0.1:1234/rover\n", "")
+
+
+def test_the_page_names_every_supported_class() -> None:
+    names = {each.__name__ for each in CLASSES}
+    assert all(re.search(rf"\b{name}\b", PAGE) for name in names)
+    assert names <= set(hilgw.api.__all__)

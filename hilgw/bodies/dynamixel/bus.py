@@ -54,6 +54,11 @@ class Bus:
     def idle(self) -> bool:
         return self._current is None and not self._queue
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether a request waits for the answers of the one before."""
+        return bool(self._queue)
+
     def next_deadline(self) -> int | None:
         return self._until_ns if self._current is not None else None
 

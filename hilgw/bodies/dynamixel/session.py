@@ -124,6 +124,10 @@ class DynamixelSession:
         words = [f"{each.number}: {each.data.hex(' ') or 'ok'}" for each in reader.feed(data)]
         return "; ".join(words) or data.hex(" ")
 
+    def is_idle(self) -> bool:
+        """Whether nothing waits to be written: a stop that is repeated has left."""
+        return not self._is_open or not self._bus.has_waiting
+
     def _flush(self, now: int) -> list[Event]:
         """The events that came up, and the bytes that are due."""
         data = self._bus.bytes_due(now)
