@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from hilgw.control.events import (
-    Command,
-    DeviceSettings,
-    Event,
-    PacketOut,
-    StopReason,
-)
-from hilgw.control.forwarding import Forwarding
-from hilgw.control.safety import Mode
 from hilgw.control.session import LinkSession
-from hilgw.framing.base import Framing
-from hilgw.settings import MockSpec
+
+if TYPE_CHECKING:
+    from hilgw.control.events import Command, DeviceSettings, Event, PacketOut, StopReason
+    from hilgw.control.forwarding import Forwarding
+    from hilgw.control.safety import Mode
+    from hilgw.framing.base import Framing
+    from hilgw.settings import MockSpec
 
 
 class BodySession(LinkSession, Protocol):

@@ -209,3 +209,14 @@ def test_a_deadline_counts_from_when_the_line_has_carried_what_the_controller_wa
     loop.controller.data_received(frame(set_value(40, 5.0)))
     loop.run((delay_ms + 150) // 10 * 10)
     assert "command_timeout" not in loop.safety.stops
+
+
+def test_a_period_that_no_clock_can_count_closes_no_line() -> None:
+    """Each is refused; none is a fault of the session, which would use up its restarts."""
+    loop = on_lines()
+    endless = bytes((wire.SET_SENSOR, DISTANCE, 0)) + struct.pack("<d", 1.9e302)
+    for _ in range(10):
+        loop.controller.data_received(frame(endless))
+    loop.controller.data_received(frame(GO))
+    assert frames(loop.robot) == [GO]
+    assert loop.loop.report()["refused"] == {"out_of_range": 10}
