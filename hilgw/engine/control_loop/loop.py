@@ -46,6 +46,7 @@ from hilgw.engine.control_loop.configured import ConfiguredDevices
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.periods import Periods
 from hilgw.engine.control_loop.readings import Readings
+from hilgw.engine.control_loop.repeater import Repeater
 from hilgw.engine.control_loop.report import report_of
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.control_loop.stepping import Stepper
@@ -119,6 +120,7 @@ class ControlLoop:
         self._registration_timer: Handle | None = None
         self._is_complete = False
         self._stepper: Stepper | None = None  # of a controller that is stepped
+        self._repeater: Repeater | None = None
         self._announced: dict[int, Device] = {}  # what a controller may mean by an index
         self._devices_are_stale = False  # the controller knows devices of a body that is gone
         self._readings = Readings(controller, self.statistics)
@@ -182,6 +184,7 @@ class ControlLoop:
             hold=None if holds is None else lambda: holds.hold(name, longest_ns),
         )
         self._controller_handlers[StepRequest] = self._step
+        self._repeater = Repeater()
 
     @property
     def is_complete(self) -> bool:
@@ -190,8 +193,23 @@ class ControlLoop:
 
     def _step(self, event: StepRequest, now: int) -> None:
         assert self._stepper is not None
+        self._repeat_commands(now)
         self.safety.suspend_deadline()
         self._stepper.request(event.duration_ms)
+
+    def _repeat_commands(self, now: int) -> None:
+        """Motors in Webots keep a command; robots with a watchdog need it again and again."""
+        body, repeater = self._body, self._repeater
+        if body is None or repeater is None or not self.safety.state.moving:
+            return
+        for command in repeater.due(now):
+            try:
+                refusal = self.safety.check(body, command, now)
+                events = [] if refusal else body.session.command(command, now)
+            except Exception as error:  # noqa: BLE001 - as in PeerLink.call
+                body.fault(error)
+                return
+            body.handle([event for event in events if type(event) is Write], now)
 
     def _answer_step(self, time_ns: int, delay_ms: int) -> None:
         controller: PeerLink[Any] | None = self._controller
@@ -294,6 +312,8 @@ class ControlLoop:
             return
         self._handle_answer(body, command.index, events, now)
         if events and type(events[0]) is Write:
+            if self._repeater is not None:
+                self._repeater.keep(command, now, first=not self.safety.state.moving)
             statistics.commanded(command, self._scheduler.now())
             self.safety.commanded(command, now)
 

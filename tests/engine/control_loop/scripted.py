@@ -141,6 +141,12 @@ class ScriptedController(ScriptedSession):
     def fault(self, index: int) -> list[Event]:
         return self.record("fault", index)
 
+    def answer(self, time_ns: int, delay_ms: int) -> list[Event]:
+        return self.record("answer", time_ns, delay_ms)
+
+    def quit(self) -> list[Event]:
+        return self.record("quit")
+
 
 class ScriptedLoop:
     """devices: of the body. configured: those of the configuration, by name."""

@@ -1,0 +1,54 @@
+"""The commands of a stepped controller, sent again while it goes on stepping.
+
+A motor in Webots keeps its last command, so controllers command it once. Firmware stops motors that
+get no command. While the controller steps, hilgw sends its last commands again; a controller that
+freezes asks for no step, and the robot's own watchdog stops the motors.
+"""
+
+from __future__ import annotations
+
+from hilgw.control.events import Command, MotorCommand, MotorSettings
+from hilgw.units import NS_PER_MS
+
+REPEAT_NS = 100 * NS_PER_MS
+_MOTION = ("position", "velocity")
+_FORCE = ("force", "torque")
+
+
+class Repeater:
+    """The last command of each kind for each motor, since the last stop."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[int, str], Command] = {}
+        self._sent_ns = 0
+
+    def keep(self, command: Command, now: int, *, first: bool) -> None:
+        """A command was sent. first: of those after a stop, which made the others void."""
+        if first:
+            self._last.clear()
+        index, kind = command.index, _kind_of(command)
+        for other in _superseded_by(kind):
+            self._last.pop((index, other), None)
+        self._last.pop((index, kind), None)  # the newest is the last
+        self._last[index, kind] = command
+        self._sent_ns = now
+
+    def due(self, now: int) -> list[Command]:
+        """The commands to send now, in the order in which the controller sent them."""
+        if not self._last or now - self._sent_ns < REPEAT_NS:
+            return []
+        self._sent_ns = now
+        return list(self._last.values())
+
+
+def _kind_of(command: Command) -> str:
+    return command.field if isinstance(command, MotorCommand) else type(command).__name__
+
+
+def _superseded_by(kind: str) -> tuple[str, ...]:
+    settings = MotorSettings.__name__
+    if kind == settings:
+        return (*_MOTION, *_FORCE, "acceleration", "available_force", "available_torque")
+    if kind in _FORCE:
+        return (*_MOTION, settings)
+    return _FORCE if kind in _MOTION else ()
