@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from dynamixel_sdk import (
     COMM_SUCCESS,
     GroupBulkRead,
@@ -11,12 +12,17 @@ from dynamixel_sdk import (
     GroupSyncWrite,
     PacketHandler,
     PortHandler,
+    port_handler,
 )
 
 from hilgw.testing.sim import wait_until
 
 
-def test_it_pings_reads_writes_and_moves(firmware_mock: Any) -> None:
+def test_it_pings_reads_writes_and_moves(
+    firmware_mock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The client's setting for slow ports: it waits 34 ms for an answer, which a busy machine needs.
+    monkeypatch.setattr(port_handler, "LATENCY_TIMER", 5_000)
     bus = firmware_mock("dynamixel", ids="1, 2", baud_rate=115200)
     port, client = PortHandler(str(bus.port)), PacketHandler(2.0)
     assert port.openPort() and port.setBaudRate(115200)

@@ -27,6 +27,7 @@ def test_it_drives_reads_and_stops(robot: Any) -> None:
 
 def talk(client: Create2, robot: Any) -> None:
     client.sleep_timer = 0
+    client.SCI.ser.timeout = 30  # a busy machine needs more than its second
     client.start()
     client.safe()
     client.drive_direct(100, 200)  # right, left
