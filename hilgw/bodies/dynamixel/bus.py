@@ -63,7 +63,7 @@ class Bus:
         return self._until_ns if self._current is not None else None
 
     def take(self, status: Status, now: int) -> None:
-        """An answer; one that nobody was asked for is ignored."""
+        """An answer; one from a servo that was not asked is ignored."""
         if self._current is None or status.number not in self._awaited:
             return
         self._awaited.remove(status.number)

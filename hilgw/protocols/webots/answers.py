@@ -4,8 +4,8 @@
            type 0: data; type 1: u16 tag, u8 command, pixels (not counted in the size)
     local: i32 size (with these 4 bytes), data
 
-The data of all chunks together are i32 delay, then messages. An `Answer` keeps its bytes: whoever
-passes it on need not decode it.
+The data of all chunks together are i32 delay, then messages. An `Answer` keeps its bytes, so
+that the proxy passes it on without decoding it.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     i32 size (with these 4 bytes), u32 duration in ms (0: immediate),
     blocks of u16 tag, i32 n, n bytes of commands; a size of 0: the controller leaves
 
-The same on TCP and on a local socket. Blocks stay bytes, so that one which nobody decodes is
-written as it came.
+The same on TCP and on a local socket. Blocks stay bytes, so that the proxy writes
+those that it does not decode as they came.
 """
 
 from __future__ import annotations
