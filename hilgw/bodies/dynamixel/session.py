@@ -11,7 +11,7 @@ from collections import Counter
 from functools import partial
 
 from hilgw.bodies.dynamixel import packet
-from hilgw.bodies.dynamixel.bus import Bus, Exchange
+from hilgw.bodies.dynamixel.bus import Answered, Bus, Exchange
 from hilgw.bodies.dynamixel.packet import Status, StatusReader
 from hilgw.bodies.dynamixel.servo import Servo
 from hilgw.bodies.dynamixel.settings import DynamixelSettings, devices_of, servos_of
@@ -159,8 +159,10 @@ class DynamixelSession:
             self._ask(packet.read(number, packet.POSITION, 4), number, self._position, 4)
             self._ask(packet.write(number, packet.WATCHDOG, steps), number, self._is_ready)
 
-    def _ask(self, request: bytes, number: int, answered: object = None, size: int = 0) -> None:
-        self._bus.add(Exchange(request, [number], answered, size))  # type: ignore[arg-type]
+    def _ask(
+        self, request: bytes, number: int, answered: Answered | None = None, size: int = 0
+    ) -> None:
+        self._bus.add(Exchange(request, [number], answered, size))
 
     def _identified(self, status: Status, now: int) -> None:
         if not status.error:
