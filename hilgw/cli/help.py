@@ -19,11 +19,12 @@ COMMANDS = {
     "place": "set the pose of an object in a running gateway",
     "set": "change channel or range of a device, or a remote module",
     "token": "make a token for a client on another host",
+    "completion": "print a completion script for bash, zsh or fish",
     "arm": "enable a robot's motors again after a latched safety stop",
 }
 
 _HEAD = """\
-usage: hilgw [OPTIONS] --config FILE
+usage: hilgw [OPTIONS] FILE.yaml
        hilgw [OPTIONS] COMMAND ...
 
 Connects the Emitter and Receiver devices of simulated robots to real serial,
@@ -32,7 +33,7 @@ infra-red and radio hardware.
 options:
   -h, --help          show this help and exit
   --version           show versions, and which C forms are active
-  -c, --config FILE   the configuration to run
+  -c, --config FILE   the configuration to run, or a shipped one, as xbee
   --set PATH=VALUE    override one value, e.g. --set adapters.xbee0.channel=13
                       (repeatable)
   --backend NAME      real, mock or loopback: what is behind the ports
@@ -42,6 +43,7 @@ options:
   --report FILE       write counts and latencies as JSON; -: to stdout
   --ready-file FILE   write this file when every required part is up
   --control PATH      control socket for `hilgw send` (default: found by it)
+  --log FILE          append what happens, with deliveries and time of day
   -q, --quiet         show only errors, notices and the summary
   -v, --verbose       show deliveries too
 
@@ -56,13 +58,25 @@ examples:
   hilgw COMMAND --help
 
 exit codes:
-  0 success       1 failure       2 usage           3 configuration
-  4 port          5 peer          6 mismatch        7 safety stop latched
-  130 Ctrl-C      143 SIGTERM     129 terminal closed
 """
+
+EXIT_CODES = {
+    0: "success",
+    1: "failure",
+    2: "usage",
+    3: "configuration",
+    4: "port",
+    5: "peer",
+    6: "mismatch",
+    7: "safety stop latched",
+    130: "Ctrl-C, or the reader of the output left",
+    143: "SIGTERM",
+    129: "terminal closed",
+}
 
 
 def help_text() -> str:
     """The help of the command without a subcommand."""
     commands = "".join(f"  {name:<14}{summary}\n" for name, summary in COMMANDS.items())
-    return _HEAD + commands + _TAIL
+    codes = "".join(f"  {code:<4} {meaning}\n" for code, meaning in EXIT_CODES.items())
+    return _HEAD + commands + _TAIL + codes

@@ -5,44 +5,54 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
 
 from hilgw.cli.help import COMMANDS, help_text
 from hilgw.cli.version import print_version
+from hilgw.errors import nearest
 
 _WITH_VALUE = {"--config", "-c", "--set", "--backend", "--speed", "--duration", "--report"} | {
     "--ready-file",
     "--control",
+    "--log",
 }
 
 
+FILES = (".yaml", ".yml")
+
+
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options, and `run`: the function of the command. Raises SystemExit as argparse does."""
-    parser = _parser(_command_of(arguments))
+    """The options, and `run`: the function of the command. Raises SystemExit as argparse does.
+
+    The name of a file in the place of a command runs that file.
+    """
+    place = _place_of_command(arguments)
+    command = None if place is None else arguments[place]
+    if place is not None and command not in COMMANDS and _is_file(command or ""):
+        arguments = [*arguments[:place], "run", *arguments[place:]]
+        command = "run"
+    parser, own = parsers(command)
+    if command is not None and command not in COMMANDS:
+        _refuse_unknown_options(parser, arguments[:place])
+        parser.error(f"unknown command {command!r}{_meant_command(command)}")
     args, rest = parser.parse_known_args(arguments)
     # argparse does not assign an optional last word that follows an option.
     if len(rest) == 1 and getattr(args, "text", "") is None and not rest[0].startswith("-"):
         args.text = rest.pop()
     if rest:
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        _refuse(own, rest)
     return args
 
 
-def _command_of(arguments: list[str]) -> str | None:
-    """The command, if any; options of the default command may precede it."""
-    rest = iter(arguments)
-    for argument in rest:
-        if argument in _WITH_VALUE:
-            next(rest, None)
-        elif not argument.startswith("-"):
-            return argument
-    return None
-
-
-def _parser(command: str | None) -> argparse.ArgumentParser:
-    """The parser with the options of this command only: all others would slow every start."""
+def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """The whole parser, with the options of this command only (all others would slow every
+    start), and the part of it that reads the options of the command."""
     run = import_module("hilgw.cli.commands.run")
     parser = _Parser(prog="hilgw")
-    parser.add_argument("--version", action=_Version)
+    parser.add_argument(
+        "--version", action=_Version, help="show versions, and which C forms are active"
+    )
     run.add_options(parser)
     parser.set_defaults(run=run.run)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=argparse.ArgumentParser)
@@ -52,7 +62,47 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
             import_module(f"hilgw.cli.commands.{module}").add_parser(commands)
         else:
             commands.add_parser(name, add_help=False)
-    return parser
+    return parser, commands.choices.get(command or "", parser)
+
+
+def _place_of_command(arguments: list[str]) -> int | None:
+    """Where the command is, if any; options of the default command may precede it."""
+    is_value = False
+    for place, argument in enumerate(arguments):
+        if not is_value and not argument.startswith("-"):
+            return place
+        is_value = not is_value and argument in _WITH_VALUE
+    return None
+
+
+def _is_file(word: str) -> bool:
+    return word.endswith(FILES) or Path(word).is_file()
+
+
+def _meant_command(word: str) -> str:
+    """What this word may stand for: a shipped configuration, or a command."""
+    from hilgw.config.shipped import names
+
+    if word in names():
+        return f"; did you mean hilgw --config {word}?"
+    near = nearest(word, COMMANDS)
+    return f"; did you mean {near}?" if near else "; hilgw --help lists the commands"
+
+
+def _refuse(own: argparse.ArgumentParser, rest: list[str]) -> NoReturn:
+    """Ends with the usage of the command, for arguments that it does not take."""
+    _refuse_unknown_options(own, rest)
+    own.error(f"too many arguments: {' '.join(rest)}")
+
+
+def _refuse_unknown_options(own: argparse.ArgumentParser, words: list[str]) -> None:
+    """Ends when one of these words is an option that the parser does not have."""
+    known = [name for action in own._actions for name in action.option_strings]
+    for word in words:
+        name = word.partition("=")[0]
+        if word.startswith("-") and word != "-" and name not in known:
+            near = nearest(name, known)
+            own.error(f"unknown option {name}" + (f"; did you mean {near}?" if near else ""))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -61,8 +111,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    def __init__(self, option_strings: list[str], dest: str) -> None:
-        super().__init__(option_strings, dest, nargs=0)
+    def __init__(self, option_strings: list[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **options)
 
     def __call__(self, *_: object) -> None:
         print_version()

@@ -39,6 +39,13 @@ class Stop:
         for number, code in EXIT_BY_SIGNAL.items():
             loop.add_signal_handler(number, self._on_signal, code)
 
+    def output_lost(self, error: OSError) -> None:
+        """The output cannot be written. A reader that has gone (`hilgw ... | head`) ends the run
+        as Ctrl-C does."""
+        if isinstance(error, BrokenPipeError) and self.code is None:
+            self.code = EXIT_BY_SIGNAL[signal.SIGINT]
+            self.event.set()
+
     def last_words(self) -> None:
         """Everything is closed and only output is left: from here on a signal ends the process at
         once, even when the output blocks."""

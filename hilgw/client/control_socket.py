@@ -16,19 +16,47 @@ from hilgw.client.control_paths import live_sockets
 from hilgw.errors import PeerError, UsageError
 
 LINE_BYTES = 256 * 1024
+IDENTIFY_S = 1.0
 
 
-def find_gateway(control: str | None) -> Path:
-    """The socket at the path `control`; without one, that of the only running gateway."""
+def find_gateway(control: str | None, config: str | None = None) -> Path:
+    """The socket at the path `control`; without one, that of the only running gateway, or of the
+    one that runs `config`: a path, or the name of a file without its suffix."""
     if control is not None:
         return Path(control)
     live = live_sockets()
     if not live:
         raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
-    if len(live) > 1:
-        names = ", ".join(str(path) for path in live)
-        raise UsageError(f"several gateways are running: {names}", fix="name one with --control")
-    return live[0]
+    if len(live) == 1 and config is None:
+        return live[0]
+    configs = {path: _config_of(path) for path in live}
+    found = [path for path in live if config is None or _is_named(configs[path], config)]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(f"{configs[path] or 'another version'} at {path}" for path in found or live)
+    if not found:
+        raise PeerError(
+            f"no running gateway has the configuration {config}", fix=f"there is {listed}"
+        )
+    same = len({configs[path] for path in found}) < len(found)
+    raise UsageError(
+        f"several gateways are running: {listed}",
+        fix="name one with --control" if same else "name one with --config, or with --control",
+    )
+
+
+def _config_of(path: Path) -> str:
+    """The configuration that the gateway at this socket runs; "" when it does not tell."""
+    try:
+        return str(ask(path, {"do": "identify"}, IDENTIFY_S).get("config", ""))
+    except PeerError:
+        return ""
+
+
+def _is_named(running: str, config: str) -> bool:
+    """Whether `config`, a path or a name without a suffix, names the file that is running."""
+    file = Path(running)
+    return bool(running) and (Path(config).resolve() == file or config in (file.stem, file.name))
 
 
 def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import hilgw
 
 FOLDER = "configs"
+SUFFIX = ".yaml"
 
 
 def folder() -> Path | None:
@@ -16,13 +17,21 @@ def folder() -> Path | None:
     return next((path for path in known if path.is_dir()), None)
 
 
+def names() -> list[str]:
+    """The names of the shipped configurations, such as xbee."""
+    shipped = folder()
+    return [] if shipped is None else sorted(path.stem for path in shipped.glob(f"*{SUFFIX}"))
+
+
 def found(path: str) -> str:
     """`path`, or the shipped configuration of this name where no such file exists.
 
-    Only configs/NAME.yaml, as the documentation writes it, names a shipped configuration.
+    A shipped configuration has the name that the documentation writes, configs/NAME.yaml, or NAME.
     """
     wanted, shipped = Path(path), folder()
-    if wanted.exists() or wanted.parent != Path(FOLDER) or shipped is None:
+    if wanted.exists() or shipped is None:
         return path
+    if wanted.name == path and not wanted.suffix:
+        wanted = Path(FOLDER, path).with_suffix(SUFFIX)
     file = shipped / wanted.name
-    return str(file) if file.is_file() else path
+    return str(file) if wanted.parent == Path(FOLDER) and file.is_file() else path

@@ -47,11 +47,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """The next probe, to show progress."""
+    """The next probe, to show progress: the n-th (`number`) of `count` of this port."""
 
     port: str
     kind: str
     baudRate: int
+    number: int
+    count: int
 
 
 class _Run:
@@ -145,8 +147,9 @@ async def scan_port(
         for rank, (probe, rate) in enumerate(_rates_of(adapter, usb))
         if not rates or rate in rates
     ]
-    for _, adapter, probe, rate in sorted(tries, key=lambda each: each[0]):
-        yield Try(port, adapter.kind, rate)
+    tries.sort(key=lambda each: each[0])
+    for number, (_, adapter, probe, rate) in enumerate(tries, 1):
+        yield Try(port, adapter.kind, rate, number, len(tries))
         found = await _probe(port, adapter, probe.settings, rate, scheduler, network)
         if found is not None:
             yield found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import socket
 from pathlib import Path
@@ -36,11 +37,12 @@ class ControlServer:
 
     A client has IDLE_S, in real time, for each request and IDLE_S to read its answer; beside
     MAX_CLIENTS connections it refuses and counts further ones. path: where the socket is;
-    None: in the folder of `hilgw.client.control_paths`.
+    None: in the folder of `hilgw.client.control_paths`. config: the file that the gateway runs.
     """
 
-    def __init__(self, gateway: Gateway, path: str | None = None) -> None:
+    def __init__(self, gateway: Gateway, path: str | None = None, *, config: str = "") -> None:
         self._gateway = gateway
+        self._config = config
         self._listener = ControlListener(self._admit, path)
         self._clients: set[asyncio.Task[None]] = set()
         self._refused = 0
@@ -119,6 +121,8 @@ class ControlServer:
                 case {"do": "arm", "robot": str(robot)}:
                     self._gateway.control_loops.arm(robot)
                     return {"ok": True}
+                case {"do": "identify"}:
+                    return {"ok": True, "config": self._config, "pid": os.getpid()}
                 case {"do": "report"}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import pytest
 
@@ -15,7 +16,7 @@ from hilgw.cli.output.terminal import (
     RateLimit,
     Terminal,
 )
-from hilgw.cli.output.text import Style, duration, escape, use_colour
+from hilgw.cli.output.text import Style, duration, escape, table, use_colour
 from hilgw.engine.latency import Latency
 from hilgw.engine.observer import ControlLoopStatus, State
 from hilgw.medium.packet import Packet
@@ -251,3 +252,36 @@ def test_the_summary_of_a_loop() -> None:
     assert "refused 1 nan, 3 beyond limit" in text
     assert "p50 1.00 ms, p99 2.00 ms, max 3.00 ms" in text
     assert "safety stops: 2 command timeout; LATCHED: command timeout" in text
+
+
+def test_a_table_follows_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("xbee", "Digi XBee radio modules on a serial port"), ("uart", "a wire")]
+    monkeypatch.setenv("COLUMNS", "30")
+    assert table(rows) == ["xbee  Digi XBee radio modules on a serial port", "uart  a wire"]
+    monkeypatch.setattr(sys, "stdout", Tty())
+    lines = table(rows, indent="  ")
+    assert lines == [
+        "  xbee  Digi XBee radio",
+        "        modules on a serial",
+        "        port",
+        *lines[3:],
+    ]
+    monkeypatch.setenv("COLUMNS", "10")  # narrower than the first column: still readable
+    assert max(map(len, table(rows))) <= 6 + 20
+
+
+class LeftReader(io.StringIO):
+    """A pipe whose reader has gone."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_the_loss_of_the_output_is_reported_once(quiet: bool) -> None:
+    lost: list[OSError] = []
+    shown = Terminal(LeftReader(), quiet=quiet, on_lost=lost.append)
+    for _ in range(3):
+        shown.line("ready")
+        shown.notice("xb0", "still there")
+    assert len(lost) == (0 if quiet else 1)

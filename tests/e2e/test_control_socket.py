@@ -37,3 +37,28 @@ def test_a_gateway_ends_in_silence_with_clients_connected_and_sweeps_the_dead(
     assert not list(folder.iterdir())
     for client in clients:
         client.close()
+
+
+def test_several_gateways_are_told_apart_by_their_configuration(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(
+            f"version: 1\nrobots: {{{name}: {{devices: {{tx: {{node: Emitter}}}}}}}}\n"
+        )
+
+    def send(*options: str) -> tuple[int, str]:
+        done = run("send", "one.tx", "hi", *options, cwd=tmp_path)
+        return done.returncode, done.stdout + done.stderr
+
+    first = Gateway(tmp_path, ["one.yaml"])
+    with Gateway(tmp_path, ["two.yaml"]):
+        code, text = send()
+        assert code == 2 and "one.yaml" in text and "two.yaml" in text and "--config" in text
+        for named in ("one", "one.yaml", str(tmp_path / "one.yaml"), "./one.yaml"):
+            assert send("--config", named) == (0, "one.tx: 2 B queued\n")
+        code, text = send("--config", "two")
+        assert code == 1 and "one.tx" in text
+        code, text = send("--config", "three")
+        assert code == 5 and "no running gateway has the configuration three" in text
+        first.stop()
+        assert send("--config", "two")[0] == 1  # it knows no one.tx
+        assert send("--config", "one")[0] == 5

@@ -25,7 +25,7 @@ def at(folder: Path, *arguments: str) -> tuple[int, str, str]:
 
 
 def test_a_register_is_written_and_read_back(running: Path) -> None:
-    assert at(running, REMOTE, "NI", "far end") == (0, f"{REMOTE}: NI set", "")
+    assert at(running, REMOTE, "NI", "far end") == (0, f"{REMOTE}: NI = far end", "")
     assert at(running, REMOTE, "NI") == (0, "far end", "")
     assert at(running, REMOTE.lower(), "rr", "3")[0] == 0
     assert at(running, REMOTE, "RR") == (0, "03", "")

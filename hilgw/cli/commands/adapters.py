@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import textwrap
 from collections.abc import Iterable
 from typing import Any
 
+from hilgw.cli.output.text import table
 from hilgw.errors import UsageError
+
+WIDTH = 100  # without a terminal
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,9 +32,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([_as_data(adapter) for adapter in kinds], indent=2))
     elif args.name is None:
-        width = max((len(adapter.kind) for adapter in kinds), default=0)
-        for adapter in kinds:
-            print(f"{adapter.kind:<{width}}  {adapter.type:<9}  {adapter.summary}")
+        rows = ((each.kind, f"{each.type:<9}  {each.summary}") for each in kinds)
+        for line in table(rows):
+            print(line)
     else:
         for adapter in kinds:
             _show(adapter)
@@ -91,10 +93,6 @@ def _show(adapter: Any) -> None:
     _table((row.key, row.in_words) for row in rows(adapter.Settings))
 
 
-def _table(lines: Iterable[tuple[str, str]]) -> None:
-    pairs = list(lines)
-    width = max((len(left) for left, _ in pairs), default=0)
-    for left, right in pairs:
-        indent = " " * (width + 4)
-        text = textwrap.fill(right, 100, initial_indent=indent, subsequent_indent=indent)
-        print(f"  {left:<{width}}  {text.strip()}")
+def _table(rows: Iterable[tuple[str, str]]) -> None:
+    for line in table(rows, indent="  ", columns=WIDTH):
+        print(line)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from hilgw.cli.gateways import add_options, request_gateway
+
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
@@ -15,19 +17,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "robot", metavar="ROBOT", help="a robot with a body or an external controller"
     )
-    parser.add_argument(
-        "--control",
-        metavar="PATH",
-        default=argparse.SUPPRESS,  # it may precede the command
-        help="the control socket of the gateway",
-    )
+    add_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the motors are enabled. Raises HilgwError for an unknown name."""
-    from hilgw.cli.commands.send import request_gateway
-
-    request_gateway(getattr(args, "control", None), {"do": "arm", "robot": args.robot}, args.robot)
+    request_gateway(args, {"do": "arm", "robot": args.robot}, args.robot)
     print(f"{args.robot}: armed")
     return 0

@@ -25,7 +25,7 @@ PARITIES = {"N": "N", "E": "E", "O": "O", "NONE": "N", "EVEN": "E", "ODD": "O"}
 EPILOG = """\
 examples:
   hilgw bridge /dev/ttyUSB0 --listen 127.0.0.1:5000
-  hilgw bridge /dev/ttyACM0 --listen [::1]:0 --baud 57600 --parity E --frame cobs-crc16
+  hilgw bridge /dev/ttyACM0 --listen [::1]:0 --baudRate 57600 --parity E --framing cobs-crc16
   hilgw bridge /dev/ttyUSB0 --listen 127.0.0.1:5000 --rfc2217 127.0.0.1:2217
 
 All clients receive; a client that does not keep up for a second is disconnected. Any client can
@@ -52,12 +52,27 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         const="",
         help="also listen for clients that set the line (RFC 2217); alone: any free port",
     )
-    option("--baud", metavar="N", type=int, default=BAUD_RATE, help=f"default {BAUD_RATE}")
+    option(
+        "--baudRate",
+        "--baud",
+        metavar="N",
+        type=int,
+        default=BAUD_RATE,
+        help=f"default {BAUD_RATE}",
+    )
     option("--databits", metavar="N", type=int, choices=(7, 8), default=8, help="7 or 8 (default)")
     option("--parity", metavar="P", type=str.upper, choices=PARITIES, default="N", help="N, E or O")
-    option("--stopbits", metavar="N", type=int, choices=(1, 2), default=1, help="1 (default) or 2")
+    option(
+        "--stop_bits",
+        "--stopbits",
+        metavar="N",
+        type=int,
+        choices=(1, 2),
+        default=1,
+        help="1 (default) or 2",
+    )
     option("--rtscts", action="store_true", help="RTS/CTS flow control")
-    option("--frame", metavar="FRAMING", help="pass only valid frames; e.g. cobs-crc16")
+    option("--framing", "--frame", metavar="NAME", help="pass only valid frames; e.g. cobs-crc16")
     option(
         "--writer",
         choices=("first", "last", "all"),
@@ -80,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     from hilgw.cli.output import files
 
     settings = _settings(args)
-    framing = _framing(args.frame)
+    framing = _framing(args.framing)
     files.expect_report(args.report)
     if args.ready_file is not None:
         files.clear(args.ready_file)
@@ -104,9 +119,13 @@ def _settings(args: argparse.Namespace) -> BridgeSettings:
     rfc2217 = None
     if args.rfc2217 is not None:
         rfc2217 = _address("--rfc2217", args.rfc2217) if args.rfc2217 else (host, 0)
-    if not 0 < args.baud < 1 << 31:
-        raise UsageError(f"--baud {args.baud}: not a baud rate", fix="e.g. --baud 115200")
-    line = LineSettings(args.baud, args.databits, PARITIES[args.parity], args.stopbits, args.rtscts)
+    if not 0 < args.baudRate < 1 << 31:
+        raise UsageError(
+            f"--baudRate {args.baudRate}: not a baud rate", fix="e.g. --baudRate 115200"
+        )
+    line = LineSettings(
+        args.baudRate, args.databits, PARITIES[args.parity], args.stop_bits, args.rtscts
+    )
     return BridgeSettings(
         args.port, host, tcp_port, line, args.writer, args.pace, rfc2217, args.idle
     )
@@ -160,10 +179,10 @@ def _framing(name: str | None) -> str | None:
     try:
         framing = create(name)
     except ConfigError as error:  # the name comes from the command line
-        raise UsageError(f"--frame: {error.what}", fix=error.fix) from None
+        raise UsageError(f"--framing: {error.what}", fix=error.fix) from None
     if framing.pause_ns:
         raise UsageError(
-            f"--frame {name}: TCP does not preserve pauses", fix="use e.g. cobs-crc16 or slip"
+            f"--framing {name}: TCP does not preserve pauses", fix="use e.g. cobs-crc16 or slip"
         )
     return name
 
@@ -182,7 +201,8 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
     stop = Stop()
     out = sys.stderr if args.report == "-" else sys.stdout
     console = console_writer(out)
-    terminal = Terminal(console, quiet=args.quiet)
+    lost = (lambda error: None) if args.quiet else stop.output_lost
+    terminal = Terminal(console, quiet=args.quiet, on_lost=lost)
     timer = Timer(asyncio.get_running_loop())
     bridge = _build(settings, frame, timer, terminal, args.quiet)
     fatal: HilgwError | None = None

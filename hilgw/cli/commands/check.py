@@ -61,10 +61,11 @@ def _check(
     import dataclasses
 
     from hilgw.config.load import load_config
+    from hilgw.config.shipped import found as find
     from hilgw.config.source.positions import ConfigErrors
 
     try:
-        loaded = load_config(file, overrides, backend, speed)
+        loaded = load_config(find(file), overrides, backend, speed)
     except ConfigErrors as errors:
         found, warnings = errors.diagnostics, errors.warnings
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from hilgw.cli.output.text import table
 from hilgw.config.shipped import folder
 from hilgw.errors import UsageError, quoted, suggest
 
@@ -25,9 +26,8 @@ def run(args: argparse.Namespace) -> int:
         print(example(args.name), end="")
         return 0
     known = examples()
-    width = max((len(name) for name in known), default=0)
-    for name, text in known.items():
-        print(f"{name:<{width}}  {title(text)}".rstrip())
+    for line in table((name, title(text)) for name, text in known.items()):
+        print(line)
     return 0
 
 

@@ -147,12 +147,13 @@ def _list(args: argparse.Namespace) -> int:
                 sys.stderr.write(f"hilgw: {error}\n")
     else:
         entries = dict(load_mock(args.kind.replace("-", "_")).parameters)
+    from hilgw.cli.output.text import table
+
     if args.json:
         print(json.dumps(entries, indent=2))
         return 0
-    width = max(map(len, entries), default=0)
-    for name, text in entries.items():
-        print(f"{name:<{width}}  {text}")
+    for line in table(entries.items()):
+        print(line)
     return 0
 
 

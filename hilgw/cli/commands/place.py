@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from hilgw.cli.gateways import add_options, request_gateway
 from hilgw.errors import UsageError
 
 
@@ -29,19 +30,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="axis and angle in rad, as Webots' rotation; default: none",
     )
     parser.add_argument("--unknown", action="store_true", help="the position is unknown")
-    parser.add_argument(
-        "--control",
-        metavar="PATH",
-        default=argparse.SUPPRESS,  # it may precede the command
-        help="the control socket of the gateway",
-    )
+    add_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the pose is set. Raises HilgwError for an unknown name."""
-    from hilgw.cli.commands.send import request_gateway
-
     if len(args.position) != (0 if args.unknown else 3):
         raise UsageError("no position", fix="give X Y Z in metres, or --unknown")
     if args.rotation is not None and not any(args.rotation[:3]):
@@ -53,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         "position": position,
         "rotation": args.rotation,
     }
-    request_gateway(getattr(args, "control", None), request, args.object)
+    request_gateway(args, request, args.object)
     where = "unknown" if position is None else "{:g}, {:g}, {:g} m".format(*position)
     print(f"{args.object}: {where}")
     return 0

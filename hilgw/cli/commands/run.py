@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
@@ -14,17 +15,22 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
+    from hilgw.cli.output.console import ConsoleWriter
+    from hilgw.cli.output.log import Terminals
     from hilgw.cli.output.terminal import Terminal
+    from hilgw.cli.signals import Stop
     from hilgw.config.model import GatewayConfig
     from hilgw.engine.gateway import Gateway
+    from hilgw.engine.observer import Observer
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
         description="Runs the gateway of a configuration until Ctrl-C or --duration.",
-        epilog="example: hilgw run --config configs/xbee.yaml --duration 10s --report out.json",
+        epilog="example: hilgw run configs/xbee.yaml --duration 10s --report out.json",
     )
+    parser.add_argument("file", metavar="FILE", nargs="?", help="the configuration, as --config")
     add_options(parser)
     parser.set_defaults(run=run)
 
@@ -36,7 +42,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     def option(*names: str, **kwargs: Any) -> None:
         parser.add_argument(*names, default=argparse.SUPPRESS, **kwargs)
 
-    option("-c", "--config", metavar="FILE", help="the configuration to run")
+    option(
+        "-c", "--config", metavar="FILE", help="the configuration to run, or a shipped one, as xbee"
+    )
     option(
         "--set",
         metavar="PATH=VALUE",
@@ -61,15 +69,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     option(
         "--control", metavar="PATH", help="control socket for `hilgw send` (default: found by it)"
     )
+    option("--log", metavar="FILE", help="append what happens, with deliveries and time of day")
     option("-q", "--quiet", action="store_true", help="show only errors, notices and the summary")
     option("-v", "--verbose", action="store_true", help="show deliveries too")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the gateway; returns 0, 130 or 143. Raises HilgwError with its exit code."""
-    config_path = getattr(args, "config", None)
-    if config_path is None:
-        raise UsageError("no configuration given", fix="try hilgw --config configs/xbee.yaml")
+    from hilgw.config.shipped import found
+
+    args.config = config_path = found(_config_path(args))
+    args.file = os.path.realpath(config_path)
     report = getattr(args, "report", None)
     out = sys.stderr if report == "-" else sys.stdout
     if not getattr(args, "quiet", False):
@@ -97,6 +107,29 @@ def run(args: argparse.Namespace) -> int:
         return runner.run(_run(args, loaded.config, out))
 
 
+def _config_path(args: argparse.Namespace) -> str:
+    """The configuration of --config or FILE. UsageError unless there is exactly one."""
+    given = [name for name in (getattr(args, "config", None), getattr(args, "file", None)) if name]
+    if not given:
+        raise UsageError("no configuration given", fix=_next_steps())
+    if len(given) > 1:
+        raise UsageError("two configurations given", fix="name one, and run another gateway")
+    return str(given[0])
+
+
+def _next_steps() -> str:
+    """What to do without a configuration."""
+    here = sorted(path.name for path in Path().glob("*.y*ml"))
+    own = f"hilgw {here[0]}" if here else "hilgw example xbee > my.yaml && hilgw my.yaml"
+    return (
+        "next:\n"
+        "  hilgw --config xbee        run a shipped configuration, on mocks\n"
+        f"  {own:<26} run your own\n"
+        "  hilgw ports; hilgw scan    find hardware on the ports of this machine\n"
+        "  hilgw --help               all commands"
+    )
+
+
 def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop] | None:
     """What makes the event loop; None: asyncio's own."""
     if config.speed != 1:
@@ -111,41 +144,32 @@ def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop
 
 
 async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> int:
-    import asyncio
-    import gc
-
-    from hilgw.assemble.gateway import build
     from hilgw.cli.output import files
     from hilgw.cli.output.console import console_writer, finish
-    from hilgw.cli.output.terminal import Terminal
+    from hilgw.cli.output.log import log_to, open_log
     from hilgw.cli.signals import Stop
 
-    loop = asyncio.get_running_loop()
     stop = Stop()
     console = console_writer(out)
-    terminal = Terminal(
-        console,
-        quiet=getattr(args, "quiet", False),
-        verbose=getattr(args, "verbose", False),
-        clock=loop.time,
-    )
-    gateway = build(config, loop, terminal)
-    gc.collect()
-    gc.freeze()  # objects of the start stay for good: scanning them would only delay packets
     fatal: HilgwError | None = None
-    try:
-        await _serve(gateway, args, terminal, stop.event)
-    except HilgwError as error:
-        fatal = error
-    finally:
-        gateway.close()
-    # A latched safety stop takes precedence over a signal.
-    if fatal is not None and stop.code is not None and not isinstance(fatal, SafetyError):
-        fatal = None
-    code = fatal.exit_code if fatal else stop.code or 0
-    stop.last_words()
-    report = {"hilgw": __version__, "config": args.config, "exit_code": code, **gateway.report()}
-    terminal.summary(report)
+    with open_log(getattr(args, "log", None)) as log:
+        screen = _screen(args, console, stop, is_logged=log is not None)
+        terminal = screen if log is None else log_to(log, screen)
+        gateway = _build(config, terminal)
+        try:
+            await _serve(gateway, args, terminal, stop.event)
+        except HilgwError as error:
+            fatal = error
+        finally:
+            gateway.close()
+        # A latched safety stop takes precedence over a signal.
+        if fatal is not None and stop.code is not None and not isinstance(fatal, SafetyError):
+            fatal = None
+        code = fatal.exit_code if fatal else stop.code or 0
+        stop.last_words()
+        report = {"hilgw": __version__, "config": args.config, "exit_code": code}
+        report.update(gateway.report())
+        terminal.summary(report)
     finish(console)
     files.write_report(getattr(args, "report", None), report)
     if fatal is not None:
@@ -153,8 +177,42 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
     return code
 
 
+def _screen(
+    args: argparse.Namespace, console: TextIO | ConsoleWriter, stop: Stop, *, is_logged: bool
+) -> Terminal:
+    """The terminal of the run; without its reader the run ends, unless its output is not needed."""
+    import asyncio
+
+    from hilgw.cli.output.terminal import Terminal
+
+    quiet = getattr(args, "quiet", False)
+    return Terminal(
+        console,
+        quiet=quiet,
+        verbose=getattr(args, "verbose", False),
+        clock=asyncio.get_running_loop().time,
+        on_lost=_ignore if quiet or is_logged else stop.output_lost,
+    )
+
+
+def _build(config: GatewayConfig, observer: Observer) -> Gateway:
+    import asyncio
+    import gc
+
+    from hilgw.assemble.gateway import build
+
+    gateway = build(config, asyncio.get_running_loop(), observer)
+    gc.collect()
+    gc.freeze()  # objects of the start stay for good: scanning them would only delay packets
+    return gateway
+
+
+def _ignore(error: OSError) -> None:
+    """The output is not needed."""
+
+
 async def _serve(
-    gateway: Gateway, args: argparse.Namespace, terminal: Terminal, stop: asyncio.Event
+    gateway: Gateway, args: argparse.Namespace, terminal: Terminal | Terminals, stop: asyncio.Event
 ) -> None:
     from hilgw.cli.output import files
     from hilgw.engine.control_socket import ControlServer
@@ -173,7 +231,7 @@ async def _serve(
                 terminal.line(f"hilgw: {error}")
 
     gateway.on_ready = on_ready
-    control = ControlServer(gateway, getattr(args, "control", None))
+    control = ControlServer(gateway, getattr(args, "control", None), config=args.file)
     gateway.reports["control_socket"] = control.report
     await control.start()
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +20,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Opens each port at the baud rates of known modules and identifies the "
         "module. Changes no setting, but another device on the port receives unexpected bytes: "
         "name the ports when robots are connected.",
-        epilog="example: hilgw scan /dev/ttyUSB0 --rate 9600",
+        epilog="example: hilgw scan /dev/ttyUSB0 --baudRate 9600",
     )
     parser.add_argument(
         "ports", metavar="PORT", nargs="*", help="default: all ports that are not open"
     )
     parser.add_argument("--kind", action="append", metavar="KIND", help="search for this kind only")
     parser.add_argument(
-        "--rate", action="append", type=int, metavar="N", help="try this baud rate only"
+        "--baudRate",
+        "--rate",
+        action="append",
+        type=int,
+        metavar="N",
+        help="try this baud rate only (repeatable)",
     )
     parser.add_argument("--no-network", action="store_true", help="do not search for more nodes")
     parser.add_argument("--json", action="store_true", help="print as JSON")
@@ -58,9 +64,11 @@ async def _scan(args: argparse.Namespace) -> list[Found]:
     found: list[Found] = []
     timer = Timer(asyncio.get_running_loop())
     try:
-        for port, usb in _ports(args.ports):
+        ports = _ports(args.ports)
+        for number, (port, usb) in enumerate(ports, 1):
+            place = f" (port {number} of {len(ports)})" if len(ports) > 1 else ""
             try:
-                found += await _scan_port(args, port, usb, timer)
+                found += await _scan_port(args, port, usb, timer, place)
             except PortError as error:
                 if args.ports:
                     raise
@@ -71,8 +79,9 @@ async def _scan(args: argparse.Namespace) -> list[Found]:
 
 
 async def _scan_port(
-    args: argparse.Namespace, port: str, usb: tuple[int, int] | None, timer: Any
+    args: argparse.Namespace, port: str, usb: tuple[int, int] | None, timer: Any, place: str
 ) -> list[Found]:
+    """What answers on one port. place: of the port among all, for the progress."""
     from hilgw.discovery.scan import Try, scan_port
 
     steps = scan_port(
@@ -80,13 +89,14 @@ async def _scan_port(
         _adapters(args.kind),
         timer,
         usb=usb,
-        rates=tuple(args.rate or ()),
+        rates=tuple(args.baudRate or ()),
         network=not args.no_network,
     )
     found = []
     async for step in steps:
         if isinstance(step, Try):
-            _progress(f"{step.port}: {step.kind} at {step.baudRate}?")
+            question = f"{step.kind} at {step.baudRate}? try {step.number} of {step.count}"
+            _progress(f"{step.port}{place}: {question}")
         else:
             found.append(step)
             if not args.json:
@@ -108,21 +118,21 @@ def _progress(text: str) -> None:
 
 
 def _ports(named: list[str]) -> list[tuple[str, tuple[int, int] | None]]:
-    """Paths with their USB ids; without names, all ports that are not open."""
+    """Paths with their USB ids, each device once; without names, all ports that are not open."""
     from hilgw.transports.serial import tty
     from hilgw.transports.serial.port import list_ports
 
-    infos = {info.path: info for info in list_ports()}
-
-    def usb(path: str) -> tuple[int, int] | None:
-        info = infos.get(path)
-        return (
-            None if info is None or info.vid is None or info.pid is None else (info.vid, info.pid)
-        )
-
-    if named:
-        return [(path, usb(path)) for path in named]
-    return [(path, usb(path)) for path in infos if not tty.holders(path)]
+    infos = {os.path.realpath(info.path): info for info in list_ports()}
+    paths = named or [info.path for info in infos.values() if not tty.holders(info.path)]
+    ports: dict[str, tuple[str, tuple[int, int] | None]] = {}
+    for path in paths:
+        device = os.path.realpath(path)
+        info = infos.get(device)
+        usb = None
+        if info is not None and info.vid is not None and info.pid is not None:
+            usb = (info.vid, info.pid)
+        ports.setdefault(device, (path, usb))
+    return list(ports.values())
 
 
 def _adapters(kinds: list[str] | None) -> list[SearchableAdapter]:

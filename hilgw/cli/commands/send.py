@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
 
-from hilgw.errors import HilgwError, UsageError
+from hilgw.cli.gateways import add_options, request_gateway
+from hilgw.errors import UsageError
 
 FIXES = {
     "invalid": "send at least one byte",
@@ -34,12 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--channel", type=_channel, metavar="N", help="channel; default: the station's own"
     )
-    parser.add_argument(
-        "--control",
-        metavar="PATH",
-        default=argparse.SUPPRESS,  # it may precede the command
-        help="the control socket of the gateway",
-    )
+    add_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -67,36 +60,10 @@ def _payload(args: argparse.Namespace) -> bytes:
         ) from None
 
 
-def request_gateway(
-    control: str | None,
-    request: dict[str, Any],
-    where: str,
-    fixes: Mapping[str, str] = MappingProxyType({}),
-    timeout_s: float = 5.0,
-) -> dict[str, Any]:
-    """Sends one request to a running gateway; its answer. HilgwError when it refuses.
-
-    fixes: the fix for each reason of a refusal.
-    """
-    from hilgw.client.control_socket import ask, find_gateway
-
-    answer = ask(find_gateway(control), request, timeout_s)
-    if "error" in answer:
-        error = HilgwError(answer["error"])
-        error.exit_code = answer.get("exit_code", 1)
-        raise error
-    if "refused" in answer:
-        reason = str(answer["refused"])
-        raise HilgwError(
-            f"refused: {reason.replace('_', ' ')}", where=where, fix=fixes.get(reason, "")
-        )
-    return answer
-
-
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the packet is queued. Raises HilgwError with the reason when refused."""
     data = _payload(args)
     request = {"do": "send", "station": args.station, "data": data.hex(), "channel": args.channel}
-    request_gateway(getattr(args, "control", None), request, args.station, FIXES)
+    request_gateway(args, request, args.station, FIXES)
     print(f"{args.station}: {len(data)} B queued")
     return 0

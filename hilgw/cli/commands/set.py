@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from hilgw.cli.gateways import add_options, request_gateway
 from hilgw.errors import UsageError
 
 TEXT = ("NI",)  # AT commands whose value is text
@@ -33,48 +34,46 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="address of the module, AT command, value (hexadecimal digits; for NI text); without "
         "a value it reads",
     )
-    parser.add_argument(
-        "--control",
-        metavar="PATH",
-        default=argparse.SUPPRESS,  # it may precede the command
-        help="the control socket of the gateway",
-    )
+    add_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the device refuses."""
-    from hilgw.cli.commands.send import request_gateway
-
-    control = getattr(args, "control", None)
     if args.at is not None:
-        return _remote_at(control, args)
+        return _remote_at(args)
     if args.channel is None and args.range is None:
         raise UsageError("nothing to set", fix="give --channel N or --range M")
     request = {"do": "set", "device": args.device, "channel": args.channel, "range": args.range}
-    request_gateway(control, request, args.device)
-    print(f"{args.device}: set")
+    request_gateway(args, request, args.device)
+    range_m = None if args.range is None else "unlimited" if args.range < 0 else f"{args.range:g} m"
+    channel = "all" if args.channel == -1 else args.channel
+    values = (("channel", channel), ("range", range_m))
+    shown = ", ".join(f"{name} {value}" for name, value in values if value is not None)
+    print(f"{args.device}: {shown}")
     return 0
 
 
-def _remote_at(control: str | None, args: argparse.Namespace) -> int:
+def _remote_at(args: argparse.Namespace) -> int:
     """0 when the module did it; prints the value of a register that was read."""
-    from hilgw.cli.commands.send import request_gateway
-
     if not 2 <= len(args.at) <= 3 or args.channel is not None or args.range is not None:
         raise UsageError("--at takes REMOTE COMMAND [VALUE], and no other setting beside it")
     address, name = args.at[0], args.at[1].upper()
     value = _value(name, args.at[2]) if len(args.at) == 3 else b""
     request = {"do": "command", "station": args.device, "address": address, "name": name}
     answer = request_gateway(
-        control, {**request, "value": value.hex()}, args.device, timeout_s=ANSWER_S
+        args, {**request, "value": value.hex()}, args.device, timeout_s=ANSWER_S
     )
     shown = bytes.fromhex(answer["value"])
     if value:
-        print(f"{answer['address']}: {name} set")
+        print(f"{answer['address']}: {name} = {_shown(name, value)}")
     else:
-        print(shown.decode("utf-8", "replace") if name in TEXT else shown.hex().upper())
+        print(_shown(name, shown))
     return 0
+
+
+def _shown(name: str, value: bytes) -> str:
+    return value.decode("utf-8", "replace") if name in TEXT else value.hex().upper()
 
 
 def _value(name: str, text: str) -> bytes:

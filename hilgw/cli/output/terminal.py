@@ -83,7 +83,11 @@ class StateLimit:
 
 
 class Terminal(Observer):
-    """Writes one line per event. quiet: only errors and the summary; verbose: deliveries too."""
+    """Writes one line per event. quiet: only errors and the summary; verbose: deliveries too.
+
+    stamp: what a line begins with; None: the seconds since the start. on_lost: called when the
+    output cannot be written, such as to a pipe whose reader has gone; then only errors go there.
+    """
 
     def __init__(
         self,
@@ -92,8 +96,12 @@ class Terminal(Observer):
         quiet: bool = False,
         verbose: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        stamp: Callable[[], str] | None = None,
+        on_lost: Callable[[OSError], None] = lambda error: None,
     ) -> None:
         self._out = out
+        self._stamp = stamp
+        self._on_lost = on_lost
         self._quiet = quiet
         self._verbose = verbose
         self._clock = clock
@@ -109,11 +117,16 @@ class Terminal(Observer):
 
     def line(self, text: str) -> None:
         """Writes a line."""
+        self._put(f"{self._stamp()}  {text}" if self._stamp else text)
+
+    def _put(self, line: str) -> None:
         try:
-            self._out.write(text + "\n")
+            self._out.write(line + "\n")
             self._out.flush()
-        except OSError:
-            self._quiet = True  # the reader is gone; the gateway continues
+        except OSError as error:
+            was_quiet, self._quiet = self._quiet, True
+            if not was_quiet:
+                self._on_lost(error)
 
     def state(self, station: str, state: State, reason: str) -> None:
         if (self._quiet and state not in _BAD) or not self._states.admit(station, self._clock()):
@@ -199,8 +212,9 @@ class Terminal(Observer):
     def _write(self, source: str, text: str) -> None:
         # With any line, or the last states of a station that is quiet now are never mentioned.
         self._show_held_back(self._states.take_held_back(self._clock()), "states")
-        stamp = self._style.dim(f"{self._clock() - self._start:9.3f}")
-        self.line(f"{stamp}  {self._style.strong(f'{source:<12}')} {text}")
+        stamp = self._stamp() if self._stamp else f"{self._clock() - self._start:9.3f}"
+        stamp = self._style.dim(stamp)
+        self._put(f"{stamp}  {self._style.strong(f'{source:<12}')} {text}")
 
 
 def _by_reason(missed: Mapping[str, str], shown: int) -> str:

@@ -6,7 +6,10 @@ import argparse
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 SHOWN_BYTES = 64
 NAMES_SHOWN = 8
+NARROWEST = 20
 
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -46,6 +50,25 @@ def finite(text: str) -> float:
     if not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"{text!r} is not a finite number; write e.g. 2.5")
     return number
+
+
+def table(
+    rows: Iterable[tuple[str, str]], *, indent: str = "", columns: int | None = None
+) -> list[str]:
+    """Two columns as lines; the second is wrapped. columns: the width without a terminal; None:
+    one line for each row, for programs that read them."""
+    pairs = list(rows)
+    if sys.stdout.isatty():
+        columns = shutil.get_terminal_size().columns
+    left = max((len(name) for name, _ in pairs), default=0)
+    margin = " " * (len(indent) + left + 2)
+    lines: list[str] = []
+    for name, text in pairs:
+        width = max((columns or sys.maxsize) - len(margin), NARROWEST)
+        first, *others = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+        lines.append(f"{indent}{name:<{left}}  {first}".rstrip())
+        lines += [margin + other for other in others]
+    return lines
 
 
 def use_colour(stream: TextIO | ConsoleWriter) -> bool:

@@ -7,7 +7,9 @@ import codecs
 import re
 from pathlib import Path as FilePath
 
+from hilgw.config.shipped import names
 from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
+from hilgw.errors import nearest
 
 MAX_BYTES = 1 << 20
 
@@ -44,7 +46,9 @@ def read_text(file: str) -> str:
         with FilePath(file).open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise _whole(file, "no such file", "`hilgw example` lists the shipped ones") from None
+        near = nearest(file, names()) if "/" not in file else None
+        fix = f"did you mean {near}?" if near else "`hilgw example` lists the shipped ones"
+        raise _whole(file, "no such file", fix) from None
     except IsADirectoryError:
         raise _whole(file, "is a directory", "name a file in it") from None
     except PermissionError:

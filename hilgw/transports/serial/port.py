@@ -14,6 +14,7 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import serial
@@ -270,7 +271,10 @@ def list_ports() -> list[PortInfo]:
     """The serial ports of this machine that have hardware."""
     from serial.tools import list_ports as library
 
-    found = sorted(library.comports(), key=lambda info: natural_key(info.device))
+    found = sorted(
+        (info for info in library.comports() if _has_hardware(info.device)),
+        key=lambda info: natural_key(info.device),
+    )
     return [
         PortInfo(
             info.device,
@@ -281,6 +285,15 @@ def list_ports() -> list[PortInfo]:
         )
         for info in found
     ]
+
+
+def _has_hardware(path: str, folder: Path = Path("/sys/class/tty")) -> bool:
+    """False for a port that the kernel keeps for a UART that is not there: its type is 0, unknown
+    (Linux, Documentation/ABI/testing/sysfs-tty, /sys/class/tty/ttyS0/type)."""
+    try:
+        return (folder / Path(path).name / "type").read_text().strip() != "0"
+    except OSError:
+        return True
 
 
 def natural_key(name: str) -> list[int | str]:

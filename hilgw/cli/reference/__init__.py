@@ -1,0 +1,1 @@
+"""The command line as data, for shell completion and the manual page."""
