@@ -252,7 +252,7 @@ def test_addresses_that_are_refused(listen: str, words: str, tmp_path: Path) -> 
     ("options", "words"),
     [
         ((), "--listen"),
-        (("--listen", "127.0.0.1:0", "--baud", "0"), "--baud 0"),
+        (("--listen", "127.0.0.1:0", "--baud", "0"), "--baudRate 0"),
         (("--listen", "127.0.0.1:0", "--baud", "9999999999"), "not a baud rate"),
         (("--listen", "127.0.0.1:0", "--baud", "fast"), "--baud"),
         (("--listen", "127.0.0.1:0", "--parity", "M"), "--parity"),
