@@ -60,8 +60,7 @@ class NotReceivedReason(Reason):
     """No listener received a packet; in the order of the checks, the later ones nearer to success.
     Also of one listener that did not receive it."""
 
-    NO_LISTENER = "no_listener", "there is no listener of this type"
-    OWN_ROBOT = "own_robot", "only the sender's own robot listens"
+    NO_LISTENER = "no_listener", "there is no listener of this type but on the sender's own robot"
     CHANNEL = "channel", "no listener is on this channel"
     AIR = "air", "it came from the air that the listener sends to"
     DISABLED = "disabled", "the Receiver is not enabled"

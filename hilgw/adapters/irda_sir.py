@@ -17,6 +17,7 @@ from hilgw.adapters._common.field_mapping import (
     STRENGTH_FROM_POSES,
 )
 from hilgw.adapters._common.framed_line import FramedLineSession
+from hilgw.adapters._common.rates import unsupported
 from hilgw.adapters._common.routes import Inward, OneChannelRoute, Outward
 from hilgw.adapters.base import (
     CannotSend,
@@ -154,9 +155,7 @@ class IrdaAdapter:
         """Problems of the line and the channel, by the limits of SIR."""
         problems: list[Problem] = []
         if common.baudRate not in RATES:
-            rates = ", ".join(map(str, RATES))
-            what = f"{common.baudRate} is not a valid SIR rate"
-            problems.append(("baudRate", what, f"use {rates}"))
+            problems.append(unsupported(common.baudRate, RATES))
         if common.channel > LAST_ADDRESS:
             what = f"{common.channel} is not a valid SIR address"
             problems.append(("channel", what, f"use 0 to {LAST_ADDRESS}"))

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from hilgw import plugins
+from hilgw.adapters._common.rates import near_rate
 from hilgw.adapters.base import UsbId, line_of
 from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import check_listener
@@ -18,6 +21,7 @@ from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
 from hilgw.config.programs import check_programs
 from hilgw.config.proxies import check_proxies, proxied, proxy_of, world_name
+from hilgw.config.reach import check_reach
 from hilgw.config.references import check_references
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
@@ -31,6 +35,7 @@ from hilgw.settings import MockSpec
 from hilgw.transports.serial.urls import kind_of
 from hilgw.transports.tcp.address import parse_address
 
+_WINDOWS = re.compile(r"(?i)COM\d+")
 _LOOPBACK = "127.0.0.1"
 _NO_PATH = ("has unprintable characters", "write the path only")
 
@@ -62,6 +67,8 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     _check_proxy_mocks(inspection)
     _check_device_users(inspection)
     _check_forwarding(inspection)
+    if not document.problems:
+        check_reach(inspection)
     return inspection.warnings
 
 
@@ -104,6 +111,7 @@ def _check_adapters(inspection: Inspection) -> None:
         except ConfigError as error:
             inspection.config_error(path, error)
         _run_own_check(inspection, path, plugins.ADAPTERS, config, config.settings, config.common)
+        _question_line(inspection, path, config)
         if _needs_mock(inspection, path):
             try:
                 part = plugins.load(plugins.ADAPTERS, config.kind)
@@ -112,6 +120,17 @@ def _check_adapters(inspection: Inspection) -> None:
                 inspection.error(path, error.what, error.fix)
             else:
                 _check_mock(inspection, path, spec)
+
+
+def _question_line(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
+    """Warns of a rate and of a port that are legal, and probably mistyped."""
+    rate, port = config.common.baudRate, config.common.port
+    near = near_rate(rate, plugins.load(plugins.ADAPTERS, config.kind).limits.rates)
+    if near is not None and not inspection.document.is_bad((*path, "baudRate")):
+        inspection.warn((*path, "baudRate"), f"{rate} is not a usual rate", f"did you mean {near}?")
+    if isinstance(port, str) and _WINDOWS.fullmatch(port) and sys.platform != "win32":
+        what = f"{quoted(port)} is the name of a port on Windows"
+        inspection.warn((*path, "port"), what, "`hilgw ports` lists the ports of this machine")
 
 
 def _run_own_check(

@@ -13,6 +13,7 @@ from hilgw.config.context import Context
 from hilgw.config.schema.unions import CHOICE
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic, Path, descend
+from hilgw.config.source.syntax import NO_COLON, without_space
 from hilgw.errors import quoted, suggest
 
 MAX_ERRORS = 1000
@@ -101,6 +102,8 @@ def _union(error: _Error) -> tuple[str, str]:
         return f"unknown {tag} {quoted(name)}", suggest(name, names)
     if error.extra["wanted"]:
         return _mistyped(error.extra["wanted"], error.extra["text"], error.value, error.word)
+    if isinstance(error.value, str) and (fix := without_space(error.value)):
+        return NO_COLON[0], fix
     return f"must be a mapping with the key {quoted(tag)}", offer
 
 
@@ -108,6 +111,9 @@ def _unknown_key(error: _Error) -> tuple[str, str]:
     keys = error.context.keys(error.parent)
     if (new := RENAMED.get(error.path[-1])) in keys:
         return "this key was renamed", f"write {new}"
+    key = str(error.path[-1])
+    if key.partition(":")[0] in keys and (fix := without_space(key)):
+        return NO_COLON[0], fix
     return "unknown key", suggest(error.path[-1], keys)
 
 
@@ -135,6 +141,8 @@ def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) ->
     what = f"must be {wanted}, not {kind_of(value)}"
     if value is None:
         return what, "write a value, or delete the key"
+    if "mapping" in wanted and isinstance(value, str) and (fix := without_space(value)):
+        return NO_COLON[0], fix
     if text_would_do and isinstance(value, bool | int | float):
         typed = word if word is not None else str(value)
         return what, f'put it in quotes: "{typed}"'

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
-from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields, line_difference
-from hilgw.plugins import ADAPTERS, load
+from hilgw.config.reach import meet, same_channel
+from hilgw.devices.fields import EmitterFields, ReceiverFields, line_difference
 
 if TYPE_CHECKING:
     from hilgw.config.model import AdapterConfig, GatewayConfig
@@ -22,7 +22,7 @@ def notices(config: GatewayConfig) -> Iterator[str]:
         for device, fields in robot_config.radios.items():
             name = f"{robot}.{device}"
             for adapter, adapter_config in config.adapters.items():
-                if not _meet(fields, adapter_config):
+                if not meet(fields, adapter_config):
                     continue
                 if isinstance(fields, EmitterFields):
                     yield from _faster(name, fields, adapter, adapter_config)
@@ -58,19 +58,7 @@ def _differing_emitters(
             if (
                 isinstance(emitter, EmitterFields)
                 and emitter.type == receiver.type
-                and _same_channel(emitter.channel, receiver.channel)
+                and same_channel(emitter.channel, receiver.channel)
                 and (difference := line_difference(emitter, receiver))
             ):
                 yield f"{other}.{device} to {name}: {difference}; the Emitter's settings apply"
-
-
-def _meet(fields: EmitterFields | ReceiverFields, adapter: AdapterConfig) -> bool:
-    part = load(ADAPTERS, adapter.kind)
-    if part.type != fields.type:
-        return False
-    channels = part.session(adapter.settings, adapter.common).channels
-    return channels is None or any(_same_channel(fields.channel, each) for each in channels)
-
-
-def _same_channel(one: int, other: int) -> bool:
-    return one == other or BROADCAST in (one, other)

@@ -13,7 +13,7 @@ from hilgw.config import access
 from hilgw.config import overrides as options
 from hilgw.config.checks import check
 from hilgw.config.context import Context
-from hilgw.config.model import GatewayConfig
+from hilgw.config.model import VERSION, GatewayConfig
 from hilgw.config.programs import programs_in_folder
 from hilgw.config.scene import in_folder
 from hilgw.config.schema.file import file_validator
@@ -53,7 +53,7 @@ def load_text(
 ) -> Loaded:
     """As load_config, for text that was read already; `file` is its name in errors."""
     document = compose(text, file)
-    if document.syntax:
+    if document.syntax or _is_newer(document):
         raise ConfigErrors(in_order(document.problems))
     if isinstance(document.data, dict):
         options.apply(document, overrides)
@@ -70,6 +70,18 @@ def load_text(
     config = access.in_folder(in_folder(config, folder), folder)
     config = programs_in_folder(config, folder)
     return Loaded(config, in_order(warnings), document.data)
+
+
+def _is_newer(document: Document) -> bool:
+    """Reports a file of a newer version; what it says may mean something else there."""
+    data = document.data
+    version = data.get("version") if isinstance(data, dict) else None
+    if type(version) is not int or version <= VERSION:
+        return False
+    what = f"{version} is newer than this hilgw, which reads version {VERSION}"
+    fix = "upgrade: pip install --upgrade hilgw"
+    document.report(document.position_of_value(("version",)), ("version",), what, fix)
+    return True
 
 
 def _validate(document: Document, context: Context) -> GatewayConfig | None:

@@ -16,6 +16,7 @@ from hilgw.settings import setting
 Vector = tuple[float, float, float]
 Rotation = tuple[float, float, float, float]
 
+VERSION = 1
 BACKENDS = ("real", "mock", "loopback")
 
 
@@ -186,7 +187,7 @@ class AirConfig:
 class GatewayConfig:
     """The whole file."""
 
-    version: int = setting("version of this file format", choices=(1,), example=1)
+    version: int = setting("version of this file format", choices=(VERSION,), example=VERSION)
     backend: str = setting(
         "back end of the ports: real hardware, mocks on virtual ports, or mocks in this "
         "process (loopback)",

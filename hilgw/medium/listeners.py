@@ -154,10 +154,8 @@ class Listeners:
     def reason_without_listener(self, packet: Packet) -> str:
         """The reason for a packet without a listener on its channel."""
         owners = self._owners.get(packet.type)
-        if not owners:
+        if not owners or (packet.owner is not None and set(owners) == {packet.owner}):
             return NotReceivedReason.NO_LISTENER
-        if packet.owner is not None and len(owners) == 1 and packet.owner in owners:
-            return NotReceivedReason.OWN_ROBOT
         return NotReceivedReason.CHANNEL
 
     def _listening(self, packet: Packet) -> list[Bucket]:

@@ -24,11 +24,12 @@ def later(reason: str, other: str) -> str:
 
 
 def exclusion(packet: Packet, listener: Listener) -> str:
-    """Why this listener on the channel must not receive the packet; "" when it may."""
+    """Why this listener on the channel must not receive the packet; "" when it may. To its own
+    robot it is no listener."""
     if packet.owner is not None and packet.owner == listener.owner:
-        return NotReceivedReason.OWN_ROBOT
+        return NotReceivedReason.NO_LISTENER
     if packet.source == listener.name:
-        return NotReceivedReason.OWN_ROBOT if packet.air is None else NotReceivedReason.AIR
+        return NotReceivedReason.NO_LISTENER if packet.air is None else NotReceivedReason.AIR
     between_airs = packet.air is not None and listener.air is not None
     if between_airs and (packet.air == listener.air or not listener.relay):
         return NotReceivedReason.AIR

@@ -183,7 +183,9 @@ class Medium:
                 reason = reason or self._reach(packet, pose, mounted_on, listener)[1]
                 missed[name] = reason or NotReceivedReason.OTHER_MODULE
         return {
-            name: reason for name, reason in missed.items() if reason != NotReceivedReason.OWN_ROBOT
+            name: reason
+            for name, reason in missed.items()
+            if reason != NotReceivedReason.NO_LISTENER
         }
 
     def _reason_with_far_listeners(self, packet: Packet, reason: str) -> str:

@@ -14,6 +14,8 @@ from hilgw.devices.properties import DistanceSensorFields, RotationalMotorFields
 
 Lines = Callable[..., list[str]]
 
+RECEIVER = "node: Receiver"  # of another robot, so that an Emitter reaches something
+
 
 def adapters(*ports: str) -> str:
     lines = [f"  a{n}: {{kind: xbee, channel: 12, port: {port}}}" for n, port in enumerate(ports)]
@@ -61,7 +63,7 @@ def test_ports_on_the_network_where_they_are_allowed(warnings: Lines, errors: Li
 
 
 def test_different_ports(warnings: Lines) -> None:
-    ports = ["/dev/ttyS8", "/dev/ttyS9", "loop://", "loop://", "COM3", "{usb: {vid: 1, pid: 2}}"]
+    ports = ["/dev/ttyS8", "/dev/ttyS9", "loop://", "loop://", "{usb: {vid: 1, pid: 2}}"]
     assert warnings(adapters(*ports, '{usb: {vid: 1, pid: 2, serial: "7"}}')) == []
 
 
@@ -164,18 +166,18 @@ def test_all_parameters_of_a_mock_are_judged(errors: Lines) -> None:
 
 
 def test_a_range_beyond_its_maximum_is_a_warning(warnings: Lines) -> None:
-    (line,) = warnings(devices("node: Emitter, range: 5, maxRange: 3"))
+    (line,) = warnings(devices("node: Emitter, range: 5, maxRange: 3", RECEIVER))
     assert "warning: robots.r0.devices.d.range: range 5 is beyond maxRange 3" in line
     assert line.startswith("f:3:")
-    (line,) = warnings(devices("node: Emitter, maxRange: 3"))
+    (line,) = warnings(devices("node: Emitter, maxRange: 3", RECEIVER))
     assert "robots.r0.devices.d: range -1 is beyond maxRange" in line
-    assert warnings(devices("node: Emitter, range: 3, maxRange: 3")) == []
+    assert warnings(devices("node: Emitter, range: 3, maxRange: 3", RECEIVER)) == []
 
 
 def test_a_broadcasting_emitter_is_a_notice(warnings: Lines) -> None:
-    (line,) = warnings(devices("node: Emitter, channel: -1"))
+    (line,) = warnings(devices("node: Emitter, channel: -1", RECEIVER))
     assert "warning: robots.r0.devices.d.channel: channel -1 broadcasts" in line
-    assert warnings(devices("node: Receiver, channel: -1")) == []
+    assert warnings(devices("node: Receiver, channel: -1", "node: Emitter")) == []
 
 
 SENSORS = """\

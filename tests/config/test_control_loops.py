@@ -111,9 +111,10 @@ def test_the_stand_in_takes_its_parameters(
 
 def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
     devices = "devices: {tx: {node: Emitter}}"
-    (found,) = warnings(robots((devices, BODY, CONTROLLER)))
+    peer = ("devices: {rx: {node: Receiver}}",)
+    (found,) = warnings(robots((devices, BODY, CONTROLLER), peer))
     assert "without extensions: true" in found
     with_packets = CONTROLLER.replace("}", ", extensions: true}")
-    assert warnings(robots((devices, BODY, with_packets))) == []
+    assert warnings(robots((devices, BODY, with_packets), peer)) == []
     beacon = "controller: {kind: beacon, emitter: tx}"
-    assert warnings(robots((devices, BODY, beacon))) == []
+    assert warnings(robots((devices, BODY, beacon), peer)) == []

@@ -201,7 +201,10 @@ def test_beyond_plain_data(text: str, line: str) -> None:
         ("a:\n  b: 1\n c: 2\n", "f:3:2: wrong indentation"),
         ("a: 1\nb\n", "f:2:1: a key without ':'; write `key: value`"),
         ("a:\n  kind xbee\n  port: x\n", "f:2:3: a key without ':'; write `key: value`"),
-        ("a:\n  - kind:xbee\n    port: x\n", "f:2:5: a key without ':'; write `key: value`"),
+        (
+            "a:\n  - kind:xbee\n    port: x\n",
+            "f:2:5: a key without ':'; write a space after the colon: `kind: xbee`",
+        ),
         ("a\n  b:\n", "f:1:1: a key without ':'; write `key: value`"),
         ("a: {x: 1, y\nb: 2}\nc: [1,, 2]\n", "f:2:2: this cannot follow in a mapping"),
         ("a: [1,, 2]\n", "f:1:7: a value is missing here; write it"),

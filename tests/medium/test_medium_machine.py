@@ -258,7 +258,7 @@ class Machine(RuleBasedStateMachine):
         others = missed()
         assert not others.keys() & names
         assert packet.owner not in {name.partition(".")[0] for name in others}
-        if not names and reason not in ("no_listener", "own_robot", "channel", "air"):
+        if not names and reason not in ("no_listener", "channel", "air"):
             assert reason in others.values()
             assert all(later(reason, each) == reason for each in others.values())
         self.check()

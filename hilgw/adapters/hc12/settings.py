@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hilgw.adapters._common.framing_settings import FramingSettings, check_framing
+from hilgw.adapters._common.rates import unsupported
 from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.settings import setting
@@ -125,8 +126,7 @@ def check(settings: Hc12Settings, common: StationSettings) -> list[Problem]:
         what = f"{common.channel} is not a valid HC-12 channel (mapping module_channel)"
         problems.append(("channel", what, "use 1 to 127, or mapping: {by: header}"))
     if common.baudRate not in RATES:
-        what = f"the module does not support {common.baudRate} baud"
-        problems.append(("baudRate", what, f"use {', '.join(map(str, RATES))}"))
+        problems.append(unsupported(common.baudRate, RATES))
         return problems
     mode = mode_of(settings)
     if common.baudRate > FASTEST[mode]:

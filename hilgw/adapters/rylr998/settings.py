@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from hilgw.adapters._common.rates import unsupported
 from hilgw.adapters._common.routes import ByDestination, ByHeader, check_mapping
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.settings import setting
@@ -131,9 +132,7 @@ def check(settings: RylrSettings, common: StationSettings) -> list[Problem]:
             )
         )
     if common.baudRate not in RATES:
-        listed = ", ".join(map(str, RATES))
-        what = f"the module does not support {common.baudRate} baud"
-        problems.append(("baudRate", what, f"use {listed}"))
+        problems.append(unsupported(common.baudRate, RATES))
     if (common.parity, common.stop_bits) != ("none", 1):
         problems.append(("parity", "the module's line is 8N1", "remove parity and stop_bits"))
     if "0" in common.sources:

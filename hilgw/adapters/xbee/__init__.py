@@ -23,13 +23,11 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.xbee import settings as _xbee_settings
 from hilgw.adapters.xbee.settings import (
+    RATES,
     WINDOW,
     ModuleChannel,
     XBeeSettings,
 )
-
-# BD 0 to A; S1 ends at 115200.
-RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600)
 
 LIMITS = Limits(
     payload=100,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hilgw.adapters._common.framing_settings import FramingSettings
+from hilgw.adapters._common.rates import unsupported
 from hilgw.adapters._common.routes import ByDestination, ByHeader
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.errors import ConfigError
@@ -15,6 +16,10 @@ from hilgw.settings import setting
 
 FIRST_CHANNEL, LAST_CHANNEL = 0x0B, 0x1A  # CH of IEEE 802.15.4 at 2.4 GHz
 WINDOW = 16
+# BD 0 to A; S1 ends at 115200. A larger value of BD is the rate itself: from 80 (hex; S1) to EC400
+# (XBee 3), Digi's manuals.
+RATES = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600)
+SLOWEST, FASTEST = 0x80, 0xEC400
 ADDRESS = r"[0-9A-Fa-f]{1,4}|[0-9A-Fa-f]{16}"
 FACTORY_MY = "0000"  # MY of each factory-fresh module: it identifies none
 
@@ -139,6 +144,9 @@ def check(settings: XBeeSettings, common: StationSettings) -> list[Problem]:
         )
     if isinstance(mapping, ByDestination):
         problems += _check_table(mapping)
+    if common.baudRate not in RATES and not SLOWEST <= common.baudRate <= FASTEST:
+        more = f", or any from {SLOWEST} to {FASTEST}, as far as the hardware has them"
+        problems.append(unsupported(common.baudRate, RATES, more))
     problems += _check_firmware(settings)
     if settings.api_mode == 0:
         problems += _check_transparent(settings)

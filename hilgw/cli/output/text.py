@@ -88,7 +88,7 @@ def reason_counts(counts: Mapping[str, int]) -> str:
 
 
 def in_words(reason: str) -> str:
-    """A machine word, such as own_robot, as text."""
+    """A machine word, such as other_module, as text."""
     return reason.replace("_", " ")
 
 

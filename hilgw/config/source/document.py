@@ -20,7 +20,7 @@ from yaml.scanner import Scanner
 
 from hilgw.config.source.positions import Diagnostic, Path, Position
 from hilgw.config.source.scalars import BAD, Surprise, resolve
-from hilgw.config.source.syntax import NO_COLON, explain
+from hilgw.config.source.syntax import NO_COLON, explain, without_space
 from hilgw.config.source.text import Lines
 from hilgw.errors import quoted
 
@@ -138,6 +138,8 @@ def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Positio
         word = lines.position(loader.word)
         if word.line < position.line and lines.is_first(word):
             position, (what, fix) = word, NO_COLON
+    if what == NO_COLON[0]:
+        fix = without_space(lines.rest(position)) or fix
     return position, (), what, fix
 
 

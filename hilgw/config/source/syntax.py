@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
 
 NO_COLON = ("a key without ':'", "write `key: value`")
+_GLUED = re.compile(r"([A-Za-z_]\w*):(\S.*)")
+
+
+def without_space(text: str) -> str:
+    """The fix for `key:value`, which YAML takes for one word; "" for another text."""
+    glued = _GLUED.match(text)
+    return f"write a space after the colon: `{glued[1]}: {glued[2]}`" if glued else ""
+
 
 # (part of PyYAML's problem, part of its context, what, fix); the first match applies.
 _WORDS: tuple[tuple[str, str, str, str], ...] = (

@@ -34,6 +34,11 @@ class Lines:
         line = bisect.bisect_right(self._starts, offset)
         return Position(self._file, line, offset - self._starts[line - 1] + 1)
 
+    def rest(self, position: Position) -> str:
+        """The line from this position on, without a comment."""
+        start = self._starts[position.line - 1] + position.column - 1
+        return self._text[start:].partition("\n")[0].partition(" #")[0].strip()[:80]
+
     def is_first(self, position: Position) -> bool:
         """Whether only spaces and dashes of lists precede it in its line."""
         start = self._starts[position.line - 1]

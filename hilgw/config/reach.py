@@ -1,0 +1,96 @@
+"""Warnings of Emitters and Receivers that reach nothing by construction: types or channels that no
+other end has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw import plugins
+from hilgw.config.context import Inspection
+from hilgw.config.source.positions import Path
+from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
+from hilgw.errors import quoted
+
+if TYPE_CHECKING:
+    from hilgw.config.model import AdapterConfig
+
+Radio = EmitterFields | ReceiverFields
+
+
+def meet(fields: Radio, adapter: AdapterConfig) -> bool:
+    """Whether packets pass between this device and this hardware."""
+    part = plugins.load(plugins.ADAPTERS, adapter.kind)
+    if part.type != fields.type:
+        return False
+    if same_channel(fields.channel, adapter.common.channel):
+        return True  # each mapping has it; found without the import of a session
+    channels = part.session(adapter.settings, adapter.common).channels
+    return channels is None or any(same_channel(fields.channel, each) for each in channels)
+
+
+def check_reach(inspection: Inspection) -> None:
+    """Warns of each device that meets no hardware and no device of another robot."""
+    adapters = {str(path[-1]): config for path, config in inspection.made("adapters", None)}
+    radios = [
+        (path, fields)
+        for path, fields in inspection.made("robots", None, "devices", None)
+        if isinstance(fields, EmitterFields | ReceiverFields)
+    ]
+    devices = _Devices(radios)
+    hardware: dict[tuple[str, int], bool] = {}
+    for path, fields in radios:
+        key = (fields.type, fields.channel)
+        if key not in hardware:
+            hardware[key] = any(meet(fields, adapter) for adapter in adapters.values())
+        if not hardware[key] and not devices.meet(fields, str(path[1])):
+            inspection.warn(path, *_warning(fields, adapters))
+
+
+class _Devices:
+    """The Emitters and Receivers of all robots, by type and channel."""
+
+    def __init__(self, radios: list[tuple[Path, Radio]]) -> None:
+        self._robots: dict[tuple[bool, str, int | None], set[str]] = {}  # channel None: all
+        for path, fields in radios:
+            is_emitter = isinstance(fields, EmitterFields)
+            for channel in (fields.channel, None):
+                key = (is_emitter, fields.type, channel)
+                self._robots.setdefault(key, set()).add(str(path[1]))
+
+    def meet(self, fields: Radio, robot: str) -> bool:
+        """Whether a device of another robot receives this one, or sends to it."""
+        wanted = not isinstance(fields, EmitterFields)
+        channels = (None,) if fields.channel == BROADCAST else (fields.channel, BROADCAST)
+        found = (self._robots.get((wanted, fields.type, channel), set()) for channel in channels)
+        return any(robots - {robot} for robots in found)
+
+
+def _warning(fields: Radio, adapters: dict[str, AdapterConfig]) -> tuple[str, str]:
+    """What is wrong, and what would change it."""
+    what = f"{fields.type}, channel {fields.channel}: reaches no hardware and no other robot"
+    hardware = {name: _type_of(adapter) for name, adapter in adapters.items()}
+    same = [name for name, type_ in hardware.items() if type_ == fields.type]
+    if same:
+        return what, f"{_listed(same)} of this type: other channels"
+    others = sorted({*hardware.values()} - {fields.type})
+    if hardware:
+        what += (
+            f"; {', '.join(f'{name} is {type_}' for name, type_ in sorted(hardware.items())[:4])}"
+        )
+        return what, f"write type: {others[0]}" if len(others) == 1 else "write another type"
+    return what, "add an adapter, or a robot with a device of this type and channel"
+
+
+def same_channel(one: int, other: int) -> bool:
+    """Whether packets pass between these channels; -1 is every channel."""
+    return one == other or BROADCAST in (one, other)
+
+
+def _type_of(adapter: AdapterConfig) -> str:
+    type_: str = plugins.load(plugins.ADAPTERS, adapter.kind).type
+    return type_
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(map(quoted, names[:4])) + more
