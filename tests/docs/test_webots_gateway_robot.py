@@ -75,7 +75,8 @@ def test_the_settings_on_the_page_are_accepted(tmp_path: Path) -> None:
     assert shown == shipped
     given["robots"]["gateway"]["body"] |= yaml.safe_load(block("yaml", 1))
     path = tmp_path / "config.yaml"
-    path.write_text(yaml.safe_dump({"version": 1, **given}))
+    adapter = {"kind": "xbee", "port": "/dev/ttyS8", "channel": 12}  # what its packets are for
+    path.write_text(yaml.safe_dump({"version": 1, **given, "adapters": {"xb": adapter}}))
     assert load_config(str(path), [], "real").warnings == []
     for name in ("to_medium", "from_medium", "channels", "step_ms", "limits"):
         assert f"`{name}" in PAGE and name in BODY.Settings.__dataclass_fields__
