@@ -131,6 +131,7 @@ class RequestRefused(RequestReason):
     NO_SUCH_FIELD = "no_such_field", "the device does not have this setting"
     BEYOND_LIMIT = "beyond_limit", "beyond the limits of the motor in the configuration"
     LATCHED = "latched", "a safety stop is latched"
+    DISARMED = "disarmed", "the robot is not armed"
     BEHIND = "behind", "the commands come faster than the line carries them"
     NO_STOP = "no_stop", "the motor could not be stopped any more"
     ENDED = "gateway_ended", "the gateway ends"

@@ -158,6 +158,9 @@ class ControlLoopAssembly:
             text = "no deadline for commands"
             text += "" if on_line else "; a frozen controller keeps the motors moving"
         self._describe(name, f"{body}: {text}")
+        if not safety.armed:
+            fix = f"`hilgw arm {name}` or the option --arm lets its motors move"
+            self._describe(name, f"not armed: {fix}")
 
     # --- the two ends -------------------------------------------------------------------------
 

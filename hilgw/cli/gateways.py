@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from hilgw.errors import HilgwError
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that select the gateway; they may precede the command."""
@@ -36,17 +34,7 @@ def request_gateway(
 ) -> dict[str, Any]:
     """Sends one request to the gateway that the options select; its answer. HilgwError when it
     refuses. fixes: the fix for each reason of a refusal."""
-    from hilgw.client.control_socket import ask, find_gateway
+    from hilgw.client.control_socket import find_gateway, request_of
 
     path = find_gateway(getattr(args, "control", None), getattr(args, "config", None))
-    answer = ask(path, request, timeout_s)
-    if "error" in answer:
-        error = HilgwError(answer["error"])
-        error.exit_code = answer.get("exit_code", 1)
-        raise error
-    if "refused" in answer:
-        reason = str(answer["refused"])
-        raise HilgwError(
-            f"refused: {reason.replace('_', ' ')}", where=where, fix=fixes.get(reason, "")
-        )
-    return answer
+    return request_of(path, request, where, fixes, timeout_s)

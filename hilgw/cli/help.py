@@ -20,7 +20,8 @@ COMMANDS = {
     "set": "change channel or range of a device, or a remote module",
     "token": "make a token for a client on another host",
     "completion": "print a completion script for bash, zsh or fish",
-    "arm": "enable a robot's motors again after a latched safety stop",
+    "arm": "let the motors of robots move (real ones; a latched stop)",
+    "disarm": "stop robots until they are armed again",
 }
 
 _HEAD = """\
@@ -40,6 +41,7 @@ options:
   --speed N           simulated time per real time, or max (mocks only)
   --duration TIME     stop after e.g. 10s, 500ms, 2min; of simulated time
                       with --speed
+  --arm               arm all robots at the start, real ones too
   --report FILE       write counts and latencies as JSON; -: to stdout
   --ready-file FILE   write this file when every required part is up
   --control PATH      control socket for `hilgw send` (default: found by it)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import socket
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hilgw.client.control_paths import live_sockets
-from hilgw.errors import PeerError, UsageError
+from hilgw.errors import HilgwError, PeerError, UsageError
 
 LINE_BYTES = 256 * 1024
 IDENTIFY_S = 1.0
@@ -69,6 +71,30 @@ def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str
         ) from None
     if not isinstance(answer, dict):
         raise PeerError("the gateway sent an invalid answer", where=str(path))
+    return answer
+
+
+def request_of(
+    path: Path,
+    request: dict[str, Any],
+    where: str,
+    fixes: Mapping[str, str] = MappingProxyType({}),
+    timeout_s: float = 5.0,
+) -> dict[str, Any]:
+    """One request to the gateway at this socket; its answer. HilgwError when it refuses.
+
+    fixes: the fix for each reason of a refusal.
+    """
+    answer = ask(path, request, timeout_s)
+    if "error" in answer:
+        error = HilgwError(answer["error"])
+        error.exit_code = answer.get("exit_code", 1)
+        raise error
+    if "refused" in answer:
+        reason = str(answer["refused"])
+        raise HilgwError(
+            f"refused: {reason.replace('_', ' ')}", where=where, fix=fixes.get(reason, "")
+        )
     return answer
 
 

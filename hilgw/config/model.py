@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hilgw.adapters.base import StationSettings
@@ -222,3 +222,12 @@ class GatewayConfig:
     )
     adapters: dict[str, AdapterConfig] = setting("hardware by name", default_factory=dict)
     airs: dict[str, AirConfig] = setting("spaces that modules share, by name", default_factory=dict)
+
+
+def armed(config: GatewayConfig) -> GatewayConfig:
+    """The same, with all robots armed from the start (`--arm`)."""
+    robots = {
+        name: replace(robot, safety=replace(robot.safety, armed=True))
+        for name, robot in config.robots.items()
+    }
+    return replace(config, robots=robots)

@@ -11,11 +11,15 @@ from hilgw.control.safety_settings import REAL_BODY_TIMEOUT_S, STEPPED_TIMEOUT_S
 from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
 from hilgw.units import s_to_ns
 
+DISARM_AT_REST = (StopReason.BODY, StopReason.FAULT)
+"""Reasons that disarm a robot that latches, also while no motor moves."""
+
 
 class SafetyState:
-    """The safety of one control loop. moving: a motor was commanded since the last stop. latched:
-    the reason of a latched stop, None without one. stops: counted by reason. waits_for_us: a
-    controller that is stepped waits for the end of its step; its silence means nothing."""
+    """The safety of one body. moving: a motor was commanded since the last stop. armed: whether
+    motors may move. latched: the reason of the stop that disarmed it, None without one. stops:
+    counted by reason. waits_for_us: a controller that is stepped waits for the end of its step; its
+    silence means nothing."""
 
     def __init__(self, settings: SafetySettings, *, simulated: bool, stepped: bool = False) -> None:
         """simulated: whether the body is. stepped: whether the controller asks for steps."""
@@ -28,7 +32,8 @@ class SafetyState:
         self.moving = self.waits_for_us = False
         self.latched: StopReason | None = None
         self.stops: Counter[str] = Counter()
-        self._latch = settings.latch
+        self.armed = simulated if settings.armed is None else settings.armed
+        self._latch = not simulated if settings.latch is None else settings.latch
         self._alive_ns = 0
 
     def alive(self, at: int) -> None:
@@ -46,18 +51,26 @@ class SafetyState:
 
         latch: whether this reason may latch (the orderly end of the gateway does not).
         """
+        latch = latch and self._latch
+        if latch and reason in DISARM_AT_REST:
+            self.armed = False
         if not self.moving:
             return False
         self.moving = False
         self.stops[reason] += 1
-        if self._latch and latch:
-            self.latched = reason
+        if latch:
+            self.armed, self.latched = False, reason
         return True
 
     def arm(self) -> bool:
-        """Lets the motors move again; whether a stop was latched."""
-        was, self.latched = self.latched, None
-        return was is not None
+        """Lets the motors move; whether they could not before."""
+        was, self.armed, self.latched = self.armed, True, None
+        return not was
+
+    def disarm(self) -> bool:
+        """No motor may move until `arm`; whether one could before. A latched stop stays latched."""
+        was, self.armed = self.armed, False
+        return was
 
     def deadline(self) -> int | None:
         """The time by which the next sign of life must come, or None."""

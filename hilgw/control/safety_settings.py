@@ -32,8 +32,14 @@ class SafetySettings:
         le=60,
         unit="s",
     )
-    latch: bool = setting(
-        "true: a stop lasts until `hilgw arm ROBOT`, and the gateway ends with exit code 7; false: "
-        "the next controller that connects may move the motors",
-        False,
+    armed: bool | None = setting(
+        "true: the motors may move from the start; false: not before `hilgw arm ROBOT` or the "
+        "option --arm; not set: false for a real body, true for a simulated one",
+        None,
+    )
+    latch: bool | None = setting(
+        "true: a stop disarms the robot until `hilgw arm ROBOT`, and so does a body that is gone; "
+        "a gateway that ends with such a stop has exit code 7; false: the next controller that "
+        "connects may move the motors; not set: true for a real body, false for a simulated one",
+        None,
     )

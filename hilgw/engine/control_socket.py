@@ -118,11 +118,10 @@ class ControlServer:
                     return {"refused": reason} if reason else {"ok": True}
                 case {"do": "command", "station": str(station), "address": str(address)}:
                     return await self._command(station, address, request)
-                case {"do": "arm", "robot": str(robot)}:
-                    self._gateway.control_loops.arm(robot)
-                    return {"ok": True}
                 case {"do": "identify"}:
                     return {"ok": True, "config": self._config, "pid": os.getpid()}
+                case {"do": "arm" | "disarm" as word}:
+                    return self._arm(word, request)
                 case {"do": "report"}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:
@@ -130,6 +129,21 @@ class ControlServer:
         except (ValueError, RecursionError) as error:
             return {"error": f"not a valid request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
+
+    def _arm(self, word: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Arms or disarms one robot, a list of them, or all; the names of all that changed."""
+        match request:
+            case {"robot": str(robot)}:
+                robots = [robot]
+            case {"robots": [*names]} if names and all(type(name) is str for name in names):
+                robots = names
+            case {"all": True}:
+                robots = self._gateway.control_loops.names()
+            case _:
+                raise UsageError("robots must be a list of names")
+        loops = self._gateway.control_loops
+        loops.arm(*robots) if word == "arm" else loops.disarm(*robots)
+        return {"ok": True, "robots": robots}
 
     async def _command(self, station: str, address: str, request: dict[str, Any]) -> dict[str, Any]:
         """An AT command for another module of a station's network."""

@@ -31,7 +31,7 @@ class State(StrEnum):
 class ControlLoopStatus:
     """State of a control loop: last values of sensors and last commands of motors (setting ->
     value) by device name; rates since the last status; latency from sensor in to motor out of the
-    whole run; the names and units of each sensor's numbers."""
+    whole run; the names and units of each sensor's numbers; whether the motors may move."""
 
     sensors: Mapping[str, Value]
     motors: Mapping[str, Mapping[str, float]]
@@ -39,6 +39,7 @@ class ControlLoopStatus:
     commands_per_s: float
     latency: Latency
     reports: Mapping[str, Sequence[Quantity]] = field(default_factory=dict)
+    armed: bool = True
 
 
 Missed = Callable[[], Mapping[str, str]]
@@ -78,6 +79,10 @@ class Observer:
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
         """The motors of a robot were sent their stop. reason: a word; text: the same for people."""
+
+    def armed(self, robot: str, armed: bool, text: str) -> None:
+        """The motors of a robot may move from now on, or not. text: for people; empty where
+        `stopped` or a notice says it."""
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """Once a second, for each control loop."""

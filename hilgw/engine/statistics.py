@@ -188,15 +188,15 @@ class ControlLoopStatistics:
         """The device's name; its index where it has none."""
         return self._names.get(index, str(index))
 
-    def status(self, seconds: float) -> ControlLoopStatus:
-        """What happened since the last call, `seconds` ago."""
+    def status(self, seconds: float, *, armed: bool = True) -> ControlLoopStatus:
+        """What happened since the last call, `seconds` ago. armed: whether motors may move."""
         values, commands = (
             (self.counts[name] - self._shown[name]) / seconds
             for name in ("values_in", "commands_out")
         )
         self._shown = self.counts.copy()
         return ControlLoopStatus(
-            self.sensors, self.motors, values, commands, self.latency, self.reports
+            self.sensors, self.motors, values, commands, self.latency, self.reports, armed
         )
 
     def named_values(self) -> dict[str, Any]:

@@ -244,6 +244,7 @@ def test_the_summary_of_a_loop() -> None:
         "values_superseded": 2,
         "refused": {"nan": 1, "beyond_limit": 3},
         "stops": {"command_timeout": 2},
+        "armed": False,
         "latched": "command_timeout",
         "sensor_to_motor": {"count": 1, "p50_ms": 1.0, "p99_ms": 2.0, "max_ms": 3.0},
     }

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hilgw.control.events import MotorCommand, MotorSettings
+from hilgw.control.events import MotorCommand, MotorSettings, StopReason
 from hilgw.control.safety import Mode, SafetyState, default_command, mode_of
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.kinds import Device
@@ -38,6 +38,31 @@ def test_only_a_stop_of_what_moved_is_latched_and_an_orderly_end_is_not() -> Non
     assert safety.latched == "disconnected"
     assert safety.arm() and safety.latched is None
     assert not safety.arm()
+
+
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("armed", [None, False, True])
+@pytest.mark.parametrize("latch", [None, False, True])
+def test_a_real_body_starts_disarmed_and_latches_unless_configured(
+    real: bool, armed: bool | None, latch: bool | None
+) -> None:
+    safety = SafetyState(SafetySettings(armed=armed, latch=latch), simulated=not real)
+    assert safety.armed is (not real if armed is None else armed)
+    safety.arm()
+    safety.command(0)
+    assert safety.stop(StopReason.DISCONNECTED)
+    latches = real if latch is None else latch
+    assert safety.armed is not latches
+    assert safety.latched == (StopReason.DISCONNECTED if latches else None)
+
+
+def test_at_rest_a_lost_body_disarms_what_latches_and_no_stop_is_counted() -> None:
+    for latch in (False, True):
+        safety = SafetyState(SafetySettings(latch=latch), simulated=True)
+        assert not safety.stop(StopReason.DISCONNECTED) and safety.armed
+        assert not safety.stop(StopReason.BODY)
+        assert safety.armed is not latch
+        assert safety.latched is None and not safety.stops
 
 
 @pytest.mark.parametrize(

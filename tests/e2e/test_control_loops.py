@@ -314,17 +314,19 @@ robots:
         mock(tmp_path, "wc2ec-robot", *robots),
         mock(tmp_path, "wc2ec-robot", "--link", "rat", "--set", "frame=cobs-crc16"),
         mock(tmp_path, "wc2ec-node", "--link", "node"),
-        Gateway(tmp_path, ["--config", config, "--report", "out.json"]) as gateway,
+        Gateway(tmp_path, ["--config", config, "--arm", "--report", "out.json"]) as gateway,
         mock(tmp_path, "wc2ec-controller", "--connect", f"{HOST}:{listen}") as program,
     ):
         wait_until(lambda: "cab.controller up" in gateway.text())
         wait_until(lambda: gateway.text().count("left_wheel 5") >= 2, what="both driving")
         program.kill()
         wait_until(lambda: "motors stopped: the controller disconnected" in gateway.text())
-        assert gateway.stop(signal.SIGINT) == 130
+        assert gateway.stop(signal.SIGINT) == 7  # real bodies latch
         report = json.loads((tmp_path / "out.json").read_text())["control_loops"]
     assert report["cab"]["stops"] == {"disconnected": 1}
+    assert (report["cab"]["armed"], report["cab"]["latched"]) == (False, "disconnected")
     assert report["mouse"]["stops"] == {"gateway_ended": 1}
+    assert (report["mouse"]["armed"], report["mouse"]["latched"]) == (True, None)
     assert report["mouse"]["commands_out"] > 20
     assert report["rat"]["values_in"] > 20
     assert report["rat"]["motors"] == {}

@@ -358,3 +358,17 @@ def test_a_shipped_example_is_found_unless_a_file_of_this_path_exists(
     (tmp_path / "configs" / "uart.yaml").unlink()
     with pytest.raises(ConfigError, match="other/uart"):
         gateway("other/uart.yaml")
+
+
+def test_a_robot_is_armed_and_disarmed(gateway: Gateways) -> None:
+    running = gateway(str(ROOT / "configs" / "create2.yaml"), backend="loopback")
+
+    def has(key: str, wanted: Any) -> bool:
+        return bool(running.report()["control_loops"]["create"][key] == wanted)
+
+    running.disarm("create")
+    assert has("armed", False)
+    running.arm("create")
+    assert has("armed", True)
+    with pytest.raises(HilgwError, match="lorry"):
+        running.arm("lorry")

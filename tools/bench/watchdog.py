@@ -93,7 +93,7 @@ def measure(kind: str, folder: Path) -> float:
     )
     with output.open("w") as stream:
         gateway = subprocess.Popen(
-            [sys.executable, "-m", "hilgw", "--config", str(config)],
+            [sys.executable, "-m", "hilgw", "--config", str(config), "--arm"],
             cwd=ROOT,
             stdout=stream,
             stderr=stream,

@@ -64,6 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=duration,
         help="stop after e.g. 10s, 500ms, 2min; of simulated time with --speed",
     )
+    option("--arm", action="store_true", help="arm all robots at the start, real ones too")
     option("--report", metavar="FILE", help="write counts and latencies as JSON; -: to stdout")
     option("--ready-file", metavar="FILE", help="write this file when every required part is up")
     option(
@@ -86,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
         out.write(f"hilgw {__version__}  {config_path}\n")
         out.flush()  # at once: the imports below take longer
     from hilgw.config.load import load_config
+    from hilgw.config.model import armed
 
     loaded = load_config(
         config_path,
@@ -93,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
         getattr(args, "backend", None),
         getattr(args, "speed", None),
     )
+    config = armed(loaded.config) if getattr(args, "arm", False) else loaded.config
     from hilgw.cli.output import files
 
     ready_file = getattr(args, "ready_file", None)
@@ -103,8 +106,8 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"{warning}\n")
     import asyncio
 
-    with asyncio.Runner(loop_factory=_event_loop(loaded.config)) as runner:
-        return runner.run(_run(args, loaded.config, out))
+    with asyncio.Runner(loop_factory=_event_loop(config)) as runner:
+        return runner.run(_run(args, config, out))
 
 
 def _config_path(args: argparse.Namespace) -> str:

@@ -92,6 +92,10 @@ class Terminals(Observer):
         for each in self._terminals:
             each.stopped(robot, reason, text)
 
+    def armed(self, robot: str, armed: bool, text: str) -> None:
+        for each in self._terminals:
+            each.armed(robot, armed, text)
+
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         for each in self._terminals:
             each.control_loop(robot, status)

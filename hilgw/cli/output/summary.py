@@ -82,6 +82,8 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
         if loop["stops"]:
             latched = f"; LATCHED: {in_words(loop['latched'])}" if loop["latched"] else ""
             lines.append(f"  {name:<14} safety stops: {reason_counts(loop['stops'])}{latched}")
+        if not loop["armed"] and not loop["latched"]:
+            lines.append(f"  {name:<14} not armed")
     return lines
 
 

@@ -188,6 +188,10 @@ class Terminal(Observer):
         if self._admit(self._stops, "stops"):
             self._write(robot, self._style.bad("motors stopped") + f": {text}")
 
+    def armed(self, robot: str, armed: bool, text: str) -> None:
+        if text and self._admit(self._stops, "stops"):
+            self._write(robot, self._style.good(text) if armed else self._style.bad(text))
+
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         if not self._quiet:
             self._write(robot, _status(status))
@@ -242,7 +246,7 @@ def _status(status: ControlLoopStatus) -> str:
     if status.latency.count:
         p50, p99 = (status.latency.percentile_ns(share) or 0 for share in (50, 99))
         parts.append(f"sensor to motor p50 {p50 / 1e6:.2f} ms, p99 {p99 / 1e6:.2f} ms")
-    return " | ".join(parts)
+    return " | ".join(parts if status.armed else ["DISARMED", *parts])
 
 
 def _value(value: Value, reports: Sequence[Quantity]) -> str:

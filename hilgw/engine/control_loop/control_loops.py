@@ -37,6 +37,12 @@ class ControlLoops:
             raise HilgwError(f"no robot {robot!r} with a control loop here", fix=f"robots: {known}")
         return self._loops[robot]
 
+    def names(self) -> list[str]:
+        """The robots with a control loop. HilgwError when there is none."""
+        if not self._loops:
+            raise HilgwError("no robot with a control loop here")
+        return list(self._loops)
+
     def start(self) -> None:
         self.watchdog.start()
         for loop in self._loops.values():
@@ -57,10 +63,17 @@ class ControlLoops:
         for loop in self._loops.values():
             loop.close()
 
-    def arm(self, robot: str) -> bool:
-        """Lets motors move again after a latched stop; whether there was one. HilgwError for a
-        robot without a control loop."""
-        return self[robot].safety.state.arm()
+    def arm(self, *robots: str) -> None:
+        """Lets the motors of these robots move. HilgwError for a robot without a control loop; then
+        none is armed."""
+        for loop in [self[robot] for robot in robots]:
+            loop.safety.arm()
+
+    def disarm(self, *robots: str) -> None:
+        """Stops these robots; their motors do not move until `arm`. HilgwError as `arm`."""
+        now = self._scheduler.now()
+        for loop in [self[robot] for robot in robots]:
+            loop.safety.disarm(now)
 
     def demand_none_latched(self) -> None:
         """Raises SafetyError for the first control loop with a latched stop."""

@@ -378,9 +378,11 @@ class ControlLoop:
             self._refuse(index, reason, f"'{name}' does not allow it")
 
     def _refuse(self, index: int, reason: str, text: str) -> None:
-        """A request of the controller is refused: counted, shown, and reported to it."""
+        """A request of the controller is refused: counted, shown, and reported to it. text: empty
+        where an earlier refusal had the words."""
         self.statistics.refused[reason] += 1
-        self._observer.refused(self.name, reason, text)
+        if text:
+            self._observer.refused(self.name, reason, text)
         self._report_fault(index)
 
     # --- body to controller: devices ----------------------------------------------------------
@@ -614,7 +616,8 @@ class ControlLoop:
         """Once a second, for observers."""
         now = self._scheduler.now()
         seconds, self._status_ns = ns_to_s(now - self._status_ns), now
-        self._observer.control_loop(self.name, self.statistics.status(seconds))
+        status = self.statistics.status(seconds, armed=self.safety.state.armed)
+        self._observer.control_loop(self.name, status)
         self._status_timer = self._scheduler.call_at(now + STATUS_NS, self._show_status)
 
     def report(self) -> dict[str, Any]:

@@ -39,6 +39,7 @@ def report_of(
             *(link.refused for link in links.values()),
         ),
         "stops": dict(safety.state.stops),
+        "armed": safety.state.armed,
         "latched": safety.state.latched,
         "emergency_stops": safety.emergency_stop.triggered,
         "sensor_to_motor": statistics.latency.as_dict(),

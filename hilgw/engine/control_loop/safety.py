@@ -65,6 +65,7 @@ class Safety:
         self._observer = observer
         self._deadline: Handle | None = None
         self._modes: dict[int, Mode | None] = {}  # of the motors since the last stop
+        self._refusal_shown = False  # since the robot was disarmed
 
     def attach(self, body: PeerLink[BodySession]) -> None:
         """The link to the body that is stopped from now on."""
@@ -82,8 +83,8 @@ class Safety:
 
     def check(self, body: PeerLink[BodySession], command: Command, now: int) -> Refusal | None:
         """Checks one motor command immediately before the body's session gets it; None: allowed."""
-        if self.state.latched:
-            return self._is_latched()
+        if not self.state.armed:
+            return self._not_armed()
         if body.write_delay_ns(now) > LONGEST_DELAY_NS:
             body.fail(PeerError("the commands come faster than the line", where=body.name))
             return Refusal(RequestRefused.BEHIND, "the commands come faster than the line")
@@ -104,16 +105,38 @@ class Safety:
         self, body: PeerLink[BodySession], command: LedValue | BrakeDamping
     ) -> Refusal | None:
         """Checks a value for an LED or a brake; None: allowed. An LED moves nothing. A brake may
-        release a load, so a latched stop holds it."""
-        if self.state.latched and isinstance(command, BrakeDamping):
-            return self._is_latched()
+        release a load, so a robot that is not armed holds it."""
+        if not self.state.armed and isinstance(command, BrakeDamping):
+            return self._not_armed()
         device = body.session.devices.by_index(command.index)
         return None if device is None else check_value(device, command)
 
-    def _is_latched(self) -> Refusal:
-        words = self.state.latched.doc if self.state.latched else ""
-        fix = f"`hilgw arm {self._name}` lets the motors move again"
-        return Refusal(RequestRefused.LATCHED, f"safety stop latched: {words}; {fix}")
+    def _not_armed(self) -> Refusal:
+        """The refusal of a motor command; without words after the first, which is shown."""
+        latched, shown, self._refusal_shown = self.state.latched, self._refusal_shown, True
+        reason = RequestRefused.LATCHED if latched else RequestRefused.DISARMED
+        if shown:
+            return Refusal(reason, "")
+        fix = f"`hilgw arm {self._name}` lets the motors move"
+        if latched:
+            return Refusal(reason, f"safety stop latched: {latched.doc}; {fix} again")
+        return Refusal(reason, f"the robot is not armed; {fix}")
+
+    def arm(self) -> None:
+        """Lets the motors move."""
+        self._refusal_shown = False
+        if self.state.arm():
+            self._observer.armed(self._name, True, "armed: its motors may move")
+
+    def disarm(self, now: int) -> None:
+        """Stops the motors; none moves until `arm`."""
+        self.stop(StopReason.DISARMED, now, latch=False)
+        if self.state.disarm():
+            self._show_disarmed(f"disarmed until `hilgw arm {self._name}`")
+
+    def _show_disarmed(self, text: str) -> None:
+        self._refusal_shown = False
+        self._observer.armed(self._name, False, text)
 
     def alive(self, now: int) -> None:
         """The controller sent a valid message. What was written to it before may still be on the
@@ -151,9 +174,12 @@ class Safety:
 
     def stop(self, reason: StopReason, now: int, *, latch: bool = True) -> None:
         """Sets every motor to its default; reported when one was commanded since the last stop."""
-        moved = self.state.stop(reason, latch=latch)
+        was_armed = self.state.armed
+        moved = self.state.stop(reason, latch=latch and not self.ending)
         sent = self._stop_body(reason, now)
         if not moved:
+            if was_armed and not self.state.armed:
+                self._show_disarmed(f"{reason.doc}: disarmed until `hilgw arm {self._name}`")
             return
         self.emergency_stop.prepare(b"")
         self._modes.clear()
@@ -168,6 +194,8 @@ class Safety:
             self._observer.stopped(self._name, reason, text)
         else:
             self._observer.notice(self._name, f"safety stop: {text}")
+        if was_armed and not self.state.armed:
+            self._show_disarmed("")  # the stop has the words
 
     def stop_sent(self, event: StopSent) -> None:
         """The body had to keep the commands of a stop until now."""

@@ -13,7 +13,7 @@ from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.watchdog import Watchdog
-from hilgw.engine.observer import Observer
+from hilgw.engine.observer import ControlLoopStatus, Observer
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import HilgwError
@@ -42,6 +42,18 @@ class Recorder(Observer):
     def __init__(self) -> None:
         self.stops: list[tuple[str, str]] = []
         self.notices: list[str] = []
+        self.refusals: list[str] = []
+        self.armings: list[tuple[bool, str]] = []
+        self.statuses: list[ControlLoopStatus] = []
+
+    def refused(self, station: str, reason: str, text: str) -> None:
+        self.refusals.append(text)
+
+    def armed(self, robot: str, armed: bool, text: str) -> None:
+        self.armings.append((armed, text))
+
+    def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
+        self.statuses.append(status)
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
         self.stops.append((reason, text))

@@ -70,7 +70,8 @@ robots:
 
 
 def test_a_real_robot_on_tcp_stops_when_its_controller_freezes(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, body="simulated: false") as running:
+    safety = "    safety: {armed: true, latch: false}"
+    with RunningLoop(tmp_path, safety, body="simulated: false") as running:
         controller = driving(running)
         robot_of(running).wait_for(STOP)
         controller.wait_for_end()

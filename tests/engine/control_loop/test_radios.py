@@ -27,7 +27,7 @@ robots:
     devices:
       tx: {{node: Emitter, channel: 5, allowedChannels: [5, 6, 7]{emitter}}}
       rx: {{node: Receiver, channel: 5, sampling_period_ms: 1}}
-    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:PORT"{body}}}
+    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:PORT", simulated: true{body}}}
     controller: {{kind: wc2ec, listen: "tcp://127.0.0.1:0", extensions: {str(extensions).lower()}}}
   other:
     position: [0, 2, 0]
