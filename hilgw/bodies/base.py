@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from hilgw.control.events import Command, DeviceSettings, Event, PacketOut, StopReason
     from hilgw.control.forwarding import Forwarding
     from hilgw.control.safety import Mode
+    from hilgw.control.stop_frame import StopFrame
     from hilgw.framing.base import Framing
     from hilgw.settings import MockSpec
 
@@ -87,6 +88,9 @@ class Body(Protocol):
 
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""
+
+    def stop_frame(self, settings: Any) -> StopFrame:
+        """What stops the motors of the robot of these settings, and what it does alone."""
 
     def session(self, settings: Any, version: str, framing: Framing | None) -> BodySession:
         """A session under this Webots version. framing: for a serial line, None on TCP."""

@@ -24,7 +24,7 @@ def test_nothing_is_stale() -> None:
 
 
 def test_stale_pages_are_named_and_written(tmp_path: Path) -> None:
-    for name in ("hilgw", "firmware_mocks", "tools", "docs"):
+    for name in ("hilgw", "firmware_mocks", "tools", "docs", "configs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     generate(tmp_path)
     page, config = tmp_path / "docs" / "adapters" / "xbee.md", tmp_path / "docs" / "config.md"

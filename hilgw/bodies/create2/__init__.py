@@ -18,6 +18,7 @@ from hilgw.bodies.create2.settings import (
 )
 from hilgw.control.limits import limit_errors
 from hilgw.control.line_load import overload
+from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.lookup import check_table
 from hilgw.settings import MockSpec
 from hilgw.units import NS_PER_MS
@@ -73,6 +74,17 @@ class Create2Body:
 
     def mock(self, settings: Create2Settings, version: str) -> MockSpec:
         return MockSpec("create2", {"baud_rate": settings.baudRate} | settings.mock)
+
+    def stop_frame(self, settings: Create2Settings) -> StopFrame:
+        """The same in every mode."""
+        return StopFrame(
+            "Drive Direct (145) with 0 mm/s for both wheels, three times, after a 0 that ends a "
+            "command that was cut",
+            oi.STOP.hex(" "),
+            "it drives on at its last speed; in safe mode it stops at a cliff, a wheel drop "
+            "and its charger only",
+            has_watchdog=False,
+        )
 
     def session(
         self, settings: Create2Settings, version: str, framing: Framing | None = None

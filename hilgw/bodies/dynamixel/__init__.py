@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hilgw.bodies.dynamixel.packet import OVERHEAD
+from hilgw.bodies.dynamixel.packet import GOAL_POSITION, GOAL_VELOCITY, OVERHEAD, sync_write
 from hilgw.bodies.dynamixel.session import DynamixelSession
 from hilgw.bodies.dynamixel.settings import DynamixelSettings, devices_of, servos_of
 from hilgw.control.limits import limit_errors
 from hilgw.control.line_load import overload
+from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
 from hilgw.units import NS_PER_US, ms_to_ns
 
@@ -66,6 +67,21 @@ class DynamixelBody:
         delay = int(settings.return_delay_us)
         given = {"ids": ids, "baud_rate": settings.baudRate, "return_delay_us": delay}
         return MockSpec("dynamixel", given | settings.mock)
+
+    def stop_frame(self, settings: DynamixelSettings) -> StopFrame:
+        """Of all servos; a stop has those that were commanded."""
+        numbers = [servo.id for servo in servos_of(settings).values()]
+        still = sync_write(GOAL_VELOCITY, dict.fromkeys(numbers, 0))
+        hold = sync_write(GOAL_POSITION, dict.fromkeys(numbers, 0))
+        goals = " ".join(f"{number:02x} ?? ?? ?? ??" for number in numbers)
+        return StopFrame(
+            "Sync Write (0x83) of Goal Velocity (104) 0, then of Goal Position (116) with the last "
+            "position that each servo reported: which of them holds depends on the operating mode",
+            f"{still.hex(' ')} {hold[:12].hex(' ')} {goals} ?? ??",
+            f"the servos stop {settings.watchdog_ms} ms after the last packet on the bus (register "
+            "98, Bus Watchdog)",
+            has_watchdog=True,
+        )
 
     def session(
         self, settings: DynamixelSettings, version: str, framing: Framing | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
 from hilgw.control.limits import limit_errors
+from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import NO_LIMITS
 from hilgw.settings import MockSpec
 
@@ -56,6 +57,19 @@ class Wc2ecBody:
         if settings.extensions:
             parameters["dialect"] = "full"
         return MockSpec("wc2ec_robot", parameters | settings.mock)
+
+    def stop_frame(self, settings: Wc2ecBodySettings) -> StopFrame:
+        """Of a rotational motor; a linear one gets its default position."""
+        framed = f", in a {self.framing} frame" if settings.port is not None else ""
+        return StopFrame(
+            "setValue (type, index, double) of each motor: velocity 0 of a rotational motor, the "
+            f"default position of a linear one or the one it reported last{framed}",
+            "82 ?? ??" + 8 * " 00",
+            "the original program stops its motors when the connection closes, and not while it is "
+            "open",
+            has_watchdog=False,
+            each_motor=True,
+        )
 
     def session(
         self, settings: Wc2ecBodySettings, version: str, framing: Framing | None = None

@@ -13,6 +13,7 @@ from hilgw.bodies.webots.session import WebotsBodySession
 from hilgw.bodies.webots.settings import WebotsBodySettings
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.limits import limit_errors
+from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
 
 if TYPE_CHECKING:
@@ -63,6 +64,17 @@ class WebotsBody:
         if settings.step_ms is not None:
             parameters["step_ms"] = settings.step_ms
         return MockSpec("webots_simulator", parameters | settings.mock)
+
+    def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
+        """Of a motor in position or velocity control."""
+        return StopFrame(
+            "velocity 0 of each motor, which also holds it, in the next request; after force "
+            "control position +infinity first",
+            "?? ?? 0a 00 00 00 02" + 8 * " 00",
+            "its motors keep their last command until a controller connects",
+            has_watchdog=False,
+            each_motor=True,
+        )
 
     def session(
         self, settings: WebotsBodySettings, version: str, framing: Framing | None = None

@@ -1,0 +1,20 @@
+"""What a body sends to stop its motors, for pages and for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StopFrame:
+    """The declared stop of one body. words: the commands in the words of the data sheet. form: the
+    bytes in hexadecimal; `??` is a byte that depends on the robot, `...` any number of them.
+    each_motor: the form comes once for each motor. has_watchdog: the robot stops by itself when
+    nothing comes from here. alone: what the robot does then, as a sentence without its full stop.
+    """
+
+    words: str
+    form: str
+    alone: str
+    has_watchdog: bool
+    each_motor: bool = False

@@ -1,0 +1,238 @@
+"""Each kind of body, with its mock: each cause stops it in time, with the bytes that it declares.
+
+The kinds are those that are installed; what a kind needs here is a shipped configuration."""
+
+from __future__ import annotations
+
+import math
+import os
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from hilgw.control.events import MotorCommand, StopReason
+from hilgw.control.safety import mode_of
+from hilgw.devices.kinds import KINDS
+from tests.engine.control_loop.fakes import MS
+from tests.engine.control_loop.on_mocks import OnMock, kinds, shipped
+
+LIMIT_MS = 50
+TIMEOUT_MS = 500
+SAFETY = {"command_timeout_s": TIMEOUT_MS / 1000, "late_s": 1.0, "latch": True}
+
+
+@pytest.fixture(params=kinds())
+def robot(request: pytest.FixtureRequest) -> OnMock:
+    made = OnMock(request.param, **SAFETY).start()
+    made.drive()
+    return made
+
+
+# --- the stop -------------------------------------------------------------------------------------
+
+
+def leaves(robot: OnMock) -> None:
+    robot.loop.controller_leaves()
+
+
+def sends_garbage(robot: OnMock) -> None:
+    robot.loop.controller.data_received(b"\x05\x05")
+    robot.loop.settle()
+
+
+def freezes(robot: OnMock) -> None:
+    """It does nothing."""
+
+
+def fails(robot: OnMock) -> None:
+    robot.loop.controller.fault(RuntimeError("a defect"))
+
+
+def floods(robot: OnMock) -> None:
+    robot.loop.loop.safety.stop_swamping_controller(robot.loop.scheduler.now())
+
+
+def ends(robot: OnMock) -> None:
+    """Ctrl-C, SIGTERM and the end of `--duration`."""
+    robot.loop.loop.end()
+
+
+def disarms(robot: OnMock) -> None:
+    robot.loop.loop.safety.disarm(robot.loop.scheduler.now())
+
+
+CAUSES: dict[StopReason, Callable[[OnMock], None]] = {
+    StopReason.DISCONNECTED: leaves,
+    StopReason.PROTOCOL: sends_garbage,
+    StopReason.COMMAND_TIMEOUT: freezes,
+    StopReason.FAULT: fails,
+    StopReason.SWAMPED: floods,
+    StopReason.ENDED: ends,
+    StopReason.DISARMED: disarms,
+}
+
+
+ORDERLY = (StopReason.ENDED, StopReason.DISARMED)
+"""They latch nothing."""
+
+
+@pytest.mark.parametrize("reason", CAUSES)
+def test_each_cause_stops_each_kind_of_body_in_time_once(robot: OnMock, reason: StopReason) -> None:
+    CAUSES[reason](robot)
+    deadline_ms = TIMEOUT_MS - 100 if reason is StopReason.COMMAND_TIMEOUT else 0  # 100 have passed
+    took_ms = robot.ms_to_stop(1_000)
+    assert deadline_ms <= took_ms <= deadline_ms + LIMIT_MS
+    robot.run(100)
+    assert robot.loop.safety.stops == {reason: 1}
+    assert robot.loop.observer.stops[0][0] == reason
+    assert len(robot.loop.observer.stops) == 1
+    assert robot.loop.safety.latched == (None if reason in ORDERLY else reason)
+    assert not robot.loop.safety.moving
+
+
+def test_after_a_stop_no_command_moves_it_until_it_is_armed(robot: OnMock) -> None:
+    leaves(robot)
+    robot.run(200)
+    robot.loop.controller_comes()
+    robot.written = b""
+    before = robot.loop.statistics.counts["commands_out"]
+    robot.command()
+    robot.run(200)
+    assert robot.loop.statistics.counts["commands_out"] == before
+    assert robot.loop.loop.report()["refused"] == {"latched": len(robot.motors)}
+    robot.loop.loop.safety.arm()
+    robot.command()
+    assert robot.loop.safety.moving
+
+
+def test_a_body_whose_session_fails_gets_its_stop_or_none_is_reported(robot: OnMock) -> None:
+    robot.loop.body.fault(RuntimeError("a defect"))
+    assert robot.ms_to_stop(LIMIT_MS) >= 0 or not robot.loop.observer.stops
+    robot.loop.settle()
+    assert robot.loop.safety.stops == {StopReason.FAULT: 1}
+    assert robot.loop.body.transport is None
+
+
+def test_a_lost_link_carries_no_stop_and_none_is_reported(robot: OnMock) -> None:
+    robot.loop.robot_leaves()
+    robot.run(100)
+    assert robot.written == b""
+    assert robot.loop.observer.stops == []
+    assert any("the body is gone" in notice for notice in robot.loop.observer.notices)
+    assert not robot.loop.safety.armed
+
+
+@contextmanager
+def descriptor(robot: OnMock) -> Iterator[int]:
+    """What is written to the body's descriptor can be read at the one returned: a line on a pty, or
+    a stream."""
+    ours, theirs = os.openpty() if robot.on_line else os.pipe()
+    if robot.on_line:
+        tty.setraw(theirs)
+    robot.loop.robot.fileno = lambda: theirs  # type: ignore[method-assign]
+    try:
+        robot.loop.loop.safety.emergency_stop.attach(robot.loop.robot)  # type: ignore[arg-type]
+        yield ours
+    finally:
+        robot.loop.loop.safety.emergency_stop.detach()
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_the_thread_has_the_stop_of_each_kind_while_the_event_loop_hangs(robot: OnMock) -> None:
+    with descriptor(robot) as end:
+        robot.loop.loop.safety.in_time()  # the last check before the event loop hangs
+        robot.loop.loop.safety.emergency()
+        found = os.read(end, 4096)
+        assert robot.stop.search(found)
+    robot.loop.scheduler.time += 1_100 * MS
+    robot.loop.watchdog.check(robot.loop.scheduler.now())
+    assert robot.loop.safety.stops == {StopReason.LATE: 1}
+    assert robot.loop.controller.transport is None
+    robot.carry()
+    assert robot.stop.search(robot.written) or robot.loop.observer.stops == []
+
+
+# --- the declaration ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_each_kind_declares_its_stop_in_words(kind: str) -> None:
+    frame = OnMock(kind).stop_frame
+    assert len(frame.words) > 20 and not frame.words.endswith(".")
+    assert len(frame.alone) > 20 and not frame.alone.endswith(".")
+
+
+MOVES: dict[str, Callable[[Any], bool]] = {
+    "create2": lambda mock: mock.drive != (0, 0),
+    "dynamixel": lambda mock: any(servo.moves for servo in mock.servos.values()),
+    "wc2ec": lambda mock: mock.body.moving,
+}
+"""Whether a motor of the mock turns."""
+FIRMWARE_OF_OURS = {"wc2ec"}
+"""Mocks with a watchdog that the original program lacks: its parameter watchdog_ms."""
+
+
+@pytest.mark.parametrize("kind", MOVES)
+def test_a_mock_has_the_watchdog_of_its_robot_and_no_other(kind: str) -> None:
+    robot = OnMock(kind, **SAFETY).start()
+    robot.drive()
+    assert MOVES[kind](robot.mock)
+    begin = robot.loop.scheduler.now()
+    for now in range(begin, begin + 3_000 * MS, 2 * MS):  # nothing comes from here any more
+        robot.mock.advance(now)
+        robot.mock.take(now)
+    has_watchdog = robot.stop_frame.has_watchdog or kind in FIRMWARE_OF_OURS
+    assert MOVES[kind](robot.mock) is not has_watchdog
+
+
+def lines() -> list[str]:
+    """The kinds whose shipped robot is on a serial line."""
+    return [kind for kind in kinds() if shipped(kind)[0].port is not None]
+
+
+@pytest.mark.parametrize("kind", lines())
+def test_another_device_behind_the_path_gets_no_motor_command(kind: str) -> None:
+    for other in lines():
+        if other == kind:
+            continue
+        robot = OnMock(kind, **SAFETY)
+        robot.mock = OnMock(other).mock
+        robot.plug()
+        robot.run(3_000)
+        assert not robot.is_up
+        robot.loop.controller_comes()
+        robot.command()
+        robot.run(100)
+        assert robot.loop.statistics.counts["commands_out"] == 0
+        assert not robot.loop.safety.moving
+        assert other not in MOVES or not MOVES[other](robot.mock)
+
+
+# --- what must not reach a motor ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_reaches_no_motor_unless_a_stop_ends_it(
+    robot: OnMock, value: float
+) -> None:
+    session, safety = robot.loop.body.session, robot.loop.loop.safety
+    now = robot.loop.scheduler.now()
+    allowed = []
+    for device in robot.motors:
+        for name in KINDS[device.kind].quantity:
+            command = MotorCommand(device.index, name, value)
+            if safety.check(robot.loop.body, command, now) is None:
+                allowed.append((name, value))
+                mode = mode_of(command)
+                assert mode is not None
+                assert session.stop_command(device.index, mode) is not None
+    assert {name for name, _ in allowed} <= {"position"}  # infinity selects velocity control
+    assert not any(math.isnan(number) for _, number in allowed)
+    robot.command(*[value] * len(robot.motors))
+    robot.run(50)
+    leaves(robot)
+    assert robot.ms_to_stop(LIMIT_MS) >= 0
