@@ -118,3 +118,12 @@ def test_the_load_finds_what_is_lost_or_altered(tmp_path: Path) -> None:
     assert (altered.returncode, altered.stderr) == (1, "altered\n")
     lost = run(b"ab", b"aba")
     assert (lost.returncode, lost.stderr) == (1, "lost\n")
+
+
+def test_the_time_to_a_stop_is_measured_from_its_cause(tmp_path: Path) -> None:
+    options = ("--runs", "1", "--body", "create2", "--cause", "FIN", "--cause", "Ctrl-C")
+    done = run_program(sys.executable, str(BENCH / "stop_times.py"), *options, cwd=tmp_path)
+    assert done.returncode in (0, 1) and not done.stderr, done.stderr
+    found = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if "| 1 |" in line]
+    assert [row[:2] for row in found] == [["create2", "FIN"], ["create2", "Ctrl-C"]]
+    assert all(0 < float(row[5]) < 10_000 for row in found)

@@ -98,11 +98,15 @@ class Watchdog:
         )
 
     def _guard(self) -> None:
-        """The thread: looks as often as the event loop checks."""
-        while not self._end.wait(ns_to_s(self.shortest_ns // CHECKS)):
+        """The thread: sleeps until the event loop would be late, and looks."""
+        wait_ns = self.shortest_ns
+        while not self._end.wait(ns_to_s(wait_ns)):
             checked_ns = self.checked_ns
             gap = self._scheduler.now() - checked_ns
+            wait_ns = self.shortest_ns
             for index, watched in enumerate(self._watched):
-                if gap >= watched.late_ns and self._handled.get(index) != checked_ns:
+                if gap < watched.late_ns:
+                    wait_ns = min(wait_ns, watched.late_ns - gap)
+                elif self._handled.get(index) != checked_ns:
                     self._handled[index] = checked_ns
                     watched.emergency()

@@ -78,3 +78,54 @@ def test_without_control_loops_the_watchdog_costs_nothing() -> None:
     watchdog.start()
     assert scheduler.waiting == 0
     watchdog.stop()
+
+
+class SharedClock(Clock):
+    """A clock that the thread sees, too."""
+
+    def now(self) -> int:
+        return self.time
+
+
+class SleepingThread:
+    """threading, whose Event sleeps on a fake clock; while asleep the event loop does nothing. It
+    ends after `wakes` wakings."""
+
+    Thread = threading.Thread
+
+    def __init__(self, clock: Clock, wakes: int) -> None:
+        self.clock = clock
+        self.wakes = wakes
+
+    def Event(self) -> SleepingThread:
+        return self
+
+    def set(self) -> None:
+        pass
+
+    def wait(self, seconds: float) -> bool:
+        self.clock.time += round(seconds * 1e9)
+        self.wakes -= 1
+        return self.wakes < 0
+
+
+def test_the_thread_stops_each_control_loop_at_its_limit_not_at_the_next_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = SharedClock()
+    monkeypatch.setattr(
+        "hilgw.engine.control_loop.watchdog.threading", SleepingThread(clock, wakes=8)
+    )
+    stopped_ms: list[tuple[str, float]] = []
+
+    class Timed(Watched):
+        def emergency(self) -> None:
+            stopped_ms.append((f"{self.late_ns // MS}", (clock.now() - begin) / MS))
+
+    watchdog = Watchdog(clock)
+    begin = watchdog.checked_ns
+    for late_ms in (200, 330):
+        watchdog.watch(Timed(late_ms))
+    watchdog.start()  # and the event loop hangs at once
+    watchdog.stop()
+    assert stopped_ms == [("200", pytest.approx(200)), ("330", pytest.approx(330))]
