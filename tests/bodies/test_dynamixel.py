@@ -233,6 +233,14 @@ def test_a_position_beyond_the_servos_limits_is_refused() -> None:
     assert line.values()["arm sensor"] == pytest.approx(10.0, abs=0.01)
 
 
+def test_a_position_without_a_velocity_is_approached_within_the_limit_of_velocity() -> None:
+    for limits, profile in ((MotorLimits(), 0), (MotorLimits(max_velocity=3.0), 125)):
+        line = up(limits={LEFT: limits})
+        line.command(LEFT, "position", 0.5)
+        line.run(200)
+        assert line.mock.servos[1].get(112, 4) == profile  # Profile Velocity, 0.229 rev/min
+
+
 def test_a_rate_limit() -> None:
     line = up(limits={LEFT: MotorLimits(rate=2.0)})
     line.command(LEFT, "velocity", 2.0)

@@ -106,6 +106,14 @@ def test_the_emergency_stop_is_a_request_of_its_own_and_the_session_begins_anew(
     assert waiting.device("left").wanted == 0.0
 
 
+def test_a_position_without_a_velocity_is_approached_within_the_limit_of_velocity() -> None:
+    for limits, speed in ((MotorLimits(), 10.0), (MotorLimits(max_velocity=3.0), 3.0)):
+        bench = Bench(body(limits={"left": limits})).start()
+        bench.session.command(MotorCommand(bench.index("left"), "position", 1.0), bench.now)
+        bench.step(2)
+        assert (bench.device("left").target, bench.device("left").wanted) == (1.0, speed)
+
+
 def test_a_rate_limit_holds_and_never_delays_a_stop() -> None:
     bench = Bench(body(limits={"left": MotorLimits(rate=10.0)})).start()
     bench.session.command(MotorCommand(bench.index("left"), "velocity", 3.0), bench.now)

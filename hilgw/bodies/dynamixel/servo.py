@@ -50,7 +50,10 @@ class Servo:
         self.answered_ns = 0
         self._pwm, self._current, self._velocity = _PWM, _CURRENT, _VELOCITY
         self._positions = _POSITIONS
-        self._acceleration = self._speed = 0
+        self._acceleration = 0
+        fastest = self.device.limits.bounds("velocity")[1]
+        # Of a position command that comes without a velocity; 0: as fast as the servo can.
+        self._speed = 0 if fastest == math.inf else max(1, int(fastest / RAD_S))
         self._force: int | None = None
         self.rest()
 

@@ -32,7 +32,10 @@ class Motor:
         self.device = device
         self._tag = configuration.tag
         self._mode = Mode.POSITION
-        self._velocity = _finite(configuration.targetVelocity)
+        fastest = device.limits.bounds("velocity")[1]
+        own = _finite(configuration.targetVelocity)
+        self._velocity = min(own, fastest)
+        self._is_too_fast = own > fastest  # in the world, until a velocity is set
         self._acceleration = configuration.acceleration
         self._available = configuration.maxForce
         self._is_stopped = False
@@ -81,17 +84,18 @@ class Motor:
         return made
 
     def _position(self, value: float, now: int) -> list[webots.Command]:
-        """After a stop, a motor that gets a position needs its speed back."""
+        """After a stop, a motor that gets a position needs its speed back. One whose own speed is
+        beyond its limit gets the limit."""
         if self._linear and self._slew is not None:
             value = self._slew.aim(value, now)
         made: list[webots.Command] = [SetPosition(self._tag, value)]
-        if self._is_stopped and math.isfinite(value):
-            self._is_stopped = False
+        if (self._is_stopped or self._is_too_fast) and math.isfinite(value):
+            self._is_stopped = self._is_too_fast = False
             made.append(SetVelocity(self._tag, abs(self._velocity)))
         return made
 
     def _set_velocity(self, value: float, now: int) -> SetVelocity:
-        self._is_stopped = False
+        self._is_stopped = self._is_too_fast = False
         if self._slew is not None and not self._linear:
             value = self._slew.aim(value, now)
         return SetVelocity(self._tag, value)
