@@ -1,7 +1,7 @@
 """A control loop: motor commands go from controller to body, sensor values from body to controller.
 
 Each end is a `PeerLink`; the sessions know the protocols. The way of a motor command: session of
-the controller, `_from_controller`, `_command`, `Safety.check` (latch, limits, whether it can be
+the controller, `_from_controller`, `_command`, `Safety.check` (armed, limits, whether it can be
 stopped), session of the body, `PeerLink.handle`, which writes. A value of a sensor takes the way
 `_from_body`, `Readings.report`, session of the controller.
 """
