@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import Enum
 
+from hilgw.bodies._wheel import Wheel
 from hilgw.bodies.create2 import oi
 from hilgw.bodies.create2.settings import (
     LEDS,
@@ -20,7 +21,7 @@ from hilgw.bodies.create2.settings import (
     devices_of,
     sensors_of,
 )
-from hilgw.bodies.create2.wheels import Odometer, Wheel, drive, is_cut
+from hilgw.bodies.create2.wheels import Odometer, drive, is_cut
 from hilgw.bodies.create2.words import describe
 from hilgw.control.events import (
     Command,
