@@ -14,12 +14,15 @@ from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.create2.settings import Create2Sensor
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
 from hilgw.bodies.dynamixel import DynamixelSettings
+from hilgw.bodies.epuck import BODY as EPUCK
+from hilgw.bodies.epuck import EPuckSettings
 from hilgw.config.load import load_text
 
 ROOT = Path(__file__).parents[2]
 SESSIONS: dict[str, Any] = {
     "create2": lambda: CREATE2.session(Create2Settings(port="/dev/x"), "R2025a"),
     "dynamixel": lambda: DYNAMIXEL.session(DynamixelSettings(port="/dev/x"), "R2025a"),
+    "epuck": lambda: EPUCK.session(EPuckSettings(port="/dev/x"), "R2025a"),
 }
 
 
@@ -56,3 +59,5 @@ def test_the_settings_shown_are_accepted() -> None:
     sensors = settings_shown("create2").sensors
     assert sensors["battery"] == Create2Sensor(packet="battery_charge")
     assert settings_shown("dynamixel").motors["turret"].sensor == "turret angle"
+    sensors = settings_shown("epuck").sensors
+    assert sensors["gs1"].present and not sensors["mic0"].present

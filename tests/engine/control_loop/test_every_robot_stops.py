@@ -13,12 +13,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from firmware_mocks import create2, dynamixel
+from firmware_mocks import create2, dynamixel, epuck
 from firmware_mocks._wc2ec import wire
 from hilgw.bodies.create2 import BODY as CREATE2
 from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
 from hilgw.bodies.dynamixel import DynamixelSettings
+from hilgw.bodies.epuck import BODY as EPUCK
+from hilgw.bodies.epuck import EPuckSettings
 from hilgw.devices.kinds import MOTOR, MotorLimits
 from hilgw.plugins import new_air
 from tests.e2e.control_loop_peers import ROTATIONAL
@@ -58,6 +60,19 @@ ROBOTS: dict[str, Robot] = {
         lambda: dynamixel.create("robot", new_air(), {"baud_rate": 115200}),
         lambda mock: any(servo.moves for servo in mock.servos.values()),
         [("echo", "yes"), ("echo", "no"), ("temperature", "60"), ("temperature", "31")],
+    ),
+    "epuck": Robot(
+        lambda: EPUCK.session(
+            EPuckSettings(
+                port="/dev/x",
+                always_on=("ps0",),
+                limits={"left wheel motor": MotorLimits(rate=5.0)},
+            ),
+            "R2020a",
+        ),
+        lambda: epuck.create("robot", new_air(), {}),
+        lambda mock: mock.speeds != (0, 0),
+        [("echo", "yes"), ("echo", "no"), ("delay_ms", "40"), ("delay_ms", "1")],
     ),
 }
 

@@ -1,0 +1,219 @@
+"""The robot: its parameters, its motion, and the numbers that its sensors show.
+
+The firmware has no watchdog: a robot that was told to drive drives on when the line is dead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import Any
+
+from firmware_mocks import _parameters as values
+from firmware_mocks.base import MS, Mock
+from firmware_mocks.epuck.arena import Arena
+from firmware_mocks.epuck.sercom import BANNER, Sercom
+
+PARAMETERS: dict[str, str] = {
+    "position": "x, y in metres from a corner of the arena, and the heading in radians (default: "
+    "the middle)",
+    "width": "width of the arena in metres (default 0.6)",
+    "depth": "depth of the arena in metres (default 0.45)",
+    "model": "e-puck: wheels up to 1000 steps/s; e-puck2: up to 1200 steps/s, and a gyro "
+    "(default e-puck)",
+    "version": "answer to V after `v,` (default: Version 1.5.3 November 2016 (Webots), and "
+    "Version 2.0 e-puck2)",
+    "hardware": "hardware version, four hexadecimal digits (default FFFF)",
+    "selector": "position of the selector, 0 to 15 (default 3)",
+    "ground": "value of the three ground sensors; none: it has none, and answers 0 (default none)",
+    "ground_values": "numbers that command M answers: 3, or 5 with two cliff sensors (default 3)",
+    "light": "value of the eight light sensors, 4095 in the dark (default 3500)",
+    "acceleration": "m/s^2 of the axes x, y, z as in Webots (default: 0, 0, 9.81)",
+    "rotation": "numbers of the gyro (default: 0, 0, 0)",
+    "sound": "volume of the three microphones (default 12)",
+    "delay_ms": "time from a request to its answer, e.g. of Bluetooth (default 1)",
+    "echo": "yes: the line returns what it gets; no (default no)",
+    "baud_rate": "rate of its line (default 115200)",
+}
+DEFAULTS: dict[str, Any] = {
+    "position": (0.0, 0.0, 0.0),
+    "width": 0.6,
+    "depth": 0.45,
+    "model": "e-puck",
+    "version": "",
+    "hardware": "FFFF",
+    "selector": 3,
+    "ground": "none",
+    "ground_values": 3,
+    "light": 3500,
+    "acceleration": (0.0, 0.0, 9.81),
+    "rotation": (0.0, 0.0, 0.0),
+    "sound": 12,
+    "delay_ms": 1,
+    "echo": "no",
+    "baud_rate": 115_200,
+}
+FASTEST = {"e-puck": 1000, "e-puck2": 1200}  # steps/s
+VERSIONS = {
+    "e-puck": "Version 1.5.3 November 2016 (Webots)",
+    "e-puck2": "Version 2.0 e-puck2",
+}
+POSE = ("position", "width", "depth")
+STEP_NS = 5 * MS
+
+
+class Robot(Mock):
+    """`speeds`: steps/s of the left and right wheel that it was told, before the limit. leds: the
+    state of each, by number. lines, requests: those it has executed."""
+
+    def __init__(self, name: str, settings: dict[str, Any]) -> None:
+        super().__init__(name)
+        self.speeds = (0, 0)
+        self.leds = dict.fromkeys(range(10), 0)
+        self.lines: list[str] = []
+        self.requests: list[str] = []
+        self.offsets = [0, 0]  # of the encoders
+        self._settings = settings
+        self._now = 0
+        self._moved_ns: int | None = None
+        self._is_off = False
+        self._place()
+        self._configure()
+        self._firmware = self._start()
+
+    def _start(self) -> Generator[None, int, None]:
+        firmware = Sercom(self).run()
+        next(firmware)
+        return firmware
+
+    def _place(self) -> None:
+        settings = self._settings
+        width = values.number("width", settings["width"], 0.1, 100.0)
+        depth = values.number("depth", settings["depth"], 0.1, 100.0)
+        x, y, heading = values.position("position", settings["position"])
+        if (x, y) == (0.0, 0.0):
+            x, y = width / 2, depth / 2
+        self.arena = Arena(width, depth, x, y, heading)
+
+    def _configure(self) -> None:
+        settings = self._settings
+        self.model = values.choice("model", settings["model"], tuple(FASTEST))
+        self.version = str(settings["version"]) or VERSIONS[self.model]
+        self.hardware = str(settings["hardware"])
+        self.selector = values.whole("selector", settings["selector"], 0, 15)
+        ground = settings["ground"]
+        self._ground = 0 if ground == "none" else values.whole("ground", ground, 0, 4095)
+        self._ground_values = int(
+            values.choice("ground_values", settings["ground_values"], ("3", "5"))
+        )
+        self._light = values.whole("light", settings["light"], 0, 4095)
+        self._sound = values.whole("sound", settings["sound"], 0, 4095)
+        self._acceleration = values.position("acceleration", settings["acceleration"])
+        self._rotation = values.position("rotation", settings["rotation"])
+        self._delay_ns = values.milliseconds("delay_ms", settings["delay_ms"], 0, 10_000)
+        self._echo = values.choice("echo", settings["echo"], ("no", "yes")) == "yes"
+        rate = values.whole("baud_rate", settings["baud_rate"], 1200, 1_000_000)
+        self.uart.baud_rate = rate
+
+    # --- the host -----------------------------------------------------------------------------
+
+    def set(self, name: str, value: str) -> None:
+        values.check_names([name], PARAMETERS)
+        before = self._settings
+        self._settings = {**before, name: value}
+        try:
+            self._place() if name in POSE else self._configure()
+        except ValueError:
+            self._settings = before
+            raise
+
+    def reset(self, now: int) -> None:
+        """Switched on, or its reset button."""
+        self._is_off = False
+        self.timers.clear()
+        self.uart.clear()
+        self._moved_ns = self._now = now
+        self.restart()
+
+    def switch_off(self) -> None:
+        self._is_off = True
+        self.timers.clear()
+        self.uart.clear()
+        self.speeds = (0, 0)
+
+    def describe(self) -> str:
+        left, right = self.speeds
+        return f"{self.model} with selector {self.selector}, wheels at {left} and {right} steps/s"
+
+    def receive(self, data: bytes, now: int) -> None:
+        if self._is_off:
+            return
+        data = self.uart.distort(data)
+        if self._echo:
+            self.uart.write(data, now)
+        self._now = now
+        self._move(now)
+        for byte in data:
+            self._firmware.send(byte)
+        if self.speeds != (0, 0) and "step" not in self.timers:
+            self.timers.start("step", now + STEP_NS, self._step)
+
+    def _step(self, now: int) -> None:
+        self._move(now)
+        if self.speeds != (0, 0):
+            self.timers.start("step", now + STEP_NS, self._step)
+
+    def _move(self, now: int) -> None:
+        before, self._moved_ns = self._moved_ns, now
+        if before is not None and now > before:
+            limit = FASTEST[self.model]
+            left, right = (max(-limit, min(limit, speed)) for speed in self.speeds)
+            self.arena.move(left, right, (now - before) / 1e9)
+
+    # --- called by the firmware ---------------------------------------------------------------
+
+    def answer(self, data: bytes) -> None:
+        self.uart.write(data, self._now + self._delay_ns)
+
+    def restart(self) -> None:
+        """The processor starts: wheels and LEDs are off, the encoders at 0. What it was told
+        before is lost."""
+        self.speeds = (0, 0)
+        self.leds = dict.fromkeys(range(10), 0)
+        self.set_encoders(0, 0)
+        self._firmware = self._start()
+        self.answer(BANNER)
+
+    def set_encoders(self, left: int, right: int) -> None:
+        turned = self.arena.steps
+        self.offsets = [left - math.floor(turned[0]), right - math.floor(turned[1])]
+
+    def encoders(self) -> list[int]:
+        """16 bits each, which wrap around."""
+        pairs = zip(self.arena.steps, self.offsets, strict=True)
+        return [_signed(math.floor(steps) + offset) for steps, offset in pairs]
+
+    def acceleration(self) -> list[int]:
+        """800 is 1 g, 2000 is 0; the x axis of the chip points the other way."""
+        x, y, z = (800 * each / 9.81 for each in self._acceleration)
+        return [round(2000 - x), round(2000 + y), round(2000 + z)]
+
+    def proximity(self) -> list[int]:
+        return self.arena.proximity()
+
+    def light(self) -> list[int]:
+        return [self._light] * 8
+
+    def ground(self) -> list[int]:
+        return [self._ground] * self._ground_values
+
+    def volumes(self) -> list[int]:
+        return [self._sound] * 3
+
+    def rotation(self) -> list[int] | None:
+        """None: this model has no gyro."""
+        return [round(each) for each in self._rotation] if self.model == "e-puck2" else None
+
+
+def _signed(number: int) -> int:
+    return (number + 0x8000 & 0xFFFF) - 0x8000

@@ -1,0 +1,197 @@
+"""The firmware: one byte after the other, as its main loop takes them.
+
+While it waits, 00 is ignored. A byte of 80h or more begins binary commands, which end with 00; any
+other byte begins a line, which CR or LF ends. A line feed before a line is skipped, but a line has
+begun then: what follows is text, whatever its first byte.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Generator, Sequence
+from typing import Protocol
+
+BANNER = (
+    b"\f\aWELCOME to the SerCom protocol on e-Puck\r\n"
+    b'the EPFL education robot type "H" for help\r\n'
+)
+LONGEST = 4139  # bytes of its buffer
+BODY_LED, FRONT_LED = 8, 9
+
+
+class Hardware(Protocol):
+    """What the firmware runs on. Speeds in steps/s, LEDs by number, encoders in steps."""
+
+    speeds: tuple[int, int]
+    leds: dict[int, int]
+    lines: list[str]
+    requests: list[str]
+    version: str
+    hardware: str
+    selector: int
+
+    def answer(self, data: bytes) -> None: ...
+    def restart(self) -> None: ...
+    def set_encoders(self, left: int, right: int) -> None: ...
+    def encoders(self) -> list[int]: ...
+    def acceleration(self) -> list[int]: ...
+    def proximity(self) -> list[int]: ...
+    def light(self) -> list[int]: ...
+    def ground(self) -> list[int]: ...
+    def volumes(self) -> list[int]: ...
+    def rotation(self) -> list[int] | None: ...
+
+
+class Sercom:
+    """The main loop of one robot."""
+
+    def __init__(self, robot: Hardware) -> None:
+        self._robot = robot
+
+    def run(self) -> Generator[None, int, None]:
+        """Never ends; each byte of the line is sent to it."""
+        while True:
+            byte = yield
+            if byte >= 0x80:
+                yield from self._binary(byte)
+            elif byte:
+                yield from self._line(byte)
+
+    # --- binary -------------------------------------------------------------------------------
+
+    def _binary(self, byte: int) -> Generator[None, int, None]:
+        robot = self._robot
+        answer, letters = bytearray(), ""
+        while byte:
+            letter = chr(-byte & 0xFF)
+            letters += letter
+            if letter == "D":
+                robot.speeds = yield from self._two_numbers()
+            elif letter == "P":
+                robot.set_encoders(*(yield from self._two_numbers()))
+            elif letter == "L":
+                number = yield
+                state = yield
+                self._set_led(number, state)
+            else:
+                answer += self._read(letter)
+            byte = yield
+        robot.requests.append(letters)
+        if answer:
+            robot.answer(bytes(answer))
+
+    def _two_numbers(self) -> Generator[None, int, tuple[int, int]]:
+        data = bytearray()
+        for _ in range(4):
+            data.append((yield))
+        left, right = struct.unpack("<hh", data)
+        return left, right
+
+    def _read(self, letter: str) -> bytes:
+        """What a command answers; nothing where the firmware does not have it."""
+        robot = self._robot
+        if letter == "A":
+            return struct.pack("<3f", *self._sphere())
+        if letter == "I":  # an image of 40 x 40 pixels, two bytes each
+            return bytes((1, 40, 40)) + bytes(3200)
+        numbers: Sequence[int] | None = {
+            "a": robot.acceleration,
+            "E": lambda: robot.speeds,
+            "M": robot.ground,
+            "N": robot.proximity,
+            "O": robot.light,
+            "Q": robot.encoders,
+            "u": robot.volumes,
+            "g": robot.rotation,
+        }.get(letter, lambda: None)()
+        return b"".join((each & 0xFFFF).to_bytes(2, "little") for each in numbers or ())
+
+    def _sphere(self) -> tuple[float, float, float]:
+        """Acceleration, orientation, inclination; on a level floor."""
+        x, y, z = (number - 2000 for number in self._robot.acceleration())
+        return (x * x + y * y + z * z) ** 0.5, 0.0, 0.0
+
+    # --- text ---------------------------------------------------------------------------------
+
+    def _line(self, byte: int) -> Generator[None, int, None]:
+        while byte in b"\r\n":
+            byte = yield
+        text = bytearray((byte,))
+        while (byte := (yield)) not in b"\r\n":
+            if len(text) < LONGEST:
+                text.append(byte)
+        self._execute(text.split(b"\0")[0].decode("latin-1"))
+
+    def _execute(self, line: str) -> None:
+        robot = self._robot
+        letter, rest = line[:1].upper(), line[1:]
+        robot.lines.append(letter + rest)
+        if letter == "R":
+            robot.answer(b"r\r\n")
+            robot.restart()
+            return
+        values = self._values(letter)
+        if values is not None:
+            text = ",".join([letter.lower(), *map(str, values)])
+        elif letter in ("B", "D", "F", "J", "L", "P", "S"):
+            self._set(letter, _numbers(rest))
+            text = letter.lower()
+        else:
+            text = self._words(letter)
+        robot.answer(f"{text}\r\n".encode("latin-1", "replace"))
+
+    def _values(self, letter: str) -> Sequence[int] | None:
+        robot = self._robot
+        read = {
+            "A": robot.acceleration,
+            "C": lambda: [robot.selector],
+            "E": lambda: robot.speeds,
+            "I": lambda: [1, 40, 40, 8, 3200],
+            "M": robot.ground,
+            "N": robot.proximity,
+            "O": robot.light,
+            "Q": robot.encoders,
+            "U": robot.volumes,
+        }.get(letter)
+        return None if read is None else read()
+
+    def _words(self, letter: str) -> str:
+        robot = self._robot
+        if letter == "V":
+            return f"v,{robot.version}\r\nHW version: {robot.hardware}"
+        if letter == "H":
+            return "\nA B C D E F H I J K L M N O P Q R S U V"
+        if letter == "K":
+            return "k, Calibration finished"
+        return "z,Command not found"
+
+    def _set(self, letter: str, given: list[int]) -> None:
+        robot = self._robot
+        if letter == "S":
+            robot.speeds = (0, 0)
+            robot.leds = dict.fromkeys(robot.leds, 0)
+        elif letter == "D" and given:
+            robot.speeds = (given[0], given[1] if len(given) > 1 else robot.speeds[1])
+        elif letter == "P" and len(given) == 2:
+            robot.set_encoders(*given)
+        elif letter == "L" and len(given) == 2:
+            self._set_led(given[0], given[1], limit=8)
+        elif letter in "BF" and given:
+            self._set_led(BODY_LED if letter == "B" else FRONT_LED, given[0])
+
+    def _set_led(self, number: int, state: int, limit: int = 10) -> None:
+        """0: off, 1: on, 2: the other one. Of another number: all lights of the ring."""
+        leds = self._robot.leds
+        for each in [number] if 0 <= number < limit else range(8):
+            leds[each] = 1 - leds[each] if state == 2 else int(state > 0)
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers after a letter as C reads them, up to the first that is none; 16 bits each."""
+    found: list[int] = []
+    at = 0
+    while match := re.compile(r",\s*([+-]?\d{1,9})").match(text, at):
+        found.append((int(match[1]) + 0x8000 & 0xFFFF) - 0x8000)
+        at = match.end()
+    return found

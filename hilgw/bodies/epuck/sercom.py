@@ -1,0 +1,136 @@
+"""The protocol sercom of the e-puck: requests and answers in binary, and lines of text.
+
+A first byte of 80h or more begins a binary request: each command is 256 minus its letter, 00 ends
+it. The robot then answers with the values in the order of the commands, as little-endian numbers
+of 16 bits. A first byte below 80h begins a line of text, which LF or CR ends: one of the two, as
+the second would begin another line.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+BAUD_RATE = 115_200
+LETTERS = "aMNOQugE"
+"""Commands that are answered, in the order of a request: accelerometer, ground, proximity, light,
+encoders, microphones, gyro, speeds."""
+SPEEDS = "E"
+GROUND = "M"
+_NUMBERS = {"a": 3, "M": 3, "N": 8, "O": 8, "Q": 2, "u": 3, "g": 3, "E": 2}
+_SIGNED = "NOQgE"
+SPEED_BYTES, LED_BYTES = 5, 3
+END = b"\0"
+
+VERSION, SELECTOR, GROUND_LINE = b"V\n", b"C\n", b"M\n"
+ZERO_ENCODERS, QUIET = b"P,0,0\n", b"S\n"
+VERSION_ANSWER = re.compile(rb"^v,(.*version.*\d.*)$", re.I)
+HARDWARE_ANSWER = re.compile(rb"^HW version: *([ -~]+)$")
+SELECTOR_ANSWER = re.compile(rb"^c,(\d{1,2})$")
+GROUND_ANSWER = re.compile(rb"^m((?:,-?\d{1,6}){3,8})$")
+ZERO_ANSWER, QUIET_ANSWER = re.compile(rb"^p$"), re.compile(rb"^s$")
+DRIVE_ANSWER = re.compile(rb"(?:^|[^ -~])d$")  # the rest of a binary answer may precede it
+WELCOME = (b"SerCom", b"EPFL education")
+"""Words of the two lines that the robot sends after a reset."""
+
+_LONGEST_LINE = 256
+
+
+def command(letter: str) -> int:
+    """The byte of a command in a binary request."""
+    return 256 - ord(letter)
+
+
+def drive(left: int, right: int) -> bytes:
+    """Command D, steps/s: part of a binary request, not answered."""
+    return struct.pack("<Bhh", command("D"), left, right)
+
+
+def drive_line(left: int, right: int) -> bytes:
+    """The same as a line of text, which the robot answers with `d`. Before it: five bytes 00, which
+    complete a binary request that was cut, and a line feed, which ends a line."""
+    return 5 * END + f"\nD,{left},{right}\n".encode()
+
+
+STOP = drive_line(0, 0)
+"""Both wheels stop, whatever the robot has received before."""
+
+
+def led(number: int, state: int) -> bytes:
+    """Command L: part of a binary request, not answered. number: 0 to 7, 8 body, 9 front."""
+    return bytes((command("L"), number, state))
+
+
+def ask(letters: str) -> bytes:
+    """The commands that are answered, and the end of the request."""
+    return bytes(map(command, letters)) + END
+
+
+def answer_size(letters: str, ground_values: int = 3) -> int:
+    """Bytes of the answer. ground_values: what command M answers; some firmware adds two cliff
+    sensors to the three of the ground."""
+    return sum(2 * _count(letter, ground_values) for letter in letters)
+
+
+def decode(letters: str, data: bytes, ground_values: int = 3) -> dict[str, tuple[int, ...]]:
+    """The numbers of each command; data has `answer_size` bytes."""
+    found: dict[str, tuple[int, ...]] = {}
+    at = 0
+    for letter in letters:
+        count = _count(letter, ground_values)
+        code = "h" if letter in _SIGNED else "H"
+        found[letter] = struct.unpack_from(f"<{count}{code}", data, at)
+        at += 2 * count
+    return found
+
+
+def _count(letter: str, ground_values: int) -> int:
+    return ground_values if letter == GROUND else _NUMBERS[letter]
+
+
+class Lines:
+    """Lines of text from bytes in any chunks, without their ends; the longest has 256 bytes, and
+    what is longer begins a new one."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def clear(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        *lines, self._rest = re.split(rb"[\r\n]+", self._rest + data)
+        self._rest = self._rest[-_LONGEST_LINE:]
+        return [line[-_LONGEST_LINE:] for line in lines if line]
+
+
+def describe(data: bytes, *, received: bool) -> str:
+    """Bytes in words, for people; never raises."""
+    text = data.strip(b"\r\n\0\f\a")
+    if not text:
+        return data.hex(" ")
+    if all(0x20 <= byte < 0x7F or byte in b"\r\n\f\a" for byte in text):
+        return "; ".join(line.decode() for line in re.split(rb"[\r\n\f\a]+", text) if line)
+    return data.hex(" ") if received else _request(data)
+
+
+def _request(data: bytes) -> str:
+    words: list[str] = []
+    at = 0
+    while at < len(data):
+        letter = chr(256 - data[at]) if data[at] >= 0x80 else ""
+        if letter == "D" and at + SPEED_BYTES <= len(data):
+            left, right = struct.unpack_from("<hh", data, at + 1)
+            words.append(f"drive left {left}, right {right} steps/s")
+            at += SPEED_BYTES
+        elif letter == "L" and at + LED_BYTES <= len(data):
+            words.append(f"LED {data[at + 1]} {data[at + 2]}")
+            at += LED_BYTES
+        elif letter and letter in LETTERS:
+            words.append(f"ask {letter}")
+            at += 1
+        elif data[at] == 0:
+            at += 1
+        else:
+            return "; ".join([*words, data[at:].hex(" ")])
+    return "; ".join(words)

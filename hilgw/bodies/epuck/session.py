@@ -1,0 +1,459 @@
+"""The session of body `epuck`: handshake, one exchange in each period, and the way back into step.
+
+Each exchange is one binary request: speeds and LEDs that changed, the sensors that are due, and the
+robot's speeds. The last shows whether the answer is whole and the robot does what it was told. When
+it does not, or an answer is late, the session ends what the robot is in the middle of, sets its
+speeds anew by a line of text, and goes on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from enum import Enum
+from re import Match
+from typing import Any
+
+from hilgw.bodies._wheel import Wheel
+from hilgw.bodies.epuck import sercom, units
+from hilgw.bodies.epuck.exchange import Exchange
+from hilgw.bodies.epuck.settings import (
+    LEDS,
+    MOTORS,
+    SOURCES,
+    WHEEL_SOURCES,
+    EPuckSettings,
+    devices_of,
+    sensors_of,
+)
+from hilgw.bodies.epuck.talk import Found, back_in_step, handshake
+from hilgw.control.events import (
+    Command,
+    Connected,
+    DeviceSettings,
+    Disconnected,
+    Event,
+    LedValue,
+    MotorCommand,
+    Notice,
+    PacketOut,
+    ProtocolFailure,
+    Refused,
+    SensorValue,
+    StopReason,
+    Write,
+)
+from hilgw.control.safety import Mode
+from hilgw.devices.kinds import LED, SENSOR, Devices, Value
+from hilgw.devices.lookup import look_up
+from hilgw.errors import HilgwError
+from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Step, match_line
+from hilgw.reasons import RequestRefused
+from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
+
+SILENT = "no answer: is the robot switched on, with sercom, and baudRate its own?"
+STRANGE = "no answer to V, only other bytes: is baudRate the robot's own?"
+EPUCK2_ADVICE = "the robot is an e-puck2: set model: e-puck2 for its speed and gyro"
+
+
+class _Phase(Enum):
+    CLOSED = "closed"
+    HANDSHAKE = "handshake"
+    CHECK = "check"  # the first exchange in binary
+    UP = "up"
+
+
+class EPuckSession:
+    """The pure session; see `hilgw.bodies.base.BodySession`."""
+
+    def __init__(self, settings: EPuckSettings) -> None:
+        self.devices = Devices()
+        self.counts: Counter[str] = Counter()
+        for device in devices_of(settings):
+            self.devices.add(device)
+        self._settings = settings
+        self._limit = units.MAX_STEPS_S[settings.model]
+        self._byte_ns = 10 * NS_PER_S // settings.baudRate
+        self._answer_ns = ms_to_ns(settings.answer_ms)
+        self._period_ns = ms_to_ns(settings.period_ms)
+        self._silence_ns = s_to_ns(settings.silence_s)
+        self._phase = _Phase.CLOSED
+        self._dialogue: Dialogue[Event, Match[bytes], Any] | None = None
+        self._exchange: Exchange | None = None
+        self._due_ns = self._begun_ns = self._good_ns = 0  # exchanges: next, last, last valid
+        self._sent = (0, 0)  # the speeds that the robot has
+        self._shown: dict[int, int] = {}  # the LEDs that it has
+        self._has_echo = self._is_hurried = False
+        self._bind_devices()
+        self._lines = sercom.Lines()
+        self._heard: deque[bytes] = deque(maxlen=8)  # lines in a handshake
+        self._unasked = b""  # the end of what came without a request
+        self._found: Found | None = None
+        self._forget()
+
+    def _bind_devices(self) -> None:
+        sensors = sensors_of(self._settings)
+        sources = {**SOURCES, **WHEEL_SOURCES}
+        self._sources = {each.index: sources[each.name] for each in self.devices.of_role(SENSOR)}
+        self._tables = {
+            each.index: sensors[each.name].table for each in self.devices if each.name in sensors
+        }
+        self._wheels = [
+            Wheel(each) for each in map(self.devices.by_name, MOTORS) if each is not None
+        ]
+        self._motors = {wheel.device.index: wheel for wheel in self._wheels}
+
+    def _forget(self) -> None:
+        """As when a port is opened: nothing is enabled, the angles begin at 0."""
+        self._odometers = [units.Odometer() for _ in self._wheels]
+        self._next_ns = dict.fromkeys(self._always_on(), 0)  # of the enabled sensors
+        self._periods_ns = dict.fromkeys(self._next_ns, 0)
+        self._lights = dict.fromkeys(range(len(LEDS)), 0)
+        self._armed = False
+        self._at_first = True
+
+    def _always_on(self) -> list[int]:
+        names = self._settings.always_on
+        return [each.index for each in self.devices if each.name in names]
+
+    # --- the connection -----------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        self._forget()
+        return self._begin(now)
+
+    def close(self) -> list[Event]:
+        """The connection is gone. **The robot drives on**: it has no watchdog."""
+        was_up = self._phase is _Phase.UP
+        self._phase = _Phase.CLOSED
+        self._armed = False
+        self._dialogue = self._exchange = None
+        return [Disconnected("connection closed")] if was_up else []
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        if self._phase is _Phase.CLOSED:
+            return []
+        if self._dialogue is not None:
+            return self._text(data, now)
+        if self._exchange is None:
+            self.counts["unasked"] += len(data)
+            self._unasked = (self._unasked + data)[-64:]
+            return self._reset_seen(self._unasked, now)
+        self._exchange.heard += data
+        return self._answered(self._exchange, now) if self._exchange.is_complete else []
+
+    def next_deadline(self) -> int | None:
+        if self._phase is _Phase.CLOSED:
+            return None
+        if self._dialogue is not None:
+            due = self._dialogue.deadline
+        else:
+            due = self._due_ns if self._exchange is None else self._exchange.until_ns
+        dues = [due, *(wheel.next_deadline() for wheel in self._wheels)]
+        return min((each for each in dues if each is not None), default=None)
+
+    def expire(self, now: int) -> list[Event]:
+        if self._phase is _Phase.CLOSED:
+            return []
+        moved = [wheel.expire(now) for wheel in self._wheels]
+        if any(moved):
+            self._hurry(now)
+        if self._dialogue is not None:
+            return self._follow(self._dialogue.expire(now), now)
+        if self._exchange is not None:
+            return self._missed(now) if now >= self._exchange.until_ns else []
+        return self._ask(now) if now >= self._due_ns else []
+
+    def describe(self, data: bytes, *, received: bool) -> str:
+        return sercom.describe(data, received=received)
+
+    # --- lines of text ------------------------------------------------------------------------
+
+    def _begin(self, now: int) -> list[Event]:
+        """Stops the robot, whatever it is, and asks it who it is."""
+        self._phase = _Phase.HANDSHAKE
+        for wheel in self._wheels:
+            wheel.stop()
+        for odometer in self._odometers:
+            odometer.rebase()
+        self._heard.clear()
+        self._has_echo = False
+        wants_ground = any(source.letter == sercom.GROUND for source in self._sources.values())
+        answer_s = self._settings.answer_ms / 1000
+        script = handshake(self._heard, answer_s, at_first=self._at_first, has_ground=wants_ground)
+        return self._talk(script, now)
+
+    def _resync(self, now: int) -> list[Event]:
+        """Gets back into step with the robot; what it should do now is set again."""
+        self.counts["resyncs"] += 1
+        self._sent = self._speeds()
+        wait_ns = self._answer_ns + (len(sercom.drive_line(*self._sent)) + 64) * self._byte_ns
+        return self._talk(back_in_step(*self._sent, wait_ns / NS_PER_S), now)
+
+    def _talk(self, script: LineScript[Event, Any], now: int) -> list[Event]:
+        self._exchange = None
+        self._lines.clear()
+        self._unasked = b""
+        dialogue = self._dialogue = Dialogue(script, _question, _failure)
+        return dialogue.start(now)
+
+    def _text(self, data: bytes, now: int) -> list[Event]:
+        events: list[Event] = []
+        for line in self._lines.feed(data):
+            dialogue = self._dialogue
+            if dialogue is None:
+                break  # what follows was not asked for
+            if self._phase is _Phase.UP and (reset := self._reset_seen(line, now)):
+                return events + reset
+            if self._phase is _Phase.HANDSHAKE:
+                self._heard.append(line)
+                self._has_echo |= line == sercom.VERSION.strip()
+            if (match := match_line(dialogue.step, line)) is not None:
+                events += self._follow(dialogue.answer(match, now), now)
+        return events
+
+    def _follow(self, events: list[Event], now: int) -> list[Event]:
+        """What the dialogue did, and what comes after its end."""
+        if self._dialogue is None or not self._dialogue.over:
+            return events
+        result, self._dialogue = self._dialogue.result, None
+        if events and isinstance(events[-1], ProtocolFailure):
+            self._phase = _Phase.CLOSED
+            return events
+        if isinstance(result, Found):
+            self._found, self._phase = result, _Phase.CHECK
+            self._at_first = False
+            self._sent, self._shown = (0, 0), dict.fromkeys(self._lights, 0)
+            self._good_ns = now
+            return events + self._ask(now)
+        if self._phase is _Phase.HANDSHAKE:
+            self.counts["retries"] += 1
+            trouble = Notice(STRANGE if self._heard else SILENT)
+            return [*events, trouble, *self._begin(now)]
+        return events + (self._ask(now) if result else self._missed(now))
+
+    def _reset_seen(self, text: bytes, now: int) -> list[Event]:
+        """Whether the robot shows that it has just started."""
+        if self._phase is not _Phase.UP or not any(word in text for word in sercom.WELCOME):
+            return []
+        self.counts["resets"] += 1
+        return self._lose("the robot was reset", now)
+
+    # --- exchanges ----------------------------------------------------------------------------
+
+    def _ask(self, now: int) -> list[Event]:
+        """Begins an exchange: what changed, then the sensors that are due."""
+        assert self._found is not None
+        indices = self._sensors_due(now)
+        wanted = {self._sources[index].letter for index in indices} | {sercom.SPEEDS}
+        letters = "".join(letter for letter in sercom.LETTERS if letter in wanted)
+        request = self._changes() + sercom.ask(letters)
+        ground_values = self._found.ground_values
+        exchange = Exchange(request, letters, self._sent, indices, ground_values, self._has_echo)
+        exchange.until_ns = now + (len(request) + exchange.size) * self._byte_ns + self._answer_ns
+        self._exchange = exchange
+        self._begun_ns = now
+        # A controller that has just commanded does so again after its step: wait for that.
+        self._due_ns = now + self._period_ns * (3 if self._is_hurried else 2) // 2
+        self._is_hurried = False
+        self.counts["exchanges"] += 1
+        return [Write(request)]
+
+    def _sensors_due(self, now: int) -> list[int]:
+        """The enabled sensors whose period ends nearer to this exchange than to the next."""
+        near_ns = now + self._period_ns // 2
+        due = [index for index, at in self._next_ns.items() if at <= near_ns]
+        for index in due:
+            self._next_ns[index] = now + max(self._periods_ns[index], self._period_ns)
+        return due
+
+    def _changes(self) -> bytes:
+        """The speeds and LEDs that the robot does not have yet."""
+        data = b""
+        if (speeds := self._speeds()) != self._sent:
+            data, self._sent = sercom.drive(*speeds), speeds
+        for number, state in self._lights.items():
+            if state != self._shown[number]:
+                data += sercom.led(number, state)
+                self._shown[number] = state
+        return data
+
+    def _speeds(self) -> tuple[int, int]:
+        left, right = (units.steps_s(wheel.velocity, self._limit) for wheel in self._wheels)
+        return left, right
+
+    def _hurry(self, now: int) -> None:
+        """The next exchange begins at once, where none is under way."""
+        self._is_hurried = True
+        if self._exchange is None:
+            self._due_ns = min(self._due_ns, now)
+
+    def _answered(self, exchange: Exchange, now: int) -> list[Event]:
+        self._exchange = None
+        values = exchange.values()
+        if values is None:
+            self.counts["damaged"] += 1
+            reset = self._reset_seen(bytes(exchange.heard), now)
+            return reset or self._missed(now)
+        self._good_ns = now
+        events: list[Event] = []
+        if self._phase is _Phase.CHECK:
+            self._phase = _Phase.UP
+            events = self._connected()
+        events += self._report(exchange, values)
+        if now - self._begun_ns > self._period_ns:
+            self.counts["late_periods"] += 1
+            if self.counts["late_periods"] == 1:
+                events.append(self._too_slow(exchange))
+        if self._speeds() != self._sent or self._lights != self._shown:
+            self._hurry(now)
+        return [*events, *self._ask(now)] if now >= self._due_ns else events
+
+    def _connected(self) -> list[Event]:
+        settings = self._settings
+        events: list[Event] = [Connected(f"{settings.model}: {self._found}")]
+        if settings.model == "e-puck" and "version 2." in str(self._found).lower():
+            events.append(Notice(EPUCK2_ADVICE))
+        return events
+
+    def _too_slow(self, exchange: Exchange) -> Event:
+        count = len(exchange.request) + exchange.size
+        period = self._settings.period_ms
+        return Notice(
+            f"the robot answers too late for a period of {period:g} ms: {count} bytes take "
+            f"{count * self._byte_ns / 1e6:.1f} ms, the rest is its delay; raise period_ms"
+        )
+
+    def _report(self, exchange: Exchange, values: dict[str, tuple[int, ...]]) -> list[Event]:
+        return [
+            SensorValue(index, self._value(index, values))
+            for index in exchange.indices
+            if index in self._next_ns
+        ]
+
+    def _value(self, index: int, values: dict[str, tuple[int, ...]]) -> Value:
+        letter, place = self._sources[index]
+        numbers = values[letter]
+        if letter == "Q":
+            return self._odometers[place].read(numbers[place])
+        table = self._tables[index]
+        if place >= 0:
+            return float(look_up(table, numbers[place]))
+        vector = units.acceleration(numbers) if letter == "a" else tuple(map(float, numbers))
+        return tuple(look_up(table, each) for each in vector)
+
+    def _missed(self, now: int) -> list[Event]:
+        """No valid answer came."""
+        self.counts["misses"] += 1
+        if self._phase is _Phase.CHECK:
+            return [Notice("no answer to a binary request"), *self._begin(now)]
+        if now - self._good_ns >= self._silence_ns:
+            self.counts["silences"] += 1
+            return self._lose(f"no valid answer for {self._settings.silence_s:g} s", now)
+        return self._resync(now)
+
+    def _lose(self, text: str, now: int) -> list[Event]:
+        return [Disconnected(text), *self._begin(now)]
+
+    # --- from the control loop ----------------------------------------------------------------
+
+    def command(self, command: Command, now: int) -> list[Event]:
+        """A command to a wheel, which the control loop has checked. The bytes follow in the next
+        exchange, which begins at once where the line is free; the Write is empty."""
+        index = command.index
+        if self._phase is not _Phase.UP:
+            return self._refuse(index, RequestRefused.DOWN, "the robot is not connected")
+        wheel = self._motors.get(index)
+        if wheel is None:
+            return self._unknown(index, "is not a motor")
+        refusal = wheel.command(command, now)
+        if refusal is not None:
+            return self._refuse(index, refusal.reason, refusal.text)
+        self._armed = True
+        self.counts["commands"] += 1
+        if self._speeds() != self._sent or now >= self._begun_ns + self._period_ns // 2:
+            self._hurry(now)  # the step of the controller and the exchange begin together
+        events: list[Event] = [Write(b"")]
+        if units.is_cut(wheel.velocity, self._limit):
+            fastest = self._limit * units.RAD_PER_STEP
+            text = f"'{wheel.device.name}': velocities beyond {fastest:.4g} rad/s are cut to it"
+            events.append(Notice(text))
+        return events
+
+    def stop_command(self, index: int, mode: Mode) -> Command | None:
+        """The command that would stop this motor in any mode."""
+        return MotorCommand(index, "velocity", 0.0) if index in self._motors else None
+
+    def stop_commands(self) -> list[Command]:
+        """The commands that `stop` would send now. Changes nothing."""
+        if not self._armed or self._phase is _Phase.CLOSED:
+            return []
+        return [MotorCommand(index, "velocity", 0.0) for index in self._motors]
+
+    def stop(self, reason: StopReason, now: int) -> list[Event]:
+        """Stops both wheels at once; does nothing unless a command came since the last."""
+        if not self._armed or self._phase is _Phase.CLOSED:
+            return []
+        self._armed = False
+        for wheel in self._wheels:
+            wheel.stop()
+        self.counts["stops"] += 1
+        self.counts[f"stop_{reason}"] += 1
+        return self._resync(now) if self._phase is _Phase.UP else [Write(sercom.STOP)]
+
+    def stop_bytes(self) -> bytes:
+        """The bytes that `stop` would write now. Changes nothing."""
+        return sercom.STOP if self.stop_commands() else b""
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        """The next exchange asks for it, and after each period the one that is nearest."""
+        if index not in self._sources:
+            return self._unknown(index, "is not a sensor")
+        if period_ms == 0:
+            self._next_ns.pop(index, None)
+        else:
+            self._periods_ns[index] = 0 if period_ms is None else ms_to_ns(period_ms)
+            self._next_ns[index] = now
+        return []
+
+    def own_period(self, index: int) -> float | None:
+        """Off, unless the configuration has the sensor always on."""
+        return None if index in self._always_on() else 0.0
+
+    def send(self, packet: PacketOut, now: int) -> list[Event]:
+        """The protocol carries no packets of the robot's radios."""
+        return self._unknown(packet.index, "is not an Emitter of the robot")
+
+    def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
+        """LEDs only: off at 0, on at any other value."""
+        index = settings.index
+        device = self.devices.by_index(index)
+        if not isinstance(settings, LedValue) or device is None or device.kind != LED:
+            return self._unknown(index, "cannot be set so")
+        if self._phase is not _Phase.UP:
+            return self._refuse(index, RequestRefused.DOWN, "the robot is not connected")
+        self._lights[LEDS.index(device.name)] = int(settings.value != 0)
+        if self._lights != self._shown:
+            self._hurry(now)
+        return [Write(b"")]
+
+    # --- refusals -----------------------------------------------------------------------------
+
+    def _unknown(self, index: int, text: str) -> list[Event]:
+        device = self.devices.by_index(index)
+        if device is None:
+            text = f"the robot has no device {index}"
+            return self._refuse(index, RequestRefused.UNKNOWN_DEVICE, text)
+        text = f"{device.kind} '{device.name}' {text}"
+        return self._refuse(index, RequestRefused.NOT_SETTABLE, text)
+
+    def _refuse(self, index: int, reason: str, text: str) -> list[Event]:
+        self.counts[f"refused_{reason}"] += 1
+        return [Refused(index, reason, text)]
+
+
+def _question(step: Step, attempt: int) -> Event | None:
+    return Write(step.text) if isinstance(step, AskLine) and step.text else None
+
+
+def _failure(error: HilgwError) -> Event:
+    return ProtocolFailure(error)

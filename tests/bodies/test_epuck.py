@@ -1,0 +1,729 @@
+"""Body `epuck`: against the bytes of sercom, and on its mock."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_mocks.epuck import create
+from hilgw.bodies.epuck import BODY, EPuckSettings, sercom, units
+from hilgw.bodies.epuck.settings import LEDS, EPuckSensor
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    Event,
+    LedValue,
+    Notice,
+    ProtocolFailure,
+    Refused,
+    StopReason,
+    Write,
+)
+from hilgw.control.safety import Mode
+from hilgw.devices.kinds import MotorLimits
+from hilgw.errors import MismatchError
+from hilgw.plugins import new_air
+from tests.bodies.bench import BodyBench
+
+LEFT, RIGHT = "left wheel motor", "right wheel motor"
+WEBOTS = "Version 1.5.3 November 2016 (Webots)"
+STOP = b"\0\0\0\0\0\nD,0,0\n"
+GROUND = {f"gs{place}": EPuckSensor() for place in range(3)}
+WIDE = {"width": 50, "depth": 50}
+
+
+def bench(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
+    made = EPuckSettings(port="/dev/x", **settings)
+    assert BODY.check(made) == []
+    spec = BODY.mock(made, "R2025a")
+    robot = create("epuck", new_air(), {**spec.parameters, **(mock or {})})
+    return BodyBench(BODY.session(made, "R2025a"), robot)
+
+
+def up(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
+    made = bench(mock, **settings)
+    made.open(600)
+    assert len(made.found(Connected)) == 1
+    made.values()
+    assert made.events == []
+    return made
+
+
+def requests(line: BodyBench) -> list[str]:
+    """The letters of the last binary requests; forgets them."""
+    found, line.mock.requests = line.mock.requests, []
+    return list(found)
+
+
+# --- the bytes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "data"),
+    [
+        (sercom.drive(100, -200), "bc 64 00 38 ff"),  # 256 - 'D'; left first, low byte first
+        (sercom.led(8, 1), "b4 08 01"),
+        (sercom.ask("aMNOQ"), "9f b3 b2 b1 af 00"),
+        (sercom.ask("ugE"), "8b 99 bb 00"),
+        (sercom.STOP, STOP.hex()),
+        (sercom.drive_line(-5, 7), (b"\0\0\0\0\0\nD,-5,7\n").hex()),
+    ],
+)
+def test_requests(made: bytes, data: str) -> None:
+    assert made == bytes.fromhex(data)
+
+
+def test_answers_are_little_endian_in_the_order_of_the_request() -> None:
+    data = bytes.fromhex("d007 d007 f00a  e803 ffff 0001  0180 ff7f")
+    assert sercom.answer_size("aMQ") == len(data) == 16
+    assert sercom.decode("aMQ", data) == {
+        "a": (2000, 2000, 2800),
+        "M": (1000, 65535, 256),
+        "Q": (-32767, 32767),
+    }
+    sizes = {letter: sercom.answer_size(letter) for letter in sercom.LETTERS}
+    assert sizes == {"a": 6, "M": 6, "N": 16, "O": 16, "Q": 4, "u": 6, "g": 6, "E": 4}
+
+
+LETTERS = st.sets(st.sampled_from(sercom.LETTERS)).map(
+    lambda found: "".join(letter for letter in sercom.LETTERS if letter in found)
+)
+
+
+@given(LETTERS, st.sampled_from([3, 5]), st.data())
+def test_every_answer_is_decoded(letters: str, ground_values: int, data: st.DataObject) -> None:
+    expected, answer = {}, b""
+    for letter in letters:
+        size = sercom.answer_size(letter, ground_values)
+        low = -(2**15) if letter in "NOQgE" else 0
+        numbers = st.integers(low, low + 2**16 - 1)
+        given = data.draw(st.lists(numbers, min_size=size // 2, max_size=size // 2))
+        expected[letter] = tuple(given)
+        answer += b"".join((each & 0xFFFF).to_bytes(2, "little") for each in given)
+    assert len(answer) == sercom.answer_size(letters, ground_values)
+    assert sercom.decode(letters, answer, ground_values) == expected
+
+
+@given(st.integers(-1000, 1000), st.integers(-1000, 1000), LETTERS, st.binary(max_size=3))
+def test_the_mock_reads_every_request(left: int, right: int, letters: str, cut: bytes) -> None:
+    """An independent reading of the same protocol, after anything that was cut."""
+    robot = create("r", new_air(), {})
+    robot.reset(0)
+    robot.receive(bytes((188,)) + cut + sercom.STOP, 0)
+    assert robot.speeds == (0, 0)
+    robot.receive(sercom.drive(left, right) + sercom.led(3, 1) + sercom.ask(letters), 0)
+    assert (robot.speeds, robot.leds[3], robot.requests[-1]) == ((left, right), 1, "DL" + letters)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=10))
+def test_lines_in_any_chunks(parts: list[bytes]) -> None:
+    lines, data = sercom.Lines(), b"".join(parts)
+    found = [line for part in [*parts, b"\n"] for line in lines.feed(part)]
+    assert found == [line for line in re.split(rb"[\r\n]+", data) if line]
+
+
+# --- the scales of Webots' own remote control -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("velocity", "steps"),
+    [
+        (6.28, 1000),
+        (1.0, 159),
+        (-1.0, -159),
+        (0.00627, 0),
+        (-3.0, -477),
+        (7.0, 1000),
+        (-9e9, -1000),
+    ],
+)
+def test_speeds_are_cut_towards_zero_and_limited(velocity: float, steps: int) -> None:
+    line = up()
+    line.command(LEFT, "velocity", velocity)
+    line.run(5)
+    assert line.mock.speeds == (steps, 0)
+
+
+def test_an_epuck2_is_faster() -> None:
+    line = up(model="e-puck2")
+    assert units.steps_s(7.536, 1200) == 1200
+    line.command(RIGHT, "velocity", 8.0)
+    line.run(5)
+    assert line.mock.speeds == (0, 1200)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ((2000, 2000, 2800), (0.0, 0.0, 9.81)),
+        ((2800, 2000, 2000), (-9.81, 0.0, 0.0)),
+        ((1200, 2800, 2000), (9.81, 9.81, 0.0)),
+        ((0, 0, 65535), (24.525, -24.525, 779.098)),
+    ],
+)
+def test_acceleration(raw: tuple[int, int, int], expected: tuple[float, ...]) -> None:
+    assert units.acceleration(raw) == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_encoders_count_across_the_end_of_their_range() -> None:
+    odometer = units.Odometer()
+    assert odometer.read(1000) == pytest.approx(1000 / 159.23)
+    assert odometer.read(32_767) == pytest.approx(32_767 / 159.23)
+    assert odometer.read(-32_767) == pytest.approx(32_769 / 159.23)
+    assert odometer.read(32_000) == pytest.approx(32_000 / 159.23)
+    odometer.rebase()
+    assert odometer.read(0) == pytest.approx(32_000 / 159.23)
+
+
+@given(st.lists(st.integers(-32_767, 32_767), max_size=30))
+def test_the_encoders_add_up(steps: list[int]) -> None:
+    odometer, total = units.Odometer(), 12_345
+    odometer.read(total)
+    for step in steps:
+        total += step
+        angle = odometer.read((total + 0x8000 & 0xFFFF) - 0x8000)
+    assert not steps or angle == pytest.approx(total / 159.23)
+
+
+# --- the handshake --------------------------------------------------------------------------------
+
+
+def test_handshake() -> None:
+    line = bench({"selector": 7, "hardware": "1A2B"})
+    line.open(600)
+    assert line.found(Connected) == [Connected(f"e-puck: {WEBOTS}, HW version 1A2B, selector 7")]
+    assert line.written.startswith(STOP + b"V\nC\nP,0,0\nS\n\xbb\0")
+    line.run(2_000)
+    assert line.events == []
+
+
+@pytest.mark.parametrize(
+    "version", ["Version 1.2.2 August 2008 GCtronic", "Version 2.0 e-puck2", "version 9.1"]
+)
+def test_any_sensible_version_is_accepted_and_shown(version: str) -> None:
+    line = bench({"version": version})
+    line.open(600)
+    (connected,) = line.found(Connected)
+    assert version in connected.identity
+    advised = [event.text for event in line.found(Notice)]
+    assert advised == (
+        ["the robot is an e-puck2: set model: e-puck2 for its speed and gyro"]
+        if version.startswith("Version 2")
+        else []
+    )
+
+
+def test_what_the_robot_sends_before_the_handshake_is_drained() -> None:
+    line = bench()
+    line.mock.answer(b"v,Version 0 old\r\n" * 20)
+    line.open(600)
+    assert line.found(Connected)[0].identity.startswith(f"e-puck: {WEBOTS}")
+
+
+def test_a_line_with_an_echo() -> None:
+    line = up({"echo": "yes"})
+    line.enable("ps0")
+    line.enable("accelerometer")
+    line.command(LEFT, "velocity", 1.0)
+    line.run(100)
+    assert line.values() == {"ps0": 67.0, "accelerometer": pytest.approx((0, 0, 9.81))}
+    assert line.mock.speeds == (159, 0) and line.session.counts["misses"] == 0
+
+
+def test_a_robot_that_still_drives_is_stopped_by_the_handshake() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 5.0)
+    line.run(50)
+    line.cut = True
+    line.session.close()  # the gateway was killed
+    line.run(5_000)
+    assert line.mock.speeds == (796, 0)  # the robot has no watchdog
+    line.cut = False
+    line.open(0)
+    assert line.mock.speeds == (0, 0) and line.session.stop_commands() == []
+
+
+def test_a_robot_that_is_off_or_at_another_rate_is_not_there() -> None:
+    for mock in ({}, {"baud_rate": 9600}):
+        line = bench(mock)
+        line.cut = not mock
+        line.mock.host_baud = 115200
+        line.open(3_500)
+        assert not line.found(Connected) and not line.found(ProtocolFailure)
+        assert {event.text.split(":")[0] for event in line.found(Notice)} <= {
+            "no answer",
+            "no answer to V, only other bytes",
+        }
+        refused = line.command(LEFT, "velocity", 1.0)
+        assert [event.reason for event in refused if isinstance(event, Refused)] == ["down"]
+    line = bench()
+    line.cut = True
+    line.open(3_500)
+    assert line.found(Notice) and line.session.counts["retries"] >= 1
+    line.cut = False
+    line.run(2_500)
+    assert line.found(Connected)
+
+
+@pytest.mark.parametrize("answer", [b"OK\r\n", b"z,Command not found\r\n", b"+++ v2.1\r\n"])
+def test_another_device_is_refused(answer: bytes) -> None:
+    line = bench()
+    line.cut = True
+    line.handle(line.session.open(line.now))
+    for _ in range(40):
+        line.run(50)
+        line.handle(line.session.receive(answer, line.now))
+    (failure,) = line.found(ProtocolFailure)
+    assert isinstance(failure.error, MismatchError)
+    shown = answer.decode().strip()
+    assert failure.error.what == f"not an e-puck with sercom: it answers '{shown}' to V"
+    assert not line.found(Connected) and line.session.stop_bytes() == b""
+    assert b"\xbc" not in line.written  # no speeds in binary
+
+
+@given(st.lists(st.binary(max_size=200), max_size=20))
+def test_hostile_bytes_neither_connect_nor_move_the_robot(parts: list[bytes]) -> None:
+    line = bench()
+    line.cut = True
+    line.handle(line.session.open(line.now))
+    for part in parts:
+        line.run(100)
+        line.handle(line.session.receive(part, line.now))
+    assert not line.found(Connected)
+    assert set(re.findall(rb"D,[^\n]*", bytes(line.written))) == {b"D,0,0"}
+    assert b"\xbc" not in line.written and line.session.stop_bytes() == b""
+
+
+@given(st.lists(st.binary(max_size=80), max_size=20))
+def test_hostile_bytes_do_not_change_the_speeds(parts: list[bytes]) -> None:
+    line = up()
+    for name in ("ps0", "left wheel sensor", "accelerometer"):
+        line.enable(name)
+    line.command(LEFT, "velocity", 3.0)
+    for part in parts:
+        line.run(20)
+        line.handle(line.session.receive(part, line.now))
+    line.run(700)
+    moved = line.found(Disconnected)
+    assert line.mock.speeds == ((0, 0) if moved else (477, 0))
+
+
+# --- exchanges ------------------------------------------------------------------------------------
+
+
+def test_only_enabled_sensors_are_asked_for_in_one_request() -> None:
+    line = up(sensors=GROUND)
+    requests(line)
+    line.run(100)
+    assert set(requests(line)) == {"E"} and line.values() == {}
+    for name in ("mic1", "right wheel sensor", "ls7", "ps3", "gs2", "accelerometer"):
+        line.enable(name)
+    line.run(100)
+    assert requests(line)[1:] == ["aMNOQuE"] * 2
+    assert line.values() == {
+        "mic1": 12.0,
+        "right wheel sensor": 0.0,
+        "ls7": 3500.0,
+        "ps3": 67.0,
+        "gs2": 900.0,
+        "accelerometer": pytest.approx((0.0, 0.0, 9.81)),
+    }
+    line.enable("ps3", 0)
+    line.enable("ls7", 0)
+    line.run(100)
+    assert requests(line)[1:] == ["aMQuE"] * 2
+    assert set(line.values()) == {"mic1", "right wheel sensor", "gs2", "accelerometer"}
+
+
+def test_commands_and_sensors_of_a_step_share_one_request() -> None:
+    line = up()
+    line.enable("ps0", 32)
+    line.run(200)
+    requests(line)
+    line.written.clear()
+    line.run(11)
+    for _ in range(5):
+        line.command(LEFT, "velocity", 1.0 + line.now % 7)
+        line.command(RIGHT, "velocity", -1.0)
+        line.handle(line.session.tune(LedValue(line.index("led3"), line.now // 1000 % 2), line.now))
+        line.run(32)
+    asked = requests(line)
+    assert len(asked) <= 6  # one a step, and one of the period before
+    assert all(re.fullmatch("D?L*N?E", each) for each in asked)
+    assert sum("N" in each for each in asked) == 5
+
+
+def test_a_command_begins_an_exchange_at_once() -> None:
+    line = up(period_ms=1000)
+    line.run(1_500)
+    line.command(LEFT, "velocity", 1.0)
+    line.run(1)
+    assert line.mock.speeds == (159, 0)
+
+
+def test_a_slow_sensor_is_asked_for_at_its_period() -> None:
+    line = up(period_ms=20)
+    line.enable("ps0", 100)
+    line.enable("ls0", 20)
+    requests(line)
+    line.run(1_000)
+    asked = requests(line)
+    assert 49 <= sum("O" in each for each in asked) <= 51
+    assert 9 <= sum("N" in each for each in asked) <= 11
+
+
+def test_sensors_that_are_always_on_for_a_controller_that_enables_none() -> None:
+    line = up(always_on=("ps7",))
+    line.run(50)
+    assert line.values() == {"ps7": 67.0}
+    assert line.session.own_period(line.index("ps7")) is None
+    assert line.session.own_period(line.index("ps6")) == 0
+
+
+def test_values_follow_a_table_as_in_webots() -> None:
+    sensors = {
+        "ps0": EPuckSensor(table=((67.0, 0.07, 0.0), (4095.0, 0.0, 0.0))),
+        "accelerometer": EPuckSensor(table=((-10.0, -1.0, 0.0), (10.0, 1.0, 0.0))),
+    }
+    line = up(sensors=sensors)
+    line.enable("ps0")
+    line.enable("accelerometer")
+    line.run(80)
+    values = line.values()
+    assert values["ps0"] == pytest.approx(0.07)
+    assert values["accelerometer"] == pytest.approx((0.0, 0.0, 0.981))
+
+
+def test_a_gyro_reports_the_numbers_of_webots() -> None:
+    line = up({"rotation": (-100, 7, 32767)}, model="e-puck2")
+    line.enable("gyro")
+    line.run(80)
+    assert line.values() == {"gyro": (-100.0, 7.0, 32767.0)}
+
+
+def test_ground_sensors_of_a_firmware_with_cliff_sensors() -> None:
+    line = up({"ground_values": 5, "ground": 321}, sensors=GROUND)
+    for name in ("gs0", "ps0"):
+        line.enable(name)
+    line.run(80)
+    assert line.values() == {"gs0": 321.0, "ps0": 67.0}
+    assert line.session.counts["misses"] == 0
+
+
+def test_the_wheels_turn_and_report_their_angles() -> None:
+    line = up(WIDE)
+    for side in ("left", "right"):
+        line.enable(f"{side} wheel sensor")
+    line.run(50)
+    assert line.values() == {"left wheel sensor": 0.0, "right wheel sensor": 0.0}
+    line.settings(LEFT, math.inf, 6.0, -1.0, 10.0)
+    line.settings(RIGHT, math.inf, -6.0, -1.0, 10.0)
+    line.run(40_000)  # more than the encoders count
+    values = line.values()
+    assert values["left wheel sensor"] == pytest.approx(240.0, abs=0.6)
+    assert values["right wheel sensor"] == pytest.approx(-240.0, abs=0.6)
+
+
+def test_leds() -> None:
+    line = up()
+    for name, value in (("led0", 1), ("led7", 255), ("led8", 2), ("led9", -1)):
+        line.handle(line.session.tune(LedValue(line.index(name), value), line.now))
+    line.run(40)
+    assert [number for number, state in line.mock.leds.items() if state] == [0, 7, 8, 9]
+    line.handle(line.session.tune(LedValue(line.index("led8"), 0), line.now))
+    line.run(40)
+    assert line.mock.leds[8] == 0
+    line.mock.reset(line.now)
+    line.run(2_000)
+    assert line.found(Connected)
+    assert [number for number, state in line.mock.leds.items() if state] == [0, 7, 9]
+
+
+# --- a bad line -----------------------------------------------------------------------------------
+
+
+class Thief:
+    """Changes the bytes from one end: takes the byte at a place, or adds one."""
+
+    def __init__(self, take: Any, place: int, added: bytes) -> None:
+        self.take, self.place, self.added, self.seen = take, place, added, 0
+
+    def __call__(self, data: bytes, now: int) -> bytes:
+        at, self.seen = self.place - self.seen, self.seen + len(data)
+        if 0 <= at < len(data):
+            data = data[:at] + self.added + data[at + 1 - len(self.added) :]
+        return data
+
+
+@pytest.mark.parametrize("to_robot", [True, False])
+@pytest.mark.parametrize("added", [b"", b"\x55\xaa"], ids=["lost", "added"])
+@pytest.mark.parametrize("place", range(26))
+def test_a_lost_or_added_byte_does_not_shift_values(
+    place: int, added: bytes, to_robot: bool
+) -> None:
+    line = up({**WIDE, "light": 1234}, model="e-puck2")
+    for name in ("ps0", "ls5", "gyro", "accelerometer"):
+        line.enable(name)
+    line.command(LEFT, "velocity", 2.0)
+    line.command(RIGHT, "velocity", -2.0)
+    expected = {"ps0": 67.0, "ls5": 1234.0, "gyro": (0.0, 0.0, 0.0)}
+    mock = line.mock
+    if to_robot:
+        receive, thief = mock.receive, Thief(None, place, added)
+        mock.receive = lambda data, now: receive(thief(data, now), now)
+    else:
+        take, thief = mock.take, Thief(None, place, added)
+        mock.take = lambda now: thief(take(now), now)
+    line.run(600)
+    line.values()
+    assert line.mock.speeds == (318, -318)
+    assert not line.found(Disconnected)
+    before = line.session.counts["misses"]
+    line.run(500)
+    assert line.session.counts["misses"] == before <= 3
+    values = line.values()
+    assert {name: values[name] for name in expected} == expected
+
+
+def test_a_silent_robot_is_gone_and_the_stop_is_still_written() -> None:
+    line = up(silence_s=0.5)
+    line.command(LEFT, "velocity", 5.0)
+    line.run(50)
+    line.cut = True
+    line.run(400)
+    assert not line.found(Disconnected)
+    line.run(300)
+    assert line.found(Disconnected) == [Disconnected("no valid answer for 0.5 s")]
+    line.written.clear()
+    line.handle(line.session.stop(StopReason.BODY, line.now))
+    assert bytes(line.written) == STOP
+    line.cut = False
+    line.run(3_000)
+    assert len(line.found(Connected)) == 1 and line.mock.speeds == (0, 0)
+
+
+def test_a_robot_that_was_reset_is_asked_again_and_stands_still() -> None:
+    line = up(WIDE)
+    line.enable("left wheel sensor")
+    line.command(LEFT, "velocity", 5.0)
+    line.run(1_000)
+    line.mock.reset(line.now)
+    line.run(60)
+    assert line.found(Disconnected) == [Disconnected("the robot was reset")]
+    line.handle(line.session.stop(StopReason.BODY, line.now))
+    line.run(1_000)
+    assert line.found(Connected) and line.mock.speeds == (0, 0)
+    assert line.values()["left wheel sensor"] == pytest.approx(5.0, abs=0.4)  # goes on from there
+
+
+def test_a_robot_with_other_speeds_than_commanded_is_corrected() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 2.0)
+    line.run(50)
+    line.mock.speeds = (600, 600)  # its infra-red remote control
+    line.run(100)
+    assert line.mock.speeds == (318, 0) and line.session.counts["damaged"] == 1
+
+
+def test_a_robot_that_answers_too_late_for_the_period() -> None:
+    line = up()
+    line.mock.set("delay_ms", "40")
+    line.enable("ps0")
+    line.run(50)
+    line.run(300)
+    assert [event.text for event in line.found(Notice)] == [
+        "the robot answers too late for a period of 32 ms: 23 bytes take 2.0 ms, the rest is its "
+        "delay; raise period_ms"
+    ]
+    assert line.session.counts["late_periods"] >= 3 and line.session.counts["misses"] == 0
+
+
+# --- motors and stops -----------------------------------------------------------------------------
+
+
+def test_a_velocity_beyond_the_robots_own_is_reported() -> None:
+    line = up()
+    assert line.command(RIGHT, "velocity", 6.28) == []
+    assert line.command(RIGHT, "velocity", 1e300) == [
+        Notice(f"'{RIGHT}': velocities beyond 6.28 rad/s are cut to it")
+    ]
+
+
+def test_velocity_control_alone_moves_nothing() -> None:
+    line = up()
+    assert line.command(LEFT, "position", math.inf) == []
+    line.run(100)
+    assert line.mock.speeds == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("position", 1.0), ("acceleration", 1.0), ("available_torque", 1.0), ("torque", 1.0)],
+)
+def test_what_the_robot_cannot_do_is_refused(field: str, value: float) -> None:
+    line = up()
+    (refused,) = line.command(LEFT, field, value)
+    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+    assert line.session.stop_commands() == []
+
+
+def test_a_rate_limit_is_followed_and_a_stop_is_not_slowed() -> None:
+    line = up(limits={LEFT: MotorLimits(rate=10.0)})
+    line.command(LEFT, "velocity", 5.0)
+    line.run(240)
+    assert 300 < line.mock.speeds[0] < 500
+    line.run(400)
+    assert line.mock.speeds[0] == 796
+    line.handle(line.session.stop(StopReason.SILENCE, line.now))
+    assert line.mock.speeds == (0, 0)
+    line.run(400)
+    assert line.mock.speeds == (0, 0)
+
+
+def test_stop() -> None:
+    line = up()
+    session = line.session
+    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
+    line.command(LEFT, "velocity", 5.0)
+    assert len(session.stop_commands()) == 2
+    assert session.stop_bytes() == STOP
+    for mode in Mode:
+        assert session.stop_command(line.index(LEFT), mode) is not None
+    assert session.stop_command(line.index("ps0"), Mode.VELOCITY) is None
+    assert session.stop(StopReason.ENDED, line.now) == [Write(STOP)]
+    assert session.stop(StopReason.ENDED, line.now) == []
+
+
+def test_a_stop_leaves_at_once_and_the_exchanges_go_on() -> None:
+    line = up()
+    line.enable("ps0")
+    for after_ms in range(40):
+        line.command(LEFT, "velocity", 5.0)
+        line.run(after_ms)
+        line.handle(line.session.stop(StopReason.SILENCE, line.now))
+        assert line.mock.speeds == (0, 0)
+        line.run(100)
+        assert line.mock.speeds == (0, 0)
+    line.run(100)
+    assert line.values() == {"ps0": 67.0}
+    assert line.session.counts["misses"] == 0 and not line.found(Disconnected)
+
+
+def test_the_emergency_stop_ends_any_request_that_was_cut() -> None:
+    """The emergency stop discards what the kernel has not sent, and writes the stop twice."""
+    ours = sercom.drive(300, 300) + sercom.led(3, 1) + sercom.ask("aNOQE")
+    ours += sercom.drive_line(300, -300)
+    for cut in range(len(ours) + 1):
+        line = up()
+        line.command(LEFT, "velocity", 5.0)
+        line.run(50)
+        line.mock.receive(ours[:cut], line.now)
+        line.mock.receive(2 * line.session.stop_bytes(), line.now)
+        assert line.mock.speeds == (0, 0), cut
+        line.handle(line.session.stop(StopReason.LATE, line.now))
+        line.run(500)
+        assert line.mock.speeds == (0, 0) and not line.found(Disconnected)
+
+
+def test_what_is_no_device() -> None:
+    line = up()
+    for events in (
+        line.session.switch(99, None, line.now),
+        line.session.switch(line.index(LEFT), None, line.now),
+        line.session.tune(LedValue(line.index("ps0"), 1), line.now),
+        line.session.tune(LedValue(99, 1), line.now),
+    ):
+        assert [type(event) for event in events] == [Refused]
+
+
+# --- the device table -----------------------------------------------------------------------------
+
+
+def test_devices_are_those_of_webots_epuck_in_order() -> None:
+    names = [device.name for device in bench().session.devices]
+    assert names == [
+        *(LEFT, "left wheel sensor", RIGHT, "right wheel sensor"),
+        *(f"ps{place}" for place in range(8)),
+        *(f"ls{place}" for place in range(8)),
+        *LEDS,
+        "accelerometer",
+        *(f"mic{place}" for place in range(3)),
+    ]
+    second = bench(model="e-puck2", sensors=GROUND).session.devices
+    assert [device.name for device in second][30:] == [
+        *("accelerometer", "gyro", "gs0", "gs1", "gs2", "mic0", "mic1", "mic2")
+    ]
+
+
+def test_nodes_have_the_fields_of_webots() -> None:
+    devices = bench(model="e-puck2", sensors=GROUND).session.devices
+    fields: Any = {device.name: device.fields for device in devices}
+    assert fields[LEFT].maxVelocity == pytest.approx(7.536)
+    assert (fields["ps0"].type, fields["ps0"].aperture) == ("infra-red", 0.1)
+    assert fields["ps0"].lookupTable[2] == (0.01, 1465.73, 0.007)
+    assert (fields["gs0"].minValue, fields["gs0"].maxValue) == (300.0, 1000.0)
+    assert fields["gyro"].lookupTable[1][:2] == (13.315805, 100_000.0)
+    first: Any = {device.name: device.fields for device in bench().session.devices}
+    assert first[RIGHT].maxVelocity == pytest.approx(6.28)
+
+
+def test_a_line_that_is_too_slow_is_an_error_with_numbers() -> None:
+    ((path, what, fix),) = BODY.check(EPuckSettings(port="/dev/x", period_ms=8))
+    assert path == "period_ms"
+    assert what == "each period of 8 ms needs 94 bytes, and the line carries 92 at 115200 bit/s"
+    assert fix == "raise period_ms, or leave sensors out (sensors: {NAME: {present: false}})"
+    fewer = {f"mic{place}": EPuckSensor(present=False) for place in range(3)}
+    assert BODY.check(EPuckSettings(port="/dev/x", period_ms=8, sensors=fewer)) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "path", "what"),
+    [
+        ({"always_on": ("gs0",)}, "always_on", "the robot has no sensor 'gs0'"),
+        ({"limits": {"wheel": MotorLimits()}}, "limits.wheel", "the robot has no such motor"),
+        ({"sensors": {"camera": EPuckSensor()}}, "sensors.camera", "camera images are not carried"),
+        ({"sensors": {"gyro": EPuckSensor()}}, "sensors.gyro", "an e-puck has no gyro"),
+        ({"sensors": {"ps8": EPuckSensor()}}, "sensors.ps8", "the robot has no such sensor"),
+        (
+            {"sensors": {"ps0": EPuckSensor(table=((1, 1, 0), (1, 2, 0)))}},
+            "sensors.ps0.table",
+            "1 after 1",
+        ),
+    ],
+)
+def test_errors_in_the_configuration(settings: dict[str, Any], path: str, what: str) -> None:
+    found = {error[0]: error[1] for error in BODY.check(EPuckSettings(port="/dev/x", **settings))}
+    assert what in found[path]
+
+
+def test_bytes_in_words() -> None:
+    line = bench()
+    sent = sercom.drive(1, -1) + sercom.led(8, 1) + sercom.ask("NE") + b"\xbc\x01"
+    assert line.session.describe(sent, received=False) == (
+        "drive left 1, right -1 steps/s; LED 8 1; ask N; ask E; bc 01"
+    )
+    assert line.session.describe(STOP, received=False) == "D,0,0"
+    assert line.session.describe(b"v,Version 1\r\nHW version: A\r\n", received=True) == (
+        "v,Version 1; HW version: A"
+    )
+    assert line.session.describe(struct.pack("<2h", 1, -1), received=True) == "01 00 ff ff"
+
+
+@given(st.binary(max_size=100), st.booleans())
+def test_any_bytes_have_words(data: bytes, received: bool) -> None:
+    assert isinstance(bench().session.describe(data, received=received), str)
+
+
+def test_the_events_of_a_closed_port() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 1.0)
+    closed: list[Event] = line.session.close()
+    assert closed == [Disconnected("connection closed")]
+    assert line.session.receive(b"\0\0", line.now) == [] and line.session.next_deadline() is None
+    assert line.session.stop(StopReason.BODY, line.now) == []
