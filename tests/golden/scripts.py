@@ -526,6 +526,29 @@ def create2() -> Iterator[tuple[str, Variant]]:
     yield "slow", ([("create2", {"baud_rate": 19200, "charger": "yes"})], slow)
 
 
+# --- epuck ----------------------------------------------------------------------------------------
+
+
+def epuck() -> Iterator[tuple[str, Variant]]:
+    asked = b"V a B,1 C D,300,-200 E F,2 H I K L,3,1 M N O P,32760,-5 Q U X D,9 L,99,2 S Q".split()
+    text = lines("a", 40, b"\n", *asked)
+    drive = bytes((256 - ord("D"), 0x2C, 0x01, 0x38, 0xFF))
+    leds = bytes((256 - ord("L"), 8, 1, 256 - ord("L"), 2, 2))
+    every = bytes(256 - ord(letter) for letter in "aMNOQugEAz") + b"\0"
+    binary: Script = [
+        (20, "a", every), (20, "a", drive + leds + every), (400, "a", every),
+        (20, "a", drive[:3]), (20, "a", b"\0" * 5 + b"\nD,0,0\n"), (20, "a", noise(11, 60)),
+        (20, "a", b"\0" * 5 + b"\nE\n"), (20, "a", bytes((256 - ord("P"), 1, 0, 2, 0)) + every),
+        (40, "a", "set", "light", "90"),
+        (20, "a", b"O\r\n" + every), (20, "a", b"\r"), (20, "a", b"R\r"), (40, "a", "reset"),
+        (20, "a", every),
+    ]  # fmt: skip
+    yield "text", ([("epuck", {})], text)
+    yield "binary", ([("epuck", {"ground": 700, "ground_values": 5})], binary)
+    second = {"model": "e-puck2", "rotation": "1,-2,3", "echo": "yes", "delay_ms": 5}
+    yield "second", ([("epuck", {**second, "acceleration": "1,2,3"})], binary[:3] + text[:4])
+
+
 def wc2ec_controller() -> Iterator[tuple[str, Variant]]:
     for name, given in (("plain", {}), ("radio", WITH_RADIO), ("type", {"motor_type": 57})):
         talk: Script = [
@@ -675,7 +698,7 @@ def xbee() -> Iterator[tuple[str, Variant]]:
 SCRIPTS = {
     each.__name__: each
     for each in (
-        create2, dynamixel, hc12, ir_toy, irda_sir, rylr998, text_module, uart_node,
+        create2, dynamixel, epuck, hc12, ir_toy, irda_sir, rylr998, text_module, uart_node,
         wc2ec_controller, wc2ec_node, wc2ec_robot, webots_controller, webots_simulator, xbee,
     )
 }  # fmt: skip

@@ -27,7 +27,7 @@ DURATIONS_S = {
     "wc2ec": 3.45,
     "firmware-in-the-loop": 3.45,
 }
-MORE_S = {"loops": 2.45, "uart": 2.95}
+MORE_S = {"epuck": 1.95, "loops": 2.45, "uart": 2.95}
 SEND = {"do": "send", "data": b"by hand".hex()}
 ASKED: dict[str, list[tuple[float, dict[str, object]]]] = {
     "commands": [

@@ -16,6 +16,7 @@ REST_MS = {
     "wc2ec_node": 600.0,
     "create2": 100.0,
     "dynamixel": 50.0,
+    "epuck": 50.0,
 }  # they never come to rest
 
 
