@@ -27,6 +27,9 @@ settings.load_profile("suite")
 REAL = {  # file of tests/real: the option that names its device
     "test_loop_plug.py": ("--loop-plug", "a real serial port, its TX and RX joined"),
     "test_xbee_module.py": ("--xbee", "a real serial port with an XBee in API mode"),
+    "test_epuck_robot.py": ("--epuck", "a real e-puck, its wheels off the ground"),
+    "test_create2_robot.py": ("--create2", "a real Create 2, its wheels off the ground"),
+    "test_dynamixel_bus.py": ("--dynamixel", "two real Dynamixel servos, ids 1 and 2"),
 }
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import tty
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,17 @@ def test_an_xbee(tmp_path: Path) -> None:
         done = pytest_of("--xbee", str(bench / "xb"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout
+
+
+def test_robots(tmp_path: Path) -> None:
+    kinds = ("epuck", "create2", "dynamixel")
+    options: list[str] = []
+    with ExitStack() as running:
+        for kind in kinds:
+            bench = tmp_path / kind
+            bench.mkdir()
+            running.enter_context(Gateway(bench, ["mock", kind, "--link", "./robot"]))
+            options += [f"--{kind}", str(bench / "robot")]
+        done = pytest_of(*options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "3 passed" in done.stdout

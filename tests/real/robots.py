@@ -1,0 +1,106 @@
+"""What every robot on a serial port has to do, **with its wheels off the ground**: it is the one
+that was asked for, its sensors have values, its wheels turn, and it stops."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.running import DEADLINE_S, Gateway, run, wait_until
+
+CONFIG = """
+version: 1
+medium: {{step_ms: 32}}
+robots:
+  robot:
+    body: {body}
+    controller: {{kind: python, file: probe.py}}
+    safety: {{command_timeout_s: 5, late_s: 5}}  # a busy machine is no fault of the robot
+"""
+PROBE = '''
+import json, math
+from controller import Accelerometer, Robot
+
+SPEED = 2.0  # rad/s
+robot = Robot()
+step = int(robot.getBasicTimeStep())
+wheels = [robot.getDevice(name) for name in {motors}]
+angles = [robot.getDevice(name) for name in {angles}]
+sensors = [robot.getDevice(name) for name in {sensors}]
+for each in angles + sensors:
+    each.enable(step)
+for wheel in wheels:
+    wheel.setPosition(math.inf)
+    wheel.setVelocity(0.0)
+
+def turn(speed, seconds):
+    """What the wheels turn in this time, or until each has turned a radian."""
+    end = robot.getTime() + seconds
+    first = None
+    while robot.step(step) != -1 and robot.getTime() < end:
+        now = [each.getValue() for each in angles]
+        if any(map(math.isnan, now)):
+            continue
+        first = first or now
+        for wheel in wheels:
+            wheel.setVelocity(speed)
+        turned = [abs(b - a) for a, b in zip(first, now)]
+        if speed and min(turned) > 1.0:
+            break
+    return [b - a for a, b in zip(first, now)]
+
+still = turn(0.0, 0.4)
+driven = turn(SPEED, {patience_s})
+turn(0.0, 0.3)
+stopped = turn(0.0, 0.4)
+values = {{}}
+for each in sensors:
+    vector = isinstance(each, Accelerometer)
+    values[each.getName()] = each.getValues() if vector else each.getValue()
+with open("found.json", "w") as file:
+    json.dump([still, driven, stopped, values], file)
+turn(SPEED, {patience_s})  # it ends while it drives
+'''
+
+
+class Found:
+    """What the program and the report of one run say. still, driven, stopped: rad that the wheels
+    turned before, while and after they were driven."""
+
+    def __init__(self, data: list[Any], report: dict[str, Any]) -> None:
+        self.still, self.driven, self.stopped, self.values = data
+        self.identity: str = report["ports"]["robot.body"]["identity"]
+        self.stops: dict[str, int] = report["control_loops"]["robot"]["stops"]
+
+
+def drive(folder: Path, body: dict[str, Any], sensors: list[str]) -> Found:
+    """Runs the program on the robot. sensors: those that are read besides its wheels."""
+    sides = ("left", "right")
+    (folder / "probe.py").write_text(
+        PROBE.format(
+            motors=[f"{side} wheel motor" for side in sides],
+            angles=[f"{side} wheel sensor" for side in sides],
+            sensors=sensors,
+            patience_s=DEADLINE_S,
+        )
+    )
+    (folder / "robot.yaml").write_text(CONFIG.format(body=json.dumps(body)))
+    report = folder / "report.json"
+    with Gateway(folder, ["--config", "robot.yaml", "--report", str(report)]) as gateway:
+        armed = run("arm", "robot", cwd=folder)
+        assert armed.returncode == 0, armed.stderr
+        found = folder / "found.json"
+        wait_until(lambda: found.exists() and found.read_text().endswith("]"), gateway.text())
+        wait_until(lambda: "motors stopped: the controller disconnected" in gateway.text())
+        gateway.stop()
+    return Found(json.loads(found.read_text()), json.loads(report.read_text()))
+
+
+def check(found: Found) -> None:
+    """The wheels turn while they are driven, and at no other time."""
+    assert max(map(abs, found.still + found.stopped)) < 0.1, vars(found)
+    assert min(found.driven) > 0.9, vars(found)
+    assert found.stops["disconnected"] == 1, found.stops
+    flat = [value if isinstance(value, list) else [value] for value in found.values.values()]
+    assert all(number == number for numbers in flat for number in numbers), found.values

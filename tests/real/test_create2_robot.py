@@ -1,0 +1,20 @@
+"""A real Create 2, its wheels off the ground: `tools/test tests/real --create2 /dev/ttyUSB0`. In
+full mode, as it drives no wheel that hangs in the air otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.real.robots import check, drive
+
+
+def test_a_create2(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    port = str(Path(request.config.getoption("--create2")).absolute())
+    body = {"kind": "create2", "port": port, "mode": "full"}
+    found = drive(tmp_path, body, ["bumper_left", "cliff_left", "light_bumper_left"])
+    assert "Create 2 in full mode, battery" in found.identity
+    check(found)
+    assert found.values["bumper_left"] in (0, 1)
+    assert 0 <= found.values["cliff_left"] <= 4095

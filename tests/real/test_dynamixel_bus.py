@@ -1,0 +1,17 @@
+"""Two real Dynamixel servos with ids 1 and 2, free to turn, at 57600 bit/s:
+`tools/test tests/real --dynamixel /dev/ttyUSB0`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.real.robots import check, drive
+
+
+def test_two_servos(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    port = str(Path(request.config.getoption("--dynamixel")).absolute())
+    found = drive(tmp_path, {"kind": "dynamixel", "port": port}, [])
+    assert found.identity.startswith("Dynamixel servos 1: model ")
+    check(found)

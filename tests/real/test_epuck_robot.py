@@ -1,0 +1,19 @@
+"""A real e-puck, its wheels off the ground: `tools/test tests/real --epuck /dev/rfcomm0`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.real.robots import check, drive
+
+
+def test_an_epuck(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    port = str(Path(request.config.getoption("--epuck")).absolute())
+    found = drive(tmp_path, {"kind": "epuck", "port": port}, ["ps0", "ls0", "accelerometer"])
+    assert "version" in found.identity.lower()
+    check(found)
+    assert 0 <= found.values["ps0"] <= 4095 and 0 <= found.values["ls0"] <= 4095
+    weight = sum(each**2 for each in found.values["accelerometer"]) ** 0.5
+    assert 5 < weight < 15, found.values
