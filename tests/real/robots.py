@@ -16,8 +16,9 @@ robots:
   robot:
     body: {body}
     controller: {{kind: python, file: probe.py}}
-    safety: {{command_timeout_s: 5, late_s: 5}}  # a busy machine is no fault of the robot
+    safety: {{command_timeout_s: 5, late_s: 5}}
 """
+PATIENT = {"silence_s": 5}  # a busy machine is no fault of the robot
 PROBE = '''
 import json, math
 from controller import Accelerometer, Robot

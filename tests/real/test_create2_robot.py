@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.robots import check, drive
+from tests.real.robots import PATIENT, check, drive
 
 
 def test_a_create2(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     port = str(Path(request.config.getoption("--create2")).absolute())
-    body = {"kind": "create2", "port": port, "mode": "full"}
+    body = {"kind": "create2", "port": port, "mode": "full", **PATIENT}
     found = drive(tmp_path, body, ["bumper_left", "cliff_left", "light_bumper_left"])
     assert "Create 2 in full mode, battery" in found.identity
     check(found)

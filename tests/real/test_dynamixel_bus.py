@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.robots import check, drive
+from tests.real.robots import PATIENT, check, drive
 
 
 def test_two_servos(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     port = str(Path(request.config.getoption("--dynamixel")).absolute())
-    found = drive(tmp_path, {"kind": "dynamixel", "port": port}, [])
+    body = {"kind": "dynamixel", "port": port, **PATIENT, "answer_ms": 1000, "watchdog_ms": 2540}
+    found = drive(tmp_path, body, [])
     assert found.identity.startswith("Dynamixel servos 1: model ")
     check(found)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.robots import check, drive
+from tests.real.robots import PATIENT, check, drive
 
 
 def test_an_epuck(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     port = str(Path(request.config.getoption("--epuck")).absolute())
-    found = drive(tmp_path, {"kind": "epuck", "port": port}, ["ps0", "ls0", "accelerometer"])
+    body = {"kind": "epuck", "port": port, **PATIENT, "answer_ms": 1000}
+    found = drive(tmp_path, body, ["ps0", "ls0", "accelerometer"])
     assert "version" in found.identity.lower()
     check(found)
     assert 0 <= found.values["ps0"] <= 4095 and 0 <= found.values["ls0"] <= 4095

@@ -1,0 +1,118 @@
+"""The e-puck's configuration as users run it: on the robot's port, with a Webots controller, and
+with another device at the port. The robot is its mock."""
+
+from __future__ import annotations
+
+import os
+import threading
+import tty
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.running import HOST, ROOT, Gateway, free_port, run, wait_until
+
+CONFIG = str(ROOT / "configs" / "epuck.yaml")
+PROGRAM = ROOT / "configs" / "epuck_avoid.py"
+
+
+@pytest.fixture
+def robot(firmware_mock: Any) -> Any:
+    return firmware_mock("epuck", width=0.25, depth=0.25)
+
+
+def on(port: str) -> list[str]:
+    """The shipped file with this port. A busy machine is no fault of the robot."""
+    changes = {
+        "body.port": port,
+        "body.answer_ms": 1000,
+        "body.silence_s": 5,
+        "safety.command_timeout_s": 5,
+        "safety.late_s": 5,
+    }
+    given = [f"--set=robots.e-puck.{path}={value}" for path, value in changes.items()]
+    return ["--config", CONFIG, "--backend", "real", *given]
+
+
+def drives_and_turns(robot: Any) -> None:
+    """Ahead, and away from a wall, with the light of its body on."""
+    wait_until(lambda: robot.mock.speeds == (636, 636), what="4 rad/s")
+    wait_until(lambda: robot.mock.speeds in ((318, -318), (-318, 318)), what="a turn")
+    wait_until(lambda: robot.mock.leds[8] == 1, what="the light")
+    wait_until(lambda: abs(robot.mock.arena.heading) > 0.3, what="another heading")
+
+
+def test_the_shipped_program_drives_the_robot_at_its_port(robot: Any, tmp_path: Path) -> None:
+    with Gateway(tmp_path, on(str(robot.port))) as gateway:
+        assert run("arm", "e-puck", cwd=tmp_path).returncode == 0
+        drives_and_turns(robot)
+        gateway.stop()
+        text = gateway.text()
+    assert "up: e-puck: Version 1.5.3 November 2016 (Webots), HW version FFFF, selector 3" in text
+    assert robot.mock.speeds == (0, 0)
+
+
+def test_a_webots_controller_drives_it_too(robot: Any, tmp_path: Path) -> None:
+    """As the comments in the file say."""
+    text = Path(CONFIG).read_text()
+    for before, after in (
+        ("      kind: python\n      file: epuck_avoid.py ", "      # "),
+        ("      # kind: webots\n", "      kind: webots\n"),
+        ("      # listen: ", "      listen: "),
+        ("127.0.0.1:1234", f"{HOST}:{free_port()}"),
+        ("/dev/rfcomm0", f"{robot.port}\n      answer_ms: 1000\n      silence_s: 5"),
+        ("backend: mock ", "backend: real "),
+        ("command_timeout_s: 0.5 ", "command_timeout_s: 5\n      late_s: 5 "),
+    ):
+        assert text.count(before) == 1
+        text = text.replace(before, after)
+    (tmp_path / "webots.yaml").write_text(text)
+    with Gateway(tmp_path, ["--config", "webots.yaml"]):
+        assert run("arm", "e-puck", cwd=tmp_path).returncode == 0
+        done: list[Any] = []
+        thread = threading.Thread(
+            target=lambda: done.append(run("exec", "webots.yaml", str(PROGRAM), cwd=tmp_path))
+        )
+        thread.start()
+        drives_and_turns(robot)
+    thread.join()
+    assert (done[0].returncode, done[0].stderr) == (0, "")
+    assert robot.mock.speeds == (0, 0)
+
+
+class Modem:
+    """Another device: it answers every line."""
+
+    def __init__(self, answer: bytes) -> None:
+        self.master, self.slave = os.openpty()
+        tty.setraw(self.slave)
+        self.path = os.ttyname(self.slave)
+        self.heard = b""
+        self._answer = answer
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while data := os.read(self.master, 4096):
+            if data == b"\x04the end":
+                return
+            self.heard += data
+            os.write(self.master, self._answer * data.count(b"\n"))
+
+    def end(self) -> None:
+        os.write(self.slave, b"\x04the end")
+        self._thread.join()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+def test_another_device_is_refused(tmp_path: Path) -> None:
+    modem = Modem(b"ERROR\r\n")
+    try:
+        done = run(*on(modem.path), cwd=tmp_path)
+    finally:
+        modem.end()
+    assert done.returncode == 6
+    assert "not an e-puck with sercom: it answers 'ERROR' to V" in done.stderr
+    assert modem.heard.replace(b"\0", b"") == b"\nD,0,0\n" + 3 * b"V\n"
