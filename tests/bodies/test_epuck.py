@@ -271,6 +271,22 @@ def test_a_robot_that_is_off_or_at_another_rate_is_not_there() -> None:
     assert line.found(Connected)
 
 
+def test_a_robot_that_starts_during_the_handshake_is_not_refused() -> None:
+    """It misses the questions, and sends the two lines of its start."""
+    line = bench()
+    line.mock.switch_off()
+    line.open(400)
+    for _ in range(5):
+        line.mock.reset(line.now)
+        line.run(3)
+        line.mock.switch_off()
+        line.run(300)
+    assert not line.found(ProtocolFailure)
+    line.mock.reset(line.now)
+    line.run(2_000)
+    assert line.found(Connected) and not line.found(ProtocolFailure)
+
+
 @pytest.mark.parametrize("answer", [b"OK\r\n", b"z,Command not found\r\n", b"+++ v2.1\r\n"])
 def test_another_device_is_refused(answer: bytes) -> None:
     line = bench()
@@ -677,7 +693,9 @@ def test_a_line_that_is_too_slow_is_an_error_with_numbers() -> None:
     ((path, what, fix),) = BODY.check(EPuckSettings(port="/dev/x", period_ms=8))
     assert path == "period_ms"
     assert what == "each period of 8 ms needs 94 bytes, and the line carries 92 at 115200 bit/s"
-    assert fix == "raise period_ms, or leave sensors out (sensors: {NAME: {present: false}})"
+    assert fix == (
+        "raise period_ms or baudRate, or leave sensors out (sensors: {NAME: {present: false}})"
+    )
     fewer = {f"mic{place}": EPuckSensor(present=False) for place in range(3)}
     assert BODY.check(EPuckSettings(port="/dev/x", period_ms=8, sensors=fewer)) == []
 

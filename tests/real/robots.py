@@ -37,13 +37,13 @@ for wheel in wheels:
 
 def turn(speed, seconds):
     """What the wheels turn in this time, or until each has turned a radian."""
-    end = robot.getTime() + seconds
-    first = None
+    first, end = None, math.inf
     while robot.step(step) != -1 and robot.getTime() < end:
         now = [each.getValue() for each in angles]
         if any(map(math.isnan, now)):
             continue
-        first = first or now
+        if first is None:
+            first, end = now, robot.getTime() + seconds
         for wheel in wheels:
             wheel.setVelocity(speed)
         turned = [abs(b - a) for a, b in zip(first, now)]
@@ -51,9 +51,14 @@ def turn(speed, seconds):
             break
     return [b - a for a, b in zip(first, now)]
 
+def come_to_rest(seconds):
+    """Until the wheels have not turned for a second, or the time is over."""
+    while seconds > 0 and max(map(abs, turn(0.0, 1.0))) > 0.01:
+        seconds -= 1
+
 still = turn(0.0, 0.4)
 driven = turn(SPEED, {patience_s})
-turn(0.0, 0.3)
+come_to_rest({patience_s})
 stopped = turn(0.0, 0.4)
 values = {{}}
 for each in sensors:
@@ -92,7 +97,9 @@ def drive(folder: Path, body: dict[str, Any], sensors: list[str]) -> Found:
         armed = run("arm", "robot", cwd=folder)
         assert armed.returncode == 0, armed.stderr
         found = folder / "found.json"
-        wait_until(lambda: found.exists() and found.read_text().endswith("]"), gateway.text())
+        ended = "the program ended"
+        wait_until(lambda: ended in gateway.text(), timeout_s=4 * DEADLINE_S)
+        assert found.exists(), gateway.text()
         wait_until(lambda: "motors stopped: the controller disconnected" in gateway.text())
         gateway.stop()
     return Found(json.loads(found.read_text()), json.loads(report.read_text()))

@@ -78,7 +78,9 @@ class EPuckBody:
         needed += sercom.answer_size(letters)
         period_ns = ms_to_ns(settings.period_ms)
         what = overload(needed, settings.baudRate, BITS_PER_BYTE, period_ns)
-        fix = "raise period_ms, or leave sensors out (sensors: {NAME: {present: false}})"
+        fix = (
+            "raise period_ms or baudRate, or leave sensors out (sensors: {NAME: {present: false}})"
+        )
         return [("period_ms", what, fix)] if what else []
 
     def mock(self, settings: EPuckSettings, version: str) -> MockSpec:

@@ -33,6 +33,7 @@ DRIVE_ANSWER = re.compile(rb"(?:^|[^ -~])d$")  # the rest of a binary answer may
 WELCOME = (b"SerCom", b"EPFL education")
 """Words of the two lines that the robot sends after a reset."""
 
+_OWN = re.compile(rb"[a-y](?:,[-\d]+)*|HW version.*|V|D,0,0")
 _LONGEST_LINE = 256
 
 
@@ -86,6 +87,11 @@ def decode(letters: str, data: bytes, ground_values: int = 3) -> dict[str, tuple
 
 def _count(letter: str, ground_values: int) -> int:
     return ground_values if letter == GROUND else _NUMBERS[letter]
+
+
+def is_own(line: bytes) -> bool:
+    """Whether sercom sends such a line, to whatever it was asked before, or an echo has it."""
+    return _OWN.fullmatch(line) is not None or any(word in line for word in WELCOME)
 
 
 class Lines:

@@ -56,7 +56,10 @@ class EPuckSettings:
 
     port: str = setting("serial device path", example="/dev/rfcomm0")
     baudRate: int = setting(
-        "rate of the serial line", BAUD_RATE, choices=(57600, BAUD_RATE), unit="bit/s"
+        "rate of the serial line; that of the robot itself is fixed",
+        BAUD_RATE,
+        choices=(9600, 19200, 38400, 57600, BAUD_RATE),
+        unit="bit/s",
     )
     byteSize: int = setting(
         "cost of one byte on the line: 10 is 8N1, 8 counts as 10", 10, choices=(8, 10), unit="bit"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hilgw.bodies.epuck import sercom
@@ -36,16 +37,17 @@ class Found:
 
 
 def handshake(
-    heard: Sequence[bytes], answer_s: float, *, at_first: bool, has_ground: bool
+    heard: deque[bytes], answer_s: float, *, at_first: bool, has_ground: bool
 ) -> LineScript[Event, Found | None]:
     """Stops the robot, and asks it who it is. None: it is silent, or what comes is not text.
 
-    heard: the last lines that came. at_first: the encoders begin at 0. Raises MismatchError for
-    another device.
+    heard: the last lines that came, which the session keeps. at_first: the encoders begin at 0.
+    Raises MismatchError for another device.
     """
     line_s = LINE_S + answer_s
     yield Write(sercom.STOP)
     yield Pause(DRAIN_S + answer_s)
+    heard.clear()
     asked = yield AskLine(sercom.VERSION, sercom.VERSION_ANSWER, timeout_s=line_s, tries=TRIES)
     if asked is None:
         _refuse_others(heard)
@@ -85,9 +87,9 @@ def printable(data: bytes) -> str:
     return "".join(each if each.isprintable() else "?" for each in text)[:80]
 
 
-def _refuse_others(heard: Sequence[bytes]) -> None:
-    """MismatchError where lines came, and they are text."""
-    others = [line for line in heard if line not in (b"V", b"D,0,0") and line.isascii()]
+def _refuse_others(heard: Iterable[bytes]) -> None:
+    """MismatchError where lines of text came that sercom does not send."""
+    others = [line for line in heard if not sercom.is_own(line)]
     if others and all(0x20 <= byte < 0x7F for line in others for byte in line):
         raise MismatchError(
             f"not an e-puck with sercom: it answers '{printable(others[-1])}' to V",
