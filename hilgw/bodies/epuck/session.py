@@ -16,14 +16,12 @@ from typing import Any
 from hilgw.bodies._wheel import Wheel
 from hilgw.bodies.epuck import sercom, units
 from hilgw.bodies.epuck.exchange import Exchange
+from hilgw.bodies.epuck.sensors import Sensors
 from hilgw.bodies.epuck.settings import (
     LEDS,
     MOTORS,
-    SOURCES,
-    WHEEL_SOURCES,
     EPuckSettings,
     devices_of,
-    sensors_of,
 )
 from hilgw.bodies.epuck.talk import Found, back_in_step, handshake
 from hilgw.control.events import (
@@ -38,13 +36,11 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     Refused,
-    SensorValue,
     StopReason,
     Write,
 )
 from hilgw.control.safety import Mode
-from hilgw.devices.kinds import LED, SENSOR, Devices, Value
-from hilgw.devices.lookup import look_up
+from hilgw.devices.kinds import LED, Devices
 from hilgw.errors import HilgwError
 from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Step, match_line
 from hilgw.reasons import RequestRefused
@@ -83,37 +79,22 @@ class EPuckSession:
         self._sent = (0, 0)  # the speeds that the robot has
         self._shown: dict[int, int] = {}  # the LEDs that it has
         self._has_echo = self._is_hurried = False
-        self._bind_devices()
+        self._sensors = Sensors(settings, self.devices)
+        motors = [self.devices.by_name(name) for name in MOTORS]
+        self._wheels = [Wheel(each) for each in motors if each is not None]
+        self._motors = {wheel.device.index: wheel for wheel in self._wheels}
         self._lines = sercom.Lines()
         self._heard: deque[bytes] = deque(maxlen=8)  # lines in a handshake
         self._unasked = b""  # the end of what came without a request
         self._found: Found | None = None
         self._forget()
 
-    def _bind_devices(self) -> None:
-        sensors = sensors_of(self._settings)
-        sources = {**SOURCES, **WHEEL_SOURCES}
-        self._sources = {each.index: sources[each.name] for each in self.devices.of_role(SENSOR)}
-        self._tables = {
-            each.index: sensors[each.name].table for each in self.devices if each.name in sensors
-        }
-        self._wheels = [
-            Wheel(each) for each in map(self.devices.by_name, MOTORS) if each is not None
-        ]
-        self._motors = {wheel.device.index: wheel for wheel in self._wheels}
-
     def _forget(self) -> None:
         """As when a port is opened: nothing is enabled, the angles begin at 0."""
-        self._odometers = [units.Odometer() for _ in self._wheels]
-        self._next_ns = dict.fromkeys(self._always_on(), 0)  # of the enabled sensors
-        self._periods_ns = dict.fromkeys(self._next_ns, 0)
+        self._sensors.reset()
         self._lights = dict.fromkeys(range(len(LEDS)), 0)
         self._armed = False
         self._at_first = True
-
-    def _always_on(self) -> list[int]:
-        names = self._settings.always_on
-        return [each.index for each in self.devices if each.name in names]
 
     # --- the connection -----------------------------------------------------------------------
 
@@ -173,13 +154,15 @@ class EPuckSession:
         self._phase = _Phase.HANDSHAKE
         for wheel in self._wheels:
             wheel.stop()
-        for odometer in self._odometers:
-            odometer.rebase()
+        self._sensors.rebase()
         self._heard.clear()
         self._has_echo = False
-        wants_ground = any(source.letter == sercom.GROUND for source in self._sources.values())
-        answer_s = self._settings.answer_ms / 1000
-        script = handshake(self._heard, answer_s, at_first=self._at_first, has_ground=wants_ground)
+        script = handshake(
+            self._heard,
+            self._settings.answer_ms / 1000,
+            at_first=self._at_first,
+            has_ground=self._sensors.has_ground,
+        )
         return self._talk(script, now)
 
     def _resync(self, now: int) -> list[Event]:
@@ -243,9 +226,8 @@ class EPuckSession:
     def _ask(self, now: int) -> list[Event]:
         """Begins an exchange: what changed, then the sensors that are due."""
         assert self._found is not None
-        indices = self._sensors_due(now)
-        wanted = {self._sources[index].letter for index in indices} | {sercom.SPEEDS}
-        letters = "".join(letter for letter in sercom.LETTERS if letter in wanted)
+        indices = self._sensors.take_due(now)
+        letters = self._sensors.letters(indices)
         request = self._changes() + sercom.ask(letters)
         ground_values = self._found.ground_values
         exchange = Exchange(request, letters, self._sent, indices, ground_values, self._has_echo)
@@ -257,14 +239,6 @@ class EPuckSession:
         self._is_hurried = False
         self.counts["exchanges"] += 1
         return [Write(request)]
-
-    def _sensors_due(self, now: int) -> list[int]:
-        """The enabled sensors whose period ends nearer to this exchange than to the next."""
-        near_ns = now + self._period_ns // 2
-        due = [index for index, at in self._next_ns.items() if at <= near_ns]
-        for index in due:
-            self._next_ns[index] = now + max(self._periods_ns[index], self._period_ns)
-        return due
 
     def _changes(self) -> bytes:
         """The speeds and LEDs that the robot does not have yet."""
@@ -299,7 +273,7 @@ class EPuckSession:
         if self._phase is _Phase.CHECK:
             self._phase = _Phase.UP
             events = self._connected()
-        events += self._report(exchange, values)
+        events += self._sensors.values(exchange.indices, values)
         if now - self._begun_ns > self._period_ns:
             self.counts["late_periods"] += 1
             if self.counts["late_periods"] == 1:
@@ -322,24 +296,6 @@ class EPuckSession:
             f"the robot answers too late for a period of {period:g} ms: {count} bytes take "
             f"{count * self._byte_ns / 1e6:.1f} ms, the rest is its delay; raise period_ms"
         )
-
-    def _report(self, exchange: Exchange, values: dict[str, tuple[int, ...]]) -> list[Event]:
-        return [
-            SensorValue(index, self._value(index, values))
-            for index in exchange.indices
-            if index in self._next_ns
-        ]
-
-    def _value(self, index: int, values: dict[str, tuple[int, ...]]) -> Value:
-        letter, place = self._sources[index]
-        numbers = values[letter]
-        if letter == "Q":
-            return self._odometers[place].read(numbers[place])
-        table = self._tables[index]
-        if place >= 0:
-            return float(look_up(table, numbers[place]))
-        vector = units.acceleration(numbers) if letter == "a" else tuple(map(float, numbers))
-        return tuple(look_up(table, each) for each in vector)
 
     def _missed(self, now: int) -> list[Event]:
         """No valid answer came."""
@@ -406,18 +362,14 @@ class EPuckSession:
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """The next exchange asks for it, and after each period the one that is nearest."""
-        if index not in self._sources:
+        if index not in self._sensors:
             return self._unknown(index, "is not a sensor")
-        if period_ms == 0:
-            self._next_ns.pop(index, None)
-        else:
-            self._periods_ns[index] = 0 if period_ms is None else ms_to_ns(period_ms)
-            self._next_ns[index] = now
+        self._sensors.switch(index, period_ms, now)
         return []
 
     def own_period(self, index: int) -> float | None:
         """Off, unless the configuration has the sensor always on."""
-        return None if index in self._always_on() else 0.0
+        return self._sensors.own_period(index)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """The protocol carries no packets of the robot's radios."""
