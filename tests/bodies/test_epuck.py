@@ -287,6 +287,29 @@ def test_a_robot_that_starts_during_the_handshake_is_not_refused() -> None:
     assert line.found(Connected) and not line.found(ProtocolFailure)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"some program\r\n", []),
+        (b"", [b"d\r\n", b"HW version: A1\r\n", b"n,1,-2,3\r\ns\r\n"]),
+        (b"", [b'the EPFL education robot type "H" for help\r\n']),
+    ],
+    ids=["before V", "answers", "a start"],
+)
+def test_what_is_no_other_device(before: bytes, after: list[bytes]) -> None:
+    """Any text before V; answers of sercom to other questions, while those to V are lost."""
+    line = bench()
+    line.cut = True
+    line.handle(line.session.open(line.now))
+    line.handle(line.session.receive(before, line.now))
+    line.run(300)
+    for answer in (after or [b""]) * 40:
+        line.handle(line.session.receive(answer, line.now))
+        line.run(50)
+    assert line.session.counts["retries"] >= 1
+    assert not line.found(Connected) and not line.found(ProtocolFailure)
+
+
 @pytest.mark.parametrize("answer", [b"OK\r\n", b"z,Command not found\r\n", b"+++ v2.1\r\n"])
 def test_another_device_is_refused(answer: bytes) -> None:
     line = bench()
