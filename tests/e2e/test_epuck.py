@@ -50,7 +50,7 @@ def test_the_shipped_program_drives_the_robot_at_its_port(robot: Any, tmp_path: 
         gateway.stop()
         text = gateway.text()
     assert "up: e-puck: Version 1.5.3 November 2016 (Webots), HW version FFFF, selector 3" in text
-    assert robot.mock.speeds == (0, 0)
+    wait_until(lambda: robot.mock.speeds == (0, 0), what="the stop")
 
 
 def test_a_webots_controller_drives_it_too(robot: Any, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_webots_controller_drives_it_too(robot: Any, tmp_path: Path) -> None:
         drives_and_turns(robot)
     thread.join()
     assert (done[0].returncode, done[0].stderr) == (0, "")
-    assert robot.mock.speeds == (0, 0)
+    wait_until(lambda: robot.mock.speeds == (0, 0), what="the stop")
 
 
 class Modem:
