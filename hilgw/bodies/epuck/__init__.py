@@ -21,6 +21,7 @@ from hilgw.bodies.epuck.settings import (
 )
 from hilgw.control.limits import limit_errors
 from hilgw.control.line_load import overload
+from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.lookup import check_table
 from hilgw.settings import MockSpec
 from hilgw.units import ms_to_ns
@@ -88,6 +89,15 @@ class EPuckBody:
         if any(name.startswith("gs") for name in sensors_of(settings)):
             given["ground"] = 900
         return MockSpec("epuck", given | settings.mock)
+
+    def stop_frame(self, settings: EPuckSettings) -> StopFrame:
+        """The same for both models."""
+        return StopFrame(
+            "the line D,0,0; before it five bytes 00 and a line feed, which end what was cut",
+            sercom.STOP.hex(" "),
+            "it drives on at its last speed",
+            has_watchdog=False,
+        )
 
     def session(
         self, settings: EPuckSettings, version: str, framing: Framing | None = None
