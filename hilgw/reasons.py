@@ -146,5 +146,9 @@ class RequestRefused(RequestReason):
     SECOND_CONTROLLER = "second_controller", "a connection while another controller is there"
     UNKNOWN_ROBOT = "unknown_robot", "a connection for a robot that is not here"
     NOT_PERMITTED = "not_permitted", "a connection without a token that allows it"
+    TOO_MANY_TRIES = (
+        "too_many_tries",
+        "three wrong tokens came from its address within 1 s",
+    )
     NOT_A_CONTROLLER = "not_a_controller", "a connection that did not begin like a controller's"
     TOO_MANY_CONNECTIONS = "too_many_connections", "more connections than are kept waiting"

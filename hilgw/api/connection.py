@@ -105,6 +105,12 @@ def _try(environment: Mapping[str, str]) -> Connection:
         if isinstance(address, LocalAddress):
             return _connect_local(address)
         return _connect_tcp(address, environment)
+    except ssl.SSLError as error:  # another try ends in the same way
+        raise PeerError(
+            f"no TLS with this gateway: {error.reason or error}",
+            where=environment.get("WEBOTS_CONTROLLER_URL", ""),
+            fix="set HILGW_CA, and HILGW_CERTIFICATE where the gateway asks for one",
+        ) from None
     except OSError as error:
         raise NotReady(f"cannot connect: {error.strerror or error}") from None
 
@@ -124,7 +130,7 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.tls:
-            context = ssl.create_default_context(cafile=environment.get("HILGW_CA"))
+            context = _tls(environment)
             connection = context.wrap_socket(connection, server_hostname=address.host)
         connection.sendall(encode_hello(_named(address, environment.get("HILGW_TOKEN"))))
         _check(_acknowledgement(connection), address)
@@ -133,6 +139,22 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
         connection.close()
         raise
     return Connection(connection, local=False)
+
+
+def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
+    """HILGW_CA: PEM file of the authority that signed the gateway's certificate; HILGW_CERTIFICATE:
+    of the client's, with its key. Raises PeerError."""
+    file = environment.get("HILGW_CA")
+    try:
+        context = ssl.create_default_context(cafile=file)
+        file = environment.get("HILGW_CERTIFICATE")
+        if file:
+            context.load_cert_chain(file)
+    except OSError as error:  # ssl.SSLError is one
+        what = f"the certificate cannot be used: {error.strerror or error}"
+        raise PeerError(what, where=file or "", fix="name a PEM file") from None
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
 
 
 def _named(address: TcpAddress, token: str | None) -> str | None:

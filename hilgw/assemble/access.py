@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hilgw.security.access import Access, read_token, server_context
+from hilgw.security.access import Access, TokenCheck, read_token, server_context
 
 if TYPE_CHECKING:
     import ssl
@@ -14,22 +14,18 @@ if TYPE_CHECKING:
     from hilgw.config.model import AccessConfig
 
 
-def access_of(config: AccessConfig) -> Access:
-    """Reads the token files. Raises ConfigError."""
-    return Access(
+def token_check(config: AccessConfig, now: Callable[[], int]) -> TokenCheck:
+    """Of a listener whose clients command robots. now: real time. Raises ConfigError.
+
+    Where there are no tokens, the certificate of a client is enough.
+    """
+    access = Access(
         (name, token.role, read_token(Path(token.file))) for name, token in config.tokens.items()
     )
-
-
-def permission_to_drive(config: AccessConfig) -> Callable[[str | None], bool]:
-    """Whether a token lets its client command robots. Raises ConfigError."""
-    access = access_of(config)
-
-    def permits(token: str | None) -> bool:
-        grant = access.grant(token)
-        return grant is not None and grant.allows("drive")
-
-    return permits
+    certified = config.tls is not None and config.tls.clients is not None
+    return TokenCheck(
+        access, "drive", now, no_token="drive" if certified and not config.tokens else None
+    )
 
 
 def tls_of(config: AccessConfig) -> ssl.SSLContext | None:
@@ -37,4 +33,8 @@ def tls_of(config: AccessConfig) -> ssl.SSLContext | None:
     tls = config.tls
     if tls is None:
         return None
-    return server_context(Path(tls.certificate), None if tls.key is None else Path(tls.key))
+    certificate, *others = (
+        None if name is None else Path(name) for name in (tls.certificate, tls.key, tls.clients)
+    )
+    assert certificate is not None
+    return server_context(certificate, *others)

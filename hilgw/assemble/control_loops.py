@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hilgw.assemble.access import permission_to_drive, tls_of
+from hilgw.assemble.access import tls_of, token_check
 from hilgw.assemble.mocks import mock_line
 from hilgw.assemble.programs import add_program
 from hilgw.bodies.base import ForwardingBody
@@ -25,7 +25,8 @@ from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.stepping import StepGrid
 from hilgw.engine.control_loop.tcp_server import TcpServer
-from hilgw.engine.control_loop.webots_server import WebotsPort, WebotsServer
+from hilgw.engine.control_loop.webots_port import WebotsPort
+from hilgw.engine.control_loop.webots_server import WebotsServer
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
@@ -270,12 +271,14 @@ class ControlLoopAssembly:
         host, number = address = parse_address(url)
         if address not in self._servers:
             remote = not is_local(url)
+            access, gateway = self._config.access, self._gateway
+            check = token_check(access, lambda: gateway.real_timer.now()) if remote else None
             self._servers[address] = WebotsServer(
                 host,
                 number,
                 self._gateway.observer,
-                permits=permission_to_drive(self._config.access) if remote else None,
-                tls=tls_of(self._config.access) if remote else None,
+                check_token=check,
+                tls=tls_of(access) if remote else None,
                 any_port=self._mocked,
                 new_listener=self._listen if self._mocked else TcpListener,
             )

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hilgw.api.environment import environment
-from hilgw.engine.control_loop.webots_server import WebotsPort, WebotsServer
+from hilgw.engine.control_loop.webots_port import WebotsPort
+from hilgw.engine.control_loop.webots_server import WebotsServer
 from hilgw.engine.processes import Child, Program
+from hilgw.security.access import Access, TokenCheck
 
 if TYPE_CHECKING:
     from hilgw.controllers.base import ProgramController
@@ -31,15 +33,14 @@ def add_program(
     """Adds the server, whose token the child alone has, and the child, which starts when the server
     listens. Returns what it is, in words."""
     token = secrets.token_urlsafe()
-
-    def permits(given: str | None) -> bool:
-        return secrets.compare_digest((given or "").encode(), token.encode())
+    access = Access([("program", "drive", token)])
+    check = TokenCheck(access, "drive", lambda: gateway.real_timer.now())
 
     def start(host: str, number: int) -> None:
         url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"
         child.start(environment(url, os.environ, token))
 
-    server = WebotsServer(LOOPBACK, 0, gateway.observer, permits=permits)
+    server = WebotsServer(LOOPBACK, 0, gateway.observer, check_token=check)
     where = Path(settings.file).name
     port = WebotsPort(
         link, loop.name, server, gateway.observer, lambda: loop.is_complete, where=where

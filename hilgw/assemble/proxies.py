@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from hilgw.assemble.access import tls_of, token_check
+from hilgw.config.access import is_local
 from hilgw.config.proxies import proxy_of, world_name
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.engine.proxy.robot import ProxiedRobot
@@ -49,6 +51,9 @@ class _Proxies:
         config, gateway = self._config, self._gateway
         robots = [self._robot(name, config.robots[name]) for name in names]
         _, settings = _parts(config.robots[names[0]])
+        remote = not is_local(settings.listen)
+        now = lambda: gateway.real_timer.now()  # noqa: E731
+        check = token_check(config.access, now) if remote else None
         server = ProxyServer(
             f"{'+'.join(names)}.controller",
             robots,
@@ -56,6 +61,8 @@ class _Proxies:
             gateway.observer,
             where=settings.listen,
             any_port=self._mocked,
+            check_token=check,
+            tls=tls_of(config.access) if remote else None,
         )
         words = " (mock webots_controller)" if self._mocked else ""
         webots = " (mock webots_simulator)" if self._mocked else ""

@@ -22,8 +22,10 @@ def in_folder(config: GatewayConfig, folder: FilePath) -> GatewayConfig:
         for name, token in access.tokens.items()
     }
     if tls is not None:
-        key = None if tls.key is None else str(folder / tls.key)
-        tls = dataclasses.replace(tls, certificate=str(folder / tls.certificate), key=key)
+        names = (tls.key, tls.clients)
+        key, clients = (None if name is None else str(folder / name) for name in names)
+        certificate = str(folder / tls.certificate)
+        tls = dataclasses.replace(tls, certificate=certificate, key=key, clients=clients)
     return dataclasses.replace(config, access=dataclasses.replace(access, tokens=tokens, tls=tls))
 
 
@@ -52,7 +54,8 @@ def check_listener(inspection: Inspection, path: Path, url: str) -> None:
 
 def _problems(access: AccessConfig) -> Iterator[tuple[str, str]]:
     may_drive = [name for name, token in access.tokens.items() if token.role != "monitor"]
-    if not may_drive:
+    certified = access.tls is not None and access.tls.clients is not None and not access.tokens
+    if not may_drive and not certified:
         fix = "listen on 127.0.0.1, or write `access:` with a token (`hilgw token FILE` makes one)"
         yield _OTHERS, fix
     elif access.tls is None and not access.plaintext:

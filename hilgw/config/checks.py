@@ -56,7 +56,8 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     check_speed(inspection)
     for path, config in inspection.made("robots", None, "controller"):
         listen = getattr(config.settings, "listen", None)
-        if plugins.conforms(peer_of(config), SteppedController) and listen is not None:
+        stepped = plugins.conforms(peer_of(config), SteppedController)
+        if listen is not None and (stepped or proxy_of(config) is not None):
             check_listener(inspection, (*path, "listen"), listen)
     check_programs(inspection)
     for path, config, peer in _peers(inspection):

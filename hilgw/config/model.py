@@ -71,6 +71,11 @@ class TlsConfig:
 
     certificate: str = setting("PEM file, relative to the configuration", example="lab.pem")
     key: str | None = setting("PEM file of its key; not set: the certificate's file has it", None)
+    clients: str | None = setting(
+        "PEM file of an authority: clients show a certificate that it signed, and need no token "
+        "where there is none; not set: they show none",
+        None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 
 from hilgw import plugins
@@ -95,16 +94,6 @@ def _address(
             fix = "allowed: 0 to 65535, e.g. tcp://127.0.0.1:1235"
             inspection.error(at, "the port is out of range", fix)
         return None
-    if not quiet and key == "listen" and not _is_loopback(host):
-        what = "a controller needs no password: any program that connects could move the robot"
-        inspection.error(at, what, "listen on 127.0.0.1 and forward the port by ssh")
     if not quiet and key == "connect" and not port:
         inspection.error(at, "Webots does not listen on port 0", "write the port of Webots")
     return _LOOPBACK if host == "localhost" else host.lower(), port
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

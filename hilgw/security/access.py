@@ -14,15 +14,22 @@ import re
 import secrets
 import ssl
 import stat
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from hilgw.errors import ConfigError
+from hilgw.reasons import RequestRefused
+from hilgw.units import NS_PER_S
 
 ROLES = ("monitor", "drive", "admin")
 TOKEN = re.compile(r"[A-Za-z0-9_-]{22,256}")  # at least 128 bits in base 64
 MAX_FILE_BYTES = 4096
+MAX_WRONG_TOKENS = 3  # from one address within PERIOD_NS
+PERIOD_NS = NS_PER_S
+MAX_ADDRESSES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,56 @@ class Access:
             if hmac.compare_digest(known, digest) and token:
                 found = grant
         return found
+
+
+class TokenCheck:
+    """Whether the clients of one listener may do what needs `role`.
+
+    After three wrong tokens from an address within a second, its further tries are refused and not
+    compared, until that second is over. no_token: the role that each client has without a token.
+    now: monotonic time, integer nanoseconds.
+    """
+
+    def __init__(
+        self, access: Access, role: str, now: Callable[[], int], *, no_token: str | None = None
+    ) -> None:
+        self._access = access
+        self._role = role
+        self._now = now
+        self._unnamed = None if no_token is None else Grant("no token", no_token)
+        self._wrong: dict[str, deque[int]] = {}  # by address, when its last wrong tokens came
+
+    def __call__(self, token: str | None, peer: str) -> RequestRefused | None:
+        """Why the client at `peer`, HOST:PORT, is refused; None: it is not."""
+        now, address = self._now(), _address_of(peer)
+        wrong = self._wrong.get(address)
+        if wrong and len(wrong) == MAX_WRONG_TOKENS and now - wrong[0] < PERIOD_NS:
+            return RequestRefused.TOO_MANY_TRIES
+        grant = self._unnamed if token is None else self._access.grant(token)
+        if grant is not None and grant.allows(self._role):
+            return None
+        if token is not None and grant is None:
+            self._note(address, now)
+        return RequestRefused.NOT_PERMITTED
+
+    def _note(self, address: str, now: int) -> None:
+        """A wrong token; the address whose last one is oldest is forgotten when there are
+        too many."""
+        wrong = self._wrong.pop(address, None) or deque(maxlen=MAX_WRONG_TOKENS)
+        wrong.append(now)
+        self._wrong[address] = wrong
+        if len(self._wrong) > MAX_ADDRESSES:
+            del self._wrong[next(iter(self._wrong))]
+
+
+def _address_of(peer: str) -> str:
+    """One for each client that may choose its addresses: of IPv6, the first 64 bits."""
+    host = peer.rpartition(":")[0].strip("[]").partition("%")[0]
+    try:
+        version = ip_address(host).version
+    except ValueError:
+        return host
+    return host if version == 4 else str(ip_network(f"{host}/64", strict=False))
 
 
 def _digest(token: str) -> bytes:
@@ -103,8 +160,11 @@ def write_token(path: Path) -> str:
     return token
 
 
-def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
-    """TLS 1.2 or newer with this certificate chain. Raises ConfigError."""
+def server_context(
+    certificate: Path, key: Path | None, client_authority: Path | None = None
+) -> ssl.SSLContext:
+    """TLS 1.2 or newer with this certificate chain. client_authority: PEM file of the certificate
+    that signed those of the clients; a client without one has no connection. Raises ConfigError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -116,12 +176,14 @@ def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
             where=str(certificate),
             fix="name a PEM file with the certificate, and one with its private key",
         ) from error
-    return context
-
-
-def client_context(authority: Path | None) -> ssl.SSLContext:
-    """TLS that checks the server's certificate. authority: PEM file of the certificate that signed
-    it; None: those of this machine."""
-    context = ssl.create_default_context(cafile=authority)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if client_authority is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        try:
+            context.load_verify_locations(client_authority)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(
+                "the certificate of the clients' authority cannot be used",
+                where=str(client_authority),
+                fix="name a PEM file with the certificate that signed those of the clients",
+            ) from error
     return context

@@ -40,7 +40,7 @@ def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str
             (RADIOS, PROXY, 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:1"}'),
             "body: the robot's body is in Webots",
         ),
-        ((RADIOS, proxy('listen: "tcp://192.168.0.1:1235"')), "needs no password"),
+        ((RADIOS, proxy('listen: "tcp://192.168.0.1:1235"')), "could move the motors"),
         ((RADIOS, proxy('listen: "tcp://127.0.0.1:99999"')), "listen: the port is out of range"),
         ((RADIOS, proxy('connect: "tcp://127.0.0.1:0"')), "does not listen on port 0"),
         ((RADIOS, proxy('connect: "tcp://localhost:1235"')), "hilgw itself listens here"),

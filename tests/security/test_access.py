@@ -9,11 +9,14 @@ import pytest
 import trustme
 
 from hilgw.errors import ConfigError
+from hilgw.reasons import RequestRefused
 from hilgw.security.access import (
+    MAX_ADDRESSES,
+    PERIOD_NS,
     ROLES,
     Access,
     Grant,
-    client_context,
+    TokenCheck,
     read_token,
     server_context,
     write_token,
@@ -38,6 +41,65 @@ def test_only_a_known_token_has_a_grant() -> None:
     for wrong in (None, "", TOKEN[:-1], TOKEN + "0", TOKEN.upper(), "\udcff"):
         assert access.grant(wrong) is None
     assert Access().grant("") is None
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_ns = 5
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+
+def test_an_address_has_three_wrong_tokens_in_a_second() -> None:
+    clock = Clock()
+    check = TokenCheck(Access([("lab", "drive", TOKEN)]), "drive", clock)
+    for _ in range(100):
+        assert check(TOKEN, "10.0.0.1:9") is None  # right ones are not counted
+        assert check(None, "10.0.0.1:9") == RequestRefused.NOT_PERMITTED  # nor those of no token
+    for port in range(3):
+        assert check("wrong" * 5, f"10.0.0.1:{port}") == RequestRefused.NOT_PERMITTED
+        clock.now_ns += PERIOD_NS // 4
+    assert check(TOKEN, "10.0.0.1:9") == RequestRefused.TOO_MANY_TRIES
+    assert check(TOKEN, "10.0.0.2:9") is None
+    clock.now_ns = 5 + PERIOD_NS - 1
+    assert check(TOKEN, "10.0.0.1:9") == RequestRefused.TOO_MANY_TRIES
+    clock.now_ns += 1
+    assert check(TOKEN, "10.0.0.1:9") is None
+    assert check("wrong" * 5, "10.0.0.1:9") == RequestRefused.NOT_PERMITTED
+    assert check(TOKEN, "10.0.0.1:9") == RequestRefused.TOO_MANY_TRIES  # the last three again
+
+
+def test_a_client_of_ipv6_has_the_tries_of_its_network() -> None:
+    check = TokenCheck(Access([("lab", "drive", TOKEN)]), "drive", Clock())
+    for number in range(3):
+        check("wrong", f"[2001:db8::{number}]:1")
+    assert check(TOKEN, "[2001:db8::ffff]:1") == RequestRefused.TOO_MANY_TRIES
+    assert check(TOKEN, "[2001:db8:0:1::]:1") is None
+
+
+def test_the_addresses_that_are_remembered_are_bounded() -> None:
+    """The memory of a gateway, and the time to forget, do not grow with the addresses."""
+    check = TokenCheck(Access(), "drive", Clock())
+    for _ in range(3):
+        check("wrong", "10.0.0.1:1")
+    for number in range(MAX_ADDRESSES):
+        assert check("wrong", f"host{number}:1") == RequestRefused.NOT_PERMITTED
+    assert check("wrong", "10.0.0.1:1") == RequestRefused.NOT_PERMITTED  # forgotten
+
+
+def test_a_role_that_is_too_low_is_not_a_wrong_token() -> None:
+    tokens = Access([("screen", "monitor", TOKEN)])
+    check = TokenCheck(tokens, "drive", Clock())
+    for _ in range(4):
+        assert check(TOKEN, "10.0.0.1:1") == RequestRefused.NOT_PERMITTED
+    assert TokenCheck(tokens, "monitor", Clock())(TOKEN, "h:1") is None
+
+
+def test_a_client_without_a_token_has_the_role_of_its_listener() -> None:
+    check = TokenCheck(Access(), "drive", Clock(), no_token="drive")
+    assert check(None, "h:1") is None
+    assert check("any", "h:1") == RequestRefused.NOT_PERMITTED
 
 
 def test_a_new_token_file_is_private_and_is_read_back(tmp_path: Path) -> None:
@@ -78,7 +140,11 @@ def test_contexts_take_pem_files_and_name_what_is_wrong(tmp_path: Path) -> None:
     issued.private_key_pem.write_to_path(key)
     authority.cert_pem.write_to_path(ca)
     assert server_context(certificate, key).minimum_version == ssl.TLSVersion.TLSv1_2
-    assert client_context(ca).verify_mode == ssl.CERT_REQUIRED
+    assert server_context(certificate, key).verify_mode == ssl.CERT_NONE
+    assert server_context(certificate, key, ca).verify_mode == ssl.CERT_REQUIRED
+    for wrong in (tmp_path / "absent", key):
+        with pytest.raises(ConfigError, match="clients' authority cannot be used"):
+            server_context(certificate, key, wrong)
     for wrong in (tmp_path / "absent", key):
         with pytest.raises(ConfigError, match="the certificate cannot be used") as error:
             server_context(wrong, None)

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import State
 from hilgw.engine.proxy.connection import WRITE_LIMIT_BYTES, ProxyConnection
-from hilgw.engine.proxy.greeting import Greeting, refuse
 from hilgw.engine.supervisor import PortListener, PortStatus, Unsupervised
+from hilgw.engine.webots_handshake import Handshake
 from hilgw.errors import PeerError, PortError
-from hilgw.protocols.webots import encode_hello
+from hilgw.protocols.webots import Acknowledgement, encode_hello
 from hilgw.transports.tcp.address import format_address
 from hilgw.transports.tcp.listener import TcpListener
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Awaitable, Callable, Sequence
 
     from hilgw.engine.observer import Observer
     from hilgw.engine.proxy.robot import ProxiedRobot
+    from hilgw.engine.webots_handshake import TokenCheck
     from hilgw.errors import HilgwError
     from hilgw.transports.base import Transport
 
@@ -47,11 +49,12 @@ class _Place:
 
 
 class ProxyServer(PortStatus):
-    """Listens on a loopback address. `run` ends by cancellation, or with an error when it cannot.
+    """Listens on one address. `run` ends by cancellation, or with an error when it cannot.
 
     robots: told apart by the name in the controller's line, which may be missing when there is
-    one. any_port: listens on any free port when that one is busy; on_listening gets host and port.
-    prepare: awaited before it listens.
+    one. check_token: why the token in the line lets a controller command no robot; None: a
+    loopback address, where none is needed. any_port: listens on any free port when that one is
+    busy; on_listening gets host and port. prepare: awaited before it listens.
     """
 
     def __init__(
@@ -63,6 +66,8 @@ class ProxyServer(PortStatus):
         *,
         where: str,
         any_port: bool = False,
+        check_token: TokenCheck | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         super().__init__(_Place(name), observer, where)
         self.on_listening: Callable[[str, int], None] | None = None
@@ -70,6 +75,9 @@ class ProxyServer(PortStatus):
         self._robots = {robot.encoded_name: robot for robot in robots}
         self._host, port = address
         self._any_port = any_port
+        self._check_token = check_token
+        self._tls = tls
+        self._handshakes: set[Handshake] = set()
         self._listener = self._listen_on(port)
         self._connections: set[ProxyConnection] = set()
         self._reported: set[str] = set()
@@ -94,6 +102,8 @@ class ProxyServer(PortStatus):
             await asyncio.get_running_loop().create_future()
         finally:
             self._listener.close()
+            for handshake in list(self._handshakes):
+                handshake.close()
             await self._stop()
             self._enter(State.CLOSED, "")
 
@@ -112,6 +122,8 @@ class ProxyServer(PortStatus):
             self._host,
             port,
             self._incoming,
+            loopback_only=self._check_token is None,
+            tls=self._tls,
             max_clients=MAX_CLIENTS,
             max_per_address=MAX_CLIENTS,
             limit=WRITE_LIMIT_BYTES,
@@ -134,29 +146,36 @@ class ProxyServer(PortStatus):
     # --- controllers that come ------------------------------------------------------------------
 
     def _incoming(self, stream: Transport, peer: str) -> None:
-        """A line without a name is complete at once where there is one robot."""
-        names = [*self._robots, ""] if len(self._robots) == 1 else list(self._robots)
-        Greeting(
+        Handshake(
             stream,
-            names,
-            lambda line, name: self._greeted(stream, peer, line, name),
-            lambda error: self._refuse(peer, str(error)),
+            peer,
+            self._robots,
+            self._handshakes,
+            self._greeted,
+            lambda handshake, error: self._refuse(peer, str(error)),
         )
 
-    def _greeted(self, stream: Transport, peer: str, line: bytes, name: str) -> None:
+    def _greeted(self, handshake: Handshake) -> None:
+        """Connects it to Webots with its own line, unless that is not one for Webots."""
+        name, peer, line = handshake.robot, handshake.peer, handshake.line
+        if self._check_token is not None:
+            reason = self._check_token(handshake.token, peer)
+            if reason is not None:
+                self._refuse(peer.rpartition(":")[0], reason.doc)
+                handshake.dismiss(Acknowledgement.FORBIDDEN)
+                return
         robot = self._robots.get(name)
         if robot is None and not name and len(self._robots) == 1:
             (robot,) = self._robots.values()
-            line = encode_hello(robot.world_name)
         if robot is None:
             known = ", ".join(each.world_name for each in self._robots.values())
-            self._refuse(peer, f"no robot '{name}' here; robots: {known}")
-            try:
-                refuse(stream)
-            except PortError:
-                stream.close()
+            self._refuse(peer, f"no robot '{name:.100}' here; robots: {known}")
+            handshake.dismiss(Acknowledgement.FAILED)
             return
+        if not name or handshake.token is not None:
+            line = encode_hello(robot.world_name)
         self.opened += 1
+        stream = handshake.stream
         connection = ProxyConnection(stream, line, robot, self._connected, self._ended)
         connection.peer = peer
         self._connections.add(connection)

@@ -331,4 +331,14 @@ def test_from_other_hosts_a_token_in_the_name_is_needed(
             assert running.ask(line)[0] == b"FORBIDDEN"
         assert running.report()["refused"] == {"not_permitted": 3}
         assert running.ask(HELLO + b"rover%3Ftoken%3D" + token)[0] == word
+        wrong = HELLO + b"rover%3Ftoken%3D" + token[::-1]
+        assert {running.ask(wrong)[0] for _ in range(2)} == {b"FORBIDDEN"}  # and token[:-1] before
+        assert running.ask(HELLO + b"rover%3Ftoken%3D" + token)[0] == b"FORBIDDEN"
+        assert running.report()["refused"]["too_many_tries"] == 1
+        running.loop.advance(1)
+        again = running.ask(HELLO + b"rover%3Ftoken%3D" + token)[0]
+        assert again == b"FORBIDDEN"  # it has a controller, or the role is too low
+        found = running.report()["refused"]
+        assert found["too_many_tries"] == 1
+        assert found.get("second_controller", 0) == (role != "monitor")
         assert token.decode() not in str(running.log.refusals + running.log.notices)

@@ -1,0 +1,239 @@
+"""The controller of one robot: connected through a server for several robots, or a local socket."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hilgw.engine.control_loop.controller_port import ControllerPort
+from hilgw.engine.control_loop.webots_socket import WebotsSocket
+from hilgw.engine.observer import State
+from hilgw.engine.simulated.event_loop import call_in_real_time, sleep_in_real_time
+from hilgw.engine.supervisor import STALL_POLL_S
+from hilgw.engine.webots_handshake import HANDSHAKE_S
+from hilgw.errors import HilgwError, PeerError
+from hilgw.reasons import RequestRefused
+from hilgw.transports.tcp.stream import TcpStream
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.observer import Observer
+    from hilgw.transports.base import Handle, Transport
+
+# For a controller that was told to quit: libController closes the connection itself.
+FAREWELL_S = 1.0
+# An answer may carry the packets of several full Receivers.
+ANSWER_BYTES = 64 * 1024 * 1024
+INSTANCE = "hilgw"  # of the local sockets of robots that do not listen on TCP
+
+
+class ControllerServer(Protocol):
+    """A server that connects the controllers of several robots, by name."""
+
+    host: str
+
+    @property
+    def where(self) -> str: ...
+
+    @property
+    def port(self) -> int: ...
+
+    def add(self, port: WebotsPort) -> None:
+        """Controllers may ask for this robot."""
+
+    def remove(self, port: WebotsPort) -> None:
+        """The robot accepts no controller any more; the last one ends the server."""
+
+    async def open(self) -> None:
+        """Listens; for all robots once. Raises PortError."""
+
+
+class WebotsPort(ControllerPort):
+    """The controller of one robot: at most one, on a server that it shares with other robots.
+
+    robot: its name. server: None: no TCP. is_open: whether a controller may connect now; the
+    others wait. local: a local socket too. on_listening is called with host and port.
+    """
+
+    def __init__(
+        self,
+        link: PeerLink[Any],
+        robot: str,
+        server: ControllerServer | None,
+        observer: Observer,
+        is_open: Callable[[], bool],
+        *,
+        where: str,
+        local: bool = False,
+    ) -> None:
+        super().__init__(link, observer, where)
+        self.robot = robot
+        self.is_open = is_open
+        self.on_listening: Callable[[str, int], None] | None = None
+        self._server = server
+        self._caller: Caller | None = None
+        self._callers: set[Caller] = set()  # on the local socket
+        self._is_lost = False
+        self._local = WebotsSocket(robot, self._local_controller) if local else None
+        self._held: Caller | None = None  # on the local socket, until the robot is open
+        if server is not None:
+            server.add(self)
+
+    async def run(self) -> None:
+        self._enter(State.OPENING, self.where)
+        server, local = self._server, self._local
+        try:
+            if server is not None:
+                await server.open()
+            if local is not None:
+                local.open(str(server.port) if server is not None else INSTANCE)
+            addresses = [each.where for each in (server, local) if each is not None]
+            self._begin(", ".join(addresses))
+            if self.on_listening is not None and server is not None:
+                self.on_listening(server.host, server.port)
+            while True:
+                await sleep_in_real_time(STALL_POLL_S)
+                self._drop_when_stalled()
+                self._admit_held()
+        finally:
+            self._drop(PeerError("the gateway ends"))
+            self._stop_listening()
+            self._enter(State.CLOSED, "")
+
+    @property
+    def is_taken(self) -> bool:
+        return self._connection is not None
+
+    def was_late(self) -> bool:
+        """Whether the event loop was late: what comes now may have waited for it."""
+        return self._link.was_late()
+
+    def admit(self, caller: Caller) -> None:
+        """The controller whose handshake is done."""
+        self._caller = caller
+        caller.on_data = self._link.data_received
+        caller.on_lost = self._connection_lost
+        self._link.session.local = caller.local
+        caller.start()
+        self._attach(caller.stream, caller.peer)
+
+    def refuse(self, reason: RequestRefused, text: str) -> None:
+        """A connection was refused: counted and shown."""
+        self._refuse(reason, text)
+
+    def refuse_second(self, peer: str) -> None:
+        """Another controller connects to a robot that has one."""
+        text = f"{peer}: robot '{self.robot}' has a controller"
+        self._refuse(RequestRefused.SECOND_CONTROLLER, text)
+
+    # --- on the local socket, which has no handshake ------------------------------------------
+
+    def _local_controller(self, connection: socket.socket) -> None:
+        """Connected: it may have to wait for the answer to its first request."""
+        stream = TcpStream(connection, "local socket", limit=ANSWER_BYTES)
+        caller = Caller(stream, "this machine", self._callers, local=True)
+        if self.is_taken or self._held is not None:
+            self.refuse_second(caller.peer)
+            # libController takes the end of the stream for a refusal only when it reads.
+            caller.on_data = lambda data: caller.close()
+            caller.expect(HANDSHAKE_S, caller.close)
+            caller.start()
+            return
+        self._held = caller
+        self._admit_held()
+
+    def _admit_held(self) -> None:
+        caller = self._held
+        if caller is None or not self.is_open() or self.was_late():
+            return
+        self._held = None
+        if self.is_taken:
+            self.refuse_second(caller.peer)
+            caller.close()
+        else:
+            self.admit(caller)
+
+    # --- the end ------------------------------------------------------------------------------
+
+    def _connection_lost(self, caller: Caller, error: HilgwError) -> None:
+        if self._caller is caller:
+            self._is_lost = True
+            self._drop(error)
+
+    def _end_session(self) -> None:
+        """Has the controller end: it does not notice that the connection is closed."""
+        if not self._is_lost:
+            self._link.call(self._link.session.quit, self._link.checked_now())
+
+    def _close(self, stream: Transport, error: HilgwError) -> None:
+        caller, self._caller = self._caller, None
+        if caller is None:
+            stream.close()
+        elif self._is_lost:
+            caller.close()
+        else:
+            caller.say_farewell()
+        self._is_lost = False
+
+    def _stop_listening(self) -> None:
+        if self._local is not None:
+            self._local.close()
+        if self._server is not None:
+            self._server.remove(self)
+        for caller in [*self._callers, self._held]:
+            if caller is not None:
+                caller.close()
+        self._held = None
+
+
+class Caller:
+    """One connection after its handshake: of a robot's port, then until the controller has closed
+    it. local: on a local socket, which has no handshake."""
+
+    def __init__(
+        self, stream: Transport, peer: str, callers: set[Caller], *, local: bool = False
+    ) -> None:
+        """callers: it is one of them as long as its connection is open."""
+        self.stream = stream
+        self.peer = peer
+        self.local = local
+        self.on_data: Callable[[bytes], None] = _ignore
+        self.on_lost: Callable[[Caller, HilgwError], None] = Caller._leave
+        self._callers = callers
+        self._loop = asyncio.get_running_loop()
+        self._timer: Handle | None = None
+
+        callers.add(self)
+
+    def start(self) -> None:
+        self.stream.start(lambda data: self.on_data(data), lambda error: self.on_lost(self, error))
+
+    def say_farewell(self) -> None:
+        """The controller was told to quit; it closes the connection, or is closed soon."""
+        self.on_data, self.on_lost = _ignore, Caller._leave
+        self.expect(FAREWELL_S, self.close)
+
+    def close(self) -> None:
+        self._callers.discard(self)
+        self.expect_nothing()
+        self.stream.close()
+
+    def _leave(self, error: HilgwError) -> None:
+        self.close()
+
+    def expect(self, seconds: float, then: Callable[[], None]) -> None:
+        """Calls it after so long, unless something else is expected before."""
+        self.expect_nothing()
+        self._timer = call_in_real_time(self._loop, seconds, then)
+
+    def expect_nothing(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _ignore(data: bytes) -> None:
+    """Of a controller that was told to quit."""

@@ -1,0 +1,150 @@
+"""TLS of the listeners for controllers: clients with a certificate and a token, and without."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+
+from hilgw.api.connection import connect
+from hilgw.assemble.gateway import build
+from hilgw.config.load import load_config
+from hilgw.errors import PeerError
+from hilgw.security.access import write_token
+from tests.e2e.running import until
+from tests.engine.proxy.test_proxy import Log
+
+KINDS = {
+    "webots": '{kind: webots, listen: "tcp://0.0.0.0:0"}',
+    "webots_proxy": '{kind: webots_proxy, listen: "tcp://0.0.0.0:0", connect: "tcp://127.0.0.1:1"}',
+}
+ROBOT = """
+version: 1
+robots:
+  rover: {{controller: {controller}, devices: {{tx: {{node: Emitter}}}}}}
+access: {access}
+"""
+TOKENS = "tokens: {lab: {file: lab.token}}"
+TLS = "tls: {certificate: gateway.pem, clients: clients.pem}"
+# Webots behind the proxy is not there.
+WORDS = {"webots": b"CONNECTED", "webots_proxy": b"FAILED"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Certificates of a gateway, of a client, and of a stranger; and a token."""
+    folder = tmp_path_factory.mktemp("access")
+    lab, clients, strangers = trustme.CA(), trustme.CA(), trustme.CA()
+    lab.cert_pem.write_to_path(folder / "lab.pem")
+    clients.cert_pem.write_to_path(folder / "clients.pem")
+    for name, authority in (("gateway", lab), ("client", clients), ("stranger", strangers)):
+        made = authority.issue_cert("127.0.0.1", "localhost")
+        made.private_key_and_cert_chain_pem.write_to_path(folder / f"{name}.pem")
+    write_token(folder / "lab.token")
+    return folder
+
+
+@asynccontextmanager
+async def listening(folder: Path, kind: str, access: str) -> AsyncIterator[tuple[int, Log]]:
+    """A gateway of one robot; the port of its controllers."""
+    file, log, stop = folder / "lab.yaml", Log(), asyncio.Event()
+    file.write_text(ROBOT.format(controller=KINDS[kind], access="{" + access + "}"))
+    gateway = build(load_config(str(file)).config, asyncio.get_running_loop(), log)
+    task = asyncio.create_task(gateway.run(stop))
+
+    def ports() -> list[str]:
+        return re.findall(r"listening on \S+:(\d+)", str(log.states))
+
+    try:
+        await until(lambda: ports() or task.done())
+        yield int(ports()[0]), log
+    finally:
+        stop.set()
+        await task
+        gateway.close()
+
+
+def context(folder: Path, certificate: str | None) -> ssl.SSLContext:
+    made = ssl.create_default_context(cafile=folder / "lab.pem")
+    if certificate is not None:
+        made.load_cert_chain(folder / f"{certificate}.pem")
+    return made
+
+
+async def ask(port: int, tls: ssl.SSLContext | None, token: str) -> bytes:
+    """What the gateway answers to the line of a controller; b"": it closes the connection."""
+    writer = None
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
+        writer.write(
+            b"CTR\nRobot-Name: rover" + (b"%3Ftoken%3D" + token.encode() if token else b"")
+        )
+        return await asyncio.wait_for(reader.read(10), 30)
+    except OSError:  # ssl.SSLError is one
+        return b""
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_controller_needs_a_certificate_and_a_token(folder: Path, kind: str) -> None:
+    """As the configuration demands them; without TLS it gets no word at all."""
+    token = (folder / "lab.token").read_text().strip()
+    good = context(folder, "client")
+
+    async def both() -> list[bytes]:
+        async with listening(folder, kind, f"{TLS}, {TOKENS}") as (port, _):
+            tries = [
+                (good, token),
+                (good, ""),
+                (good, token[::-1]),
+                (context(folder, None), token),
+                (context(folder, "stranger"), token),
+                (None, token),
+            ]
+            return [await ask(port, *each) for each in tries]
+
+    async def one(access: str, *tries: tuple[ssl.SSLContext | None, str]) -> list[bytes]:
+        async with listening(folder, kind, access) as (port, _):
+            return [await ask(port, *each) for each in tries]
+
+    word = WORDS[kind]
+    assert asyncio.run(both()) == [word, b"FORBIDDEN", b"FORBIDDEN", b"", b"", b""]
+    found = asyncio.run(one(TLS, (good, ""), (context(folder, None), "")))
+    assert found == [word, b""]
+    alone = "tls: {certificate: gateway.pem}, " + TOKENS
+    tries = ((context(folder, None), token), (context(folder, None), ""), (None, token))
+    assert asyncio.run(one(alone, *tries)) == [word, b"FORBIDDEN", b""]
+
+
+def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folder: Path) -> None:
+    """An address tls://, HILGW_CA, HILGW_CERTIFICATE and HILGW_TOKEN."""
+
+    async def test() -> None:
+        async with listening(folder, "webots", f"{TLS}, {TOKENS}") as (port, log):
+            given = {
+                "WEBOTS_CONTROLLER_URL": f"tls://127.0.0.1:{port}/rover",
+                "HILGW_CA": str(folder / "lab.pem"),
+                "HILGW_CERTIFICATE": str(folder / "client.pem"),
+                "HILGW_TOKEN": (folder / "lab.token").read_text().strip(),
+            }
+            for wrong, what in (
+                ({"HILGW_CA": str(folder / "clients.pem")}, "no TLS with this gateway"),
+                ({"HILGW_CERTIFICATE": str(folder / "stranger.pem")}, "no TLS with this gateway"),
+                ({"HILGW_CERTIFICATE": str(folder / "absent.pem")}, "cannot be used"),
+                ({"HILGW_TOKEN": "wrong"}, "may not connect"),
+            ):
+                with pytest.raises(PeerError, match=what):
+                    await asyncio.to_thread(connect, given | wrong)
+            connection = await asyncio.to_thread(connect, given)
+            await until(lambda: "127.0.0.1" in str(log.states))
+            connection.leave()
+
+    asyncio.run(test())
