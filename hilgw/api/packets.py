@@ -122,7 +122,7 @@ class Receiver(Sensor):
         return head.data if head else b""
 
     def getData(self) -> str:
-        deprecated("Receiver.getData", "Receiver.getString, Receiver.getBytes or similar")
+        deprecated("Receiver.getData", "Receiver.getString")
         return self.getString()
 
     def getString(self) -> str:

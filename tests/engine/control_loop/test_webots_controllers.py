@@ -254,6 +254,7 @@ def test_the_handshake_has_one_word_and_nothing_after_it(tmp_path: Path) -> None
     [
         (b"CTR", b"CONNECTED", None),
         (HELLO + b"nobody", b"FAILED", "unknown_robot"),
+        (HELLO + b"a%00%3Ftoken%3D%00", b"FAILED", "unknown_robot"),
         (b"GET / HTTP/1.1\r\n\r\n", b"", "not_a_controller"),
     ],
 )
