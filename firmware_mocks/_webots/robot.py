@@ -43,6 +43,9 @@ ALL = (
 )
 # Robot commands (section 2.6): what follows each, for struct.
 _PERIODS = {31: "battery", 34: "keyboard", 35: "joystick", 36: "mouse"}
+# Position of the mouse in the world; force, duration, gains and axis of the joystick: this machine
+# has neither.
+_NO_EFFECT = {39: "B", 41: "h", 42: "d", 43: "d", 44: "d", 45: "I"}
 CONSOLE, REMOTE_ON, REMOTE_OFF, SET_DATA, PIN, URDF = 30, 32, 33, 37, 40, 46
 USER_INPUT, WWI = 80, 81
 QUIT, TIME, BATTERY = 2, 4, 5
@@ -195,6 +198,8 @@ class Robot:
             period_ms = reader.whole("H")
             if _PERIODS[command] == "battery":
                 self._battery_ms = period_ms
+        elif command in _NO_EFFECT:
+            reader.read(_NO_EFFECT[command])
         elif command in (REMOTE_ON, REMOTE_OFF):
             self.remote = command == REMOTE_ON
         elif command == SET_DATA:

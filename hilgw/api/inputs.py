@@ -183,7 +183,11 @@ class Joystick(_Input):
         current.session().put(JoystickForceFeedback(level))
 
     def setConstantForceDuration(self, duration: float) -> None:
-        current.session().put(JoystickForceFeedbackDuration(duration))
+        if duration < 0:
+            call = "wb_joystick_set_constant_force_duration()"
+            report(f"{call} called with a negative 'duration' argument.")
+        else:
+            current.session().put(JoystickForceFeedbackDuration(duration))
 
     def setAutoCenteringGain(self, gain: float) -> None:
         current.session().put(JoystickAutoCenteringGain(gain))

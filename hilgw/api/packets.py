@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import struct
 import sys
 from typing import Any
@@ -67,7 +68,7 @@ class Emitter(Device):
 
     @channel.setter
     def channel(self, channel: int) -> None:
-        self._state.set_channel(channel)
+        self._state.set_channel(operator.index(channel))
 
     @property
     def range(self) -> float:
@@ -193,7 +194,7 @@ class Receiver(Sensor):
 
     @channel.setter
     def channel(self, channel: int) -> None:
-        self._state.set_channel(channel)
+        self._state.set_channel(operator.index(channel))
 
     def _head(self, getter: str) -> Receive | None:
         queue = self._state.queue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from hilgw.api._errors import report
@@ -39,6 +40,8 @@ from hilgw.protocols.webots import (
 
 ENDED = -1
 _VERSION = "R2025a"
+# The last two: an argument of a wrong type.
+_UNENCODABLE = (ProtocolError, AttributeError, TypeError)
 
 
 class Link(Protocol):
@@ -138,8 +141,25 @@ class Session:
         commands, self._robot_commands = self._robot_commands, []
         for device in self.devices.values():
             commands += device.commands(duration_ms)
-        blocks = self._codec.encode_commands(commands) if commands else ()
+        blocks = self._encoded(commands) if commands else ()
         self._connection.send(encode_request(duration_ms, blocks))
+
+    def _encoded(self, commands: list[Command]) -> Sequence[tuple[int, bytes]]:
+        """Their blocks; a command with a value that the protocol does not carry is an error line,
+        not the end of the program."""
+        try:
+            return self._codec.encode_commands(commands)
+        except _UNENCODABLE:
+            pass
+        kept: list[Command] = []
+        for command in commands:
+            try:
+                self._codec.encode_commands([command])
+            except _UNENCODABLE as error:
+                report(f"{str(error)[:200]}: ignored.")
+            else:
+                kept.append(command)
+        return self._codec.encode_commands(kept)
 
     def _receive(self) -> int:
         """Takes answers until one ends the step."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,11 +17,13 @@ from hilgw.protocols.webots import (
     BatterySamplingPeriod,
     ClientExitNotify,
     CustomData,
+    EmitterConfiguration,
     GetUrdf,
     JoystickSamplingPeriod,
     KeyboardKeys,
     KeyboardSamplingPeriod,
     Quit,
+    ReceiverConfiguration,
     SetCustomData,
     Urdf,
     UserInputEvent,
@@ -201,3 +205,73 @@ SURFACE = {
 def test_names_are_those_of_webots(name: str) -> None:
     missing = [each for each in SURFACE[name].split() if not hasattr(getattr(api, name), each)]
     assert not missing
+
+
+ODD = [
+    -1,
+    10**12,
+    2**31,
+    math.nan,
+    math.inf,
+    10**400,
+    1.5,
+    "x",
+    "a\0b",
+    "\ud800",
+    b"x",
+    None,
+    [],
+    (),
+]
+SETTERS = [
+    ("robot", "setCustomData"),
+    ("robot", "wwiSendText"),
+    ("joystick", "setConstantForce"),
+    ("joystick", "setConstantForceDuration"),
+    ("joystick", "setAutoCenteringGain"),
+    ("joystick", "setForceAxis"),
+    ("mouse", "enable"),
+    ("led", "set"),
+    ("rx", "setChannel"),
+    ("rx", "enable"),
+    ("tx", "setChannel"),
+    ("tx", "setRange"),
+]
+
+
+@pytest.mark.parametrize(("of", "setter"), SETTERS)
+def test_a_wrong_value_is_an_error_of_its_call_or_a_line_but_never_of_a_step(
+    of: str, setter: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As libController, where no value ends the program."""
+    devices: list[tuple[str, str, Any]] = [
+        ("LED", "led", None),
+        ("Receiver", "rx", lambda tag: ReceiverConfiguration(tag, -1, 0, ())),
+        ("Emitter", "tx", lambda tag: EmitterConfiguration(tag, -1, 0, -1.0, -1.0, -1.0, ())),
+    ]
+    simulator = Simulator(devices)
+    rover = robot_of(simulator)
+    named = {"robot": rover, "joystick": rover.joystick, "mouse": rover.mouse}
+    device: Any = named.get(of) or rover.getDevice(of)
+    try:
+        for number, value in enumerate(ODD, 1):
+            with contextlib.suppress(TypeError, ValueError, OverflowError, AttributeError):
+                getattr(device, setter)(value)
+            rover.getDevice("tx").send(bytes([number]))
+            assert rover.step(32) == 0
+            assert [number] in [list(getattr(each, "data", b"")) for each in simulator.commands()]
+    finally:
+        rover.close()
+
+
+def test_the_force_of_a_joystick_has_a_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    simulator = Simulator()
+    rover = robot_of(simulator)
+    joystick: Any = rover.joystick
+    joystick.setConstantForce(-5)
+    joystick.setConstantForceDuration(-1)
+    joystick.setConstantForceDuration(1.5)
+    rover.step(32)
+    assert simulator.raw[-1].endswith(bytes.fromhex("29 fbff 2a 000000000000f83f"))
+    assert "negative 'duration'" in capsys.readouterr().err
+    rover.close()

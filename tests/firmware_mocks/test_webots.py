@@ -449,6 +449,19 @@ def test_hostile_bytes_close_the_connection(data: bytes, tail: bytes) -> None:
     assert not client.ended or client.closing
 
 
+def test_the_simulator_takes_commands_of_mouse_and_joystick() -> None:
+    """The bytes of libController's enable3dPosition, setConstantForce and so on."""
+    made = simulator(devices="led:LED")
+    peer = joined(made)
+    ask(peer, b"CTR")
+    ask(peer, FIRST)
+    commands = "24 2000 27 01 29 fbff 2a 000000000000f83f 2b 000000000000e03f 2c 000000000000d03f"
+    block = bytes.fromhex(f"{commands} 2d 01000000 23 2000")
+    answer = ask(peer, struct.pack("<iIHi", 14 + len(block), 0, 0, len(block)) + block)
+    assert answer and not peer.closing
+    assert ask(peer, struct.pack("<iIHi", 17, 0, 0, 3) + b"\x2d\1\0") == b"" and peer.closing
+
+
 def test_faults_of_a_controller() -> None:
     for fault, ended in (
         ("freeze", ""),

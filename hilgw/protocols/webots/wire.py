@@ -14,6 +14,7 @@ from hilgw.protocols.webots.errors import ProtocolError
 
 U8 = struct.Struct("<B")
 U16 = struct.Struct("<H")
+I16 = struct.Struct("<h")
 I32 = struct.Struct("<i")
 U32 = struct.Struct("<I")
 F64 = struct.Struct("<d")
@@ -199,7 +200,9 @@ class List:
         return tuple(items)
 
 
-BYTE, SHORT, INT, UINT, DOUBLE = (Number(form) for form in (U8, U16, I32, U32, F64))
+BYTE, SHORT, SIGNED_SHORT, INT, UINT, DOUBLE = (
+    Number(form) for form in (U8, U16, I16, I32, U32, F64)
+)
 FLAG, TEXT, DATA = Flag(), Text(), Data()
 VECTOR = Vector(struct.Struct("<3d"))
 QUATERNION = Vector(struct.Struct("<4d"))

@@ -183,6 +183,7 @@ COMMANDS: list[tuple[Command, str]] = [
     (WwiMessage(b"x\0"), "51 02000000 7800"),
     (webots.MouseEnable3dPosition(True), "27 01"),
     (webots.JoystickForceFeedback(7), "29 0700"),
+    (webots.JoystickForceFeedback(-5), "29 fbff"),
     (webots.JoystickForceFeedbackDuration(2.0), f"2a {TWO}"),
     (webots.JoystickAutoCenteringGain(0.5), f"2b {HALF}"),
     (webots.JoystickResistanceGain(0.5), f"2c {HALF}"),
