@@ -72,7 +72,7 @@ def device_list(given: Any) -> Parts:
 
 def _of_text(part: str) -> tuple[str, str, Mapping[str, Any]]:
     head, *fields = part.split() or [""]
-    name, _, kind = head.partition(":")
+    name, _, kind = head.rpartition(":")  # coupled motors have "::" in their names
     pairs = [field.partition("=") for field in fields]
     return name, kind, {key: value.replace("+", " ") for key, _, value in pairs}
 

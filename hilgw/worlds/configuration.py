@@ -123,7 +123,7 @@ class _Writer:
                 yield _note(4, f"line {device.node.line}: {quoted(device.name)}: {what}")
         if known:
             yield "    devices:"
-        names = Names(":/")
+        names = Names(":/", couples=True)
         shared = _shared_axes(known)
         for device in known:
             yield from self._device(device, robot, names, shared)

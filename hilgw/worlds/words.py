@@ -15,18 +15,19 @@ _LONGEST_COMMENT = 400
 
 
 class Names:
-    """Gives legal names that differ. forbidden: characters that they may not contain."""
+    """Gives legal names that differ. forbidden: characters that they may not contain. couples: they
+    may contain "::", which couples motors in Webots."""
 
-    def __init__(self, forbidden: str) -> None:
+    def __init__(self, forbidden: str, *, couples: bool = False) -> None:
         self._forbidden = forbidden
+        self._couple = "::" if couples else None
         self._taken: set[str] = set()
         self._numbers: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
         """A free legal name, as near to the wanted one as possible; numbered as Webots does."""
-        legal = "".join(
-            each if each.isprintable() and each not in self._forbidden else "_" for each in wanted
-        )
+        parts = wanted.split(self._couple) if self._couple else [wanted]
+        legal = (self._couple or "").join(map(self._legal, parts))
         legal = legal[:LONGEST_NAME].strip() or "unnamed"
         if legal in _RESERVED:
             legal += "_"
@@ -37,6 +38,11 @@ class Names:
             name = legal[: LONGEST_NAME - len(end)] + end
         self._taken.add(name)
         return name
+
+    def _legal(self, part: str) -> str:
+        return "".join(
+            each if each.isprintable() and each not in self._forbidden else "_" for each in part
+        )
 
 
 def text(value: str) -> str:

@@ -455,3 +455,13 @@ def test_whatever_a_world_holds_the_configuration_loads(nodes: list[str], versio
     except ConfigError:  # USE A inside of A
         return
     load_text(imported(body, version), "arena.yaml")
+
+
+def test_coupled_motors_keep_their_names() -> None:
+    """Webots couples motors whose names are equal up to "::"; a single colon is not for names."""
+    made = loaded(
+        'Robot { children [ HingeJoint { device RotationalMotor { name "wheel::left" } } '
+        'HingeJoint { device RotationalMotor { name "wheel::right" multiplier -1 } } '
+        'HingeJoint { device RotationalMotor { name "a:b:::c" } } ] }'
+    )
+    assert list(made.robots["robot"].devices) == ["wheel::left", "wheel::right", "a_b::_c"]

@@ -63,7 +63,7 @@ def broken_kinds() -> list[ConfigError]:
 
 
 def _file_schema() -> Any:
-    name, device_name = _name(".:/"), _name(":/")
+    name, device_name = _name(".:/"), _name(":/", couples=True)
     types = {
         "robots": _named(name, _robot(device_name)),
         "obstacles": _named(name, settings_schema(ObstacleSettings)),
@@ -87,11 +87,13 @@ def _named(name: Any, item: Any) -> Any:
     return core_schema.dict_schema(name, item, strict=True, metadata=only_names)
 
 
-def _name(forbidden: str) -> Any:
-    """A name for commands and reports: printable, without these characters."""
+def _name(forbidden: str, *, couples: bool = False) -> Any:
+    """A name for commands and reports: printable, without these characters. couples: it may contain
+    the "::" of coupled motors."""
 
     def check(name: str) -> str:
-        strange = [c for c in name if c in forbidden or not c.isprintable()]
+        plain = name.replace("::", "") if couples else name
+        strange = [c for c in plain if c in forbidden or not c.isprintable()]
         if not name or strange or name != name.strip() or len(name) > 64:
             reason = f"may not contain {quoted(strange[0])}" if strange else "is not valid"
             raise refuse(f"the name {quoted(name)} {reason}", "use letters, digits, - and _")
@@ -99,7 +101,8 @@ def _name(forbidden: str) -> Any:
             raise refuse(f"the name {quoted(name)} is reserved", "choose another")
         return name
 
-    pattern = {"pattern": f"^[^{forbidden}]{{1,64}}$"}
+    one = f"(::|[^{forbidden}])" if couples else f"[^{forbidden}]"
+    pattern = {"pattern": f"^{one}{{1,64}}$"}
     return checked(core_schema.str_schema(strict=True), check, pattern)
 
 
