@@ -53,6 +53,10 @@ def test_a_body_and_a_controller_or_one_of_them(
             "the port is out of range; allowed: 0 to 65535",
         ),
         ('controller: {kind: wc2ec, listen: "tcp://192.168.0.1:1"}', "no authentication"),
+        (
+            'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27017", mock: {dialect: original}}',
+            "body.mock.dialect: the mock of the original",
+        ),
         ("body: {kind: wc2ec}", "exactly one of connect and port"),
         ("body: {kind: wc2ec, port: /dev/ttyS1, byteSize: 9}", "8, 10, 11"),
         ("safety: {command_timeout_s: -1}", "safety.command_timeout_s: -1 is out of range"),

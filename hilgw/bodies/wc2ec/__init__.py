@@ -38,6 +38,9 @@ class Wc2ecBody:
         if settings.original_peer and settings.extensions:
             what = "an original peer does not support extensions"
             errors.append(("extensions", what, "set one of original_peer and extensions to false"))
+        if settings.mock.get("dialect") == "original" and not settings.original_peer:
+            what = "the mock of the original program ends at setSensor"
+            errors.append(("mock.dialect", what, "set original_peer: true, or delete the dialect"))
         for name in dict.fromkeys((*settings.limits, *settings.default_position)):
             limits = settings.limits.get(name, NO_LIMITS)
             for where, what in limit_errors(limits, settings.default_position.get(name)):
@@ -54,8 +57,8 @@ class Wc2ecBody:
         parameters: dict[str, Any] = {"webots": version, "wc2ec_types": settings.wc2ec_types}
         if settings.port is not None:
             parameters |= {"frame": self.framing, "silence_ms": settings.silence_s * 1000}
-        if settings.extensions:
-            parameters["dialect"] = "full"
+        # The mock of the original program ends at setSensor, which setPosition(inf) may need.
+        parameters["dialect"] = "original" if settings.original_peer else "full"
         return MockSpec("wc2ec_robot", parameters | settings.mock)
 
     def stop_frame(self, settings: Wc2ecBodySettings) -> StopFrame:
