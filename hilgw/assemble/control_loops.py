@@ -33,6 +33,7 @@ from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
 from hilgw.framing import create
 from hilgw.plugins import BODIES, CONTROLLERS, load, new_air
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
+from hilgw.transports.local import connect_local
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.device import Connect, TcpClientDevice, TcpServerDevice
@@ -237,7 +238,7 @@ class ControlLoopAssembly:
         settings, name = part.settings, loop.name
         kind: SteppedController = load(CONTROLLERS, part.kind)
         # A mock computes in simulated time, which it must not hold.
-        mocked = self._mocked and not isinstance(kind, ProgramController) and settings.listen
+        mocked = self._mocked and not isinstance(kind, ProgramController)
         holds = self._gateway.holds if settings.synchronization and not mocked else None
         loop.step_on(self._step_grid(), synchronization=settings.synchronization, holds=holds)
         if not mocked:
@@ -260,7 +261,10 @@ class ControlLoopAssembly:
             spec = controller.mock(settings, self._config.webots)
             spec = replace(spec, parameters={"robot": name} | spec.parameters)
             words = f" (mock {spec.name})"
-            port.on_listening = self._mock_client(link.name, spec)
+            if settings.listen is not None:
+                port.on_listening = self._mock_client(link.name, spec)
+            else:
+                port.on_local = self._local_mock_client(link.name, spec)
         self._gateway.supervisors[link.name] = port
         self._describe(name, f"controller {part.kind}: listens on {port.where}{words}")
 
@@ -359,6 +363,13 @@ class ControlLoopAssembly:
         device = TcpClientDevice(1.0, self._connect)
         self._host(name, spec, device)
         return device.aim
+
+    def _local_mock_client(self, name: str, spec: MockSpec) -> Callable[[str], None]:
+        """The same on a local socket, whose answers have another framing."""
+
+        device = TcpClientDevice(1.0, lambda path, _: connect_local(path))
+        self._host(name, replace(spec, parameters=spec.parameters | {"framing": "ipc"}), device)
+        return lambda path: device.aim(path, 0)
 
     def _describe(self, name: str, text: str) -> None:
         self._gateway.description.append(f"  {name:<12} {text}")

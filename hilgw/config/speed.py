@@ -23,8 +23,9 @@ def check_speed(inspection: Inspection) -> None:
     if speed in (None, REAL_TIME) or not _is_valid(speed):
         return
     mocked = inspection.get("backend") in ("mock", "loopback")
-    outside = _links(inspection) if mocked else _ports(inspection)
-    for path, what, fix in (*outside, *_proxies(inspection), *_mocap(inspection)):
+    outside = _local_sockets(inspection) if mocked else _ports(inspection)
+    links = _links(inspection) if mocked else ()
+    for path, what, fix in (*outside, *links, *_proxies(inspection), *_mocap(inspection)):
         shown = speed if speed == MAX else f"{speed:g}"
         inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
 
@@ -53,6 +54,14 @@ def _address_of(inspection: Inspection, path: Path) -> Path:
     keys = (key for key in ("port", "connect", "listen") if data.get(key) is not None)
     key = next(keys, None)
     return path if key is None else (*path, key)
+
+
+def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
+    """Those of controllers; the mock of one with an address is in this process."""
+    for path, config in inspection.made("robots", None, "controller"):
+        if getattr(config.settings, "ipc", False):
+            fix = 'write listen: "tcp://127.0.0.1:1234" instead'
+            yield (*path, "ipc"), "a local socket", fix
 
 
 def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:

@@ -44,6 +44,8 @@ def test_robots_of_one_webots_may_share_an_address(warnings: Lines, backend: str
         ((RADIOS, proxy('listen: "tcp://127.0.0.1:99999"')), "listen: the port is out of range"),
         ((RADIOS, proxy('connect: "tcp://127.0.0.1:0"')), "does not listen on port 0"),
         ((RADIOS, proxy('connect: "tcp://localhost:1235"')), "hilgw itself listens here"),
+        ((RADIOS, proxy('connect: "ipc://1234/r"')), "write it like tcp://127.0.0.1:1234"),
+        ((RADIOS, proxy('listen: "ipc://1234/r"')), "write it like tcp://127.0.0.1:1235"),
         ((RADIOS, proxy('robot: ""')), "the name is empty"),
         ((RADIOS, proxy("mock: {script: jump}"), "#mock"), "mock: 'jump' is not a statement"),
         ((RADIOS, proxy("simulator: {robts: a}"), "#mock"), "simulator: 'webots_simulator' has no"),

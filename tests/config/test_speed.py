@@ -79,6 +79,12 @@ def test_a_controller_that_asks_for_its_steps_may_be_another_process() -> None:
     assert load_text(robots, "f").config.speed == "max"
 
 
+def test_the_mock_of_a_controller_on_a_local_socket_runs_in_real_time(errors: Lines) -> None:
+    robots = text("max", "mock").split("  cab:")[0]
+    (error,) = errors(robots + "  brain: {controller: {kind: webots, ipc: true}}\n")
+    assert error.startswith("f:8:43: robots.brain.controller.ipc: a local socket runs in real time")
+
+
 @pytest.mark.parametrize("speed", [1, 1.0])
 def test_at_speed_1_all_is_allowed(speed: object) -> None:
     assert load_text(text(speed, nodes=LINK), "f").config.speed == 1

@@ -18,8 +18,14 @@ class WebotsProxySettings:
         "address for controllers; robots with the same one are told apart by their name",
         "tcp://127.0.0.1:1235",
         pattern=URL,
+        example="tcp://127.0.0.1:1235",
     )
-    connect: str = setting("address of Webots", "tcp://127.0.0.1:1234", pattern=URL)
+    connect: str = setting(
+        "address of Webots, which prints its port when it starts",
+        "tcp://127.0.0.1:1234",
+        pattern=URL,
+        example="tcp://127.0.0.1:1234",
+    )
     robot: str | None = setting("name of the robot in Webots; not set: the robot's name here", None)
     only: tuple[str, ...] = setting(
         "devices that use real hardware only; the others use both Webots and real hardware", ()

@@ -55,7 +55,8 @@ class WebotsPort(ControllerPort):
     """The controller of one robot: at most one, on a server that it shares with other robots.
 
     robot: its name. server: None: no TCP. is_open: whether a controller may connect now; the
-    others wait. local: a local socket too. on_listening is called with host and port.
+    others wait. local: a local socket too. on_listening is called with host and port, on_local
+    with the path of the local socket.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class WebotsPort(ControllerPort):
         self.robot = robot
         self.is_open = is_open
         self.on_listening: Callable[[str, int], None] | None = None
+        self.on_local: Callable[[str], None] | None = None
         self._server = server
         self._caller: Caller | None = None
         self._callers: set[Caller] = set()  # on the local socket
@@ -94,6 +96,8 @@ class WebotsPort(ControllerPort):
             self._begin(", ".join(addresses))
             if self.on_listening is not None and server is not None:
                 self.on_listening(server.host, server.port)
+            if self.on_local is not None and local is not None:
+                self.on_local(local.where)
             while True:
                 await sleep_in_real_time(STALL_POLL_S)
                 self._drop_when_stalled()

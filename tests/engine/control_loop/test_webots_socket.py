@@ -68,6 +68,19 @@ def test_a_controller_needs_no_handshake_and_answers_have_no_chunks(
     assert not instances.exists() or not list(instances.iterdir())
 
 
+def test_the_mock_of_a_controller_uses_the_socket_where_there_is_no_address(
+    tmp_path: Path, instances: Path
+) -> None:
+    mock = "ipc: true, mock: {script: send tx over the socket; step 32 x 3}}, "
+    text = ALONE.replace("ipc: true}", f"{mock}devices: {{tx: {{node: Emitter}}}}")
+    with running(tmp_path, f"{text}backend: mock\n") as gateway:
+        mock_controller = gateway.controller
+        gateway.until(lambda: mock_controller.ended)
+        assert (mock_controller.ended, mock_controller.counts["steps"]) == ("left", 3)
+        assert gateway.gateway.report()["emitters"]["rover.tx"]["departed"] == 1
+        assert gateway.report()["refused"] == {}
+
+
 def test_a_controller_waits_for_the_body(tmp_path: Path, instances: Path) -> None:
     text = ALONE.replace("ipc: true}", 'ipc: true}, body: {kind: wc2ec, connect: "tcp://h:1"}')
     with running(tmp_path, text) as gateway:
