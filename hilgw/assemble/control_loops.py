@@ -11,6 +11,7 @@ from hilgw.assemble.mocks import mock_line
 from hilgw.assemble.programs import add_program
 from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import is_local
+from hilgw.config.backends import is_mocked
 from hilgw.config.checks import peer_of
 from hilgw.config.proxies import proxy_of
 from hilgw.config.speed import REAL_TIME
@@ -100,8 +101,7 @@ class ControlLoopAssembly:
         self._config = config
         self._gateway = gateway
         self._schedule = schedule
-        self._mocked = config.backend in ("mock", "loopback")
-        self._servers: dict[tuple[str, int], WebotsServer] = {}
+        self._servers: dict[tuple[str, int, bool], WebotsServer] = {}
         self._grid: StepGrid | None = None
         self._listen: Listen = TcpListener
         self._connect: Connect = connect_tcp
@@ -115,7 +115,7 @@ class ControlLoopAssembly:
         has_peer = peer_of(config.controller) is not None
         if config.body is None and not has_peer:
             return
-        simulated = config.body is None or self._is_simulated(config.body)
+        simulated = config.body is None or self._is_simulated(name, config.body)
         stepped = stepped_controller(config.controller)
         safety = SafetyState(config.safety, simulated=simulated, stepped=stepped is not None)
         body = None if config.body is None else self._body(name, config.body)
@@ -143,10 +143,15 @@ class ControlLoopAssembly:
             on_line = stepped is None and config.controller.settings.port is not None
             self._describe_deadline(name, safety, simulated=simulated, on_line=on_line)
 
-    def _is_simulated(self, part: PartConfig) -> bool:
+    def _is_mocked(self, name: str, part: str) -> bool:
+        """part: controller or body of the robot of this name."""
+        return is_mocked(self._config, f"{name}.{part}")
+
+    def _is_simulated(self, name: str, part: PartConfig) -> bool:
         body: Body = load(BODIES, part.kind)
         simulated: bool | None = part.settings.simulated
-        return (body.simulated or self._mocked) if simulated is None else simulated
+        mocked = self._is_mocked(name, "body")
+        return (body.simulated or mocked) if simulated is None else simulated
 
     def _describe_deadline(
         self, name: str, safety: SafetyState, *, simulated: bool, on_line: bool
@@ -177,7 +182,7 @@ class ControlLoopAssembly:
         host, port = parse_address(settings.connect)
         words = ""
         open_port: OpenPort = lambda: connect_tcp(host, port)  # noqa: E731
-        if self._mocked:
+        if self._is_mocked(name, "body"):
             open_port, words = self._mock_server(name, spec), f" (mock {spec.name})"
         self._supervise(link, open_port, lambda: True, settings.connect + words, body.retry_s)
         self._describe(name, f"body {part.kind}: {settings.connect}{words}")
@@ -206,16 +211,17 @@ class ControlLoopAssembly:
             return link
         words = ""
         host, port = parse_address(settings.listen)
+        mocked = self._is_mocked(name, "controller")
         server = TcpServer(
             link,
             host,
             port,
             self._gateway.observer,
             where=settings.listen,
-            any_port=self._mocked,
+            any_port=mocked,
             new_listener=self._listen,
         )
-        if self._mocked:
+        if mocked:
             spec = controller.mock(settings, self._config.webots)
             words = f" (mock {spec.name})"
             server.on_listening = self._mock_client(name, spec)
@@ -238,7 +244,8 @@ class ControlLoopAssembly:
         settings, name = part.settings, loop.name
         kind: SteppedController = load(CONTROLLERS, part.kind)
         # A mock computes in simulated time, which it must not hold.
-        mocked = self._mocked and not isinstance(kind, ProgramController)
+        is_program = isinstance(kind, ProgramController)
+        mocked = self._is_mocked(name, "controller") and not is_program
         holds = self._gateway.holds if settings.synchronization and not mocked else None
         loop.step_on(self._step_grid(), synchronization=settings.synchronization, holds=holds)
         if not mocked:
@@ -249,7 +256,7 @@ class ControlLoopAssembly:
         port = WebotsPort(
             link,
             name,
-            self._server(settings.listen),
+            self._server(settings.listen, mocked=mocked),
             self._gateway.observer,
             lambda: loop.is_complete,
             where=settings.listen or "a local socket",
@@ -268,11 +275,13 @@ class ControlLoopAssembly:
         self._gateway.supervisors[link.name] = port
         self._describe(name, f"controller {part.kind}: listens on {port.where}{words}")
 
-    def _server(self, url: str | None) -> WebotsServer | None:
-        """One for each address; None where robots do not listen on TCP."""
+    def _server(self, url: str | None, *, mocked: bool) -> WebotsServer | None:
+        """One for each address, and for the mocks of its controllers; None where robots do not
+        listen on TCP."""
         if url is None:
             return None
-        host, number = address = parse_address(url)
+        host, number = parse_address(url)
+        address = host, number, mocked
         if address not in self._servers:
             remote = not is_local(url)
             access, gateway = self._config.access, self._gateway
@@ -283,8 +292,8 @@ class ControlLoopAssembly:
                 self._gateway.observer,
                 check_token=check,
                 tls=tls_of(access) if remote else None,
-                any_port=self._mocked,
-                new_listener=self._listen if self._mocked else TcpListener,
+                any_port=mocked,
+                new_listener=self._listen if mocked else TcpListener,
             )
         return self._servers[address]
 
@@ -330,7 +339,7 @@ class ControlLoopAssembly:
         urls = self._config.network_ports
         open_port: OpenPort = lambda: open_serial(port, line, timer, allow_urls=urls)  # noqa: E731
         identity: PortIdentity = lambda: exists(port)  # noqa: E731
-        if self._mocked:
+        if is_mocked(self._config, link.name):
             spec = part.mock(settings, self._config.webots)
             device, open_port, identity = mock_line(self._config, link.name, line, timer)
             self._host(link.name, spec, device)

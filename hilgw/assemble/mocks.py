@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hilgw.config.backends import MOCKED, is_mocked
 from hilgw.config.scene import mount_of
 from hilgw.config.speed import REAL_TIME
 from hilgw.discovery.ports import port_identity
@@ -67,10 +68,10 @@ class MockPorts:
     def port(
         self, name: str, config: AdapterConfig, line: LineSettings
     ) -> tuple[OpenPort, PortIdentity, str] | None:
-        """How to open the mock behind this adapter's port, and a description of it; None with
-        `backend: real`."""
+        """How to open the mock behind this adapter's port, and a description of it; None where
+        the port is real."""
         backend = self._config.backend
-        if backend not in ("mock", "loopback"):
+        if not is_mocked(self._config, name):
             return None
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common)
@@ -92,7 +93,7 @@ class MockPorts:
 
     def add_nodes(self) -> None:
         """Adds the mocks that the airs of the configuration list."""
-        if self._config.backend not in ("mock", "loopback"):
+        if self._config.backend not in MOCKED:
             return
         for air, config in self._config.airs.items():
             host = self._host(air)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.assemble.access import tls_of, token_check
 from hilgw.config.access import is_local
+from hilgw.config.backends import is_mocked
 from hilgw.config.proxies import proxy_of, world_name
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.engine.proxy.robot import ProxiedRobot
@@ -43,7 +44,6 @@ class _Proxies:
     def __init__(self, config: GatewayConfig, gateway: Gateway) -> None:
         self._config = config
         self._gateway = gateway
-        self._mocked = config.backend in ("mock", "loopback")
         self._robots: dict[str, ProxiedRobot] = {}
 
     def add(self, names: list[str]) -> None:
@@ -51,6 +51,8 @@ class _Proxies:
         config, gateway = self._config, self._gateway
         robots = [self._robot(name, config.robots[name]) for name in names]
         _, settings = _parts(config.robots[names[0]])
+        controllers = [each for each in robots if is_mocked(config, f"{each.name}.controller")]
+        mock_webots = is_mocked(config, f"{names[0]}.webots")
         remote = not is_local(settings.listen)
         now = lambda: gateway.real_timer.now()  # noqa: E731
         check = token_check(config.access, now) if remote else None
@@ -60,18 +62,20 @@ class _Proxies:
             parse_address(settings.listen),
             gateway.observer,
             where=settings.listen,
-            any_port=self._mocked,
+            any_port=len(controllers) == len(robots),
             check_token=check,
             tls=tls_of(config.access) if remote else None,
         )
-        words = " (mock webots_controller)" if self._mocked else ""
-        webots = " (mock webots_simulator)" if self._mocked else ""
-        if self._mocked:
-            self._add_mocks(names, robots, server)
+        webots = " (mock webots_simulator)" if mock_webots else ""
+        if mock_webots:
+            self._add_webots(names, robots, server)
+        if controllers:
+            self._add_controllers(controllers, server)
         gateway.supervisors[server.supervised.name] = server
         for robot in robots:
             gateway.reports.setdefault("proxies", self._report)
             self._robots[robot.name] = robot
+            words = " (mock webots_controller)" if robot in controllers else ""
             gateway.description.append(
                 f"  {robot.name:<12} proxy: controllers on {settings.listen}{words}, "
                 f"Webots on {settings.connect}{webots}, robot {robot.world_name}"
@@ -96,30 +100,37 @@ class _Proxies:
 
     # --- mocks --------------------------------------------------------------------------------
 
-    def _add_mocks(self, names: list[str], robots: list[ProxiedRobot], server: ProxyServer) -> None:
-        """Webots on a free port, and a controller for each robot."""
+    def _add_webots(
+        self, names: list[str], robots: list[ProxiedRobot], server: ProxyServer
+    ) -> None:
+        """Webots on a free port."""
         version = self._config.webots
         controller, settings = _parts(self._config.robots[names[0]])
         webots = TcpListenerDevice(LOOPBACK, 0)
         worlds = [robot.world_name for robot in robots]
         self._host(names[0], controller.simulator(settings, worlds, version), webots)
-        clients = []
-        for name, robot in zip(names, robots, strict=True):
-            controller, settings = _parts(self._config.robots[name])
-            device = TcpClientDevice(retry_s=RETRY_S)
-            self._host(name, controller.mock(settings, robot.world_name, version), device)
-            clients.append(device)
 
         async def prepare() -> None:
             await webots.listen()
             for robot in robots:
                 robot.host, robot.port = parse_address(webots.path)
 
+        server.prepare = prepare
+
+    def _add_controllers(self, robots: list[ProxiedRobot], server: ProxyServer) -> None:
+        """A controller for each of these robots."""
+        clients = []
+        for robot in robots:
+            controller, settings = _parts(self._config.robots[robot.name])
+            device = TcpClientDevice(retry_s=RETRY_S)
+            spec = controller.mock(settings, robot.world_name, self._config.webots)
+            self._host(robot.name, spec, device)
+            clients.append(device)
+
         def connect(host: str, port: int) -> None:
             for client in clients:
                 client.aim(host, port)
 
-        server.prepare = prepare
         server.on_listening = connect
 
     def _host(self, name: str, spec: MockSpec, device: DeviceSide) -> None:

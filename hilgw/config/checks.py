@@ -17,6 +17,7 @@ from hilgw.adapters._common.rates import near_rate
 from hilgw.adapters.base import UsbId, line_of
 from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import check_listener
+from hilgw.config.backends import check_real, is_mocked_at
 from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
 from hilgw.config.programs import check_programs
@@ -46,6 +47,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     """Adds errors to the document's problems; returns the warnings."""
     inspection = Inspection(document, context)
     check_references(inspection)
+    check_real(inspection)
     _check_devices(inspection)
     _check_parts(inspection)
     _check_adapters(inspection)
@@ -152,8 +154,7 @@ def _run_own_check(
 
 def _needs_mock(inspection: Inspection, path: Path) -> bool:
     """Whether a mock with the settings at `path` runs: not when these have errors."""
-    is_mocked = inspection.get("backend") in ("mock", "loopback")
-    return is_mocked and not inspection.has_errors_below(path)
+    return is_mocked_at(inspection, path) and not inspection.has_errors_below(path)
 
 
 def _check_mock(inspection: Inspection, path: Path, spec: MockSpec, setting: str = "mock") -> None:

@@ -199,6 +199,11 @@ class GatewayConfig:
         "real",
         choices=BACKENDS,
     )
+    real: tuple[str, ...] = setting(
+        "parts that stay real with backend mock or loopback: a station, ROBOT.controller or "
+        "ROBOT.body; of a proxy, ROBOT.webots too",
+        (),
+    )
     speed: float | str = setting(
         "simulated time per real time, such as 2, or max: as fast as the machine can; other than 1 "
         "for mocks in this process only",

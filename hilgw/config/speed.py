@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hilgw import plugins
+from hilgw.config.backends import MOCKED, is_mocked_at
 from hilgw.config.context import Inspection
 from hilgw.config.source.positions import Path
 from hilgw.controllers.base import PeerController, ProxyController, SteppedController
@@ -22,10 +23,9 @@ def check_speed(inspection: Inspection) -> None:
     speed = inspection.get("speed")
     if speed in (None, REAL_TIME) or not _is_valid(speed):
         return
-    mocked = inspection.get("backend") in ("mock", "loopback")
-    outside = _local_sockets(inspection) if mocked else _ports(inspection)
-    links = _links(inspection) if mocked else ()
-    for path, what, fix in (*outside, *links, *_proxies(inspection), *_mocap(inspection)):
+    parts = (*_ports(inspection), *_local_sockets(inspection))
+    links = _links(inspection) if inspection.get("backend") in MOCKED else ()
+    for path, what, fix in (*parts, *links, *_proxies(inspection), *_mocap(inspection)):
         shown = speed if speed == MAX else f"{speed:g}"
         inspection.error(path, f"{what} runs in real time, not at speed {shown}", fix)
 
@@ -37,10 +37,14 @@ def _is_valid(speed: Any) -> bool:
 
 def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, _ in inspection.each("adapters", None):
-        yield (*path, "port"), "a real port", _MOCKED
+        if not is_mocked_at(inspection, path):
+            yield (*path, "port"), "a real port", _MOCKED
     for path, _ in inspection.made("robots", None, "body"):
-        yield _address_of(inspection, path), "a body outside this process", _MOCKED
+        if not is_mocked_at(inspection, path):
+            yield _address_of(inspection, path), "a body outside this process", _MOCKED
     for path, config in inspection.made("robots", None, "controller"):
+        if is_mocked_at(inspection, path):
+            continue
         controller = plugins.load(plugins.CONTROLLERS, config.kind)
         # One that asks for its steps may take as long as it wants for each.
         stepped = plugins.conforms(controller, SteppedController)
@@ -59,7 +63,7 @@ def _address_of(inspection: Inspection, path: Path) -> Path:
 def _local_sockets(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     """Those of controllers; the mock of one with an address is in this process."""
     for path, config in inspection.made("robots", None, "controller"):
-        if getattr(config.settings, "ipc", False):
+        if getattr(config.settings, "ipc", False) and is_mocked_at(inspection, path):
             fix = 'write listen: "tcp://127.0.0.1:1234" instead'
             yield (*path, "ipc"), "a local socket", fix
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from pathlib import Path
 import hilgw
 from hilgw.config.load import load_config, load_text
 
-PAGE = (Path(__file__).parents[2] / "docs" / "webots.md").read_text()
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "webots.md").read_text()
 API = Path(hilgw.__file__).parent / "api" / "path"
 
 
@@ -23,8 +25,8 @@ def blocks(kind: str) -> list[str]:
 
 def command(start: str) -> list[str]:
     """The words of the only command of the page that begins so, after `hilgw`."""
-    [line] = re.findall(rf"^    hilgw ({start}.*)$", PAGE, re.MULTILINE)
-    return line.split()
+    [line] = re.findall(rf"^    hilgw ({start})$", PAGE, re.MULTILINE)
+    return shlex.split(line)
 
 
 @contextmanager
@@ -51,26 +53,42 @@ def test_from_a_world_to_a_packet_on_an_xbee(tmp_path: Path) -> None:
     (tmp_path / "lab.yaml").write_text(blocks("yaml")[0].replace(":1234", ":0"))
     (tmp_path / "brain.py").write_text(blocks("python")[0])
     [line] = re.findall(r"^    (WEBOTS_CONTROLLER_URL=tcp:\S+) python3 brain.py$", PAGE, re.M)
-    with running(command("mock xbee"), tmp_path) as mock:
+    with running(command("mock xbee.*"), tmp_path) as mock:
         wait_for(mock, "(lab-xbee)")
         with running(command("--config lab.yaml"), tmp_path) as gateway:
             port = wait_for(gateway, r"rover.controller waiting: listening on 127.0.0.1:(\d+)")
             wait_for(gateway, "xbee0 +(up)")
-            name, url = line.replace(":1234", f":{port}").split("=", 1)
-            environment = {**os.environ, name: url, "PYTHONPATH": str(API)}
-            brain = subprocess.run(
-                [sys.executable, "brain.py"],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=60,
-            )
-            assert (brain.returncode, brain.stdout) == (0, "b'pong 1'\n"), brain.stderr
+            assert run_brain(tmp_path, line.replace(":1234", f":{port}")) == "b'pong 1'\n"
+
+
+def run_brain(folder: Path, address: str) -> str:
+    """What brain.py prints. address: NAME=VALUE of the environment."""
+    name, url = address.split("=", 1)
+    brain = subprocess.run(
+        [sys.executable, "brain.py"],
+        cwd=folder,
+        env={**os.environ, name: url, "PYTHONPATH": str(API)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert brain.returncode == 0, brain.stderr
+    return brain.stdout
+
+
+def test_ones_own_controller_meets_a_mocked_xbee(tmp_path: Path) -> None:
+    (tmp_path / "brain.py").write_text(blocks("python")[0])
+    words = command("--config configs/\\S+ --set .*")
+    words += ["--set", "robots.rover.controller.listen=tcp://127.0.0.1:0"]
+    with running(words, ROOT) as gateway:
+        port = wait_for(gateway, r"rover.controller waiting: listening on 127.0.0.1:(\d+)")
+        wait_for(gateway, "xbee0 +(up)")
+        address = f"WEBOTS_CONTROLLER_URL=tcp://127.0.0.1:{port}/rover"
+        assert run_brain(tmp_path, address) == "b'pong 1'\n"
 
 
 def test_the_shipped_configuration_and_the_settings_of_access_are_valid() -> None:
-    load_config(command("--config configs")[1])
+    load_config(command("--config configs/\\S+")[1])
     text = blocks("yaml")[0].replace("127.0.0.1", "0.0.0.0") + blocks("yaml")[1]
     load_text(text, "lab.yaml")
 
