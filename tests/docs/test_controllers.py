@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,74 @@ def test_the_page_names_every_supported_class() -> None:
     names = {each.__name__ for each in CLASSES}
     assert all(re.search(rf"\b{name}\b", PAGE) for name in names)
     assert names <= set(hilgw.api.__all__)
+
+
+# As declared in the reference manual of Webots, for the functions of the example.
+HEADERS = {
+    "robot.h": """
+        typedef unsigned short WbDeviceTag;
+        int wb_robot_init(void);
+        int wb_robot_step(int duration);
+        void wb_robot_cleanup(void);
+        double wb_robot_get_basic_time_step(void);
+        WbDeviceTag wb_robot_get_device(const char *name);
+    """,
+    "motor.h": """
+        #include <webots/robot.h>
+        void wb_motor_set_position(WbDeviceTag tag, double position);
+        void wb_motor_set_velocity(WbDeviceTag tag, double velocity);
+    """,
+}
+# In the place of libController: prints its calls, and ends the controller after three steps.
+LIBRARY = """
+    #include <stdio.h>
+    #include <webots/motor.h>
+    static int steps;
+    int wb_robot_init(void) { puts("init"); return 0; }
+    int wb_robot_step(int duration) { printf("step %d\\n", duration); return ++steps < 3 ? 0 : -1; }
+    void wb_robot_cleanup(void) { puts("cleanup"); }
+    double wb_robot_get_basic_time_step(void) { return 32.0; }
+    WbDeviceTag wb_robot_get_device(const char *name) { puts(name); return 7; }
+    void wb_motor_set_position(WbDeviceTag tag, double at) { printf("%d at %g\\n", tag, at); }
+    void wb_motor_set_velocity(WbDeviceTag tag, double v) { printf("%d with %g\\n", tag, v); }
+"""
+
+
+@pytest.mark.judge("gcc")
+@pytest.mark.judge("make")
+def test_the_example_in_c_is_built_by_its_make_file_and_runs(tmp_path: Path) -> None:
+    home, headers = tmp_path / "home", tmp_path / "home" / "include" / "controller" / "c" / "webots"
+    libraries = home / "lib" / "controller"
+    headers.mkdir(parents=True)
+    libraries.mkdir(parents=True)
+    for name, text in HEADERS.items():
+        (headers / name).write_text("#pragma once\n" + text)
+    (tmp_path / "library.c").write_text(LIBRARY)
+    for name, kind in (("brain.c", "c"), ("Makefile", "make")):
+        [text] = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+        (tmp_path / name).write_text(text)
+    environment = {
+        **os.environ,
+        "WEBOTS_HOME": str(home),
+        "LD_LIBRARY_PATH": str(libraries),
+        "CC": "gcc -Wall -Wextra -Werror",
+    }
+
+    def done(*words: str) -> str:
+        made = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
+        assert made.returncode == 0, made.stderr
+        return made.stdout
+
+    library = str(libraries / "libController.so")
+    done("gcc", "-shared", "-fPIC", "-I", str(headers.parent), "library.c", "-o", library)
+    done("make", "brain")
+    assert done("./brain").splitlines() == [
+        "init",
+        "left_wheel",
+        "7 at inf",
+        "7 with 4",
+        *["step 32"] * 3,
+        "cleanup",
+    ]
