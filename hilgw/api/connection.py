@@ -37,6 +37,7 @@ class Connection:
 
     def __init__(self, connection: socket.socket, *, local: bool) -> None:
         self._socket = connection
+        self._end_s: float | None = None
         self._reader = AnswerReader(local=local)
 
     def send(self, request: bytes) -> None:
@@ -49,6 +50,8 @@ class Connection:
     def receive(self) -> Answer:
         """The next answer; waits for it. Raises Closed, ProtocolError."""
         while (answer := self._reader.next()) is None:
+            if self._end_s is not None:
+                self._socket.settimeout(max(0.001, self._end_s - time.monotonic()))
             try:
                 data = self._socket.recv(_READ_BYTES)
             except OSError as error:
@@ -57,6 +60,11 @@ class Connection:
                 raise Closed("the simulator closed the connection")
             self._reader.feed(data)
         return answer
+
+    def limit(self, wait_s: float) -> None:
+        """From now on, a simulator that does not answer within this time has closed."""
+        self._end_s = time.monotonic() + wait_s
+        self._socket.settimeout(wait_s)
 
     def leave(self) -> None:
         """Ends the session and closes the connection."""

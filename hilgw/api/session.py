@@ -39,6 +39,7 @@ from hilgw.protocols.webots import (
 )
 
 ENDED = -1
+FAREWELL_S = 1.0
 _VERSION = "R2025a"
 # The last two: an argument of a wrong type.
 _UNENCODABLE = (ProtocolError, AttributeError, TypeError)
@@ -52,6 +53,9 @@ class Link(Protocol):
 
     def receive(self) -> Answer:
         """Waits for the next answer. Raises Closed, ProtocolError."""
+
+    def limit(self, wait_s: float) -> None:
+        """From now on, a simulator that does not answer within this time has closed."""
 
     def leave(self) -> None:
         """Ends the session and closes the connection."""
@@ -120,9 +124,10 @@ class Session:
         return ENDED if self.ended else self._receive()
 
     def close(self) -> None:
-        """Leaves the simulator; further steps return -1."""
+        """Leaves the simulator, at the latest after FAREWELL_S; further steps return -1."""
         atexit.unregister(self.close)
         if not self.ended:
+            self._connection.limit(FAREWELL_S)
             self._robot_commands.append(ClientExitNotify())
             self._exchange(0)
         self.ended = True

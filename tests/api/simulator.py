@@ -84,6 +84,9 @@ class Simulator:
         time = [Time(self.time_ms / 1000)] if self.requests[-1].duration_ms else []
         return time + (self.answers.pop(0) if self.answers else [])
 
+    def limit(self, wait_s: float) -> None:
+        """It always answers."""
+
     def leave(self) -> None:
         self.left = True
 

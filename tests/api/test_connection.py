@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -139,6 +140,50 @@ def test_a_token_travels_with_the_name() -> None:
     with Server(answers(b"CONNECTED", seen)) as server:
         connect(server.url() | {"HILGW_TOKEN": "abc_-1"}).close()
     assert seen == [b"CTR\nRobot-Name: rover%3Ftoken%3Dabc_-1"]
+
+
+STUCK = """
+import sys
+from controller import Robot
+robot = Robot()
+print("stepping", flush=True)
+robot.step(32)
+print("not reached", flush=True)
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_simulator_that_freezes_does_not_keep_a_program_that_is_to_end(
+    sent: signal.Signals,
+) -> None:
+    over = threading.Event()
+
+    def freeze(connection: socket.socket) -> None:
+        connection.recv(200)
+        connection.sendall(b"CONNECTED")
+        connection.recv(200)
+        configuration = RobotConfiguration(name="rover", version="R2025a", basicTimeStep=32.0)
+        connection.sendall(encode_answer(0, Codec().encode_messages([configuration])))
+        over.wait()
+
+    with Server(freeze) as server:
+        program = subprocess.Popen(
+            [sys.executable, "-c", STUCK],
+            env=os.environ
+            | server.url()
+            | {"PYTHONPATH": str(Path(address.__file__).parent / "path")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            assert program.stdout is not None and program.stdout.readline() == "stepping\n"
+            program.send_signal(sent)
+            output, _ = program.communicate(timeout=60)
+        finally:
+            over.set()
+            program.kill()
+    assert (output, program.returncode) == ("", -sent)
 
 
 SCRIPT = """

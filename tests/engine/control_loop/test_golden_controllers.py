@@ -91,6 +91,9 @@ class Wire:
         self.running.loop.until(answered, "an answer", DEADLINE_S)
         return found[0]
 
+    def limit(self, wait_s: float) -> None:
+        """The gateway always answers."""
+
     def leave(self) -> None:
         self._peer.connection.close()
 
