@@ -148,7 +148,10 @@ class Gateway:
         if tasks:
             await asyncio.wait(tasks, timeout=STOP_S)
         # Their connections have ended: a controller that waits for a step is on its way out.
+        # Simulated time stands still, so that nothing else goes on meanwhile.
+        hold = self.holds.hold("the end of the programs")
         await asyncio.gather(*(child.stop() for child in self.children))
+        hold.release()
         self.control_loops.close()
         for robot in self.robots.values():
             robot.close()

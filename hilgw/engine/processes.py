@@ -7,9 +7,12 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from hilgw.engine.simulated.event_loop import in_real_time, sleep_in_real_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,17 +78,16 @@ class Child:
     async def _run(self) -> None:
         """Runs the program, again when the policy says so; returns when it stays down."""
         failures = 0
-        loop = asyncio.get_running_loop()
         while True:
-            begun = loop.time()
+            begun = time.monotonic()
             code = await self._run_once()
-            failures = 1 if loop.time() - begun >= STEADY_S else failures + 1
+            failures = 1 if time.monotonic() - begun >= STEADY_S else failures + 1
             again = code != 0 and self._program.restart == "on-failure" and failures < FAILURES
             pause_s = BACKOFF_S[min(failures, len(BACKOFF_S)) - 1]
             self._report(code, pause_s if again else None)
             if not again:
                 return
-            await asyncio.sleep(pause_s)
+            await sleep_in_real_time(pause_s)
 
     def report(self) -> dict[str, object]:
         """For the report of the gateway."""
@@ -118,7 +120,8 @@ class Child:
         finally:
             # What is left of the group has no controller above it any more.
             _signal(process.pid, signal.SIGKILL)
-            await asyncio.wait([output], timeout=TERMINATE_S)
+            with contextlib.suppress(TimeoutError):
+                await in_real_time(asyncio.wait([output]), TERMINATE_S)
             output.cancel()
             self.exits = [*self.exits[1 - FAILURES :], process.returncode or 0]
         return process.returncode or 0
@@ -127,7 +130,7 @@ class Child:
         """Waits for the program, then asks, then kills."""
         for wait_s, number in ((LEAVE_S, signal.SIGTERM), (TERMINATE_S, signal.SIGKILL)):
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), wait_s)
+                await in_real_time(process.wait(), wait_s)
                 return
             _signal(process.pid, number)
         await process.wait()
@@ -147,7 +150,7 @@ class Child:
                 self._line(rest[:LINE_BYTES])
                 rest = rest[LINE_BYTES:]
             if len(data) == _READ_BYTES:
-                await asyncio.sleep(FLOOD_S)
+                await sleep_in_real_time(FLOOD_S)
         if rest:
             self._line(rest)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -59,6 +60,36 @@ def test_a_program_is_started_restarted_and_ended(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "report.json").read_text())
     program = report["rover.controller.program"]
     assert program["runs"] == 2 and program["exit_codes"] == [1, 0]
+
+
+SAFETY = "    safety: {command_timeout_s: 60}\n"  # how long time waits for the program at most
+SLOW_TO_LEAVE = """
+import time
+from controller import Robot
+robot = Robot()
+steps = 0
+while robot.step(32) != -1:
+    steps += 1
+time.sleep(0.2)  # real time: the gateway's is over at once
+print(f"left in order after {steps} steps", flush=True)
+"""
+
+
+def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -> None:
+    """Simulated time waits for each step of the program, and stands still while it ends."""
+    text = ROBOT.replace("step_ms: 16", "step_ms: 32")
+    (tmp_path / "rover.yaml").write_text(text.replace(", args: [--word, hello]", "") + SAFETY)
+    (tmp_path / "brain.py").write_text(SLOW_TO_LEAVE)
+    words = ("--config", "rover.yaml", "--speed", "max", "--duration", "100s")
+    done = run(*words, "--report", "report.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    [steps] = re.findall(r"left in order after (\d+) steps", done.stdout)
+    assert int(steps) >= 3120  # of 3125, but for those before it was there
+    assert report["rover.controller.program"]["exit_codes"] == [0]
+    assert report["control_loops"]["rover"]["late_steps"] == 0
+    [seconds] = re.findall(r"summary after (\S+) s of simulated time", done.stdout)
+    assert float(seconds) < 102  # the last bytes leave in simulated time, the program does not
 
 
 def test_a_missing_program_is_an_error_of_the_configuration(tmp_path: Path) -> None:
