@@ -242,6 +242,7 @@ def test_the_summary_of_a_loop() -> None:
         "values_in": 9,
         "commands_out": 4,
         "values_superseded": 2,
+        "late_steps": 3,
         "refused": {"nan": 1, "beyond_limit": 3},
         "stops": {"command_timeout": 2},
         "armed": False,
@@ -249,7 +250,7 @@ def test_the_summary_of_a_loop() -> None:
         "sensor_to_motor": {"count": 1, "p50_ms": 1.0, "p99_ms": 2.0, "max_ms": 3.0},
     }
     text = "\n".join(control_loop_lines({"cab": loop}))
-    assert "9 sensor values, 4 motor commands, 2 values superseded" in text
+    assert "9 sensor values, 4 motor commands, 2 values superseded, 3 late steps" in text
     assert "refused 1 nan, 3 beyond limit" in text
     assert "p50 1.00 ms, p99 2.00 ms, max 3.00 ms" in text
     assert "safety stops: 2 command timeout; LATCHED: command timeout" in text

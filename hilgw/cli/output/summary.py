@@ -70,6 +70,8 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
         text = f"{loop['values_in']} sensor values, {loop['commands_out']} motor commands"
         if loop["values_superseded"]:
             text += f", {loop['values_superseded']} values superseded"
+        if loop.get("late_steps"):
+            text += f", {loop['late_steps']} late steps"
         if loop["refused"]:
             text += f", refused {reason_counts(loop['refused'])}"
         latency = loop["sensor_to_motor"]

@@ -232,6 +232,24 @@ def test_a_robot_of_the_original_program_gets_no_command_that_ends_it(
         assert running.report()["refused"] == refused
 
 
+@pytest.mark.parametrize(
+    ("synchronization", "delays"), [("true", [0, 0, 0, 0]), ("false", [0, 0, 96, 0])]
+)
+def test_a_step_that_ends_too_late_is_counted_and_shown(
+    tmp_path: Path, synchronization: str, delays: list[int]
+) -> None:
+    """The controller computes for 100 ms after its second step."""
+    script = "step 32 x 2; wait 100; step 32 x 2"
+    text = ROVER.format(script=script, more="", backend="loopback", host="127.0.0.1")
+    text = text.replace("kind: webots,", f"kind: webots, synchronization: {synchronization},")
+    with Running(tmp_path, text=text) as running:
+        running.until(lambda: running.controller.ended)
+        assert list(running.controller.delays_ms) == delays
+        assert running.report()["late_steps"] == 1
+        late = [text for text in running.log.notices if "too late for its next step" in text]
+        assert len(late) == 1
+
+
 def test_a_long_step_is_not_taken_for_a_frozen_controller(tmp_path: Path) -> None:
     script = "position left_wheel inf; velocity left_wheel 3; step 8000 x 2; step 32 x 0"
     with Running(tmp_path, script=script, more=CAB) as running:
