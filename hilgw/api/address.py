@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import encode_name
@@ -23,12 +23,14 @@ _FIX = "write tcp://HOST:PORT/ROBOT, tls://HOST:PORT/ROBOT or ipc://INSTANCE/ROB
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """robot: None for the only one with an <extern> controller. tls: of a gateway of hilgw."""
+    """robot: None for the only one with an <extern> controller. tls and token: of a gateway of
+    hilgw."""
 
     host: str
     port: int
     robot: str | None
     tls: bool = False
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def find(environment: Mapping[str, str]) -> TcpAddress | LocalAddress:
             raise PeerError("port is not a number to 65535", where=url, fix=_FIX) from None
         if not parts.hostname:
             raise PeerError("host is missing", where=url, fix=_FIX)
-        return TcpAddress(parts.hostname, port, name, parts.scheme == "tls")
+        (token,) = parse_qs(parts.query).get("token", [None])[:1]
+        return TcpAddress(parts.hostname, port, name, parts.scheme == "tls", token)
     if parts.scheme == "ipc":
         return _in_instance(instances_of(environment) / unquote(parts.netloc), name)
     raise PeerError(f"cannot use '{parts.scheme}://'", where=url, fix=_FIX)

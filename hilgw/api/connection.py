@@ -140,7 +140,7 @@ def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connect
         if address.tls:
             context = _tls(environment)
             connection = context.wrap_socket(connection, server_hostname=address.host)
-        connection.sendall(encode_hello(_named(address, environment.get("HILGW_TOKEN"))))
+        connection.sendall(encode_hello(_named(address, environment)))
         _check(_acknowledgement(connection), address)
         connection.settimeout(None)
     except BaseException:
@@ -165,8 +165,9 @@ def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
     return context
 
 
-def _named(address: TcpAddress, token: str | None) -> str | None:
+def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
     """The robot's name; for a gateway that asks for one, with the token."""
+    token = address.token or environment.get("HILGW_TOKEN")
     return f"{address.robot or ''}?token={token}" if token else address.robot
 
 

@@ -27,6 +27,8 @@ from hilgw.protocols.webots import Codec, RobotConfiguration, Time, encode_answe
         ("tcp://localhost", TcpAddress("localhost", 1234, None)),
         ("tcp://localhost:1/", TcpAddress("localhost", 1, None)),
         ("tls://lab:7/r", TcpAddress("lab", 7, "r", tls=True)),
+        ("tcp://lab:7/r?token=abc_-1", TcpAddress("lab", 7, "r", token="abc_-1")),
+        ("tcp://lab:7/a%3Fb?x=1", TcpAddress("lab", 7, "a?b")),
     ],
 )
 def test_tcp_addresses(url: str, found: TcpAddress) -> None:
@@ -139,7 +141,9 @@ def test_a_token_travels_with_the_name() -> None:
     seen: list[bytes] = []
     with Server(answers(b"CONNECTED", seen)) as server:
         connect(server.url() | {"HILGW_TOKEN": "abc_-1"}).close()
-    assert seen == [b"CTR\nRobot-Name: rover%3Ftoken%3Dabc_-1"]
+    with Server(answers(b"CONNECTED", seen)) as server:
+        connect(server.url("rover?token=abc_-1")).close()
+    assert seen == [b"CTR\nRobot-Name: rover%3Ftoken%3Dabc_-1"] * 2
 
 
 STUCK = """

@@ -44,6 +44,34 @@ def test_a_supervisor_is_a_robot_without_functions_of_a_supervisor() -> None:
         robot.close()
 
 
+def test_a_bare_python_runs_the_api() -> None:
+    """Without any other package, and without those of the user."""
+    code = (
+        "import sys, pkgutil, importlib; sys.path[:0] = sys.argv[1:]; "
+        "import controller, hilgw.api; "
+        "[importlib.import_module(f'hilgw.api.{each.name}') for each in "
+        "pkgutil.iter_modules(hilgw.api.__path__)]; print(controller.Robot.__module__)"
+    )
+    package = Path(hilgw.api.__file__).parent
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-S",
+            "-W",
+            "error",
+            "-c",
+            code,
+            package / "path",
+            package.parents[1],
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("hilgw.api.robot\n", "")
+
+
 def test_the_api_imports_no_event_loop_and_no_large_library() -> None:
     """It runs on small boards, in a program of the user: what it imports counts."""
     code = (

@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import trustme
+
 import hilgw
 from hilgw.config.load import load_config, load_text
+from hilgw.security.access import write_token
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "webots.md").read_text()
@@ -85,6 +88,41 @@ def test_ones_own_controller_meets_a_mocked_xbee(tmp_path: Path) -> None:
         wait_for(gateway, "xbee0 +(up)")
         address = f"WEBOTS_CONTROLLER_URL=tcp://127.0.0.1:{port}/rover"
         assert run_brain(tmp_path, address) == "b'pong 1'\n"
+
+
+def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> None:
+    """Both ways of the page, on the addresses of this machine."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    issued = authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem
+    issued.write_to_path(tmp_path / "gateway.pem")
+    token = write_token(tmp_path / "lab.token")
+    (tmp_path / "brain.py").write_text("from controller import Robot; print(Robot().step(32))")
+    [plain] = re.findall(r'^    WEBOTS_CONTROLLER_URL="(tcp:\S+)\$\(cat lab.token\)"$', PAGE, re.M)
+    [tls] = re.findall(r"With `(tls: \{.*?\})` in the place of `(?:plaintext: true)`", PAGE)
+    secure = shlex.split(command("exec --url tls.*")[2])[0]
+    access = blocks("yaml")[1]
+    robot = "version: 1\nrobots: {rover: {controller: {kind: webots, listen: 'tcp://0.0.0.0:0'}}}\n"
+    for text, url in (
+        (access, plain + token),
+        (access.replace("plaintext: true", tls), secure),
+    ):
+        (tmp_path / "lab.yaml").write_text(robot + text)
+        with running(["--config", "lab.yaml"], tmp_path) as gateway:
+            port = wait_for(gateway, r"rover.controller waiting: listening on 0.0.0.0:(\d+)")
+            done = subprocess.run(
+                [sys.executable, "-m", "hilgw", "exec", "--url", there(url, port), "brain.py"],
+                cwd=tmp_path,
+                env={**os.environ, "HILGW_CA": "ca.pem", "HILGW_TOKEN": token},
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def there(url: str, port: str) -> str:
+    return url.replace("HOST:1234", f"127.0.0.1:{port}")
 
 
 def test_the_shipped_configuration_and_the_settings_of_access_are_valid() -> None:
