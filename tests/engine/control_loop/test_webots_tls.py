@@ -52,9 +52,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @asynccontextmanager
 async def listening(folder: Path, kind: str, access: str) -> AsyncIterator[tuple[int, Log]]:
-    """A gateway of one robot; the port of its controllers."""
+    """A gateway of one robot; the port of its controllers. kind: of KINDS, or the controller."""
     file, log, stop = folder / "lab.yaml", Log(), asyncio.Event()
-    file.write_text(ROBOT.format(controller=KINDS[kind], access="{" + access + "}"))
+    controller = KINDS.get(kind, kind)
+    file.write_text(ROBOT.format(controller=controller, access="{" + access + "}"))
     gateway = build(load_config(str(file)).config, asyncio.get_running_loop(), log)
     task = asyncio.create_task(gateway.run(stop))
 
@@ -122,6 +123,27 @@ def test_a_controller_needs_a_certificate_and_a_token(folder: Path, kind: str) -
     alone = "tls: {certificate: gateway.pem}, " + TOKENS
     tries = ((context(folder, None), token), (context(folder, None), ""), (None, token))
     assert asyncio.run(one(alone, *tries)) == [word, b"FORBIDDEN", b""]
+
+
+def test_the_token_of_a_controller_does_not_reach_webots(folder: Path) -> None:
+    token = (folder / "lab.token").read_text().strip()
+
+    async def test() -> bytes:
+        lines: asyncio.Queue[bytes] = asyncio.Queue()
+
+        async def webots(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            lines.put_nowait(await reader.read(100))
+            writer.write(b"FORBIDDEN")
+            writer.close()
+
+        async with await asyncio.start_server(webots, "127.0.0.1", 0) as server:
+            there = server.sockets[0].getsockname()[1]
+            kind = KINDS["webots_proxy"].replace("127.0.0.1:1", f"127.0.0.1:{there}")
+            async with listening(folder, kind, f"plaintext: true, {TOKENS}") as (port, _):
+                assert await ask(port, None, token) == b"FORBIDDEN"
+            return await lines.get()
+
+    assert asyncio.run(test()) == b"CTR\nRobot-Name: rover"
 
 
 def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folder: Path) -> None:
