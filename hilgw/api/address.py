@@ -82,7 +82,7 @@ def instances_of(environment: Mapping[str, str]) -> Path:
 def _newest(robot: str | None, environment: Mapping[str, str]) -> LocalAddress:
     folder = instances_of(environment)
     try:
-        found = [path for path in folder.iterdir() if path.is_dir()]
+        found = [path for path in folder.iterdir() if path.is_dir() and path.name.isdecimal()]
         newest = max(found, key=lambda path: path.stat().st_mtime)
     except (OSError, ValueError):
         raise NotReady("no simulator is running on this machine") from None

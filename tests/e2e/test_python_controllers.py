@@ -132,6 +132,14 @@ def test_exec_runs_a_script_against_a_gateway_and_passes_its_exit_code_on(tmp_pa
     assert done.stdout.startswith("r 1 [0, 0, 0] ") and done.stdout.endswith("['--fast']\n")
 
 
+def test_exec_finds_the_local_socket_of_a_robot_without_an_address(tmp_path: Path) -> None:
+    text = OPEN.replace('listen: "tcp://{host}:{port}"', "ipc: true").format()
+    (tmp_path / "local.yaml").write_text(text)
+    (tmp_path / "script.py").write_text("import os; print(os.environ['WEBOTS_CONTROLLER_URL'])")
+    done = run("exec", "local.yaml", "script.py", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("ipc://1234/r%201\n", "")
+
+
 def test_exec_runs_a_script_against_a_simulator(tmp_path: Path) -> None:
     """The API against the mock of Webots' simulator, which was written from the protocol alone."""
     (tmp_path / "script.py").write_text(EVERYTHING)

@@ -69,12 +69,14 @@ def _address(config: str, wanted: str | None) -> str:
     """Where the controller of a robot of this configuration connects. Raises HilgwError."""
     from urllib.parse import quote
 
+    from hilgw.api.address import DEFAULT_PORT
     from hilgw.config.load import load_config
     from hilgw.config.shipped import found
 
     file = found(config)
     addresses = {
         name: robot.controller.settings.listen
+        or f"ipc://{DEFAULT_PORT}"  # the local socket; one of both is set
         for name, robot in load_config(file).config.robots.items()
         if robot.controller is not None and robot.controller.kind == "webots"
     }
@@ -91,9 +93,4 @@ def _address(config: str, wanted: str | None) -> str:
         what = f"several robots have a controller: {', '.join(addresses)}"
         raise UsageError(what, where=config, fix="name one with --robot")
     name = wanted or next(iter(addresses))
-    url = addresses[name]
-    if url is None:
-        raise UsageError(
-            f"robot {quoted(name)} listens on no address", where=config, fix="set its listen"
-        )
-    return f"{url}/{quote(name, safe='')}"
+    return f"{addresses[name]}/{quote(name, safe='')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hilgw.api.address import DEFAULT_PORT
 from hilgw.engine.control_loop.controller_port import ControllerPort
 from hilgw.engine.control_loop.webots_socket import WebotsSocket
 from hilgw.engine.observer import State
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 FAREWELL_S = 1.0
 # An answer may carry the packets of several full Receivers.
 ANSWER_BYTES = 64 * 1024 * 1024
-INSTANCE = "hilgw"  # of the local sockets of robots that do not listen on TCP
 
 
 class ControllerServer(Protocol):
@@ -91,7 +91,7 @@ class WebotsPort(ControllerPort):
             if server is not None:
                 await server.open()
             if local is not None:
-                local.open(str(server.port) if server is not None else INSTANCE)
+                local.open(DEFAULT_PORT if server is None else server.port)
             addresses = [each.where for each in (server, local) if each is not None]
             self._begin(", ".join(addresses))
             if self.on_listening is not None and server is not None:

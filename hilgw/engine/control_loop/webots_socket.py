@@ -1,6 +1,7 @@
 """The local socket of a robot, which a Webots controller of this user finds without an address.
 
-/tmp/webots/USER/INSTANCE/ipc/ROBOT/extern, as of a Webots whose instance is its port number.
+/tmp/webots/USER/PORT/ipc/ROBOT/extern, as of a Webots that listens on this port. libController
+finds no folder whose name is not a number.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ class WebotsSocket:
     def where(self) -> str:
         return "" if self._listener is None else str(self._listener.path)
 
-    def open(self, instance: str) -> None:
+    def open(self, instance: int) -> None:
         """Listens. HilgwError: another program has the socket, or it cannot be made."""
-        folder = instances_of(os.environ) / instance
+        folder = instances_of(os.environ) / str(instance)
         path = socket_path(folder, self._robot, EXTERN)
         _make_folders(path.parent)
         # A dead one would make a controller without a name ask which robot it means.

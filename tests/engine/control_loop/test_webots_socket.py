@@ -49,7 +49,7 @@ def test_a_controller_needs_no_handshake_and_answers_have_no_chunks(
     tmp_path: Path, instances: Path
 ) -> None:
     with running(tmp_path) as gateway:
-        path = instances / "hilgw" / "ipc" / "rover" / "extern"
+        path = instances / "1234" / "ipc" / "rover" / "extern"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert {stat.S_IMODE(each.stat().st_mode) for each in list(path.parents)[:4]} == {0o700}
         peer = knock(gateway, path)
@@ -84,7 +84,7 @@ def test_the_mock_of_a_controller_uses_the_socket_where_there_is_no_address(
 def test_a_controller_waits_for_the_body(tmp_path: Path, instances: Path) -> None:
     text = ALONE.replace("ipc: true}", 'ipc: true}, body: {kind: wc2ec, connect: "tcp://h:1"}')
     with running(tmp_path, text) as gateway:
-        peer = knock(gateway, instances / "hilgw" / "ipc" / "rover" / "extern")
+        peer = knock(gateway, instances / "1234" / "ipc" / "rover" / "extern")
         peer.connection.sendall(FIRST)
         gateway.loop.advance(5)
         assert peer.poll() == b""
@@ -95,8 +95,8 @@ def test_a_controller_waits_for_the_body(tmp_path: Path, instances: Path) -> Non
 def test_a_live_socket_is_never_taken_and_a_dead_one_is_replaced(
     tmp_path: Path, instances: Path
 ) -> None:
-    path = instances / "hilgw" / "ipc" / "rover" / "extern"
-    dead = instances / "hilgw" / "ipc" / "old" / "extern"
+    path = instances / "1234" / "ipc" / "rover" / "extern"
+    dead = instances / "1234" / "ipc" / "old" / "extern"
     for each in (path, dead):
         each.parent.mkdir(parents=True)
         with socket.socket(socket.AF_UNIX) as other:
