@@ -286,9 +286,10 @@ class ControlLoopAssembly:
             remote = not is_local(url)
             access, gateway = self._config.access, self._gateway
             check = token_check(access, lambda: gateway.real_timer.now()) if remote else None
+            shared = mocked and self._config.real  # maybe with a real controller, whose it is
             self._servers[address] = WebotsServer(
                 host,
-                number,
+                0 if shared else number,
                 self._gateway.observer,
                 check_token=check,
                 tls=tls_of(access) if remote else None,

@@ -19,6 +19,7 @@ from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
 from hilgw.security.access import write_token
 from hilgw.testing.sim import SimEventLoop, local_sockets
+from tests.e2e.running import free_port
 from tests.engine.control_loop.running import Log, SimPeer
 
 HELLO = b"CTR\nRobot-Name: "
@@ -268,6 +269,19 @@ def test_a_body_that_is_lost_ends_its_controller_with_quit(tmp_path: Path) -> No
         running.until(lambda: running.controller.ended)
         assert running.controller.ended == "quit"
         assert running.report()["stops"] == {"body": 1}
+
+
+def test_a_real_controller_has_the_address_that_it_shares_with_mocks(tmp_path: Path) -> None:
+    """With backend mock all would be mocks; `real:` takes one of them out."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    controller = f'controller: {{kind: webots, listen: "{address}", mock: {{script: step 32 x 0}}}}'
+    text = "version: 1\nbackend: loopback\nreal: [rover.controller]\nrobots:\n"
+    text += "".join(f"  {name}: {{{controller}}}\n" for name in ("a", "rover", "z"))
+    with Running(tmp_path, text=text) as running:
+        running.until(lambda: all(running.mock(f"{n}.controller").counts["steps"] for n in "az"))
+        assert f"listening on {address.removeprefix('tcp://')}" in str(running.log.states)
+        running.connected()
+        assert running.log.saw("rover.controller", State.UP)
 
 
 # --- the handshake --------------------------------------------------------------------------------
