@@ -160,11 +160,25 @@ def write_token(path: Path) -> str:
     return token
 
 
+def _check_private(path: Path) -> None:
+    """A group may read the key, as that of a service does. An absent file is reported later."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    if os.name == "posix" and mode & stat.S_IROTH:
+        raise ConfigError(
+            "every user can read the private key", where=str(path), fix=f"chmod 600 {path}"
+        )
+
+
 def server_context(
     certificate: Path, key: Path | None, client_authority: Path | None = None
 ) -> ssl.SSLContext:
     """TLS 1.2 or newer with this certificate chain. client_authority: PEM file of the certificate
-    that signed those of the clients; a client without one has no connection. Raises ConfigError."""
+    that signed those of the clients; a client without one has no connection. Raises ConfigError,
+    also for a key that every user of this machine can read."""
+    _check_private(key or certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:

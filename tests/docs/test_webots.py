@@ -96,6 +96,7 @@ def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> Non
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     issued = authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem
     issued.write_to_path(tmp_path / "gateway.pem")
+    (tmp_path / "gateway.pem").chmod(0o600)
     token = write_token(tmp_path / "lab.token")
     (tmp_path / "brain.py").write_text("from controller import Robot; print(Robot().step(32))")
     [plain] = re.findall(r'^    WEBOTS_CONTROLLER_URL="(tcp:\S+)\$\(cat lab.token\)"$', PAGE, re.M)

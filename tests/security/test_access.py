@@ -139,6 +139,11 @@ def test_contexts_take_pem_files_and_name_what_is_wrong(tmp_path: Path) -> None:
     issued.cert_chain_pems[0].write_to_path(certificate)
     issued.private_key_pem.write_to_path(key)
     authority.cert_pem.write_to_path(ca)
+    key.chmod(0o644)
+    with pytest.raises(ConfigError, match="every user can read the private key") as readable:
+        server_context(certificate, key)
+    assert readable.value.fix == f"chmod 600 {key}"
+    key.chmod(0o640)
     assert server_context(certificate, key).minimum_version == ssl.TLSVersion.TLSv1_2
     assert server_context(certificate, key).verify_mode == ssl.CERT_NONE
     assert server_context(certificate, key, ca).verify_mode == ssl.CERT_REQUIRED

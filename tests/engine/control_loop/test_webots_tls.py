@@ -46,6 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, authority in (("gateway", lab), ("client", clients), ("stranger", strangers)):
         made = authority.issue_cert("127.0.0.1", "localhost")
         made.private_key_and_cert_chain_pem.write_to_path(folder / f"{name}.pem")
+        (folder / f"{name}.pem").chmod(0o600)
     write_token(folder / "lab.token")
     return folder
 
