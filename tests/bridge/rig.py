@@ -15,9 +15,9 @@ from hilgw.engine.direct_loop import DirectLoop
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.scheduler import Timer
 from hilgw.framing import create
+from hilgw.testing.sim import until
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
-from tests.e2e.running import until
 
 ALL_VALUES = bytes(range(256))
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {

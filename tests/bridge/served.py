@@ -13,6 +13,7 @@ from hilgw.bridge.bridge import Bridge, BridgeSettings
 from hilgw.engine.direct_loop import DirectLoop
 from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
+from hilgw.testing.sim import until
 from hilgw.transports.base import (
     LineSettings,
     LostHandler,
@@ -22,7 +23,6 @@ from hilgw.transports.base import (
     TransportDefaults,
 )
 from tests.bridge.rig import Log
-from tests.e2e.running import until
 
 Call = tuple[Any, ...]
 

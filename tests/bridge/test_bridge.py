@@ -17,8 +17,8 @@ from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.length import Length, LengthSettings
+from hilgw.testing.sim import until
 from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge
-from tests.e2e.running import until
 from tests.engine.fakes import FakeScheduler
 
 BULK = bytes(range(256)) * 2048

@@ -20,9 +20,9 @@ from hilgw.bridge.clients import (
     OPENING_NS,
 )
 from hilgw.bridge.port import HIGH_WATER_BYTES
+from hilgw.testing.sim import until
 from tests.bridge.bench import Bench
 from tests.bridge.rig import Rig, run_bridge
-from tests.e2e.running import until
 
 SECOND = 1_000_000_000
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() resets the connection

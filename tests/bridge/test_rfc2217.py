@@ -21,10 +21,10 @@ from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, SB, SE, WILL
+from hilgw.testing.sim import wait_until
 from hilgw.transports.base import LineSettings, TransportDefaults
 from tests.bridge.bench import Bench, FakeStream
 from tests.bridge.served import RecordedPort, Served, served
-from tests.e2e.running import wait_until
 from tests.engine.fakes import FakeScheduler
 
 ALL_VALUES = bytes(range(256))

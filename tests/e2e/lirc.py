@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.e2e.running import until
+from hilgw.testing.sim import until
 
 LOCKS = Path("/var/lock")
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, Gateway, environment, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, Gateway, environment, run
 
 SILENT = """
 version: 1

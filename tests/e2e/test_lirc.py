@@ -19,6 +19,7 @@ from hilgw.engine.scheduler import Timer
 from hilgw.plugins import new_air
 from hilgw.protocols.ir import Code, codec
 from hilgw.protocols.ir.base import TOGGLE
+from hilgw.testing.sim import until
 from hilgw.transports.virtual.pty import VirtualPort
 from tests.e2e.lirc import (
     Keys,
@@ -30,7 +31,7 @@ from tests.e2e.lirc import (
     remote,
     running,
 )
-from tests.e2e.running import ROOT, Gateway, until
+from tests.e2e.running import ROOT, Gateway
 
 TICK_US = 64 / 3
 CODES = ("nec", "nec_ext", "rc5", "rc6", "rc6a", "sirc", "sirc15", "sirc20")

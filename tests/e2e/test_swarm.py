@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from hilgw.medium.mocap import decode
-from tests.e2e.running import ROOT, Gateway, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import ROOT, Gateway, run
 
 SWARM = str(ROOT / "configs" / "swarm.yaml")
 ANTS = [f"ant{n}" for n in range(1, 7)]

@@ -15,7 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import DEADLINE_S, ROOT, Gateway, report_of, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import DEADLINE_S, ROOT, Gateway, report_of, run
 
 UART = str(ROOT / "configs" / "uart.yaml")
 QUIET_ROBOT = "robots.rover.controller.period_ms=3600000"

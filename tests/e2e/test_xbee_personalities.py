@@ -11,7 +11,8 @@ import pytest
 from digi.xbee import devices
 from digi.xbee.models.address import XBee64BitAddress
 
-from tests.e2e.running import XBEE, Gateway, report_of, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import XBEE, Gateway, report_of, run
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 OURS, SPARE = "0013A20040A1B2C0", "0013A20040A1B2C3"

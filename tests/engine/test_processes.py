@@ -14,7 +14,7 @@ import pytest
 from hilgw.engine import processes
 from hilgw.engine.observer import Observer
 from hilgw.engine.processes import FAILURES, LINE_BYTES, Child, Program, Restart
-from tests.e2e.running import until, wait_until
+from hilgw.testing.sim import until, wait_until
 
 
 class Lines(Observer):
@@ -99,8 +99,8 @@ def test_a_program_that_is_not_there_is_reported() -> None:
 
 def test_stop_ends_the_whole_group_even_when_it_ignores_signals() -> None:
     code = (
-        "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "print(os.getpid(), os.fork()); time.sleep(600)"
+        "import os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        "print(os.getpid(), os.fork()); signal.pause()"
     )
 
     async def main() -> list[int]:
@@ -141,7 +141,7 @@ def test_no_program_outlives_a_killed_gateway() -> None:
         "class Show(Observer):\n"
         "    def output(self, source, line): print(line, flush=True)\n"
         "async def main():\n"
-        "    sleeper = 'import os, time; print(os.getpid(), flush=True); time.sleep(600)'\n"
+        "    sleeper = 'import os, signal; print(os.getpid(), flush=True); signal.pause()'\n"
         f"    child = Child('c', Program([{sys.executable!r}, '-c', sleeper]), Show())\n"
         "    child.start(os.environ)\n"
         "    await child.join()\n"

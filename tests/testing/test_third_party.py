@@ -91,7 +91,7 @@ class TestBeep(AdapterConformance):
 
 def test_by_hand(firmware_mock):
     module = firmware_mock("beep", baudRate=115200)
-    with serial.Serial(module.port, 115200, timeout=5) as program:
+    with serial.Serial(module.port, 115200, timeout=30) as program:
         program.write(frame(b"Q"))
         assert program.read(6)[1:2] == b"I"
 '''

