@@ -98,7 +98,7 @@ async def test_what_a_callback_gives_to_the_loop_runs_at_once(
 
     loop.add_reader(pair[0], readable)
     loop.call_later(0.05, pair[1].send, b"x")
-    await asyncio.wait_for(got, 10)
+    await asyncio.wait_for(got, 60)
     soon = asyncio.Event()
     loop.remove_reader(pair[0])
     loop.add_reader(pair[0], lambda: (pair[0].recv(10), loop.call_later(0.01, soon.set)))

@@ -26,7 +26,7 @@ import sys, time
 for line in sys.stdin:
     begin = time.monotonic_ns()
     sum(range(300_000))
-    print(time.monotonic_ns() - begin, flush=True)
+    print(f"{time.monotonic_ns() - begin}\\n", end="", flush=True)  # in one piece
 """
 FOREVER = "import signal; signal.pause()"
 

@@ -268,7 +268,7 @@ class TestListening:
                 peers.append(socket.create_connection(("127.0.0.1", server.listener.port)))
                 await until(lambda: len(server.clients) + server.listener.refused == count)  # noqa: B023
             assert (len(server.clients), server.listener.refused) == (3, 2)
-            peers[4].settimeout(1)
+            peers[4].settimeout(30)
             assert peers[4].recv(1) == b"", "the one too many is told so"
             await server.clients[0].close()
             with socket.create_connection(("127.0.0.1", server.listener.port)):

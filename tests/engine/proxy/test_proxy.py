@@ -14,11 +14,10 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.mock_host import MockHost
-from hilgw.engine.observer import Observer, State
 from hilgw.engine.scheduler import Timer
 from hilgw.plugins import new_air
 from hilgw.protocols.webots import Image, encode_answer, encode_hello, encode_request
-from hilgw.testing.sim import until
+from hilgw.testing.sim import Recorder, until
 from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice
 from tests.e2e.running import free_port
 
@@ -32,18 +31,6 @@ CONTROLLER = (
 FIRST = encode_request(0, [(0, b"\x23\0\0")])
 
 
-class Log(Observer):
-    def __init__(self) -> None:
-        self.states: list[tuple[str, State, str]] = []
-        self.notices: list[str] = []
-
-    def state(self, station: str, state: State, reason: str) -> None:
-        self.states.append((station, state, reason))
-
-    def notice(self, source: str, text: str) -> None:
-        self.notices.append(text)
-
-
 class World:
     """A gateway with one proxy port for the robots, and mocks on real sockets."""
 
@@ -51,7 +38,7 @@ class World:
         self.loop = asyncio.get_running_loop()
         self.timer = Timer(self.loop)
         self.host = MockHost(self.timer, new_air())
-        self.log = Log()
+        self.log = Recorder()
         self.robots = robots
         self.port = free_port()
         self.webots = TcpListenerDevice("127.0.0.1", connect or 0)
