@@ -19,14 +19,14 @@ from hilgw.plugins import new_air
 from hilgw.protocols.webots import Image, encode_answer, encode_hello, encode_request
 from hilgw.testing.sim import Recorder, until
 from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice
-from tests.e2e.running import free_port
+from tests.e2e.running import HOST, free_port
 
 GO = "enable rx 32; step 32 x 0"
 DEVICES = "camera:Camera width=16 height=12, tx:Emitter channel=12, rx:Receiver channel=12"
 ROBOT = "  {name}: {{devices: {{tx: {{node: Emitter, channel: 12}}, rx: {{node: Receiver}}}}, "
 CONTROLLER = (
-    'controller: {{kind: webots_proxy, listen: "tcp://127.0.0.1:{listen}", '
-    'connect: "tcp://127.0.0.1:{connect}"}}}}'
+    'controller: {{kind: webots_proxy, listen: "tcp://{host}:{listen}", '
+    'connect: "tcp://{host}:{connect}"}}}}'
 )
 FIRST = encode_request(0, [(0, b"\x23\0\0")])
 
@@ -41,7 +41,7 @@ class World:
         self.log = Recorder()
         self.robots = robots
         self.port = free_port()
-        self.webots = TcpListenerDevice("127.0.0.1", connect or 0)
+        self.webots = TcpListenerDevice(HOST, connect or 0)
         self.connect = connect
         self.stop = asyncio.Event()
         self.gateway: Gateway | None = None
@@ -59,7 +59,7 @@ class World:
         text = "version: 1\nrobots:\n"
         for name in self.robots:
             text += ROBOT.format(name=name)
-            text += CONTROLLER.format(listen=self.port, connect=connect) + "\n"
+            text += CONTROLLER.format(host=HOST, listen=self.port, connect=connect) + "\n"
         self.gateway = build(load_text(text, "f").config, self.loop, self.log)
         return self.loop.create_task(self.gateway.run(self.stop))
 
@@ -68,7 +68,7 @@ class World:
         made = webots_controller.create(f"{robot} {len(self.host.mocks)}", self.host.air, given)
         device = TcpClientDevice(retry_s=0.01)
         self.host.add(made, device)
-        device.aim("127.0.0.1", self.port)
+        device.aim(HOST, self.port)
         return made
 
     def listens(self) -> bool:
@@ -177,7 +177,7 @@ class RawWebots:
         self.writer: asyncio.StreamWriter | None = None
 
     async def listen(self, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._accept, "127.0.0.1", port)
+        return await asyncio.start_server(self._accept, HOST, port)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -193,7 +193,7 @@ async def raw() -> AsyncIterator[Ends]:
         assert world.connect is not None
         webots = RawWebots()
         server = await webots.listen(world.connect)
-        reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        reader, writer = await asyncio.open_connection(HOST, world.port)
         line = encode_hello("a")
         writer.write(line)
         await until(lambda: webots.reader is not None)
