@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hilgw.client.control_socket import ask
 from hilgw.testing.sim import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -94,6 +95,7 @@ class Gateway:
             except AssertionError:
                 self.process.kill()
                 self.process.wait()
+                self._stream.close()
                 raise AssertionError(self.text()) from None
 
     def _is_ready(self) -> bool:
@@ -102,6 +104,12 @@ class Gateway:
 
     def text(self) -> str:
         return self.output.read_text()
+
+    def report(self) -> dict[str, Any]:
+        """The report so far, by the control socket."""
+        (control,) = (self.cwd / "run").rglob("*.sock")
+        report: dict[str, Any] = ask(control, {"do": "report"}, DEADLINE_S)["report"]
+        return report
 
     def stop(self, number: int = signal.SIGINT) -> int:
         if self.process.poll() is None:

@@ -20,7 +20,7 @@ __tracebackhide__ = True  # a failure is shown in the test
 T = TypeVar("T")
 Condition = Callable[[], object]
 
-DEADLINE_S = 30.0  # generous: a busy machine makes a test slow, never red
+DEADLINE_S = 60.0  # generous: a busy machine makes a test slow, never red
 POLL_S = 0.001
 POLL_OTHERS_S = 0.005  # each look may read a file
 HANG_S = 10.0  # real time; only an error waits so long
