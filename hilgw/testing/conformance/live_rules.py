@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import random
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from hilgw.adapters.base import line_of
 from hilgw.discovery.ports import port_identity
@@ -86,7 +87,7 @@ class LiveRules(PayloadRules):
                 if not tries:
                     break
                 repeated += tries - 1
-            await setup.until(lambda s=sender: s.station.queued == 0, self.live_s)  # type: ignore[misc]
+            await setup.until(sender.is_idle, self.live_s)
             received = [packet.data for packet in receiver.received]
             if repeated:
                 received = [data for data, _ in itertools.groupby(received)]
@@ -115,13 +116,10 @@ class LiveRules(PayloadRules):
         await setup.until(lambda: near.supervisor.ups > ups and near.station.ready, self.live_s)
         status = f"{near.supervisor.state}: {near.supervisor.reason}"
         require(near.station.ready, rule, f"the station is {status}", "up again after plugging in")
-        await setup.until(lambda: near.station.queued == 0, self.live_s)
+        await setup.until(near.is_idle, self.live_s)
         for data in late:
             near.send(data)
-            got = await setup.until(
-                lambda d=data: any(each.data == d for each in far.received),  # type: ignore[misc]
-                self.live_s / PACKETS,
-            )
+            got = await setup.until(partial(far.has_received, data), self.live_s / PACKETS)
             if got:
                 break
         else:
@@ -173,6 +171,13 @@ class LiveStation(Observer):
         self.count.accept()
         self.count.arrive()
         self.station.deliver(Copy(packet, now))
+
+    def is_idle(self) -> bool:
+        """Whether it has nothing more to send."""
+        return self.station.queued == 0
+
+    def has_received(self, data: bytes) -> bool:
+        return any(packet.data == data for packet in self.received)
 
     def _take(self, packet: Packet) -> None:
         self.received.append(packet)
