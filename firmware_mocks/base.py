@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 
@@ -122,10 +123,11 @@ class Uart:
         return self._noise.randbytes(len(data))
 
 
-class Mock:
+class Mock(ABC):
     """A device on a serial line. Times are integer monotonic nanoseconds.
 
-    Subclasses add `receive`, `set` and `reset`; `advance` runs the deadlines in `timers`.
+    Subclasses add `receive` and `reset`, and `set` if they have parameters; `advance` runs the
+    deadlines in `timers`.
     """
 
     def __init__(self, name: str, seed: int = 0) -> None:
@@ -149,19 +151,19 @@ class Mock:
     def host_baud(self, rate: int | None) -> None:
         self.uart.host_baud = rate
 
+    @abstractmethod
     def receive(self, data: bytes, now: int) -> None:
         """Bytes from the client."""
-        raise NotImplementedError
 
     def set(self, name: str, value: str) -> None:
         """Set a parameter; ValueError names it and the values allowed."""
-        raise NotImplementedError
+        raise ValueError(f"{name}: no parameter of this mock can be set while it runs")
 
+    @abstractmethod
     def reset(self, now: int) -> None:
         """Power cycle."""
-        raise NotImplementedError
 
-    def switch_off(self) -> None:
+    def switch_off(self) -> None:  # noqa: B027 - most have nothing to do
         """No power until the next `reset`. A device that has a battery may ignore it."""
 
     def describe(self) -> str:

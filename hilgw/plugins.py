@@ -77,6 +77,7 @@ ADAPTERS = Group(
     "hilgw.adapters",
     "kind",
     "ADAPTER",
+    shared=frozenset({"base", "declaration"}),
     check=_has_settings("type", "summary", "limits"),
 )
 CONTROLLERS = Group(

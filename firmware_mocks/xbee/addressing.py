@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from firmware_mocks.xbee.packets import (
@@ -33,7 +34,7 @@ MESH_ENCRYPTION_BYTES = 8
 ROUTES = 64
 
 
-class Addressing:
+class Addressing(ABC):
     """The differences between the families of modules."""
 
     def __init__(self, settings: Settings) -> None:
@@ -50,23 +51,23 @@ class Addressing:
         """The key that encrypts packets; empty: they are not encrypted."""
         return self.settings.key
 
-    def restart(self, now: int) -> None:
+    def restart(self, now: int) -> None:  # noqa: B027 - most have nothing to do
         """The module restarted, or its network registers changed."""
 
-    def open_network(self, now: int) -> None:
+    def open_network(self, now: int) -> None:  # noqa: B027 - most have nothing to do
         """NJ changed: the time in which other modules may join starts again."""
 
+    @abstractmethod
     def refusal(self, request: Request) -> int:
         """The delivery status of a request that cannot be sent at all; 0: it can."""
-        raise NotImplementedError
 
+    @abstractmethod
     def packet(self, request: Request) -> Packet:
         """The request as a packet on the air."""
-        raise NotImplementedError
 
+    @abstractmethod
     def accepts(self, packet: Packet) -> bool:
         """Is a packet of this family for this module?"""
-        raise NotImplementedError
 
     def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         """The delivery status of a packet without acknowledgement.

@@ -1,4 +1,4 @@
-"""The adapter interface: settings, events of a session, limits, and the protocols themselves.
+"""The adapter interface: events of a session, and the protocols; `declaration` has the settings.
 
 An adapter turns packets into hardware bytes and hardware bytes into events. It never opens a
 port, never reads a clock, never reconnects. The station owns the transmit queue and the ledger,
@@ -10,122 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from hilgw.errors import ConfigError, HilgwError
+from hilgw.adapters.declaration import Limits as Limits
+from hilgw.adapters.declaration import Mapped as Mapped
+from hilgw.adapters.declaration import MockSpec as MockSpec
+from hilgw.adapters.declaration import Probe as Probe
+from hilgw.adapters.declaration import Problem as Problem
+from hilgw.adapters.declaration import SettingsClass as SettingsClass
+from hilgw.adapters.declaration import StationSettings as StationSettings
+from hilgw.adapters.declaration import UsbId as UsbId
+from hilgw.adapters.declaration import line_of as line_of
+from hilgw.errors import HilgwError
 from hilgw.medium.packet import Packet
 from hilgw.reasons import DroppedReason, RefusedReason
-from hilgw.settings import MockSpec as MockSpec
-from hilgw.settings import setting
-from hilgw.transports.base import RS485_MODES, LineSettings
-
-# --- settings every adapter shares ---------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsbId:
-    """A USB serial port by its descriptors instead of its path."""
-
-    written_as: ClassVar[str] = "usb"  # in the file: port: {usb: {vid: ...}}
-
-    vid: int = setting("USB vendor id", ge=0, le=0xFFFF, example=0x0403)
-    pid: int = setting("USB product id", ge=0, le=0xFFFF, example=0x6015)
-    serial: str = setting("USB serial number; empty: any", "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StationSettings:
-    """Settings of every adapter, whatever its kind."""
-
-    port: str | UsbId = setting(
-        "device path (a by-id link is best), or the USB ids",
-        example="/dev/serial/by-id/usb-Digi_XBee-if00-port0",
-    )
-    baudRate: int = setting("UART rate", 9600, ge=50, le=4_000_000, unit="bit/s")
-    byteSize: int | None = setting(
-        "bits on the wire per byte: start + data + parity + stop; "
-        "not set: from parity and stop_bits",
-        None,
-        ge=8,
-        le=12,
-        unit="bit",
-    )
-    bufferSize: int = setting(
-        "transmit queue; -1: 16 MiB", 4096, ge=0, also=(-1,), unit="byte", le=2_147_483_647
-    )
-    parity: str = setting("parity of the UART line", "none", choices=("none", "even", "odd"))
-    stop_bits: int = setting("stop bits of the UART line", 1, choices=(1, 2))
-    rtscts: bool = setting("hardware flow control by RTS and CTS", False)
-    rs485: str = setting(
-        "RS-485: the driver switches the transceiver by RTS, which is on (half-duplex) or off "
-        "(half-duplex-inverted) while it sends",
-        "none",
-        choices=RS485_MODES,
-    )
-    dtr: bool | None = setting("DTR on opening; not set: unchanged", None)
-    rts: bool | None = setting("RTS on opening; not set: unchanged", None)
-    channel: int = setting("Webots channel of the hardware", 0, ge=0, le=2_147_483_647)
-    air: str = setting(
-        "air (space) that its signals share with other stations; default: one air per kind",
-        "",
-        refers="air",
-    )
-    relay: bool = setting("send packets that came from another air, too", False)
-    position: tuple[float, float, float] | None = setting(
-        "x, y, z", None, unit="m", ge=-1_000_000_000, le=1_000_000_000
-    )
-    rotation: tuple[float, float, float, float] | None = setting(
-        "Webots rotation: axis x, y, z and angle",
-        None,
-        unit="rad",
-        ge=-1_000_000_000,
-        le=1_000_000_000,
-    )
-    attached_to: str | None = setting(
-        "robot it moves with; position and rotation are relative to that robot",
-        None,
-        refers="robot",
-    )
-    rssi_at_1m_dbm: float = setting("RSSI measured at 1 m", -40.0, unit="dBm", ge=-200, le=100)
-    sources: dict[str, str] = setting(
-        "source address -> robot of this configuration that sends from it",
-        default_factory=dict,
-        refers="robot",
-    )
-
-
-def line_of(common: StationSettings) -> tuple[LineSettings, str]:
-    """The UART line of these settings, and a notice for the user ("" if none).
-
-    byteSize is the number of bits on the wire per byte: 10 = 8N1, 11 = 8E1, 8O1 or 8N2,
-    12 = 8E2 or 8O2. 8, Webots' default, pasted from a world file, means 8N1. ConfigError when
-    byteSize contradicts parity and stop bits, or when RTS has two uses.
-    """
-    line = LineSettings(
-        baudRate=common.baudRate,
-        parity=common.parity[0].upper(),
-        stop_bits=common.stop_bits,
-        rtscts=common.rtscts,
-        dtr=common.dtr,
-        rts=common.rts,
-        rs485=common.rs485,
-    )
-    if common.rs485 != "none" and (common.rtscts or common.rts is not None):
-        other = "rtscts" if common.rtscts else "rts"
-        raise ConfigError(
-            f"RTS cannot be used for both rs485 and {other}",
-            where="rs485",
-            fix=f"remove one of them: rs485 or {other}",
-        )
-    if common.byteSize is None or common.byteSize == line.byteSize:
-        return line, ""
-    if common.byteSize == 8 and line.byteSize == 10:
-        return line, "byteSize 8 means 8N1: 10 bits on the wire per byte"
-    raise ConfigError(
-        f"byteSize {common.byteSize} contradicts the line: 8 data bits, parity {common.parity} "
-        f"and {common.stop_bits} stop bits make {line.byteSize}",
-        where="byteSize",
-        fix=f"write {line.byteSize}, remove it, or change parity and stop_bits",
-    )
-
 
 # --- events of a session, in the order they happened ----------------------------------------------
 
@@ -304,39 +200,6 @@ class CannotSend:
 
 NOT_YET = None  # the adapter cannot take a packet now; try again after its next event or deadline
 
-# --- limits and mapping -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """How one Webots field maps to the hardware, for the generated page and `hilgw adapters`."""
-
-    field: str
-    maps: str  # "exact", "approximate", "cannot"
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of the hardware. payload: bytes of one packet; window: frames outstanding at once."""
-
-    payload: int
-    window: int
-    channels: str
-    rates: tuple[int, ...]
-    mapping: tuple[Mapped, ...] = ()
-    notes: tuple[str, ...] = ()  # further paragraphs of the adapter's page, Markdown
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """How `hilgw scan` finds this hardware: settings with which the handshake only reads, and the
-    rates to try, most likely first. usb: (vid, pid) pairs of its USB port; (): any."""
-
-    settings: Any
-    rates: tuple[int, ...]
-    usb: tuple[tuple[int, int], ...] = ()
-
 
 class AdapterSession(Protocol):
     """The protocol of one piece of hardware, sans-I/O.
@@ -390,10 +253,6 @@ class SearchableAdapter(Protocol):
 
     def session(self, settings: Any, common: Any) -> AdapterSession:
         """As in `Adapter`."""
-
-
-Problem = tuple[str, str, str]  # path below the adapter, message, fix
-SettingsClass = type[Any]
 
 
 class Adapter(Protocol):

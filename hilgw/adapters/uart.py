@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from hilgw.adapters._common.channel_maps import ByHeader, OneChannel
 from hilgw.adapters._common.field_mapping import (
     BYTE_SIZE,
     DIRECTION_FROM_POSES,
@@ -14,7 +15,6 @@ from hilgw.adapters._common.field_mapping import (
 )
 from hilgw.adapters._common.framed_line import FramedLineSession, line_route
 from hilgw.adapters._common.framing_settings import FramingSettings, check_framing, in_full, name_of
-from hilgw.adapters._common.routes import ByHeader, OneChannel
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.framing import create
 from hilgw.framing.base import LONGEST_PAYLOAD

@@ -8,6 +8,7 @@ import ssl
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
 from hilgw.errors import PeerError
@@ -68,10 +69,8 @@ class Connection:
 
     def leave(self) -> None:
         """Ends the session and closes the connection."""
-        try:
+        with suppress(OSError):  # the simulator has left first
             self._socket.sendall(LEAVE)
-        except OSError:
-            pass
         self._socket.close()
 
     def close(self) -> None:

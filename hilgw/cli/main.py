@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 from hilgw.cli import streams
 from hilgw.errors import ConfigError, HilgwError
@@ -55,8 +56,6 @@ def _run(arguments: list[str]) -> int:
 
 def _report_os_error(error: OSError) -> None:
     where = error.filename or "cannot write"
-    try:
+    with suppress(OSError):  # there is no other place to report that stderr is full or closed
         sys.stderr.write(f"hilgw: {where}: {error.strerror or error}\n")
         sys.stderr.flush()
-    except OSError:
-        pass

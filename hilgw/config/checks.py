@@ -14,7 +14,7 @@ from typing import Any
 
 from hilgw import plugins
 from hilgw.adapters._common.rates import near_rate
-from hilgw.adapters.base import UsbId, line_of
+from hilgw.adapters.declaration import UsbId, line_of
 from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import check_listener
 from hilgw.config.backends import check_real, is_mocked_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hilgw.adapters.base import line_of
+from hilgw.adapters.declaration import line_of
 from hilgw.config.reach import meet, same_channel
 from hilgw.devices.fields import EmitterFields, ReceiverFields, line_difference
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hilgw.adapters.base import StationSettings
+from hilgw.adapters.declaration import StationSettings
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.properties import DeviceFields

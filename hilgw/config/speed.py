@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,6 +71,8 @@ def _links(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, data in inspection.each("airs", None, "nodes", None):
         if data.get("link") is not None:
             at = (*path, "link")
+            import shlex
+
             fix = f"delete it, or run with --set {shlex.quote('.'.join(map(str, at)) + '=null')}"
             yield at, "a port for another program", fix
 

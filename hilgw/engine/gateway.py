@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -111,10 +112,8 @@ class Gateway:
                 robot.start()
             self.control_loops.start()
             self.check_ready()
-            try:
+            with suppress(TimeoutError):  # the end of a run of this duration
                 await asyncio.wait_for(stop.wait(), duration_s)
-            except TimeoutError:
-                pass
         finally:
             await self._stop(tasks)
             if self.speed is not None:

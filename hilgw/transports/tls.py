@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hilgw.errors import PortError
@@ -122,14 +123,10 @@ class TlsStream(TransportDefaults):
         self._closed = True
         self._deadline.cancel()
         if self._lost is None and self._on_ready is None:
-            try:
-                self._tls.unwrap()  # queues the close_notify; the peer's is not awaited
-            except ssl.SSLError:
-                pass
-            try:
+            with suppress(ssl.SSLError):  # it waits for the peer's close_notify, which we do not
+                self._tls.unwrap()  # queues ours
+            with suppress(PortError):  # the peer reads no more
                 self._flush()
-            except PortError:
-                pass
         self._inner.close()
 
     async def wait_closed(self) -> None:

@@ -18,6 +18,7 @@ from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
 from hilgw.api.connection import RETRIES, connect
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import Codec, RobotConfiguration, Time, encode_answer
+from tests.e2e.running import HOST, free_port
 
 
 @pytest.mark.parametrize(
@@ -129,11 +130,10 @@ def test_a_taken_robot_and_a_foreign_server_are_final() -> None:
 
 
 def test_no_simulator_is_final_after_50_tries() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
     pauses: list[float] = []
     with pytest.raises(PeerError, match="cannot connect"):
-        connect({"WEBOTS_CONTROLLER_URL": f"tcp://127.0.0.1:{port}/r"}, pauses.append)
+        connect({"WEBOTS_CONTROLLER_URL": f"tcp://{HOST}:{port}/r"}, pauses.append)
     assert len(pauses) == RETRIES - 1
 
 

@@ -12,12 +12,11 @@ from typing import Any
 from hilgw.bridge.bridge import Bridge, BridgeSettings
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.direct_loop import DirectLoop
-from hilgw.engine.observer import Observer, State
 from hilgw.engine.scheduler import Timer
 from hilgw.framing import create
+from hilgw.testing.sim import Recorder, until
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
-from tests.e2e.running import until
 
 ALL_VALUES = bytes(range(256))
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
@@ -72,19 +71,6 @@ class Device:
             os.close(slave)
 
 
-class Log(Observer):
-    def __init__(self) -> None:
-        self.states: list[State] = []
-        self.notices: list[str] = []
-        self.said: list[str] = []
-
-    def state(self, station: str, state: State, reason: str) -> None:
-        self.states.append(state)
-
-    def notice(self, source: str, text: str) -> None:
-        self.notices.append(text)
-
-
 class Client:
     """A TCP client that keeps what it reads."""
 
@@ -122,7 +108,7 @@ class Rig:
 
     def __init__(self, device: Device, timer: Timer, frame: str | None, **settings: Any) -> None:
         self.device = device
-        self.log = Log()
+        self.log = Recorder()
         self.clients: list[Client] = []
         line = settings.pop("line", LineSettings(115200))
         self.bridge = Bridge(
@@ -132,7 +118,7 @@ class Rig:
             identity=lambda: port_identity(str(device.link)),
             observer=self.log,
             new_framing=None if frame is None else lambda: create(frame),
-            inform=self.log.said.append,
+            inform=self.log.lines.append,
         )
         self._stop = asyncio.Event()
         self._heard = bytearray()
@@ -148,7 +134,7 @@ class Rig:
         return host, int(port)
 
     async def listening(self) -> None:
-        await until(lambda: any(text.startswith("listening") for text in self.log.said))
+        await until(lambda: any(text.startswith("listening") for text in self.log.lines))
 
     async def client(
         self, *, reading: bool = True, receive_bytes: int | None = None, source: str = "127.0.0.1"

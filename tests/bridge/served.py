@@ -13,21 +13,13 @@ from hilgw.bridge.bridge import Bridge, BridgeSettings
 from hilgw.engine.direct_loop import DirectLoop
 from hilgw.engine.scheduler import Timer
 from hilgw.errors import PortError
-from hilgw.transports.base import (
-    LineSettings,
-    LostHandler,
-    ModemState,
-    ReadHandler,
-    Transport,
-    TransportDefaults,
-)
-from tests.bridge.rig import Log
-from tests.e2e.running import until
+from hilgw.testing.sim import FakeTransport, Recorder, until
+from hilgw.transports.base import LineSettings, ModemState, Transport
 
 Call = tuple[Any, ...]
 
 
-class RecordedPort(TransportDefaults):
+class RecordedPort(FakeTransport):
     """A serial port with modem lines whose plug connects TxD to RxD, RTS to CTS, DTR to DSR.
 
     calls: what reached it, in order. stalled: it accepts no bytes. refuses: a line that its driver
@@ -35,32 +27,17 @@ class RecordedPort(TransportDefaults):
     """
 
     def __init__(self) -> None:
-        self.name = "recorded"
-        self.notices: list[str] = []
-        self.unsent = self.unread = 0
-        self.on_drained: Callable[[], None] | None = None
-        self.on_half_close: Callable[[], None] | None = None
-        self.on_peer_ended: Callable[[], None] | None = None
+        super().__init__("recorded")
         self.calls: list[Call] = []
         self.inputs = ModemState(cts=False, dsr=False, ri=False, cd=False)
-        self.stalled = False
         self.refuses: LineSettings | None = None
-        self._rest = bytearray()
-        self._on_data: ReadHandler = lambda data: None
-
-    @property
-    def pending(self) -> int:
-        return len(self._rest)
-
-    def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
-        self._on_data = on_data
 
     def write(self, data: bytes) -> None:
         if self.stalled:
-            self._rest += data
+            super().write(data)
             return
         self.calls.append(("data", data))
-        asyncio.get_running_loop().call_soon(self._on_data, data)
+        asyncio.get_running_loop().call_soon(self.send, data)
 
     def wake(self) -> None:
         """The device accepts bytes again."""
@@ -68,21 +45,7 @@ class RecordedPort(TransportDefaults):
         rest = self.take_unsent()
         if rest:
             self.calls.append(("data", rest))
-        if self.on_drained is not None:
-            self.on_drained()
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
-
-    def take_unsent(self) -> bytes:
-        rest, self._rest = bytes(self._rest), bytearray()
-        return rest
-
-    def close(self) -> None:
-        self.unsent = len(self.take_unsent())
-
-    async def wait_closed(self) -> None: ...
+        self.accept()
 
     # --- the line ---------------------------------------------------------------------------------
 
@@ -111,7 +74,7 @@ class Served:
 
     def __init__(self, port: Transport | None = None) -> None:
         self.port = port or RecordedPort()
-        self.log = Log()
+        self.log = Recorder()
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
@@ -158,7 +121,7 @@ class Served:
             open_port=open_port,
             identity=lambda: 1,
             observer=self.log,
-            inform=self.log.said.append,
+            inform=self.log.lines.append,
         )
         self.bridge.on_ready = self._ready.set
         try:

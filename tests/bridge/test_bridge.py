@@ -17,9 +17,8 @@ from hilgw.errors import FrameError
 from hilgw.framing import create
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.length import Length, LengthSettings
+from hilgw.testing.sim import Clock, until
 from tests.bridge.rig import ALL_VALUES, LOOPS, Client, Rig, run_bridge
-from tests.e2e.running import until
-from tests.engine.fakes import FakeScheduler
 
 BULK = bytes(range(256)) * 2048
 
@@ -129,7 +128,7 @@ def test_the_writer_is_chosen_by_the_rule_and_anew_when_one_leaves(
         clients = {name: await rig.client() for name in "abc"}
         assert await who_writes(rig, clients) == before
         await clients.pop("a").close()
-        await until(lambda: rig.log.said[-1].endswith("finished sending"))
+        await until(lambda: rig.log.lines[-1].endswith("finished sending"))
         assert await who_writes(rig, clients) == after
         flow = rig.report["to_serial"]
         dropped = flow["dropped"].get("not_writer_bytes", 0)
@@ -145,7 +144,7 @@ def test_the_one_connected_last_takes_over_and_gives_back(tmp_path: Path) -> Non
         clients["b"] = await rig.client()
         assert await who_writes(rig, clients) == "b"
         await clients.pop("b").close()
-        await until(lambda: rig.log.said[-1].endswith("finished sending"))
+        await until(lambda: rig.log.lines[-1].endswith("finished sending"))
         assert await who_writes(rig, clients) == "a"
 
     run_bridge(tmp_path, scenario, writer="last")
@@ -157,7 +156,7 @@ def test_a_client_that_has_finished_sending_gets_the_answer(tmp_path: Path) -> N
         asker.send(b"question")
         asker.writer.write_eof()
         assert await rig.device_heard(8) == b"question"
-        await until(lambda: rig.log.said[-1].endswith("finished sending"))
+        await until(lambda: rig.log.lines[-1].endswith("finished sending"))
         rig.device.write(b"answer")
         await until(lambda: asker.data == b"answer" == other.data)
         assert await who_writes(rig, {"b": other}) == "b"
@@ -174,7 +173,7 @@ def test_there_is_room_for_so_many_and_finished_ones_make_room(tmp_path: Path) -
         writer.close()
         assert rig.report["clients"]["refused"] == 1
         clients[4].writer.write_eof()
-        await until(lambda: rig.log.said[-1].endswith("finished sending"))
+        await until(lambda: rig.log.lines[-1].endswith("finished sending"))
         last = await rig.client()
         rig.device.write(b"x")
         await until(lambda: last.data == b"x")
@@ -220,12 +219,12 @@ def test_clients_stay_while_the_port_is_away(tmp_path: Path, loop: str) -> None:
     async def scenario(rig: Rig) -> None:
         client = await rig.client()
         rig.device.unplug()
-        await until(lambda: State.WAITING in rig.log.states)
+        await until(lambda: State.WAITING in rig.log.entered)
         client.send(b"for nobody")
         await until(lambda: rig.report["to_serial"]["received_bytes"] == 10)
         assert rig.report["to_serial"]["dropped"] == {"port_down_bytes": 10}
         rig.device.plug()
-        await until(lambda: rig.log.states.count(State.UP) == 2)
+        await until(lambda: rig.log.entered.count(State.UP) == 2)
         client.send(b"for you")
         assert await rig.device_heard(7) == b"for you"
         rig.device.write(b"and back")
@@ -238,7 +237,7 @@ def test_clients_may_come_before_the_port(tmp_path: Path) -> None:
     async def scenario(rig: Rig) -> None:
         client = await rig.client()
         rig.device.plug()
-        await until(lambda: State.UP in rig.log.states)
+        await until(lambda: State.UP in rig.log.entered)
         rig.device.write(b"hello")
         await until(lambda: client.data == b"hello")
 
@@ -253,7 +252,7 @@ def test_a_port_that_leaves_while_writers_wait_lets_them_go_on(tmp_path: Path) -
         rig.device.unplug()
         await until(lambda: rig.report["to_serial"]["received_bytes"] == len(BULK) * 6)
         rig.device.plug()
-        await until(lambda: rig.log.states.count(State.UP) == 2)
+        await until(lambda: rig.log.entered.count(State.UP) == 2)
         client.send(b"fresh")
         assert await rig.device_heard(5) == b"fresh"
 
@@ -371,7 +370,7 @@ def test_a_framing_gets_a_bounded_number_of_bytes_at_a_time(
 
 def test_the_alarm_of_a_framing_moves_to_an_earlier_deadline() -> None:
     """Length framing leaves work for later when a stream is full of syncs."""
-    scheduler = FakeScheduler()
+    scheduler = Clock()
     framing = Length(LengthSettings(sync="AA", max_payload=65_535))
     reframer = Reframer(framing, scheduler, Flow(), lambda data: None)
     reframer.feed(b"\xaa\xff\xf0" + b"\xaa\x00" * 32_700)
@@ -440,9 +439,9 @@ def test_half_a_frame_does_not_survive_its_port_or_its_client(how: str, tmp_path
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         await leaver.close()
         rig.device.unplug()
-        await until(lambda: State.WAITING in rig.log.states)
+        await until(lambda: State.WAITING in rig.log.entered)
         rig.device.plug()
-        await until(lambda: rig.log.states.count(State.UP) == 2)
+        await until(lambda: rig.log.entered.count(State.UP) == 2)
         rig.device.write(frame)
         await until(lambda: client.data == frame)
         client.send(frame)
@@ -511,7 +510,7 @@ def test_what_a_framing_gave_and_cannot_carry_again_is_counted() -> None:
             return None
 
     flow, passed = Flow(), bytearray()
-    reframer = Reframer(OneWay(), FakeScheduler(), flow, passed.extend)  # type: ignore[arg-type]
+    reframer = Reframer(OneWay(), Clock(), flow, passed.extend)  # type: ignore[arg-type]
     reframer.feed(b"a!b!!c")
     reframer.feed(b"!")
     assert passed == b"abc"

@@ -31,22 +31,22 @@ class BootLoader(RecordedPort):
     def __init__(self) -> None:
         super().__init__()
         self.lines: dict[str, bool] = {"dtr": False, "rts": False}
-        self.started: list[str] = []  # what ran after each reset
+        self.programs: list[str] = []  # what ran after each reset
 
     def set_modem_line(self, name: str, on: bool) -> None:
         super().set_modem_line(name, on)
         if name == "rts" and self.lines["rts"] and not on:
-            self.started.append("boot loader" if self.lines["dtr"] else "program")
+            self.programs.append("boot loader" if self.lines["dtr"] else "program")
         self.lines[name] = on
 
     def write(self, data: bytes) -> None:
         self.calls.append(("data", data))
-        if not self.started or self.started[-1] != "boot loader":
+        if not self.programs or self.programs[-1] != "boot loader":
             return
         command, _, _ = data.strip(b"\xc0").partition(b"\xc0")
         count = SYNC_ANSWERS if command[1] == SYNC else 1
         answer = b"\xc0" + struct.pack("<BBHIH", 1, command[1], 2, 0x07122007, 0) + b"\xc0"
-        asyncio.get_running_loop().call_soon(self._on_data, answer * count)
+        asyncio.get_running_loop().call_soon(self.send, answer * count)
 
 
 def esptool(url: str, *arguments: str) -> Any:
@@ -65,7 +65,7 @@ def test_it_resets_into_the_boot_loader_reads_and_starts_the_program() -> None:
         done = esptool(bridge.url, "read_mem", "0x3ff00050")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0x3ff00050 = 0x07122007" in done.stdout
-    assert port.started == ["boot loader", "program"]
+    assert port.programs == ["boot loader", "program"]
     written = [call[1] for call in port.calls if call[0] == "data"]
     assert next(data[2] for data in written) == SYNC
     assert any(data[2] == READ_REG for data in written)

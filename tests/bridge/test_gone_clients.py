@@ -20,9 +20,9 @@ from hilgw.bridge.clients import (
     OPENING_NS,
 )
 from hilgw.bridge.port import HIGH_WATER_BYTES
+from hilgw.testing.sim import until
 from tests.bridge.bench import Bench
 from tests.bridge.rig import Rig, run_bridge
-from tests.e2e.running import until
 
 SECOND = 1_000_000_000
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() resets the connection
@@ -45,7 +45,7 @@ def test_after_an_end_the_bytes_are_delivered_as_long_as_the_device_accepts_some
         bench.device.accept(1)
     bench.device.stalled = False
     bench.device.accept(FULL)
-    assert bench.device.written == b"x" * FULL + b"the last words"
+    assert bench.device.data() == b"x" * FULL + b"the last words"
     assert bench.to_port.dropped == {}
     assert bench.adds_up
 
@@ -78,7 +78,7 @@ def test_they_are_dropped_once_the_device_has_accepted_nothing_for_two_seconds(
     bench.client().send(b"fresh")
     client.close()
     bench.wait(HALF_CLOSED_NS + SECOND)
-    assert bench.device.written == b"fresh"
+    assert bench.device.data() == b"fresh"
 
 
 def test_the_bytes_of_clients_that_stay_are_kept() -> None:
@@ -92,7 +92,7 @@ def test_the_bytes_of_clients_that_stay_are_kept() -> None:
     bench.wait(STALE_NS + SECOND)
     assert bench.to_port.dropped == {"writer_gone_bytes": 6}
     bench.device.accept(100)
-    assert bench.device.written == b"staystaystay"
+    assert bench.device.data() == b"staystaystay"
     assert bench.adds_up
 
 
@@ -106,7 +106,7 @@ def test_a_writer_that_stays_waits_for_as_long_as_the_device_likes() -> None:
     assert bench.to_port.dropped == {}
     bench.device.stalled = False
     bench.device.accept(FULL)
-    assert bench.device.written == bytes(FULL) + b"unread"
+    assert bench.device.data() == bytes(FULL) + b"unread"
 
 
 # --- a reset: at once -----------------------------------------------------------------------------
@@ -120,10 +120,10 @@ def test_after_a_reset_its_bytes_are_dropped_at_once(size: int) -> None:
     other.send(b"other")
     client.send(bytes(size))
     client.send(b"unread" if client.paused else b"")
-    client.reset()
+    client.lose()
     assert bench.to_port.dropped == {"writer_gone_bytes": size + 6 * (size == FULL)}
     bench.device.accept(FULL)
-    assert bench.device.written == b"other"
+    assert bench.device.data() == b"other"
     assert bench.adds_up
 
 
@@ -134,9 +134,9 @@ def test_a_reset_after_an_end_drops_nothing_yet() -> None:
     client = bench.client()
     client.send(b"command")
     client.end()
-    client.reset()
+    client.lose()
     bench.device.accept(100)
-    assert bench.device.written == b"command"
+    assert bench.device.data() == b"command"
     assert bench.to_port.dropped == {}
 
 
@@ -170,7 +170,7 @@ def test_among_others_it_is_disconnected_soon() -> None:
     bench.wait(bridge_clients.PATIENCE_NS + SECOND)
     assert stuck.closed
     assert not bench.device.paused
-    assert good.written == bytes(FULL)
+    assert good.data() == bytes(FULL)
 
 
 def test_one_that_has_finished_and_gets_nothing_is_disconnected() -> None:
@@ -261,7 +261,7 @@ def test_a_negotiation_is_not_passed_on_and_the_user_is_told_once(cut: int) -> N
         if cut < 6:
             client.send(stream[cut:])
         assert client.closed
-    assert bench.device.written == b""
+    assert bench.device.data() == b""
     (warning,) = bench.warned
     assert "it uses telnet; start the bridge with --rfc2217" in warning
     assert set(bench.to_port.dropped) <= {"telnet_bytes", "writer_gone_bytes"}
@@ -276,9 +276,9 @@ def test_binary_data_passes_as_it_is(data: bytes) -> None:
     client = bench.client()
     for byte in data:
         client.send(bytes([byte]))
-    assert bench.device.written == data
+    assert bench.device.data() == data
     client.send(b"\xff\xfd\x01")  # later in the stream it is data
-    assert bench.device.written == data + b"\xff\xfd\x01"
+    assert bench.device.data() == data + b"\xff\xfd\x01"
 
 
 @pytest.mark.parametrize("how", ["time", "end"])
@@ -286,19 +286,19 @@ def test_a_piece_of_a_negotiation_that_does_not_go_on_is_data(how: str) -> None:
     bench = Bench()
     client = bench.client()
     client.send(b"\xff\xfd")
-    assert bench.device.written == b""
+    assert bench.device.data() == b""
     if how == "time":
         bench.wait(OPENING_NS)
     else:
         client.end()
-    assert bench.device.written == b"\xff\xfd"
+    assert bench.device.data() == b"\xff\xfd"
 
 
 def test_a_held_piece_of_a_client_that_is_reset_is_counted() -> None:
     bench = Bench()
     client = bench.client()
     client.send(b"\xff")
-    client.reset()
+    client.lose()
     bench.wait(SECOND)
     assert bench.to_port.dropped == {"writer_gone_bytes": 1}
     assert bench.adds_up

@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from hilgw.bridge.flow import Flow
 from hilgw.bridge.port import PACED_HIGH_BYTES, PACED_LOW_BYTES, BridgePort, slice_bytes
+from hilgw.testing.sim import Clock, FakeTransport
 from hilgw.transports.base import LineSettings
-from tests.engine.fakes import FakeScheduler
 
 SECOND = 1_000_000_000
 
 
-class FakeStream:
-    """A port that notes when it got what; `stalled`: it takes nothing for now."""
+class TimedPort(FakeTransport):
+    """arrivals: when how many bytes had been written."""
 
-    name = "fake"
-
-    def __init__(self, scheduler: FakeScheduler) -> None:
-        self._scheduler = scheduler
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
         self.arrivals: list[tuple[int, int]] = []
-        self.data = bytearray()
-        self.stalled = False
-        self.pending = 0
-        self.unsent = 0
-        self.on_drained: Callable[[], None] | None = None
+        self._clock = clock
 
     def write(self, data: bytes) -> None:
-        self.data += data
-        self.arrivals.append((self._scheduler.now(), len(self.data)))
-        if self.stalled:
-            self.pending += len(data)
-
-    def drain(self) -> None:
-        self.stalled, self.pending = False, 0
-        assert self.on_drained is not None
-        self.on_drained()
+        super().write(data)
+        self.arrivals.append((self._clock.now(), len(self.data()) + self.pending))
 
 
 class Bench:
     def __init__(self, baud_rate: int = 115200, **line: object) -> None:
-        self.scheduler = FakeScheduler()
+        self.scheduler = Clock()
         self.flow = Flow()
         self.told: list[str] = []
         settings = LineSettings(baud_rate, **line)  # type: ignore[arg-type]
@@ -54,8 +39,8 @@ class Bench:
             lambda: self.told.append("room"),
         )
         self.port.pace(self.scheduler, settings)
-        self.stream = FakeStream(self.scheduler)
-        self.port.attach(self.stream)  # type: ignore[arg-type]
+        self.device = TimedPort(self.scheduler)
+        self.port.attach(self.device)
         self.start = self.scheduler.now()
 
 
@@ -73,8 +58,8 @@ def test_no_byte_is_early_and_none_later_than_its_slice(baud_rate: int) -> None:
     data = bytes(range(250)) * 4
     bench.port.write(data)
     bench.scheduler.run_until(bench.start + 2 * SECOND)
-    assert bench.stream.data == data
-    for when, count in bench.stream.arrivals:
+    assert bench.device.data() == data
+    for when, count in bench.device.arrivals:
         exact = bench.start + count * 10 * SECOND / baud_rate
         assert exact <= when < exact + 1
 
@@ -83,7 +68,7 @@ def test_parity_and_stop_bits_take_their_time() -> None:
     bench = Bench(9600, parity="E", stop_bits=2)
     bench.port.write(bytes(96))
     bench.scheduler.run_until(bench.start + SECOND)
-    assert bench.stream.arrivals[-1][0] == bench.start + 96 * 12 * SECOND // 9600
+    assert bench.device.arrivals[-1][0] == bench.start + 96 * 12 * SECOND // 9600
 
 
 def test_a_late_timer_does_not_slow_the_line_down() -> None:
@@ -97,7 +82,7 @@ def test_a_late_timer_does_not_slow_the_line_down() -> None:
             sent += step
         bench.scheduler.run_until(bench.scheduler.now() + 10_000_000, late_ns=late)
     bench.scheduler.run_until(bench.start + 61 * SECOND, late_ns=late)
-    when, count = bench.stream.arrivals[-1]
+    when, count = bench.device.arrivals[-1]
     assert count == total
     assert when == bench.start + 60 * SECOND + late
 
@@ -108,7 +93,7 @@ def test_a_pause_of_the_whole_process_is_caught_up() -> None:
     bench.scheduler.run_until(bench.start + 50_000_000)
     bench.scheduler.time = bench.start + 150_000_000
     bench.scheduler.run_until(bench.start + SECOND)
-    assert bench.stream.arrivals[-1] == (bench.start + 200_000_000, 2304)
+    assert bench.device.arrivals[-1] == (bench.start + 200_000_000, 2304)
 
 
 def test_writers_wait_above_the_high_mark_and_go_on_below_the_low_one() -> None:
@@ -126,13 +111,13 @@ def test_writers_wait_above_the_high_mark_and_go_on_below_the_low_one() -> None:
 
 def test_a_device_that_takes_less_holds_the_line() -> None:
     bench = Bench()
-    bench.stream.stalled = True
+    bench.device.stalled = True
     bench.port.write(bytes(1000))
     bench.scheduler.run_until(bench.start + SECOND)
-    assert len(bench.stream.data) == 64
-    bench.stream.drain()
+    assert bench.device.pending == 64
+    bench.device.accept()
     bench.scheduler.run_until(bench.start + 2 * SECOND)
-    assert len(bench.stream.data) == 1000
+    assert len(bench.device.data()) == 1000
     assert bench.flow.dropped == {}
 
 
@@ -143,14 +128,14 @@ def test_what_waits_when_the_port_leaves_is_dropped_and_counted() -> None:
     bench = Bench()
     bench.port.write(bytes(PACED_HIGH_BYTES + 1))
     bench.scheduler.run_until(bench.start + 20_000_000)
-    sent = len(bench.stream.data)
+    sent = len(bench.device.data())
     bench.port.detach()
     assert bench.flow.dropped == {"port_down_bytes": PACED_HIGH_BYTES + 1 - sent}
     assert bench.told == ["full", "room"]
     bench.port.write(b"late")
     assert bench.flow.dropped == {"port_down_bytes": PACED_HIGH_BYTES + 5 - sent}
-    fresh = FakeStream(bench.scheduler)
-    bench.port.attach(fresh)  # type: ignore[arg-type]
+    fresh = TimedPort(bench.scheduler)
+    bench.port.attach(fresh)
     bench.port.write(b"fresh")
     bench.scheduler.run_until(bench.start + SECOND)
-    assert fresh.data == b"fresh"
+    assert fresh.data() == b"fresh"

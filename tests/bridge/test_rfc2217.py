@@ -19,13 +19,11 @@ import serial.rfc2217
 from hilgw.bridge.line import BREAK_NS, RESTORE_LOOK_NS, PortLine
 from hilgw.bridge.port import HIGH_WATER_BYTES
 from hilgw.bridge.rfc2217 import Rfc2217Stream
-from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, SB, SE, WILL
+from hilgw.testing.sim import Clock, FakeTransport, wait_until
 from hilgw.transports.base import LineSettings, TransportDefaults
-from tests.bridge.bench import Bench, FakeStream
+from tests.bridge.bench import Bench
 from tests.bridge.served import RecordedPort, Served, served
-from tests.e2e.running import wait_until
-from tests.engine.fakes import FakeScheduler
 
 ALL_VALUES = bytes(range(256))
 CONFIGURED = LineSettings(115200)
@@ -57,7 +55,7 @@ def bridge(shared: Served) -> Iterator[Served]:
     """One bridge for all: each test begins without clients and with the configured line."""
     shared.wait_for(lambda: shared.clients["connected"] == 0 and shared.line == str(CONFIGURED))
     shared.calls.clear()
-    shared.log.said.clear()
+    shared.log.lines.clear()
     yield shared
 
 
@@ -117,7 +115,7 @@ def test_every_setting_is_accepted_and_reaches_the_port(bridge: Served) -> None:
         port.rtscts = True
         assert only(bridge, "line")[-1] == ("line", "250000 7M2", True)
         assert bridge.line == "250000 7M2"
-        assert "the line is set to 250000 7M2 with RTS/CTS" in bridge.log.said
+        assert "the line is set to 250000 7M2 with RTS/CTS" in bridge.log.lines
 
 
 @pytest.mark.parametrize(("name", "value"), [("stopbits", 1.5), ("xonxoff", True)])
@@ -203,7 +201,7 @@ def test_only_a_writer_sets_the_line(bridge: Served) -> None:
         with pytest.raises(ValueError, match="rejected"), client(bridge, baudrate=19200):
             pass
         assert bridge.calls == []
-        assert any("sets nothing: only a writer" in text for text in bridge.log.said)
+        assert any("sets nothing: only a writer" in text for text in bridge.log.lines)
         with client(bridge, baudrate=9600) as second:  # what it wants holds already
             second.write(b"dropped")
             assert only(bridge, "data") == []
@@ -302,7 +300,7 @@ def received(connection: socket.socket, end: bytes) -> bytes:
 
 class LineBench:
     def __init__(self) -> None:
-        self.scheduler = FakeScheduler()
+        self.scheduler = Clock()
         self.lines: list[str] = []
         self.notices: list[str] = []
         self.waiting = 0
@@ -316,7 +314,7 @@ class LineBench:
         )
 
     def wait(self, ns: int) -> None:
-        self.scheduler.run_until(self.scheduler.now() + ns)
+        self.scheduler.run(ns)
 
 
 def test_the_line_is_not_restored_before_the_bytes_are_sent() -> None:
@@ -391,10 +389,9 @@ def test_a_port_without_line_control_refuses_the_line_and_keeps_the_rest() -> No
 
 
 def test_a_client_that_reads_no_answers_is_disconnected() -> None:
-    class Full(FakeStream):
+    class Full(FakeTransport):
         def write(self, data: bytes) -> None:
-            if len(self.written) + len(data) > 300:
-                raise PortError("the write buffer is full", reason=PortError.FULL)
+            self.full = len(self.data()) + len(data) > 300
             super().write(data)
 
     bench = Bench()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import serial
 
-from tests.e2e.running import wait_until
+from hilgw.testing.sim import wait_until
 
 DEADLINE_S = 20.0
 ASK_AP = bytes.fromhex("7E 00 04 08 01 41 50 65")

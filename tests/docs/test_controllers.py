@@ -11,7 +11,8 @@ import pytest
 
 import hilgw.api
 from hilgw.api.robot import CLASSES
-from tests.e2e.running import Gateway, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import Gateway, run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
 FILES = dict(re.findall(r"```\w+ file=(\S+)\n(.*?)```", PAGE, re.DOTALL))

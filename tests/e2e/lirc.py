@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.e2e.running import until
+from hilgw.testing.sim import DEADLINE_S, until
 
 LOCKS = Path("/var/lock")
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
@@ -144,7 +144,7 @@ async def output_of(*command: str, cwd: Path) -> str:
         stderr=asyncio.subprocess.STDOUT,
         env={**os.environ, "PATH": PATH},
     )
-    out, _ = await asyncio.wait_for(process.communicate(), 20)
+    out, _ = await asyncio.wait_for(process.communicate(), DEADLINE_S)
     return out.decode(errors="replace")
 
 

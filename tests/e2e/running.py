@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from hilgw.client.control_socket import ask
+from hilgw.testing.sim import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
-DEADLINE_S = 30.0  # generous: a busy machine makes a test slow, never red
 
 
 # A loopback address of this process alone: nothing else takes a port on it between the moment
@@ -31,27 +30,6 @@ def free_port() -> int:
     with socket.create_server((HOST, 0)) as probe:
         port: int = probe.getsockname()[1]
         return port
-
-
-def wait_until(
-    condition: Callable[[], object], what: str = "", timeout_s: float = DEADLINE_S
-) -> None:
-    """Polls the condition until it holds; fails after the deadline."""
-    end = time.monotonic() + timeout_s
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < end, f"not within {timeout_s} s: {what or condition}"
-        pause.wait(0.01)
-
-
-async def until(
-    condition: Callable[[], object], timeout_s: float = DEADLINE_S, what: str = ""
-) -> None:
-    """The same in an event loop."""
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, f"not within {timeout_s} s: {what or condition}"
-        await asyncio.sleep(0.001)
 
 
 def run(
@@ -117,6 +95,7 @@ class Gateway:
             except AssertionError:
                 self.process.kill()
                 self.process.wait()
+                self._stream.close()
                 raise AssertionError(self.text()) from None
 
     def _is_ready(self) -> bool:
@@ -125,6 +104,12 @@ class Gateway:
 
     def text(self) -> str:
         return self.output.read_text()
+
+    def report(self) -> dict[str, Any]:
+        """The report so far, by the control socket."""
+        (control,) = (self.cwd / "run").rglob("*.sock")
+        report: dict[str, Any] = ask(control, {"do": "report"}, DEADLINE_S)["report"]
+        return report
 
     def stop(self, number: int = signal.SIGINT) -> int:
         if self.process.poll() is None:

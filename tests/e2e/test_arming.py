@@ -7,13 +7,14 @@ import os
 import signal
 from pathlib import Path
 
+from hilgw.testing.sim import wait_until
 from tests.e2e.control_loop_peers import (
     controller_process,
     port_in,
     set_value,
     write_configuration,
 )
-from tests.e2e.running import Gateway, run, wait_until
+from tests.e2e.running import Gateway, run
 from tests.e2e.test_control_loops import mock
 
 GO = set_value(0, 5.0)

@@ -9,7 +9,8 @@ from typing import Any
 
 from digi.xbee import devices
 
-from tests.e2e.running import XBEE, Gateway, wait_until, with_a_second_module
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import XBEE, Gateway, with_a_second_module
 
 
 def talk(gateway: Gateway, tmp_path: Path) -> list[bytes]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import HOST, ROOT, Gateway, free_port, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import HOST, ROOT, Gateway, free_port, run
 
 CONFIG = str(ROOT / "configs" / "epuck.yaml")
 PROGRAM = ROOT / "configs" / "epuck_avoid.py"

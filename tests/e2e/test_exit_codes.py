@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, Gateway, environment, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, Gateway, environment, run
 
 SILENT = """
 version: 1
@@ -103,7 +104,7 @@ def test_5_a_port_without_an_answer(tmp_path: Path) -> None:
 def test_6_another_module_than_the_one_configured(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
         config = config_for("./xb", tmp_path, 'module: "0013A200DEADBEEF"')
-        done = run("--config", config, "--duration", "20s", cwd=tmp_path)
+        done = run("--config", config, "--duration", "60s", cwd=tmp_path)
     assert done.returncode == 6, done.stdout + done.stderr
     assert "DEADBEEF" in done.stderr
 

@@ -7,7 +7,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import Gateway, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import Gateway
 from tests.e2e.test_exit_codes import config_for
 
 

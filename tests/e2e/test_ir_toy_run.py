@@ -6,7 +6,8 @@ import json
 import re
 from pathlib import Path
 
-from tests.e2e.running import ROOT, Gateway, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import ROOT, Gateway, run
 
 IR_TOY = str(ROOT / "configs" / "ir_toy.yaml")
 

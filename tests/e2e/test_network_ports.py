@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from hilgw.testing.sim import wait_until
 from tests.conftest import SEARCH
-from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, run, wait_until
+from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, run
 
 UART = str(ROOT / "configs" / "uart.yaml")
 SER2NET = """

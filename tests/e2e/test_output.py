@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, environment, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import COMMAND, DEADLINE_S, XBEE, environment
 
 
 def start(cwd: Path, *options: str) -> tuple[subprocess.Popen[bytes], int]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import COMMAND, HOST, Gateway, environment, free_port, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import COMMAND, HOST, Gateway, environment, free_port, run
 
 ROBOT = """
 version: 1

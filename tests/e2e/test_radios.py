@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.e2e.running import ROOT, Gateway, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import ROOT, Gateway
 
 
 def config(name: str) -> str:

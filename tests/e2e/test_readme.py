@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import ROOT, Gateway, environment, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import ROOT, Gateway, environment, run
 
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import DEADLINE_S, ROOT, Gateway, environment, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import DEADLINE_S, ROOT, Gateway, environment, run
 
 SWARM = str(ROOT / "configs" / "swarm.yaml")
 LOOP = str(ROOT / "configs" / "wc2ec.yaml")
@@ -81,16 +82,16 @@ robots:
   ear: {devices: {rx: {node: Receiver, type: radio, channel: 1}}}
 """
 BRAIN = """
-import sys, time
+import signal, sys
 from controller import Robot
 robot = Robot()
 for n in range(30):
     assert robot.step(32) == 0
-    time.sleep(0.002)
+    sum(range(50_000))
     robot.getDevice("tx").send(b"%d" % n)
 print(robot.getTime(), flush=True)
 """
-FREEZE = "time.sleep(3600)"
+FREEZE = "signal.pause()"
 
 
 class Stepped:

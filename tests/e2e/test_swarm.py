@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from hilgw.medium.mocap import decode
-from tests.e2e.running import ROOT, Gateway, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import ROOT, Gateway, run
 
 SWARM = str(ROOT / "configs" / "swarm.yaml")
 ANTS = [f"ant{n}" for n in range(1, 7)]
@@ -157,7 +158,7 @@ def test_more_objects_than_a_datagram_holds_use_several(tmp_path: Path) -> None:
     poses.write_text("".join(f"0,{name},{1 / 3},{1 / 3},{1 / 3},0,0,0,1\n" for name in many))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind(("127.0.0.1", 0))
-        listening.settimeout(10)
+        listening.settimeout(30)
         done = send_poses(f"127.0.0.1:{listening.getsockname()[1]}", "--file", str(poses))
         assert done.stdout == "2 datagrams of 1500 objects\n", done.stderr
         received = decode(listening.recv(65535)) | decode(listening.recv(65535))

@@ -15,7 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import DEADLINE_S, ROOT, Gateway, report_of, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import DEADLINE_S, ROOT, Gateway, run
 
 UART = str(ROOT / "configs" / "uart.yaml")
 QUIET_ROBOT = "robots.rover.controller.period_ms=3600000"
@@ -107,7 +108,12 @@ def test_a_flood_arrives_whole(tmp_path: Path) -> None:
     flood = "mode: silent, flood_on: go, count: 1000, size: 32, baudRate: 230400"
     more = ("adapters.uart0.baudRate=230400", "robots.rover.controller.payload=go", QUIET_ROBOT)
     overrides = [part for value in more for part in ("--set", value)]
-    report = report_of(tmp_path, *mocked(flood, *overrides), "--duration", "4s")
+    with Gateway(tmp_path, mocked(flood, *overrides, "--report", "out.json")) as gateway:
+        wait_until(
+            lambda: gateway.report()["stations"]["rover.rx"]["delivered"] == 1000,
+            what="the last packet",
+        )
+        report = finish(gateway)
     uart, receiver = report["stations"]["uart0"], report["stations"]["rover.rx"]
     assert (uart["inbound"], uart["dropped"]) == (1000, {})
     assert (receiver["accepted"], receiver["delivered"]) == (1000, 1000)

@@ -24,8 +24,6 @@ from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
 from hilgw.testing.sim import Clock, FakeTransport
 
-FakeScheduler = Clock  # the name that tests/bridge uses
-
 
 class EchoSession:
     """Ready at once; a frame is the payload; tokens only when asked for.

@@ -279,7 +279,7 @@ def test_in_a_real_loop_behind_a_pipe() -> None:
         client.start(on_data, lambda error: None)
         host.add(mock, pipe.device)
         client.write(ASK_AP)
-        await asyncio.wait_for(whole.wait(), 5)
+        await asyncio.wait_for(whole.wait(), 60)
         client.close()
         host.close()
         timer.close()

@@ -12,25 +12,12 @@ from pathlib import Path
 import pytest
 
 from hilgw.engine import processes
-from hilgw.engine.observer import Observer
 from hilgw.engine.processes import FAILURES, LINE_BYTES, Child, Program, Restart
-from tests.e2e.running import until, wait_until
+from hilgw.testing.sim import Recorder, until, wait_until
 
 
-class Lines(Observer):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.notices: list[str] = []
-
-    def output(self, source: str, line: str) -> None:
-        self.lines.append(line)
-
-    def notice(self, source: str, text: str) -> None:
-        self.notices.append(text)
-
-
-def child(code: str, restart: Restart = "never") -> tuple[Child, Lines]:
-    observer = Lines()
+def child(code: str, restart: Restart = "never") -> tuple[Child, Recorder]:
+    observer = Recorder()
     program = Program([sys.executable, "-uIS", "-c", code], restart)
     return Child("rover.controller", program, observer), observer
 
@@ -44,7 +31,7 @@ def is_gone(pid: int) -> bool:
 
 
 def test_both_streams_and_its_environment_come_line_by_line() -> None:
-    async def main() -> Lines:
+    async def main() -> Recorder:
         one, seen = child(
             "import os, sys; print(os.environ['A']); print('bad', file=sys.stderr); "
             f"print('x' * {LINE_BYTES + 5}); sys.stdout.buffer.write(b'\\xff rest'); sys.exit(3)"
@@ -70,7 +57,7 @@ def test_a_program_that_fails_starts_again_and_is_given_up(
 ) -> None:
     monkeypatch.setattr(processes, "BACKOFF_S", (0.0, 0.001))
 
-    async def main(code: str) -> tuple[Child, Lines]:
+    async def main(code: str) -> tuple[Child, Recorder]:
         one, seen = child(code, "on-failure")
         one.start({})
         await one.join()
@@ -85,8 +72,8 @@ def test_a_program_that_fails_starts_again_and_is_given_up(
 
 
 def test_a_program_that_is_not_there_is_reported() -> None:
-    async def main() -> Lines:
-        seen = Lines()
+    async def main() -> Recorder:
+        seen = Recorder()
         one = Child("rover.controller", Program(["/no/such/program"]), seen)
         one.start({})
         await one.join()
@@ -99,8 +86,8 @@ def test_a_program_that_is_not_there_is_reported() -> None:
 
 def test_stop_ends_the_whole_group_even_when_it_ignores_signals() -> None:
     code = (
-        "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "print(os.getpid(), os.fork()); time.sleep(600)"
+        "import os, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        "print(os.getpid(), os.fork()); signal.pause()"
     )
 
     async def main() -> list[int]:
@@ -117,7 +104,7 @@ def test_stop_ends_the_whole_group_even_when_it_ignores_signals() -> None:
 def test_a_flood_of_output_does_not_delay_the_event_loop() -> None:
     """Others run between the reads, and the lines shown are bounded for each of them."""
 
-    async def main() -> tuple[int, Lines]:
+    async def main() -> tuple[int, Recorder]:
         one, seen = child("while True: print('\\n' * 5000)")
         one.start({})
         turns = 0
@@ -141,7 +128,7 @@ def test_no_program_outlives_a_killed_gateway() -> None:
         "class Show(Observer):\n"
         "    def output(self, source, line): print(line, flush=True)\n"
         "async def main():\n"
-        "    sleeper = 'import os, time; print(os.getpid(), flush=True); time.sleep(600)'\n"
+        "    sleeper = 'import os, signal; print(os.getpid(), flush=True); signal.pause()'\n"
         f"    child = Child('c', Program([{sys.executable!r}, '-c', sleeper]), Show())\n"
         "    child.start(os.environ)\n"
         "    await child.join()\n"

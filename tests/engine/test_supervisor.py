@@ -14,11 +14,11 @@ import pytest
 from hilgw.adapters.base import Event, Failed
 from hilgw.discovery.ports import port_identity
 from hilgw.engine import supervisor
-from hilgw.engine.observer import Observer, State
+from hilgw.engine.observer import State
 from hilgw.engine.scheduler import Timer
 from hilgw.engine.supervisor import FAULTS_ALLOWED, POLL_S, STALL_S, UNANSWERED_S, Supervisor
 from hilgw.errors import MismatchError, PeerError, PortError
-from hilgw.testing.sim import Clock, FakeTransport, elapse, until
+from hilgw.testing.sim import Clock, FakeTransport, Recorder, elapse, until
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pipe import Pipe
@@ -27,16 +27,6 @@ from hilgw.units import NS_PER_S
 from tests.engine.fakes import Bench, EchoSession
 
 LINE = LineSettings(baudRate=115200)
-
-
-class Log(Observer):
-    def __init__(self) -> None:
-        self.states: list[State] = []
-        self.reasons: list[str] = []
-
-    def state(self, station: str, state: State, reason: str) -> None:
-        self.states.append(state)
-        self.reasons.append(reason)
 
 
 class Rig:
@@ -50,7 +40,7 @@ class Rig:
     ) -> None:
         self.bench = Bench(window=100, bufferSize=1000, baudRate=115200, scheduler=timer)
         self.station = self.bench.station
-        self.log = Log()
+        self.log = Recorder()
         self.supervisor = Supervisor(
             self.station, open_port, identity, self.log, where="port", jitter=random.Random(1)
         )
@@ -103,7 +93,7 @@ async def test_a_server_that_is_down_is_asked_more_and_more_seldom_and_said_once
     pauses = [(later - sooner) / NS_PER_S for sooner, later in pairwise(asked)]
     assert pauses[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8], rel=0.21)
     assert pauses[-1] == pytest.approx(UNANSWERED_S, rel=0.21)
-    assert rig.log.states[:4] == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
+    assert rig.log.entered[:4] == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -182,7 +172,7 @@ async def test_a_pipe_that_is_unplugged_comes_back(clock: Clock) -> None:
         await until(lambda: rig.supervisor.state is State.WAITING)
         rig.pipe.device.plug()
         await until(rig.up)
-    assert rig.log.states[-1] is State.CLOSED
+    assert rig.log.entered[-1] is State.CLOSED
 
 
 async def test_an_absent_port_is_waited_for(tmp_path: Path) -> None:
@@ -269,8 +259,7 @@ async def test_a_silent_peer_is_tried_again_with_growing_pauses(clock: Clock) ->
     rig = pipe_rig(clock, SilentSession())
     async with running(rig):
         await until(lambda: rig.supervisor.opened == 4)
-    entered = zip(rig.log.states, rig.log.reasons, strict=True)
-    backoffs = [reason for state, reason in entered if state is State.BACKOFF]
+    backoffs = [reason for _, state, reason in rig.log.states if state is State.BACKOFF]
     assert "next try in 0.1 s" in backoffs[0]
     assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
     assert isinstance(rig.supervisor.last_error, PeerError)
@@ -304,7 +293,7 @@ async def test_a_port_that_takes_no_bytes_is_stalled_and_reopened(clock: Clock) 
     rig = Rig(open_port, lambda: "there", clock)
     begin = clock.now()
     async with running(rig):
-        await until(lambda: State.STALLED in rig.log.states)
+        await until(lambda: State.STALLED in rig.log.entered)
         assert clock.now() - begin >= STALL_S * NS_PER_S
         assert ports[0].closed
         await until(lambda: rig.supervisor.opened == 2)

@@ -93,7 +93,12 @@ def test_other_rates_make_noise_the_same_in_every_run() -> None:
 
 
 def test_a_mock_wants_to_be_called_at_its_earliest_deadline() -> None:
-    mock = Mock("some")
+    class Some(Mock):
+        def receive(self, data: bytes, now: int) -> None: ...
+
+        def reset(self, now: int) -> None: ...
+
+    mock = Some("some")
     assert mock.next_deadline() is None
     mock.uart.write(b"x", 20)
     assert mock.next_deadline() == 20
@@ -103,3 +108,5 @@ def test_a_mock_wants_to_be_called_at_its_earliest_deadline() -> None:
     assert mock.uart.host_baud == 19200
     assert (mock.baud_rate, mock.bits_per_byte) == (9600, 10)
     assert mock.describe() == "some"
+    with pytest.raises(ValueError, match="colour: no parameter"):
+        mock.set("colour", "red")

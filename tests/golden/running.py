@@ -25,7 +25,7 @@ from hilgw.engine.control_socket import ControlServer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
-from hilgw.testing.sim import Clock, SimEventLoop, local_sockets
+from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets
 
 MS = 1_000_000
 SILENCE_NS = 20 * MS  # bytes of one direction that come so close together are one line
@@ -127,7 +127,7 @@ async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str]) ->
         server = ControlServer(gateway, f"{folder}/control")
         await server.start()
         for at_s, request in requests:
-            await asyncio.sleep(begin_s + at_s - asyncio.get_running_loop().time())
+            await elapse(begin_s + at_s - asyncio.get_running_loop().time())
             answer: Any = "done"
             if "do" in request:
                 answer = await _exchange(server.path, dict(request))

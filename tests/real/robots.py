@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.running import DEADLINE_S, Gateway, run, wait_until
+from hilgw.testing.sim import wait_until
+from tests.e2e.running import DEADLINE_S, Gateway, run
 
 CONFIG = """
 version: 1

@@ -16,7 +16,7 @@ from hilgw.plugins import MOCKS, names
 from hilgw.testing.fixtures.gateways import Gateways
 from hilgw.testing.fixtures.mocks import AirOfTest, FirmwareMocks
 from hilgw.testing.fixtures.ports import VirtualPorts
-from tests.e2e.running import wait_until
+from hilgw.testing.sim import wait_until
 
 ROOT = Path(__file__).parents[2]
 XBEE = ROOT / "configs" / "xbee.yaml"
@@ -49,7 +49,7 @@ def opened() -> Iterator[Callable[..., serial.Serial]]:
     ports: list[serial.Serial] = []
 
     def open_port(path: str, rate: int = 115200) -> serial.Serial:
-        ports.append(serial.Serial(path, rate, timeout=5))
+        ports.append(serial.Serial(path, rate, timeout=30))
         return ports[-1]
 
     yield open_port
@@ -224,7 +224,7 @@ def test_what_no_mock_knows_is_said(firmware_mock: FirmwareMocks) -> None:
 def test_a_mock_on_the_network(firmware_mock: FirmwareMocks) -> None:
     robot = firmware_mock("wc2ec-robot")
     host, _, port = robot.port.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=5) as client:
+    with socket.create_connection((host, int(port)), timeout=30) as client:
         assert client.getpeername()[1] == int(port)
     controller = firmware_mock("wc2ec-controller", connect=robot.port)
     assert controller.name == "wc2ec_controller1"

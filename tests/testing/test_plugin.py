@@ -19,13 +19,13 @@ def test_of_a_port(virtual_port):
 
 def test_of_a_module(firmware_mock):
     module = firmware_mock("xbee", baudRate=115200)
-    with serial.Serial(module.port, 115200, timeout=5) as program:
+    with serial.Serial(module.port, 115200, timeout=30) as program:
         program.write(bytes.fromhex("7E 00 04 08 01 41 50 65"))
         assert program.read(10) == b""
 
 def test_of_a_node_with_another_framing(firmware_mock):
     module = firmware_mock("uart_node", framing="slip")
-    with serial.Serial(module.port, 115200, timeout=5) as program:
+    with serial.Serial(module.port, 115200, timeout=30) as program:
         for number in range(60):
             program.write(b"\\xc0%d\\xc0" % number)
             program.read(2 + len(str(number)))
@@ -34,7 +34,7 @@ def test_of_a_node_with_another_framing(firmware_mock):
 def test_of_a_gateway(gateway):
     running = gateway({str(ROOT / "configs" / "xbee.yaml")!r})
     running.wait_for(b"pong 1")
-    with serial.Serial("xbee-spare", 9600, timeout=5) as spare:
+    with serial.Serial("xbee-spare", 9600, timeout=30) as spare:
         spare.write(bytes.fromhex("7E 00 04 08 01 41 50 65"))
         assert spare.read_until(bytes.fromhex("41 50 00 01 E4"))
     running.wait_for(b"never", timeout_s=0.1)

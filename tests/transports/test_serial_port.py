@@ -346,7 +346,7 @@ async def test_a_driver_that_never_closes_is_not_waited_for(
     with Pty() as pty:
         client = Client(await open_on(pty.path, path))
         client.transport.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await client.transport.wait_closed()
             await until(stuck.is_set)
         free.set()
@@ -433,7 +433,7 @@ async def test_every_call_may_fail_at_any_time(path: DataPath, kind: str) -> Non
                 with Pty() as pty:
                     before = descriptors()
                     faults = Faults(pty.path).fail(call, nth, error)
-                    async with asyncio.timeout(5):
+                    async with asyncio.timeout(60):
                         await life(pty, faults)
                     await until(lambda: descriptors() == before)  # noqa: B023
                 if faults.calls[call] < nth:

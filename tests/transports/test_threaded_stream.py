@@ -26,6 +26,7 @@ from hilgw.transports.serial.quirks import BoundedQueue, BoundedWrite
 from hilgw.transports.serial.threaded import ThreadedStream
 from hilgw.transports.virtual.pty import VirtualPort
 from tests.conftest import SEARCH
+from tests.e2e.running import HOST, free_port
 from tests.transports.rig import (
     ALL_VALUES,
     LINE,
@@ -207,7 +208,7 @@ async def test_a_port_that_never_closes_is_not_waited_for(monkeypatch: pytest.Mo
 
     stream = ThreadedStream(Stuck("none", OSError()), "port")
     stream.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await stream.wait_closed()
     free.set()
     await ended()
@@ -217,7 +218,7 @@ async def test_a_port_that_never_closes_is_not_waited_for(monkeypatch: pytest.Mo
 
 SER2NET = """
 connection: &port
-  accepter: telnet(rfc2217),tcp,127.0.0.1,{tcp}
+  accepter: telnet(rfc2217),tcp,{host},{tcp}
   connector: serialdev(nouucplock=true),{device},9600n81,local
   options:
     kickolduser: true
@@ -226,16 +227,15 @@ connection: &port
 
 def accepts(port: int) -> bool:
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.connect_ex((HOST, port)) == 0
 
 
 @asynccontextmanager
 async def ser2net(device: str, folder: Path) -> AsyncIterator[str]:
     """ser2net in front of a device; gives its URL."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     config = folder / "ser2net.yaml"
-    config.write_text(SER2NET.format(tcp=port, device=device))
+    config.write_text(SER2NET.format(host=HOST, tcp=port, device=device))
     program = shutil.which("ser2net", path=SEARCH) or "ser2net"
     process = subprocess.Popen(
         [program, "-n", "-c", str(config), "-P", str(folder / "pid")],
@@ -244,7 +244,7 @@ async def ser2net(device: str, folder: Path) -> AsyncIterator[str]:
     )
     try:
         await until(lambda: accepts(port))
-        yield f"rfc2217://127.0.0.1:{port}"
+        yield f"rfc2217://{HOST}:{port}"
     finally:
         process.kill()
         process.wait()
@@ -315,9 +315,8 @@ class TestRfc2217:
 
 
 async def test_rfc2217_where_nobody_listens(tmp_path: Path, timer: Timer) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     with pytest.raises(PortError) as caught:
-        await open_serial(f"rfc2217://127.0.0.1:{port}", LINE, timer, allow_urls=True)
+        await open_serial(f"rfc2217://{HOST}:{port}", LINE, timer, allow_urls=True)
     assert caught.value.reason == PortError.ABSENT
     await ended()

@@ -316,7 +316,7 @@ from hilgw.transports.virtual.pty import VirtualPort
 async def main():
     port = VirtualPort(Timer(asyncio.get_running_loop()), sys.argv[1])
     print(os.path.realpath(sys.argv[1]), flush=True)
-    await asyncio.sleep(60)
+    await asyncio.Event().wait()
 
 asyncio.run(main())
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hilgw.adapters.base import Mapped
+from hilgw.adapters.declaration import Mapped
 
 RADIO = Mapped("type", "exact", "radio")
 INFRA_RED = Mapped("type", "exact", "infra-red")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from hilgw.adapters._common.routes import ByHeader, HeaderRoute, OneChannelRoute, Route
+from hilgw.adapters._common.channel_maps import ByHeader
+from hilgw.adapters._common.routes import HeaderRoute, OneChannelRoute, Route
 from hilgw.adapters._common.session_parts import DropCounts, NotBefore
 from hilgw.adapters.base import (
     NOT_YET,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from hilgw.adapters.base import Problem, StationSettings, line_of
+from hilgw.adapters.declaration import Problem, StationSettings, line_of
 from hilgw.errors import ConfigError
 from hilgw.framing import crc, create, parse
 from hilgw.framing.cobs import CobsSettings

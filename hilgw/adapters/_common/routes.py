@@ -1,22 +1,18 @@
-"""The channel map: how Webots channels map to a line, or to the addresses of a module.
-
-The settings of a mapping (`by: ...`) and the route of each. `outward` turns a packet into a
-destination and the bytes for the hardware; `inward` turns received bytes and the addresses of
-their sender into a channel and the packet's bytes. Addresses are text, as the module writes them.
+"""The route of each channel map. `outward` turns a packet into a destination and the bytes for the
+hardware; `inward` turns received bytes and the addresses of their sender into a channel and the
+packet's bytes. Addresses are text, as the module writes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
-from hilgw.adapters.base import CannotSend, Dropped, Problem
+from hilgw.adapters._common.channel_maps import LAST_HEADER, ByDestination, ByHeader
+from hilgw.adapters.base import CannotSend, Dropped
 from hilgw.medium.packet import BROADCAST, Packet
 from hilgw.reasons import PacketDropped, PacketRefused
-from hilgw.settings import setting
 
-LAST_HEADER = 254
 HEADER_OF_BROADCAST = 255
 
 _EMPTY = CannotSend(PacketRefused.EMPTY, "a packet must have at least one byte")
@@ -24,32 +20,6 @@ _NO_DATA = Dropped(PacketDropped.NO_HEADER, "a frame without data after the chan
 
 Outward = tuple[str, bytes] | CannotSend
 Inward = tuple[int, bytes] | Dropped
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneChannel:
-    """All packets are of one Webots channel, `channel`; nothing is added to them."""
-
-    by: Literal["channel"] = "channel"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByDestination:
-    """Each Webots channel is one module's address. A packet from an address of the table comes in
-    on its channel (the first one listed), a packet from any other address on `channel`. Packets
-    on `channel`, when it is not in the table, go to `destination`."""
-
-    by: Literal["destination"] = "destination"
-    table: dict[int, str] = setting(
-        "Webots channel -> address of the module", default_factory=dict, example={7: "50"}
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByHeader:
-    """The first payload byte is the Webots channel, 0 to 254; 255 is -1."""
-
-    by: Literal["header"] = "header"
 
 
 class Route(Protocol):
@@ -149,19 +119,3 @@ class HeaderRoute:
             return _NO_DATA
         header = payload[0]
         return (BROADCAST if header == HEADER_OF_BROADCAST else header), payload[1:]
-
-
-def check_mapping(mapping: object, channel: int) -> list[Problem]:
-    """Problems of the table, or of `channel` in a header byte."""
-    problems: list[Problem] = []
-    if isinstance(mapping, ByDestination):
-        if not mapping.table:
-            problems.append(("mapping.table", "has no destination", 'add one, such as {7: "50"}'))
-        for key in mapping.table:
-            if key < 0:
-                what = f"{key} is not a valid channel"
-                problems.append((f"mapping.table.{key}", what, "use 0 or more"))
-    elif isinstance(mapping, ByHeader) and channel > LAST_HEADER:
-        what = f"{channel} does not fit into the header byte"
-        problems.append(("channel", what, "use 0 to 254"))
-    return problems

@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from hilgw.adapters._common.channel_maps import ByHeader
 from hilgw.adapters._common.framing_settings import FramingSettings, check_framing
 from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.settings import setting
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from hilgw.adapters._common.channel_maps import ByHeader
 from hilgw.adapters._common.field_mapping import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
@@ -11,7 +12,6 @@ from hilgw.adapters._common.field_mapping import (
     NOISE,
     RADIO,
 )
-from hilgw.adapters._common.routes import ByHeader
 from hilgw.adapters.base import Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 from hilgw.adapters.rylr998 import settings as _rylr_settings
 from hilgw.adapters.rylr998.session import RylrSession

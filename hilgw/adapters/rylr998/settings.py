@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from hilgw.adapters._common.channel_maps import ByDestination, ByHeader, check_mapping
 from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters._common.routes import ByDestination, ByHeader, check_mapping
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.settings import setting
 

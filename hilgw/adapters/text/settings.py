@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.adapters._common.routes import ByDestination, ByHeader, OneChannel, check_mapping
+from hilgw.adapters._common.channel_maps import ByDestination, ByHeader, OneChannel, check_mapping
 from hilgw.adapters.base import Problem, StationSettings
 from hilgw.adapters.text.patterns import checked, compiled_head, names_of_groups, split_at_data
 from hilgw.errors import ConfigError

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from hilgw.adapters._common.channel_maps import ByHeader
 from hilgw.adapters._common.field_mapping import (
     ALL_AROUND,
     ALLOWED_CHANNELS,
@@ -11,9 +12,7 @@ from hilgw.adapters._common.field_mapping import (
     NOISE,
     RADIO,
 )
-from hilgw.adapters._common.routes import ByHeader
-from hilgw.adapters.base import (
-    AdapterSession,
+from hilgw.adapters.declaration import (
     Limits,
     Mapped,
     MockSpec,
@@ -28,6 +27,9 @@ from hilgw.adapters.xbee.settings import (
     ModuleChannel,
     XBeeSettings,
 )
+
+if TYPE_CHECKING:
+    from hilgw.adapters.base import AdapterSession
 
 LIMITS = Limits(
     payload=100,

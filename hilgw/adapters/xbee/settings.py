@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from hilgw.adapters._common.channel_maps import ByDestination, ByHeader
 from hilgw.adapters._common.framing_settings import FramingSettings
 from hilgw.adapters._common.rates import unsupported
-from hilgw.adapters._common.routes import ByDestination, ByHeader
-from hilgw.adapters.base import Problem, StationSettings
+from hilgw.adapters.declaration import Problem, StationSettings
 from hilgw.errors import ConfigError
 from hilgw.framing import create
 from hilgw.settings import setting

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import select
 import stat
+from contextlib import suppress
 from typing import TextIO
 
 HELD_BYTES = 1 << 16
@@ -54,24 +55,21 @@ class ConsoleWriter:
 
     def flush(self) -> None:
         """Writes as much as possible without blocking. OSError: the reader is gone."""
-        try:
+        with suppress(BlockingIOError):  # the rest waits for the next call
             while self._held:
                 del self._held[: os.write(self._descriptor, self._held)]
-        except BlockingIOError:
-            pass
 
     def finish(self) -> None:
         """Writes the rest, while the reader takes some every PATIENCE_S, and closes."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLOUT)
         try:
-            self.flush()
-            while self._held and poll.poll(PATIENCE_S * 1000):
+            with suppress(OSError):  # the reader is gone: its lines have no other place
                 self.flush()
-            self._held += self._dropped_lines()
-            self.flush()
-        except OSError:
-            pass
+                while self._held and poll.poll(PATIENCE_S * 1000):
+                    self.flush()
+                self._held += self._dropped_lines()
+                self.flush()
         finally:
             os.close(self._descriptor)
 

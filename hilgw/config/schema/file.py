@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import SchemaValidator, core_schema
 
 from hilgw import plugins
-from hilgw.adapters.base import StationSettings
+from hilgw.adapters.declaration import StationSettings
 from hilgw.config.model import (
     AccessConfig,
     AdapterConfig,

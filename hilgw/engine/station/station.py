@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hilgw.medium.ledger import Ledger
     from hilgw.transports.base import Scheduler, Transport
 
+MOST_READS_FIRST = 3  # turns of the event loop in which a deadline waits for unread bytes
 SILENT_FRAMES = 3  # frames in a row without an answer: the module counts as stalled
 
 
@@ -96,6 +97,7 @@ class Station:
         self._window = window
         self._transport: Transport | None = None
         self._wakeup = Wakeup(scheduler, self._wake)
+        self._reads_first = 0
         self._unanswered = 0
         self._commands: list[tuple[str, str, Callable[[RemoteAnswer], None]]] = []
 
@@ -334,12 +336,23 @@ class Station:
                 due = free if due is None else min(due, free)
         self._wakeup.set(due)
 
+    def _expires(self, now: int) -> bool:
+        """Whether the session's deadline has passed. If the event loop was late, what it has not
+        read yet may have come in time: it is read first, in the next turn."""
+        deadline = self.session.next_deadline()
+        if deadline is None or deadline > now or self._transport is None:
+            return False
+        self._reads_first += 1
+        if self._reads_first <= MOST_READS_FIRST and self._transport.in_waiting:
+            return False
+        self._reads_first = 0
+        return True
+
     def _wake(self, due: int) -> None:
         # It waited for the line itself: the next frame follows without a gap.
         backlog = due == self._pacer.free_ns and bool(self._queue.waiting)
         now = self._scheduler.now()
-        deadline = self.session.next_deadline()
-        if deadline is not None and deadline <= now and self._transport is not None:
+        if self._expires(now):
             self._call(lambda: self.session.expire(now), now)
         if self.ready:
             self._pump(now, backlog=backlog)

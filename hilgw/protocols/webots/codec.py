@@ -78,7 +78,7 @@ class _Compiled(NamedTuple):
 
 
 def _compile(kind: str, command: int, form: Form) -> _Compiled:
-    names = tuple(each.name for each in fields(form.message))  # type: ignore[arg-type]
+    names = tuple(each.name for each in fields(form.message))
     tagged = kind != ROBOT
     numbers = [each.form.format[1:] for each in form.fields if isinstance(each, Number)]
     plain = len(numbers) == len(form.fields)

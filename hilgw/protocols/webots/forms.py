@@ -7,7 +7,6 @@ R2023a differs in the configuration of the robot alone.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hilgw.protocols.webots import device_messages as device
@@ -43,7 +42,7 @@ CONFIGURE = 0
 class Form(NamedTuple):
     """message: the class, called with the tag (not of the robot) and the values of the fields."""
 
-    message: Callable[..., Any]
+    message: type[Any]
     fields: tuple[Field, ...] = ()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hilgw.adapters.base import CannotSend
 from hilgw.medium.packet import Packet
 from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, shown
-from hilgw.testing.conformance.simulation import Simulation
+from hilgw.testing.conformance.simulation import SimulatedStation, Simulation
 from hilgw.testing.conformance.subject import ALL_VALUES, PIECE, Subject
 
 
@@ -47,10 +49,7 @@ class PayloadRules(Subject):
                 sender.send(data)
             limit = self.arrival_s * len(packets)
             simulation.run_until(
-                lambda s=sender, h=receiver, n=since: (  # type: ignore[misc]
-                    s.station.queued == 0 and len(h.received) - n >= len(packets)
-                ),
-                limit,
+                partial(_all_arrived, sender, receiver, since + len(packets)), limit
             )
             simulation.run(self.pause_s + 1)
             got = [packet.data for packet in receiver.received[since:]]
@@ -117,3 +116,7 @@ class PayloadRules(Subject):
             "none for a packet that cannot be sent",
         )
         return answer
+
+
+def _all_arrived(sender: SimulatedStation, receiver: SimulatedStation, count: int) -> bool:
+    return sender.station.queued == 0 and len(receiver.received) >= count

@@ -2,6 +2,7 @@
 
     Clock           a scheduler; its time advances when the test advances it
     FakeTransport   a transport: the test is the other end
+    Recorder        an observer that keeps what it is told
     SimEventLoop    an asyncio event loop on a Clock: hours take milliseconds
     local_sockets   TCP inside this process, for a SimEventLoop
     run             a coroutine in a SimEventLoop, which must report no error
@@ -15,13 +16,23 @@ A fake clock shows absence exactly: `clock.run(5 * NS_PER_S)`, then nothing was 
 from __future__ import annotations
 
 from hilgw.testing.sim.clock import Clock, StuckError
-from hilgw.testing.sim.event_loop import SimEventLoop, elapse, run, until, wait_until
+from hilgw.testing.sim.event_loop import (
+    DEADLINE_S,
+    SimEventLoop,
+    elapse,
+    run,
+    until,
+    wait_until,
+)
+from hilgw.testing.sim.recorder import Recorder
 from hilgw.testing.sim.sockets import local_sockets
 from hilgw.testing.sim.transport import FakeTransport
 
 __all__ = [
+    "DEADLINE_S",
     "Clock",
     "FakeTransport",
+    "Recorder",
     "SimEventLoop",
     "StuckError",
     "elapse",

@@ -20,8 +20,9 @@ __tracebackhide__ = True  # a failure is shown in the test
 T = TypeVar("T")
 Condition = Callable[[], object]
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0  # generous: a busy machine makes a test slow, never red
 POLL_S = 0.001
+POLL_OTHERS_S = 0.005  # each look may read a file
 HANG_S = 10.0  # real time; only an error waits so long
 
 
@@ -100,7 +101,7 @@ def run(scenario: Callable[[], Coroutine[Any, Any, T]], clock: Clock | None = No
 
 async def elapse(seconds: float) -> None:
     """Simulated time passes. In any other event loop, where it would be a wait, an error."""
-    assert isinstance(asyncio.get_running_loop(), SimEventLoop), "not in simulated time"
+    assert isinstance(asyncio.get_running_loop(), SimulatedLoop), "not in simulated time"
     await asyncio.sleep(seconds)
 
 
@@ -120,7 +121,7 @@ def wait_until(condition: Condition, what: str = "", timeout_s: float = DEADLINE
     pause = threading.Event()
     while not condition():
         assert time.monotonic() < end, _missed(what or condition, timeout_s)
-        pause.wait(POLL_S)
+        pause.wait(POLL_OTHERS_S)
 
 
 def _missed(what: object, timeout_s: float) -> str:

@@ -11,6 +11,7 @@ import struct
 import sys
 import termios
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,11 +70,9 @@ def baud_rate(fd: int) -> int | None:
     """The output speed of this tty (on the master of a pty: set by its client), non-standard rates
     included. None when unknown, and for B0.
     """
-    try:
+    with suppress(OSError):  # not of this kernel, or not of this driver: by termios, below
         block = fcntl.ioctl(fd, _TCGETS2, bytes(44))
         return int(struct.unpack_from("=I", block, 40)[0]) or None
-    except OSError:
-        pass
     try:
         constant = termios.tcgetattr(fd)[_OSPEED]
     except termios.error:
@@ -104,10 +103,8 @@ def purge(fd: int, *, received: bool, to_send: bool) -> int:
 
 def discard(fd: int) -> None:
     """Discards the bytes in the kernel buffers of this tty, so that closing it does not wait."""
-    try:
+    with suppress(termios.error, OSError):  # the device is gone, and its buffers too
         termios.tcflush(fd, termios.TCIOFLUSH)
-    except (termios.error, OSError):
-        pass  # the device is gone, and its buffers too
 
 
 def waiting(fd: int) -> int:
@@ -215,18 +212,14 @@ def _count(process: Path, device: int) -> tuple[int, bool]:
     Only links into /dev are followed: a stat on a dead network mount would block.
     """
     opened, hosts = 0, False
-    try:
+    with suppress(OSError):  # the process ended, or belongs to another user
         for link in (process / "fd").iterdir():
-            try:
+            with suppress(OSError):  # it has closed this descriptor
                 target = str(link.readlink())
                 if target.endswith("/ptmx"):
                     hosts = hosts or _index(process, link.name) == os.minor(device)
                 elif target.startswith("/dev/") and link.stat().st_rdev == device:
                     opened += 1
-            except OSError:
-                continue
-    except OSError:
-        pass  # it ended, or belongs to another user
     return opened, hosts and os.major(device) in _PTY_MAJORS
 
 

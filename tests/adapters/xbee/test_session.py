@@ -279,27 +279,6 @@ def test_a_pause_inside_a_frame_is_tolerated() -> None:
     assert bench.hear(good[5:]) == [Received(b"hi", 12, -40, "1234")]
 
 
-@given(
-    st.lists(st.tuples(st.binary(max_size=12), st.binary(min_size=1, max_size=30)), max_size=6),
-    st.integers(1, 40),
-    st.sampled_from([1, 2]),
-)
-def test_any_chunking_gives_the_same_packets(
-    parts: list[tuple[bytes, bytes]], size: int, api_mode: int
-) -> None:
-    stream = b"".join(
-        noise + frame(b"\x81\x12\x34\x28\x00" + data, api_mode == 2) for noise, data in parts
-    )
-    whole, chunks = ready(api_mode=api_mode), ready(api_mode=api_mode)
-    expected = whole.hear(stream) + whole.pass_time(1)
-    got = []
-    for at in range(0, len(stream), size):
-        got += chunks.hear(stream[at : at + size])
-    got += chunks.pass_time(1)
-    assert heard(got) == heard(expected)
-    assert len(got) == len(expected)
-
-
 @given(st.lists(st.binary(max_size=80), max_size=12), st.sampled_from([1, 2]), st.booleans())
 def test_noise_raises_nothing_and_ends(chunks: list[bytes], api_mode: int, open_: bool) -> None:
     bench = Bench(api_mode=api_mode)

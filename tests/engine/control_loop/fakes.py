@@ -13,12 +13,11 @@ from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.watchdog import Watchdog
-from hilgw.engine.observer import ControlLoopStatus, Observer
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import HilgwError
 from hilgw.framing import create
-from hilgw.testing.sim import Clock, FakeTransport
+from hilgw.testing.sim import Clock, FakeTransport, Recorder
 from tests.e2e.control_loop_peers import CAB, Devices, registrations
 
 TYPES = wire.types_of("R2020a")
@@ -34,32 +33,6 @@ class Wire(FakeTransport):
         found = wire.whole_messages(data, TYPES, extended=True)
         assert found is not None, data.hex(" ")
         return found
-
-
-class Recorder(Observer):
-    """Keeps what the control loop reports."""
-
-    def __init__(self) -> None:
-        self.stops: list[tuple[str, str]] = []
-        self.notices: list[str] = []
-        self.refusals: list[str] = []
-        self.armings: list[tuple[bool, str]] = []
-        self.statuses: list[ControlLoopStatus] = []
-
-    def refused(self, station: str, reason: str, text: str) -> None:
-        self.refusals.append(text)
-
-    def armed(self, robot: str, armed: bool, text: str) -> None:
-        self.armings.append((armed, text))
-
-    def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
-        self.statuses.append(status)
-
-    def stopped(self, robot: str, reason: str, text: str) -> None:
-        self.stops.append((reason, text))
-
-    def notice(self, source: str, text: str) -> None:
-        self.notices.append(text)
 
 
 class FakeSupervisor(PortListener):

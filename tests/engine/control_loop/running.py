@@ -14,9 +14,9 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import Observer, State
+from hilgw.engine.observer import State
 from hilgw.errors import HilgwError
-from hilgw.testing.sim import SimEventLoop, local_sockets
+from hilgw.testing.sim import Recorder, SimEventLoop, local_sockets
 from tests.e2e.control_loop_peers import (
     CAB,
     DEADLINE_S,
@@ -31,27 +31,6 @@ from tests.e2e.control_loop_peers import (
 
 GO = set_value(1, 5.0)
 STOP = set_value(1, 0.0) + set_value(2, 0.0)
-
-
-class Log(Observer):
-    """Everything that was said."""
-
-    def __init__(self) -> None:
-        self.states: list[tuple[str, State, str]] = []
-        self.refusals: list[tuple[str, str, str]] = []
-        self.notices: list[str] = []
-
-    def state(self, station: str, state: State, reason: str) -> None:
-        self.states.append((station, state, reason))
-
-    def refused(self, station: str, reason: str, text: str) -> None:
-        self.refusals.append((station, reason, text))
-
-    def notice(self, source: str, text: str) -> None:
-        self.notices.append(text)
-
-    def saw(self, station: str, state: State) -> int:
-        return sum((station, state) == each[:2] for each in self.states)
 
 
 class SimPeer(Peer):
@@ -107,7 +86,7 @@ class RunningLoop:
         controller: bool = True,
     ) -> None:
         self.devices = devices
-        self.log = Log()
+        self.log = Recorder()
         self.loop = SimEventLoop()
         self.clock = self.loop.clock
         self.robot: SimPeer | None = None

@@ -25,8 +25,8 @@ from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.watchdog import Watchdog
-from hilgw.testing.sim import Clock, FakeTransport
-from tests.engine.control_loop.fakes import MS, Recorder
+from hilgw.testing.sim import Clock, FakeTransport, Recorder
+from tests.engine.control_loop.fakes import MS
 
 Calls = list[tuple[Any, ...]]
 

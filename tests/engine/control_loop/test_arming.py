@@ -85,7 +85,7 @@ def test_its_motors_stand_still_until_it_is_armed_and_one_line_shows_how() -> No
     assert loop.robot.data() == b""
     assert loop.loop.report()["refused"] == {"disarmed": 5}
     assert loop.pilot.data().count(wire.bare(wire.ERROR, ROTATIONAL, 1)) == 5
-    assert loop.observer.refusals == [
+    assert [text for _, _, text in loop.observer.refusals] == [
         "the robot is not armed; `hilgw arm cab` lets the motors move"
     ]
     loop.body.data_received(sensor_data(0, 1.5))

@@ -16,7 +16,7 @@ from hilgw.engine.control_loop.tcp_server import HANDSHAKE_S
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import STALL_S
 from hilgw.errors import PeerError, PortError
-from hilgw.testing.sim import until
+from hilgw.testing.sim import Recorder, until
 from hilgw.units import NS_PER_S
 from tests.e2e.control_loop_peers import (
     DISTANCE,
@@ -26,7 +26,7 @@ from tests.e2e.control_loop_peers import (
     set_value,
     write_configuration,
 )
-from tests.engine.control_loop.running import GO, Log, RunningLoop, SimPeer, driving, robot_of
+from tests.engine.control_loop.running import GO, RunningLoop, SimPeer, driving, robot_of
 
 MANY: Devices = (*((DISTANCE, f"ds{n}") for n in range(200)), (ROTATIONAL, "left"))
 
@@ -175,7 +175,7 @@ def test_a_controller_that_reads_nothing_is_disconnected(tmp_path: Path) -> None
 # --- real sockets: what the network of the tests does not have --------------------------------
 
 
-def listening(tmp_path: Path, host: str, port: int) -> tuple[Log, PortError | None]:
+def listening(tmp_path: Path, host: str, port: int) -> tuple[Recorder, PortError | None]:
     """A gateway that listens there, until it does or fails."""
     text = f"""version: 1
 backend: real
@@ -183,7 +183,7 @@ webots: R2020a
 robots:
   cab: {{controller: {{kind: wc2ec, listen: "tcp://{host}:{port}"}}}}
 """
-    log = Log()
+    log = Recorder()
 
     async def scenario() -> PortError | None:
         config = load_config(write_configuration(tmp_path, text)).config

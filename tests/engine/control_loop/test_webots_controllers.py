@@ -18,9 +18,9 @@ from hilgw.config.load import load_config
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
 from hilgw.security.access import write_token
-from hilgw.testing.sim import SimEventLoop, local_sockets
+from hilgw.testing.sim import Recorder, SimEventLoop, local_sockets
 from tests.e2e.running import free_port
-from tests.engine.control_loop.running import Log, SimPeer
+from tests.engine.control_loop.running import SimPeer
 
 HELLO = b"CTR\nRobot-Name: "
 FIRST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
@@ -62,7 +62,7 @@ class Running:
         host: str = "127.0.0.1",
         text: str | None = None,
     ) -> None:
-        self.log = Log()
+        self.log = Recorder()
         self.loop = SimEventLoop()
         self.ends = contextlib.ExitStack()
         self.ends.enter_context(local_sockets())

@@ -17,8 +17,7 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.errors import PeerError
 from hilgw.security.access import write_token
-from tests.e2e.running import until
-from tests.engine.proxy.test_proxy import Log
+from hilgw.testing.sim import Recorder, until
 
 KINDS = {
     "webots": '{kind: webots, listen: "tcp://0.0.0.0:0"}',
@@ -52,9 +51,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @asynccontextmanager
-async def listening(folder: Path, kind: str, access: str) -> AsyncIterator[tuple[int, Log]]:
+async def listening(folder: Path, kind: str, access: str) -> AsyncIterator[tuple[int, Recorder]]:
     """A gateway of one robot; the port of its controllers. kind: of KINDS, or the controller."""
-    file, log, stop = folder / "lab.yaml", Log(), asyncio.Event()
+    file, log, stop = folder / "lab.yaml", Recorder(), asyncio.Event()
     controller = KINDS.get(kind, kind)
     file.write_text(ROBOT.format(controller=controller, access="{" + access + "}"))
     gateway = build(load_config(str(file)).config, asyncio.get_running_loop(), log)

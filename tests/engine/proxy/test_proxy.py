@@ -14,33 +14,21 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.mock_host import MockHost
-from hilgw.engine.observer import Observer, State
 from hilgw.engine.scheduler import Timer
 from hilgw.plugins import new_air
 from hilgw.protocols.webots import Image, encode_answer, encode_hello, encode_request
+from hilgw.testing.sim import Recorder, until
 from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice
-from tests.e2e.running import free_port, until
+from tests.e2e.running import HOST, free_port
 
 GO = "enable rx 32; step 32 x 0"
 DEVICES = "camera:Camera width=16 height=12, tx:Emitter channel=12, rx:Receiver channel=12"
 ROBOT = "  {name}: {{devices: {{tx: {{node: Emitter, channel: 12}}, rx: {{node: Receiver}}}}, "
 CONTROLLER = (
-    'controller: {{kind: webots_proxy, listen: "tcp://127.0.0.1:{listen}", '
-    'connect: "tcp://127.0.0.1:{connect}"}}}}'
+    'controller: {{kind: webots_proxy, listen: "tcp://{host}:{listen}", '
+    'connect: "tcp://{host}:{connect}"}}}}'
 )
 FIRST = encode_request(0, [(0, b"\x23\0\0")])
-
-
-class Log(Observer):
-    def __init__(self) -> None:
-        self.states: list[tuple[str, State, str]] = []
-        self.notices: list[str] = []
-
-    def state(self, station: str, state: State, reason: str) -> None:
-        self.states.append((station, state, reason))
-
-    def notice(self, source: str, text: str) -> None:
-        self.notices.append(text)
 
 
 class World:
@@ -50,10 +38,10 @@ class World:
         self.loop = asyncio.get_running_loop()
         self.timer = Timer(self.loop)
         self.host = MockHost(self.timer, new_air())
-        self.log = Log()
+        self.log = Recorder()
         self.robots = robots
         self.port = free_port()
-        self.webots = TcpListenerDevice("127.0.0.1", connect or 0)
+        self.webots = TcpListenerDevice(HOST, connect or 0)
         self.connect = connect
         self.stop = asyncio.Event()
         self.gateway: Gateway | None = None
@@ -71,7 +59,7 @@ class World:
         text = "version: 1\nrobots:\n"
         for name in self.robots:
             text += ROBOT.format(name=name)
-            text += CONTROLLER.format(listen=self.port, connect=connect) + "\n"
+            text += CONTROLLER.format(host=HOST, listen=self.port, connect=connect) + "\n"
         self.gateway = build(load_text(text, "f").config, self.loop, self.log)
         return self.loop.create_task(self.gateway.run(self.stop))
 
@@ -80,7 +68,7 @@ class World:
         made = webots_controller.create(f"{robot} {len(self.host.mocks)}", self.host.air, given)
         device = TcpClientDevice(retry_s=0.01)
         self.host.add(made, device)
-        device.aim("127.0.0.1", self.port)
+        device.aim(HOST, self.port)
         return made
 
     def listens(self) -> bool:
@@ -189,7 +177,7 @@ class RawWebots:
         self.writer: asyncio.StreamWriter | None = None
 
     async def listen(self, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._accept, "127.0.0.1", port)
+        return await asyncio.start_server(self._accept, HOST, port)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -205,7 +193,7 @@ async def raw() -> AsyncIterator[Ends]:
         assert world.connect is not None
         webots = RawWebots()
         server = await webots.listen(world.connect)
-        reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        reader, writer = await asyncio.open_connection(HOST, world.port)
         line = encode_hello("a")
         writer.write(line)
         await until(lambda: webots.reader is not None)

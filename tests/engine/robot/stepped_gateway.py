@@ -14,14 +14,9 @@ from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Missed, Observer, missed_by_none
 from hilgw.engine.scheduler import Timer
 from hilgw.medium.packet import Copy, Packet
-from tests.engine.fakes import FakeScheduler
+from hilgw.testing.sim import Clock
 
 MS = 1_000_000
-
-
-class SimulatedTimer(FakeScheduler):
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 class Auditor(Observer):
@@ -66,7 +61,7 @@ class SteppedGateway:
         data = {"version": 1, "medium": {"step_ms": step_ms}, "robots": robots}
         text = json.dumps({**data, "adapters": adapters or {}})
         config = load_text(text, "f").config
-        self.timer = SimulatedTimer()
+        self.timer = Clock()
         self.start = self.timer.now()
         self.late_ns = late_ns
         self.auditor = Auditor()

@@ -45,7 +45,7 @@ def test_a_session_gets_a_bounded_number_of_bytes_at_a_time() -> None:
         stream.close()
         theirs.close()
 
-    asyncio.run(asyncio.wait_for(scenario(), 10))
+    asyncio.run(asyncio.wait_for(scenario(), 60))
     assert max(chunks) <= TURN_BYTES
 
 
@@ -139,6 +139,27 @@ def test_a_module_that_answers_nothing_any_more_is_reported() -> None:
     assert failures == []
     bench.scheduler.run_until(bench.scheduler.now() + 100_000_000)
     assert len(failures) == 1
+    assert bench.balanced()
+
+
+def test_a_deadline_waits_for_what_a_late_event_loop_has_not_read() -> None:
+    bench = Bench(tokens=True, baudRate=4_000_000)
+    bench.attach()
+    bench.transport.start(bench.station.data_received, lambda error: None)
+    for answer, delivered, lost in ((b"ack", 1, {}), (b"", 1, {"no_status": 1})):
+        bench.session.gives_up_at = due = bench.scheduler.now() + 100_000_000
+        bench.send(b"x")
+        bench.transport.pause_reading()
+        bench.transport.send(answer)
+        bench.scheduler.call_at(due, bench.transport.resume_reading)  # behind the deadline
+        bench.scheduler.run(100_000_000)
+        assert (bench.count.delivered, bench.count.refused) == (delivered, lost)
+    bench.session.gives_up_at = bench.scheduler.now()
+    bench.transport.pause_reading()
+    bench.send(b"x")
+    bench.transport.send(b"ack")  # never read
+    bench.scheduler.run(1)
+    assert bench.count.refused == {"no_status": 2}
     assert bench.balanced()
 
 

@@ -28,7 +28,7 @@ from zigpy.config import (
 from zigpy.exceptions import DeliveryError, NetworkNotFormed
 from zigpy_xbee.zigbee.application import ControllerApplication
 
-from tests.e2e.running import wait_until
+from hilgw.testing.sim import wait_until
 from tests.firmware_mocks.bench import unwrap, wrap
 
 RATE = 115200
