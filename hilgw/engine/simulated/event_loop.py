@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -17,52 +18,76 @@ T = TypeVar("T")
 Ready = list[tuple[selectors.SelectorKey, int]]
 
 
-class JumpingSelector(selectors.DefaultSelector):
-    """Descriptors that are ready come first, then callbacks that are due; only when there is
-    neither, the clock jumps to the next deadline of the event loop or of the clock, as soon as the
-    pace allows it."""
+class Jumps:
+    """The jumps of an event loop's clock: to the next deadline, of the event loop or of the clock.
+
+    on_fault: gets what a callback of the clock raises; None: it is raised.
+    """
 
     def __init__(self, clock: SimulatedClock, pace: Pace) -> None:
-        super().__init__()
-        self.on_fault: Callable[[Exception], None] | None = None  # None: it is raised
-        self._clock = clock
-        self._pace = pace
+        self.on_fault: Callable[[Exception], None] | None = None
+        self.clock = clock
+        self.pace = pace
 
-    def select(self, timeout: float | None = None) -> Ready:
-        clock = self._clock
-        ready = super().select(0)
-        if ready or (timeout is not None and timeout <= 0):
-            return ready
-        due = clock.next()
-        if due is not None and due <= clock.time:
-            self._step(due)
-            return []
-        end = due
-        if timeout is not None:
-            over = clock.time + int(timeout * NS_PER_S) + 1
-            end = over if end is None else min(end, over)
-        if end is None:
-            return self.wait_for_others()
-        wait_s = self._pace.wait_s(clock.time, end)
-        if wait_s != 0:
-            ready = super().select(wait_s)
-            if ready:
-                clock.time = self._pace.reached(clock.time, end)
-            return ready  # none: the pace is asked again
-        self._step(end)
-        return []
+    def over(self, timeout: float | None) -> int | None:
+        """The time at which a select() with this timeout is over; None: never."""
+        return None if timeout is None else self.clock.time + round(timeout * NS_PER_S)
 
-    def wait_for_others(self) -> Ready:
-        """Nothing has a deadline: only an event from outside ends this wait."""
-        return super().select(None)
+    def end(self, over: int | None) -> int | None:
+        """Where the next jump ends; None: nowhere, only an event from outside can help."""
+        due = self.clock.next()
+        if due is None or over is None:
+            return over if due is None else due
+        return min(due, over)
 
-    def _step(self, end: int) -> None:
+    def wait_s(self, end: int) -> float | None:
+        """Real seconds until this jump may be made; 0: now; None: only an event from outside ends
+        the wait."""
+        time = self.clock.time
+        return 0.0 if end <= time else self.pace.wait_s(time, end)
+
+    def interrupted(self, end: int) -> None:
+        """Something came from outside during the wait for this jump."""
+        self.clock.time = self.pace.reached(self.clock.time, end)
+
+    def jump(self, end: int) -> None:
+        """Runs the first callback that is due then, or advances the time without one."""
         try:
-            self._clock.step(end)
+            self.clock.step(end)
         except Exception as error:
             if self.on_fault is None:
                 raise
             self.on_fault(error)
+
+
+class JumpingSelector(selectors.DefaultSelector):
+    """Descriptors that are ready come first, then callbacks that are due; only when there is
+    neither, the clock jumps to the next deadline, as soon as the pace allows it."""
+
+    def __init__(self, jumps: Jumps) -> None:
+        super().__init__()
+        self.jumps = jumps
+
+    def select(self, timeout: float | None = None) -> Ready:
+        jumps = self.jumps
+        ready = super().select(0)
+        if ready or (timeout is not None and timeout <= 0):
+            return ready
+        end = jumps.end(jumps.over(timeout))
+        if end is None:
+            return self.wait_for_others()
+        wait_s = jumps.wait_s(end)
+        if wait_s == 0:
+            jumps.jump(end)
+        elif ready := super().select(wait_s):
+            jumps.interrupted(end)
+        else:
+            jumps.pace.waited()
+        return ready
+
+    def wait_for_others(self) -> Ready:
+        """Nothing has a deadline: only an event from outside ends this wait."""
+        return super().select(None)
 
 
 class SimulatedLoop(asyncio.SelectorEventLoop):
@@ -73,7 +98,7 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
     never depends on threads.
     """
 
-    def __init__(self, clock: SimulatedClock, selector: JumpingSelector) -> None:
+    def __init__(self, clock: SimulatedClock, selector: Any) -> None:
         self.clock = clock
         super().__init__(selector)
 
@@ -91,7 +116,14 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
         return future
 
 
-class PacedLoop(SimulatedLoop):
+if sys.platform == "linux":
+    from hilgw.engine.direct_loop import DirectLoop as _ServingLoop
+    from hilgw.engine.simulated.direct import DirectJumpingSelector as _Selector
+else:
+    _ServingLoop, _Selector = asyncio.SelectorEventLoop, JumpingSelector
+
+
+class PacedLoop(SimulatedLoop, _ServingLoop):
     """The event loop of a gateway at another speed than real time. speed: a factor, or "max".
 
     holds: where controllers hold simulated time; of effect at "max" only. real_timer: deadlines of
@@ -104,9 +136,9 @@ class PacedLoop(SimulatedLoop):
         self.holds = Holds()
         clock = SimulatedClock()
         pace = Factor(speed) if isinstance(speed, float | int) else self.holds
-        selector = JumpingSelector(clock, pace)
-        selector.on_fault = self._report_fault
-        super().__init__(clock, selector)
+        jumps = Jumps(clock, pace)
+        jumps.on_fault = self._report_jump
+        super().__init__(clock, _Selector(jumps))
         self.real_timer = Timer(self)
 
     def close(self) -> None:
@@ -114,7 +146,7 @@ class PacedLoop(SimulatedLoop):
             self.real_timer.close()
         super().close()
 
-    def _report_fault(self, error: Exception) -> None:
+    def _report_jump(self, error: Exception) -> None:
         message = "a timer callback failed"
         self.call_exception_handler({"message": message, "exception": error})
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from hilgw.engine.simulated.event_loop import JumpingSelector, Ready, SimulatedLoop
+from hilgw.engine.simulated.event_loop import JumpingSelector, Jumps, Ready, SimulatedLoop
 from hilgw.engine.simulated.pace import Holds
 from hilgw.testing.sim.clock import Clock
 from hilgw.units import s_to_ns
@@ -69,7 +69,7 @@ class SimEventLoop(SimulatedLoop):
 
 class _StoppingSelector(JumpingSelector):
     def __init__(self, clock: Clock) -> None:
-        super().__init__(clock, Holds())
+        super().__init__(Jumps(clock, Holds()))
         self.ends: Callable[[], bool] | None = None  # asked before each turn
 
     def select(self, timeout: float | None = None) -> Ready:
