@@ -50,6 +50,7 @@ from hilgw.engine.control_loop.repeater import Repeater
 from hilgw.engine.control_loop.report import report_of
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.control_loop.stepping import Stepper
+from hilgw.engine.simulated.pace import Hold
 from hilgw.engine.statistics import ControlLoopStatistics, NoticeFilter
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
@@ -181,7 +182,7 @@ class ControlLoop:
             self._answer_step,
             self._step_is_late,
             synchronization=synchronization,
-            hold=None if holds is None else lambda: holds.hold(name, longest_ns),
+            hold=None if holds is None else Hold(holds, name, longest_ns),
         )
         self._controller_handlers[StepRequest] = self._step
         self._repeater = Repeater()

@@ -41,7 +41,7 @@ class StepGrid:
 class Stepper:
     """The steps of one controller. answer(time_ns, delay_ms) is called once for each request, with
     the simulation time and what step() returns; on_late(delay_ms) for a step that ends late. hold:
-    makes simulated time wait for the controller; None: nothing waits for it."""
+    of simulated time, which waits for the controller; None: nothing waits for it."""
 
     def __init__(
         self,
@@ -50,10 +50,9 @@ class Stepper:
         on_late: Callable[[int], None],
         *,
         synchronization: bool,
-        hold: Callable[[], Hold] | None = None,
+        hold: Hold | None = None,
     ) -> None:
-        self._new_hold = hold
-        self._hold: Hold | None = None
+        self._hold = hold
         self._grid = grid
         self._answer = answer
         self._on_late = on_late
@@ -64,15 +63,13 @@ class Stepper:
 
     def expect(self) -> None:
         """The controller is free to compute: simulated time waits for its next request."""
-        self._release()
-        if self._new_hold is not None:
-            self._hold = self._new_hold()
+        if self._hold is not None:
+            self._hold.begin()
 
     def _release(self) -> None:
         """The controller waits for an answer, or is gone."""
         if self._hold is not None:
             self._hold.release()
-            self._hold = None
 
     def request(self, duration_ms: int) -> None:
         """The controller asks for a step; 0: for an immediate answer, which takes no time."""

@@ -63,7 +63,9 @@ class Hold:
 
     __slots__ = ("_holds", "deadline_ns", "holder", "longest_ns")
 
-    def __init__(self, holds: Holds, holder: str, longest_ns: int) -> None:
+    def __init__(self, holds: Holds, holder: str, longest_ns: int = 0) -> None:
+        """holder: its name, for the user. longest_ns: how long at most, in real time; 0: until it
+        is released."""
         self._holds = holds
         self.holder = holder
         self.longest_ns = longest_ns
@@ -96,8 +98,7 @@ class Holds:
         self._first_ns: int | None = None  # no hold expires before this; None: none does at all
 
     def hold(self, holder: str, longest_ns: int = 0) -> Hold:
-        """A hold that has begun. holder: its name, for the user. longest_ns: how long at most, in
-        real time; 0: until it is released."""
+        """A `Hold` that has begun."""
         hold = Hold(self, holder, longest_ns)
         hold.begin()
         return hold
