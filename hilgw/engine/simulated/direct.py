@@ -13,7 +13,7 @@ from hilgw.engine.direct_loop import DirectSelector
 
 if TYPE_CHECKING:
     from hilgw.engine.direct_loop import Ready
-    from hilgw.engine.simulated.event_loop import Jumps
+    from hilgw.engine.simulated.jumps import Jumps
 
 
 class DirectJumpingSelector(DirectSelector):

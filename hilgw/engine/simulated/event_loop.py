@@ -10,54 +10,13 @@ from typing import Any, TypeVar
 
 from hilgw.engine.scheduler import Timer
 from hilgw.engine.simulated.clock import SimulatedClock
-from hilgw.engine.simulated.pace import Factor, Holds, Pace
+from hilgw.engine.simulated.jumps import Jumps
+from hilgw.engine.simulated.pace import Factor, Holds
 from hilgw.transports.base import Handle
 from hilgw.units import NS_PER_S, s_to_ns
 
 T = TypeVar("T")
 Ready = list[tuple[selectors.SelectorKey, int]]
-
-
-class Jumps:
-    """The jumps of an event loop's clock: to the next deadline, of the event loop or of the clock.
-
-    on_fault: gets what a callback of the clock raises; None: it is raised.
-    """
-
-    def __init__(self, clock: SimulatedClock, pace: Pace) -> None:
-        self.on_fault: Callable[[Exception], None] | None = None
-        self.clock = clock
-        self.pace = pace
-
-    def over(self, timeout: float | None) -> int | None:
-        """The time at which a select() with this timeout is over; None: never."""
-        return None if timeout is None else self.clock.time + round(timeout * NS_PER_S)
-
-    def end(self, over: int | None) -> int | None:
-        """Where the next jump ends; None: nowhere, only an event from outside can help."""
-        due = self.clock.next()
-        if due is None or over is None:
-            return over if due is None else due
-        return min(due, over)
-
-    def wait_s(self, end: int) -> float | None:
-        """Real seconds until this jump may be made; 0: now; None: only an event from outside ends
-        the wait."""
-        time = self.clock.time
-        return 0.0 if end <= time else self.pace.wait_s(time, end)
-
-    def interrupted(self, end: int) -> None:
-        """Something came from outside during the wait for this jump."""
-        self.clock.time = self.pace.reached(self.clock.time, end)
-
-    def jump(self, end: int) -> None:
-        """Runs the first callback that is due then, or advances the time without one."""
-        try:
-            self.clock.step(end)
-        except Exception as error:
-            if self.on_fault is None:
-                raise
-            self.on_fault(error)
 
 
 class JumpingSelector(selectors.DefaultSelector):

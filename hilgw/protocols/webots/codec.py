@@ -111,6 +111,20 @@ _WRITE_COMMANDS: _Writers = {
 }
 
 
+def _alone(kind: str) -> tuple[int, dict[bytes, tuple[Any, struct.Struct]]]:
+    head = U16 if kind in _MOTORS else U8
+    return head.size, {
+        head.pack(number): (each.form.message, struct.Struct(f"<{head.size}x{plain.format[1:]}"))
+        for number, each in _READ_COMMANDS[kind].items()
+        if (plain := each.numbers) is not None
+    }
+
+
+_ALONE = {kind: _alone(kind) for kind in COMMANDS if kind != ROBOT}
+"""Of each kind of device: the size of a command's number, then by that number the class and the
+form of a block that is one command of numbers, as most are."""
+
+
 class Codec:
     """The messages and commands of one robot, under one version of Webots.
 
@@ -225,8 +239,15 @@ class Codec:
 
     def decode_commands(self, block: Block) -> list[Command]:
         """The commands of one block. Raises ProtocolError."""
-        cursor = Cursor(block.data, "request")
-        kind = self._kind_of(block.tag, cursor)
+        tag, data = block
+        alone = _ALONE.get(self.kinds.get(tag, ""))
+        if alone is not None:
+            head_bytes, known = alone
+            found = known.get(data[:head_bytes])
+            if found is not None and found[1].size == len(data):
+                return [found[0](tag, *found[1].unpack(data))]
+        cursor = Cursor(data, "request")
+        kind = self._kind_of(tag, cursor)
         forms = _READ_COMMANDS[kind]
         head = U16 if kind in _MOTORS else U8
         commands: list[Command] = []

@@ -24,6 +24,7 @@ LEAVE = b"\0\0\0\0"
 _HEAD = struct.Struct("<iI")
 _SIZE = struct.Struct("<i")
 _BLOCK = struct.Struct("<Hi")
+_ONE_BLOCK = struct.Struct("<iIHi")
 _EMPTY_BYTES = _HEAD.size
 _FIX = "connect with an unmodified libController"
 
@@ -55,6 +56,11 @@ def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -
         raise ProtocolError(f"the request cannot be encoded: {error}") from None
 
 
+def _size(data: bytes | bytearray) -> int:
+    size: int = _SIZE.unpack_from(data)[0]
+    return size
+
+
 class RequestReader:
     """Requests from a stream in any chunks. limit: bytes of one request.
 
@@ -63,27 +69,38 @@ class RequestReader:
 
     def __init__(self, limit: int = LARGEST_REQUEST) -> None:
         self._buffer = bytearray()
+        self._whole = b""  # one request, which came in one piece as most do
         self._limit = limit
         self._error: ProtocolError | None = None
 
     @property
     def pending(self) -> int:
         """Bytes of requests that `next` has not returned."""
-        return len(self._buffer)
+        return len(self._whole) + len(self._buffer)
 
     def feed(self, data: bytes) -> None:
         """Received bytes; call `next` until it returns None."""
-        if self._error is None:
-            self._buffer += data
+        if self._error is not None:
+            return
+        is_first = not self._buffer and not self._whole
+        if is_first and _EMPTY_BYTES <= len(data) <= self._limit and _size(data) == len(data):
+            self._whole = data
+        else:
+            self._buffer += self._whole + data
+            self._whole = b""
 
     def next(self) -> Request | Leave | None:
         """The next complete request; None when more bytes are needed. Raises ProtocolError."""
         if self._error is not None:
             raise self._error
+        whole = self._whole
+        if whole:
+            self._whole = b""
+            return self._decode(whole, len(whole))
         buffer = self._buffer
         if len(buffer) < _SIZE.size:
             return None
-        size: int = _SIZE.unpack_from(buffer)[0]
+        size = _size(buffer)
         if not _EMPTY_BYTES <= size <= self._limit:
             if size == 0:
                 del buffer[: len(LEAVE)]
@@ -98,6 +115,10 @@ class RequestReader:
     def _decode(self, data: bytes, size: int) -> Request:
         if size == _EMPTY_BYTES:
             return Request(_HEAD.unpack(data)[1])
+        if size >= _ONE_BLOCK.size:
+            _, duration_ms, tag, length = _ONE_BLOCK.unpack_from(data)
+            if length == size - _ONE_BLOCK.size:
+                return Request(duration_ms, (Block(tag, data[_ONE_BLOCK.size :]),))
         blocks = []
         at = _EMPTY_BYTES
         while at < size:

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from hilgw.engine.simulated.event_loop import JumpingSelector, Jumps, Ready, SimulatedLoop
+from hilgw.engine.simulated.event_loop import JumpingSelector, Ready, SimulatedLoop
+from hilgw.engine.simulated.jumps import Jumps
 from hilgw.engine.simulated.pace import Holds
 from hilgw.testing.sim.clock import Clock
 from hilgw.units import s_to_ns
