@@ -132,6 +132,10 @@ class WebotsControllerSession:
             return []
         events: list[Event] = []
         try:
+            whole = reader.whole(data)
+            if whole is not None:
+                self._accept(whole, events, now)
+                return events
             reader.feed(data)
             while (request := reader.next()) is not None:
                 if isinstance(request, Leave):

@@ -76,6 +76,8 @@ REGISTRATION_PAUSE_NS = 100 * NS_PER_MS
 LOGGED_BYTES = 64
 LATE_STEP = "the controller asked too late for its next step; the report counts late_steps"
 
+_NO_SIGN_OF_LIFE = frozenset((Connected, Disconnected, Stop))
+
 Handlers = dict[type[Any], Callable[[Any, int], None]]
 
 
@@ -194,14 +196,15 @@ class ControlLoop:
 
     def _step(self, event: StepRequest, now: int) -> None:
         assert self._stepper is not None
-        self._repeat_commands(now)
+        if self.safety.state.moving:
+            self._repeat_commands(now)
         self.safety.suspend_deadline()
         self._stepper.request(event.duration_ms)
 
     def _repeat_commands(self, now: int) -> None:
         """Motors in Webots keep a command; robots with a watchdog need it again and again."""
         body, repeater = self._body, self._repeater
-        if body is None or repeater is None or not self.safety.state.moving:
+        if body is None or repeater is None:
             return
         for command in repeater.due(now):
             try:
@@ -216,7 +219,12 @@ class ControlLoop:
         controller: PeerLink[Any] | None = self._controller
         assert controller is not None
         now = self._scheduler.now()
-        controller.call(lambda: controller.session.answer(time_ns, delay_ms), now)
+        try:
+            events = controller.session.answer(time_ns, delay_ms)
+        except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
+            controller.fault(error)
+        else:
+            controller.handle(events, now)
         self.safety.resume_deadline(now)
 
     def _step_is_late(self, delay_ms: int) -> None:
@@ -287,9 +295,10 @@ class ControlLoop:
             if handle is None:
                 self._show_event(controller, event)
                 continue
-            if kind not in (Connected, Disconnected, Stop):
+            if kind not in _NO_SIGN_OF_LIFE:
                 controller.peer_confirmed = True
-                self.safety.alive(now)
+                if kind is not StepRequest:  # its answer is one
+                    self.safety.alive(now)
             handle(event, now)
 
     def _command(self, command: Command, now: int) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.engine.robot.schedule import STEP
-from hilgw.units import NS_PER_MS, ms_to_ns
+from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,23 +66,19 @@ class Stepper:
         if self._hold is not None:
             self._hold.begin()
 
-    def _release(self) -> None:
-        """The controller waits for an answer, or is gone."""
-        if self._hold is not None:
-            self._hold.release()
-
     def request(self, duration_ms: int) -> None:
         """The controller asks for a step; 0: for an immediate answer, which takes no time."""
-        grid = self._grid
-        self._release()
-        began = grid.steps.last(grid.schedule.now())
+        if self._hold is not None:
+            self._hold.release()
+        grid, steps = self._grid, self._grid.steps
+        began = steps.last(grid.schedule.now())
         if not duration_ms:
             self._respond(began, 0)
             return
         last = began if self._end is None else self._end
-        due = grid.steps.end(last + ms_to_ns(duration_ms))
+        due = steps.end(last + duration_ms * NS_PER_MS)
         if self._synchronization:
-            end, self._delay_ms = max(due, began + grid.steps.step_ns), 0
+            end, self._delay_ms = max(due, began + steps.step_ns), 0
         else:
             end, self._delay_ms = max(due, began), (began - last) // NS_PER_MS
         self._end = end
@@ -97,7 +93,8 @@ class Stepper:
         """The controller is gone."""
         self._entry.set(None)
         self._end = self._delay_ms = None
-        self._release()
+        if self._hold is not None:
+            self._hold.release()
 
     def _ended(self, end: int) -> None:
         """Controllers are told when all that is due at the step end is done."""
@@ -111,5 +108,6 @@ class Stepper:
             self._respond(end, delay_ms)
 
     def _respond(self, end: int, delay_ms: int) -> None:
-        self.expect()
+        if self._hold is not None:
+            self._hold.begin()
         self._answer(self._grid.steps.time(end), delay_ms)

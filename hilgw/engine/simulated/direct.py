@@ -35,14 +35,13 @@ class DirectJumpingSelector(DirectSelector):
         jumps = self._jumps
         over = jumps.over(timeout)
         while True:
-            end = jumps.end(over)
-            wait_s = None if end is None else jumps.wait_s(end)
+            end, wait_s = jumps.next(over)
             events = poll(wait_s)
             if events:
-                if end is not None and wait_s != 0:
+                if wait_s != 0:
                     jumps.interrupted(end)
                 self.dispatch(events)
-            elif end is None or wait_s != 0:
+            elif wait_s != 0:
                 jumps.pace.waited()
             else:
                 jumps.jump(end)

@@ -32,21 +32,18 @@ class JumpingSelector(selectors.DefaultSelector):
         ready = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
             return ready
-        end = jumps.end(jumps.over(timeout))
-        if end is None:
-            return self.wait_for_others()
-        wait_s = jumps.wait_s(end)
+        end, wait_s = jumps.next(jumps.over(timeout))
         if wait_s == 0:
             jumps.jump(end)
-        elif ready := super().select(wait_s):
+        elif ready := self.wait(wait_s):
             jumps.interrupted(end)
         else:
             jumps.pace.waited()
         return ready
 
-    def wait_for_others(self) -> Ready:
-        """Nothing has a deadline: only an event from outside ends this wait."""
-        return super().select(None)
+    def wait(self, wait_s: float | None) -> Ready:
+        """For an event from outside. None: nothing else ends this wait."""
+        return super().select(wait_s)
 
 
 class SimulatedLoop(asyncio.SelectorEventLoop):

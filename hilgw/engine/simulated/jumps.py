@@ -28,18 +28,16 @@ class Jumps:
         """The time at which a select() with this timeout is over; None: never."""
         return None if timeout is None else self.clock.time + round(timeout * NS_PER_S)
 
-    def end(self, over: int | None) -> int | None:
-        """Where the next jump ends; None: nowhere, only an event from outside can help."""
-        due = self.clock.next()
-        if due is None or over is None:
-            return over if due is None else due
-        return min(due, over)
-
-    def wait_s(self, end: int) -> float | None:
-        """Real seconds until this jump may be made; 0: now; None: only an event from outside ends
-        the wait."""
-        time = self.clock.time
-        return 0.0 if end <= time else self.pace.wait_s(time, end)
+    def next(self, over: int | None) -> tuple[int, float | None]:
+        """Where the next jump ends, and the real seconds until it may be made: 0: now; None: only
+        an event from outside ends the wait."""
+        clock = self.clock
+        time, end = clock.time, clock.next()
+        if end is None or (over is not None and over < end):
+            if over is None:
+                return time, None
+            end = over
+        return end, 0.0 if end <= time else self.pace.wait_s(time, end)
 
     def interrupted(self, end: int) -> None:
         """Something came from outside during the wait for this jump."""

@@ -73,7 +73,12 @@ class Hold:
 
     def begin(self) -> None:
         """From now on, for longest_ns of real time at most."""
-        self._holds._begin(self)
+        holds = self._holds
+        holds._held.add(self)
+        if self.longest_ns:
+            self.deadline_ns = deadline_ns = holds._real_now() + self.longest_ns
+            if holds._first_ns is None or deadline_ns < holds._first_ns:
+                holds._first_ns = deadline_ns
 
     def release(self) -> None:
         self._holds._held.discard(self)
@@ -109,7 +114,8 @@ class Holds:
             return 0.0
         if self._first_ns is None:
             return None
-        return max((self._first_ns - self._real_now()) / NS_PER_S, SHORTEST_S)
+        left_s = (self._first_ns - self._real_now()) / NS_PER_S
+        return left_s if left_s > 0 else SHORTEST_S
 
     def reached(self, now: int, end: int) -> int:
         return now
@@ -126,10 +132,3 @@ class Holds:
         for hold in over:
             self.expired += 1
             self.on_expired(hold)
-
-    def _begin(self, hold: Hold) -> None:
-        self._held.add(hold)
-        if hold.longest_ns:
-            hold.deadline_ns = deadline_ns = self._real_now() + hold.longest_ns
-            if self._first_ns is None or deadline_ns < self._first_ns:
-                self._first_ns = deadline_ns

@@ -56,11 +56,6 @@ def encode_request(duration_ms: int, blocks: Iterable[tuple[int, bytes]] = ()) -
         raise ProtocolError(f"the request cannot be encoded: {error}") from None
 
 
-def _size(data: bytes | bytearray) -> int:
-    size: int = _SIZE.unpack_from(data)[0]
-    return size
-
-
 class RequestReader:
     """Requests from a stream in any chunks. limit: bytes of one request.
 
@@ -69,38 +64,35 @@ class RequestReader:
 
     def __init__(self, limit: int = LARGEST_REQUEST) -> None:
         self._buffer = bytearray()
-        self._whole = b""  # one request, which came in one piece as most do
         self._limit = limit
         self._error: ProtocolError | None = None
 
     @property
     def pending(self) -> int:
         """Bytes of requests that `next` has not returned."""
-        return len(self._whole) + len(self._buffer)
+        return len(self._buffer)
+
+    def whole(self, data: bytes) -> Request | None:
+        """Received bytes, when they are one request as most are; None: `feed` takes them. Raises
+        ProtocolError."""
+        size = len(data)
+        if self._buffer or self._error is not None or not _EMPTY_BYTES <= size <= self._limit:
+            return None
+        return self._decode(data, size) if _SIZE.unpack_from(data)[0] == size else None
 
     def feed(self, data: bytes) -> None:
         """Received bytes; call `next` until it returns None."""
-        if self._error is not None:
-            return
-        is_first = not self._buffer and not self._whole
-        if is_first and _EMPTY_BYTES <= len(data) <= self._limit and _size(data) == len(data):
-            self._whole = data
-        else:
-            self._buffer += self._whole + data
-            self._whole = b""
+        if self._error is None:
+            self._buffer += data
 
     def next(self) -> Request | Leave | None:
         """The next complete request; None when more bytes are needed. Raises ProtocolError."""
         if self._error is not None:
             raise self._error
-        whole = self._whole
-        if whole:
-            self._whole = b""
-            return self._decode(whole, len(whole))
         buffer = self._buffer
         if len(buffer) < _SIZE.size:
             return None
-        size = _size(buffer)
+        size: int = _SIZE.unpack_from(buffer)[0]
         if not _EMPTY_BYTES <= size <= self._limit:
             if size == 0:
                 del buffer[: len(LEAVE)]

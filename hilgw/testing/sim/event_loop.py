@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import selectors
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -77,9 +76,9 @@ class _StoppingSelector(JumpingSelector):
         ends = self.ends is not None and self.ends()
         return super().select(0 if ends else timeout)
 
-    def wait_for_others(self) -> Ready:
-        ready = selectors.DefaultSelector.select(self, HANG_S)
-        assert ready, "nothing is ready, and nothing has a deadline"
+    def wait(self, wait_s: float | None) -> Ready:
+        ready = super().wait(HANG_S if wait_s is None else wait_s)
+        assert ready or wait_s is not None, "nothing is ready, and nothing has a deadline"
         return ready
 
 
