@@ -48,14 +48,19 @@ class Connection:
 
     def receive(self) -> Answer:
         """The next answer; waits for it. Raises Closed, ProtocolError."""
-        while (answer := self._reader.next()) is None:
+        reader = self._reader
+        answer = reader.next()
+        while answer is None:
             try:
                 data = self._socket.recv(_READ_BYTES)
             except OSError as error:
                 raise Closed(error.strerror or str(error)) from None
             if not data:
                 raise Closed("the simulator closed the connection")
-            self._reader.feed(data)
+            answer = reader.whole(data)
+            if answer is None:
+                reader.feed(data)
+                answer = reader.next()
         return answer
 
     def leave(self) -> None:

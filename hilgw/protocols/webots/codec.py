@@ -120,6 +120,14 @@ def _alone(kind: str) -> tuple[int, dict[bytes, tuple[Any, struct.Struct]]]:
     }
 
 
+_PLAIN_MESSAGES = {
+    (kind, number): (each.form.message, struct.Struct(f"<{MESSAGE_HEAD.size}x{plain.format[1:]}"))
+    for kind, table in _READ_MESSAGES.items()
+    for number, each in table.items()
+    if each.tagged and (plain := each.numbers) is not None
+}
+"""Messages of numbers alone, as of most sensors: the class, and the form with the head."""
+
 _ALONE = {kind: _alone(kind) for kind in COMMANDS if kind != ROBOT}
 """Of each kind of device: the size of a command's number, then by that number the class and the
 form of a block that is one command of numbers, as most are."""
@@ -159,9 +167,14 @@ class Codec:
         cursor = Cursor(data, "answer")
         messages: list[Message] = []
         while cursor.at < cursor.end:
-            cursor.begin = cursor.at
+            at = cursor.begin = cursor.at
             tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
-            messages.append(self._decode_message(cursor, tag, command))
+            plain = _PLAIN_MESSAGES.get((self.kinds.get(tag, ""), command))
+            if plain is not None and at + plain[1].size <= cursor.end:
+                cursor.at = at + plain[1].size
+                messages.append(plain[0](tag, *plain[1].unpack_from(data, at)))
+            else:
+                messages.append(self._decode_message(cursor, tag, command))
             if len(messages) > MOST_MESSAGES:
                 raise cursor.error(f"more than {MOST_MESSAGES} messages in one answer")
         return messages
