@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LAYERS = [
-    {"reasons", "errors", "settings", "units", "plugins", "__init__"},
+    {"reasons", "errors", "records", "settings", "units", "plugins", "__init__"},
     {"devices", "framing"},
     {"medium", "protocols", "control", "worlds", "transports"},
     {"adapters", "bodies", "controllers", "record", "api", "client"},

@@ -50,7 +50,9 @@ class Connection:
 
     def receive(self) -> Answer:
         """The next answer; waits for it. Raises Closed, ProtocolError."""
-        while (answer := self._reader.next()) is None:
+        reader = self._reader
+        answer = reader.next()
+        while answer is None:
             if self._end_s is not None:
                 self._socket.settimeout(max(0.001, self._end_s - time.monotonic()))
             try:
@@ -59,7 +61,10 @@ class Connection:
                 raise Closed(error.strerror or str(error)) from None
             if not data:
                 raise Closed("the simulator closed the connection")
-            self._reader.feed(data)
+            answer = reader.whole(data)
+            if answer is None:
+                reader.feed(data)
+                answer = reader.next()
         return answer
 
     def limit(self, wait_s: float) -> None:

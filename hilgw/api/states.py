@@ -215,8 +215,10 @@ class MotorState(State):
         self.put(GetAssociatedDevice(self.tag, node))
 
     def commands(self, duration_ms: int) -> list[Command]:
-        pending = sorted(self._pending.values(), key=lambda each: _IN_ORDER[type(each)])
+        pending = list(self._pending.values())
         self._pending.clear()
+        if len(pending) > 1:
+            pending.sort(key=lambda each: _IN_ORDER[type(each)])
         return pending
 
     def apply(self, message: Any) -> None:

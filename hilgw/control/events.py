@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from hilgw.devices.kinds import Device, Value
 from hilgw.errors import HilgwError
 from hilgw.reasons import Reason, RequestReason
+from hilgw.records import record
 
 Direction = tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Write:
     """Send these bytes to the peer now, in this order."""
 
@@ -112,7 +113,7 @@ class Registered:
     device: Device
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SensorValue:
     """The present value of a sensor (`Device.reports` names its numbers), or of a motor that
     reports its kind's `value`."""
@@ -129,7 +130,7 @@ class MotorFeedback:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MotorCommand:
     """One setting of a motor; `field` is "position", "velocity", "acceleration",
     "available_force", "available_torque", or "force" or "torque", which the motor then applies
@@ -140,7 +141,7 @@ class MotorCommand:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MotorSettings:
     """All settings of a motor at once. available: force in N, or torque in N m."""
 

@@ -20,6 +20,9 @@ from typing import Any, Protocol, TypeVarTuple
 _READ = select.EPOLLIN
 _WRITE = select.EPOLLOUT
 _Table = dict[int, Callable[[], Any]]
+Events = list[tuple[int, int]]
+Poll = Callable[[float | None], Events]
+Ready = list[tuple[selectors.SelectorKey, int]]
 _Ts = TypeVarTuple("_Ts")
 
 
@@ -39,6 +42,7 @@ class DirectSelector(selectors.EpollSelector):
         self.readers: _Table = {}
         self.writers: _Table = {}
         self.on_fault: Callable[[Exception, object], None] = lambda error, callback: None
+        self.call_soon: Callable[..., object] = lambda callback, *args: callback(*args)
         self._direct = select.epoll()
         # asyncio's own descriptors are in another epoll, which is itself a descriptor.
         self._others_ready = False
@@ -48,27 +52,39 @@ class DirectSelector(selectors.EpollSelector):
         self._direct.close()
         super().close()
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(self, timeout: float | None = None) -> Ready:
         end = None if timeout is None else time.monotonic() + timeout
-        poll, reader_of, writer_of = self._direct.poll, self.readers.get, self.writers.get
-        self.wanted = self._others_ready = False
+        poll = self.begin()
         while True:
-            for fd, event in poll(timeout):
-                # An error or a hang-up goes to both callbacks. Either may have been removed by now.
-                callback = reader_of(fd) if event & ~_WRITE else None
-                try:
-                    if callback is not None:
-                        callback()
-                    if event & ~_READ and (callback := writer_of(fd)) is not None:
-                        callback()
-                except Exception as error:  # noqa: BLE001 - the others must run
-                    self.on_fault(error, callback)
+            self.dispatch(poll(timeout))
             if self.wanted:
-                return super().select(0) if self._others_ready else []
+                return self.others()
             if end is not None:
                 timeout = end - time.monotonic()
                 if timeout <= 0:
                     return []
+
+    def begin(self) -> Poll:
+        """A select() begins; returns what waits for descriptors, for `dispatch`."""
+        self.wanted = self._others_ready = False
+        return self._direct.poll
+
+    def dispatch(self, events: Events) -> None:
+        """Calls the callbacks of these descriptors."""
+        for fd, event in events:
+            # An error or a hang-up goes to both callbacks. Either may have been removed by now.
+            callback = self.readers.get(fd) if event & ~_WRITE else None
+            try:
+                if callback is not None:
+                    callback()
+                if event & ~_READ and (callback := self.writers.get(fd)) is not None:
+                    callback()
+            except Exception as error:  # noqa: BLE001 - the others must run
+                self.on_fault(error, callback)
+
+    def others(self) -> Ready:
+        """What is ready for asyncio itself: the end of a select()."""
+        return super().select(0) if self._others_ready else []
 
     def serve(self, table: _Table, fd: int, callback: Callable[[], Any]) -> None:
         was = self._mask(fd)
@@ -102,9 +118,10 @@ class DirectSelector(selectors.EpollSelector):
 class DirectLoop(asyncio.SelectorEventLoop):
     """See the module. In all other respects it is asyncio's own event loop."""
 
-    def __init__(self) -> None:
-        self._serving = DirectSelector()
+    def __init__(self, selector: DirectSelector | None = None) -> None:
+        self._serving = DirectSelector() if selector is None else selector
         self._serving.on_fault = self._report_fault
+        self._serving.call_soon = self.call_soon
         super().__init__(self._serving)
 
     def add_reader(

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -79,7 +79,11 @@ def test_a_hold_stops_time_until_it_is_released_or_expires() -> None:
     assert holds.wait_s(0, 1) == 0
     patient, quick = holds.hold("patient"), holds.hold("quick", 3 * NS_PER_S)
     assert holds.wait_s(0, 1) == 3.0
+    holds.waited()  # too early
     real.ns += 3 * NS_PER_S
+    assert cast(float, holds.wait_s(0, 1)) > 0  # what came in time is read first
+    assert not expired
+    holds.waited()
     assert holds.wait_s(0, 1) is None
     assert (expired, holds.expired) == ([quick], 1)
     quick.release()

@@ -5,7 +5,7 @@ Unpaced: a C client and hilgw's Python API, one sensor and one motor each, on a 
 `speed: max` and on a bare blocking server that answers empty steps; they take turns. Real time:
 many robots at 32 ms on one gateway, and their late steps. Exit 1 when a goal is missed. Needs cc.
 
-    python3 tools/bench/webots.py [--steps 20000] [--rounds 5] [--robots 100] [--seconds 20]
+    python3 tools/bench/webots.py [--steps 20000] [--rounds 5] [--robots 100 ...] [--seconds 20]
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def configuration(robots: int, speed: str) -> str:
 
 
 @contextmanager
-def gateway(folder: Path, robots: int, speed: str = "") -> Iterator[tuple[int, Path]]:
-    """A gateway in a process of its own: its port, and its report once it has ended."""
+def gateway(folder: Path, robots: int, speed: str = "") -> Iterator[tuple[int, Path, int]]:
+    """A gateway in a process of its own: its port, its report once it has ended, its process."""
     file, report = folder / "bench.yaml", folder / "report.json"
     file.write_text(configuration(robots, speed))
     words = ["--config", str(file), "--report", str(report)]
@@ -69,7 +69,7 @@ def gateway(folder: Path, robots: int, speed: str = "") -> Iterator[tuple[int, P
         if line.strip() == "ready":
             break
     try:
-        yield port, report
+        yield port, report, process.pid
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
@@ -143,7 +143,7 @@ def unpaced(folder: Path, client: str, steps: int, rounds: int) -> bool:
         "API": [sys.executable, str(script), "{steps}"],
     }
     good = True
-    with bare_server() as bare, gateway(folder, 1, "max") as (port, _):
+    with bare_server() as bare, gateway(folder, 1, "max") as (port, _, _):
         for name, words in clients.items():
             pairs = [
                 (steps_per_s(words, bare, steps), steps_per_s(words, port, steps))
@@ -159,18 +159,29 @@ def unpaced(folder: Path, client: str, steps: int, rounds: int) -> bool:
     return good
 
 
+def on_core_s(pid: int) -> tuple[float, float]:
+    """How long a process has run, and waited for a core that others had (Linux)."""
+    ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
+    return int(ran) / 1e9, int(waited) / 1e9
+
+
 def many(folder: Path, client: str, robots: int, seconds: float) -> bool:
     steps = str(round(seconds / 0.032))
-    with gateway(folder, robots) as (port, report):
+    with gateway(folder, robots) as (port, report, pid):
+        before = on_core_s(pid)
         clients = [
             subprocess.Popen([client, str(port), f"r{n}", steps], stdout=subprocess.DEVNULL)
             for n in range(robots)
         ]
         ended = [each.wait() for each in clients]
+        ran_s, waited_s = (now - then for now, then in zip(on_core_s(pid), before, strict=True))
     loops = json.loads(report.read_text())["control_loops"].values()
     late = sum(loop["late_steps"] for loop in loops)
     made = sum(loop["counts"]["controller"]["steps"] for loop in loops)
-    print(f"{robots} robots at 32 ms: {made} steps in {seconds:g} s, {late} late (goal 0)")
+    print(
+        f"{robots} robots at 32 ms: {made} steps in {seconds:g} s, {late} late (goal 0); "
+        f"the gateway ran for {ran_s:.1f} s and waited {waited_s:.1f} s for a core"
+    )
     return not late and not any(ended)
 
 
@@ -178,14 +189,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--robots", type=int, default=100)
+    parser.add_argument("--robots", type=int, nargs="+", default=[100])
     parser.add_argument("--seconds", type=float, default=20)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         client = str(folder / "client")
         subprocess.run(["cc", "-O2", "-o", client, str(HERE / "webots_client.c")], check=True)
-        good = many(folder, client, args.robots, args.seconds)
+        good = True
+        for robots in args.robots:
+            good &= many(folder, client, robots, args.seconds)
         good &= unpaced(folder, client, args.steps, args.rounds)
     return 0 if good else 1
 

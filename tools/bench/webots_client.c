@@ -62,14 +62,19 @@ int main(int count, char **words) {
   if (count != 4) return 2;
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(words[1]))};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  server = socket(AF_INET, SOCK_STREAM, 0);
-  if (connect(server, (struct sockaddr *)&address, sizeof address)) fail("connect");
-  int one = 1;
-  setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  char line[200], data[64];
+  char line[200], word[10], data[64];
   int length = snprintf(line, sizeof line, "CTR\nRobot-Name: %s", words[2]);
-  give(line, (size_t)length);
-  if (recv(server, line, 10, 0) != 9 || memcmp(line, "CONNECTED", 9)) fail("not connected");
+  for (int tries = 500;; tries--) { /* the controller before may be on its way out */
+    server = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(server, (struct sockaddr *)&address, sizeof address)) fail("connect");
+    int one = 1;
+    setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    give(line, (size_t)length);
+    if (recv(server, word, sizeof word, 0) == 9 && !memcmp(word, "CONNECTED", 9)) break;
+    if (!tries) fail("not connected");
+    close(server);
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  }
   give(data, request(data, 0, 0, "\x23\0\0", 3));
   take_answer();
   give(data, request(data, 32, 1, "\x01\x20\0", 3)); /* enable the sensor */

@@ -67,19 +67,17 @@ class DeviceCommands:
 
     def apply(self, tag: int, commands: list[Command], time_ns: int) -> list[Event]:
         """The commands of one block. time_ns: simulation time."""
-        device = self._table.devices[tag]
         motor = self._motors.get(tag)
         events: list[Event] = []
         if motor is not None:
-            moving = [each for each in commands if type(each) not in _MOVES_NOTHING]
+            moving, commands = _split(commands)
             events = motor.apply(moving)
             for other in self._coupled[tag]:
                 events += self._motors[other].follow(moving, other)
-            if len(moving) == len(commands):
-                return events
-            commands = [each for each in commands if type(each) in _MOVES_NOTHING]
-        for command in commands:
-            events += self._apply(tag, device, command, time_ns)
+        if commands:
+            device = self._table.devices[tag]
+            for command in commands:
+                events += self._apply(tag, device, command, time_ns)
         return events
 
     def _apply(self, tag: int, device: Device, command: Command, time_ns: int) -> list[Event]:
@@ -130,4 +128,12 @@ class DeviceCommands:
         return [EmitterSettings(index, own, range_m), PacketOut(index, channel, data)]
 
 
-_MOVES_NOTHING = (SetFeedbackPeriod, GetAssociatedDevice)
+_MOVES_NOTHING = frozenset((SetFeedbackPeriod, GetAssociatedDevice))
+
+
+def _split(commands: list[Command]) -> tuple[list[Command], list[Command]]:
+    """The commands of a motor that move it, and the others."""
+    if _MOVES_NOTHING.isdisjoint(map(type, commands)):
+        return commands, []
+    moving = [each for each in commands if type(each) not in _MOVES_NOTHING]
+    return moving, [each for each in commands if type(each) in _MOVES_NOTHING]

@@ -79,6 +79,8 @@ class Receivers:
     def due(self, time_ns: int) -> list[Receive]:
         """The packets of all Receivers that are due."""
         packets: list[Receive] = []
+        if not self._grid:
+            return packets
         for tag in self._grid.due(time_ns):
             packets += self.by_tag[tag].take(tag)
             self._grid.sampled(tag, time_ns)

@@ -3,38 +3,28 @@ request that enabled the sensor; enabling it again restarts the period."""
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from hilgw.units import ms_to_ns
 
 K = TypeVar("K")
 
 
-class Grid(Generic[K]):
-    """The periods of some sensors by key, in simulation time."""
-
-    def __init__(self) -> None:
-        self._grid: dict[K, list[int]] = {}  # period and last sample, in ns
-
-    def __contains__(self, key: K) -> bool:
-        """Whether the sensor is enabled."""
-        return key in self._grid
+class Grid(dict[K, list[int]]):
+    """The enabled sensors by key: period and last sample, in ns of simulation time."""
 
     def switch(self, key: K, period_ms: int, now: int) -> None:
         """Enables a sensor, from now on; 0 disables it."""
         if period_ms:
-            self._grid[key] = [ms_to_ns(period_ms), now]
+            self[key] = [ms_to_ns(period_ms), now]
         else:
-            self._grid.pop(key, None)
+            self.pop(key, None)
 
     def due(self, now: int) -> list[K]:
         """The sensors that are due, in the order in which they were first enabled. One that stays
         due, because it has no value yet, is not `sampled`."""
-        return [key for key, (period, last) in self._grid.items() if now - last >= period]
+        return [key for key, (period, last) in self.items() if now - last >= period]
 
     def sampled(self, key: K, now: int) -> None:
         """The sensor was sampled."""
-        self._grid[key][1] = now
-
-    def clear(self) -> None:
-        self._grid.clear()
+        self[key][1] = now

@@ -105,10 +105,14 @@ class Sensors:
     def due(self, time_ns: int) -> bytes:
         """The messages of all sensors that are due. One that has no value yet stays due."""
         data = _take(self._grid, self._values, time_ns)
-        return data + _take(self._feedback_grid, self._feedback, time_ns)
+        if self._feedback_grid:
+            data += _take(self._feedback_grid, self._feedback, time_ns)
+        return data
 
 
 def _take(grid: Grid[int], values: dict[int, bytes], time_ns: int) -> bytes:
+    if not values:
+        return b""
     messages = []
     for tag in grid.due(time_ns):
         message = values.get(tag)

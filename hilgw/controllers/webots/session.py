@@ -91,6 +91,7 @@ class WebotsControllerSession:
         self._reader: RequestReader | None = None
         self._left = True  # there is no controller, or it has ended
         self._waiting: Request | None = None  # the request that has no answer yet
+        self._step = StepRequest(0)  # the last one: most are equal
         self._is_configured = False
         self._quit_sent = False
         self._owed = 0  # answers sent before their request: QUIT
@@ -131,6 +132,10 @@ class WebotsControllerSession:
             return []
         events: list[Event] = []
         try:
+            whole = reader.whole(data)
+            if whole is not None:
+                self._accept(whole, events, now)
+                return events
             reader.feed(data)
             while (request := reader.next()) is not None:
                 if isinstance(request, Leave):
@@ -256,7 +261,8 @@ class WebotsControllerSession:
             self._told_ns = time_ns
             data = encode_time(ns_to_s(time_ns))
         if not robot.is_remote:  # then values come from the plug-in
-            messages += robot.due(time_ns)
+            if robot.battery_j is not None:
+                messages += robot.due(time_ns)
             data += sensors.due(time_ns)
         messages += sensors.receivers.due(time_ns)
         if messages:
@@ -323,7 +329,9 @@ class WebotsControllerSession:
                 events += self._commands.apply(block.tag, commands, self._time_ns)
         if len(events) > first:
             self._count(events[first:])
-        events.append(StepRequest(request.duration_ms))
+        if request.duration_ms != self._step.duration_ms:
+            self._step = StepRequest(request.duration_ms)
+        events.append(self._step)
 
     def _accept_after_quit(self, events: list[Event]) -> None:
         """The answer is QUIT, which may have been sent before."""

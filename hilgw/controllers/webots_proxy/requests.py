@@ -44,6 +44,8 @@ class RequestPassage:
 
     def feed(self, data: bytes) -> bytes:
         """Bytes of the controller; returns the bytes for Webots."""
+        if not self._held and len(data) >= _HEAD.size and self._end_of(data, 0) == len(data):
+            return self._pass(data)  # one request in one piece, as most come
         if self._held:
             self._held.append(data)
             self._held_bytes += len(data)

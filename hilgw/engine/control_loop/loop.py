@@ -50,6 +50,7 @@ from hilgw.engine.control_loop.repeater import Repeater
 from hilgw.engine.control_loop.report import report_of
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.control_loop.stepping import Stepper
+from hilgw.engine.simulated.pace import Hold
 from hilgw.engine.statistics import ControlLoopStatistics, NoticeFilter
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S, ns_to_s
@@ -74,6 +75,8 @@ STATUS_NS = NS_PER_S  # between two reports to the observer
 REGISTRATION_PAUSE_NS = 100 * NS_PER_MS
 LOGGED_BYTES = 64
 LATE_STEP = "the controller asked too late for its next step; the report counts late_steps"
+
+_NO_SIGN_OF_LIFE = frozenset((Connected, Disconnected, Stop))
 
 Handlers = dict[type[Any], Callable[[Any, int], None]]
 
@@ -181,7 +184,7 @@ class ControlLoop:
             self._answer_step,
             self._step_is_late,
             synchronization=synchronization,
-            hold=None if holds is None else lambda: holds.hold(name, longest_ns),
+            hold=None if holds is None else Hold(holds, name, longest_ns),
         )
         self._controller_handlers[StepRequest] = self._step
         self._repeater = Repeater()
@@ -193,14 +196,15 @@ class ControlLoop:
 
     def _step(self, event: StepRequest, now: int) -> None:
         assert self._stepper is not None
-        self._repeat_commands(now)
+        if self.safety.state.moving:
+            self._repeat_commands(now)
         self.safety.suspend_deadline()
         self._stepper.request(event.duration_ms)
 
     def _repeat_commands(self, now: int) -> None:
         """Motors in Webots keep a command; robots with a watchdog need it again and again."""
         body, repeater = self._body, self._repeater
-        if body is None or repeater is None or not self.safety.state.moving:
+        if body is None or repeater is None:
             return
         for command in repeater.due(now):
             try:
@@ -215,7 +219,12 @@ class ControlLoop:
         controller: PeerLink[Any] | None = self._controller
         assert controller is not None
         now = self._scheduler.now()
-        controller.call(lambda: controller.session.answer(time_ns, delay_ms), now)
+        try:
+            events = controller.session.answer(time_ns, delay_ms)
+        except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
+            controller.fault(error)
+        else:
+            controller.handle(events, now)
         self.safety.resume_deadline(now)
 
     def _step_is_late(self, delay_ms: int) -> None:
@@ -286,9 +295,10 @@ class ControlLoop:
             if handle is None:
                 self._show_event(controller, event)
                 continue
-            if kind not in (Connected, Disconnected, Stop):
+            if kind not in _NO_SIGN_OF_LIFE:
                 controller.peer_confirmed = True
-                self.safety.alive(now)
+                if kind is not StepRequest:  # its answer is one
+                    self.safety.alive(now)
             handle(event, now)
 
     def _command(self, command: Command, now: int) -> None:

@@ -197,9 +197,9 @@ class PeerLink(Generic[S]):
                 others.append(event)
         if others:
             self.listener.events(others, now)
-        for event in others:
-            if type(event) is ProtocolFailure:
-                self.fail(event.error)
+            for event in others:
+                if type(event) is ProtocolFailure:
+                    self.fail(event.error)
         self._rearm()
         return written
 

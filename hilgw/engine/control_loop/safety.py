@@ -156,9 +156,10 @@ class Safety:
     def resume_deadline(self, now: int) -> None:
         """The controller has its answer."""
         self.state.waits_for_us = False
-        self.alive(now)
-        if self._deadline is None:
-            self._watch_deadline()
+        if self.state.moving:
+            self.alive(now)
+            if self._deadline is None:
+                self._watch_deadline()
 
     def commanded(self, command: Command, now: int) -> None:
         """A motor command was written to the body."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hilgw.engine.robot.schedule import STEP
-from hilgw.units import NS_PER_MS, ms_to_ns
+from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ class StepGrid:
 class Stepper:
     """The steps of one controller. answer(time_ns, delay_ms) is called once for each request, with
     the simulation time and what step() returns; on_late(delay_ms) for a step that ends late. hold:
-    makes simulated time wait for the controller; None: nothing waits for it."""
+    of simulated time, which waits for the controller; None: nothing waits for it."""
 
     def __init__(
         self,
@@ -50,10 +50,9 @@ class Stepper:
         on_late: Callable[[int], None],
         *,
         synchronization: bool,
-        hold: Callable[[], Hold] | None = None,
+        hold: Hold | None = None,
     ) -> None:
-        self._new_hold = hold
-        self._hold: Hold | None = None
+        self._hold = hold
         self._grid = grid
         self._answer = answer
         self._on_late = on_late
@@ -64,28 +63,22 @@ class Stepper:
 
     def expect(self) -> None:
         """The controller is free to compute: simulated time waits for its next request."""
-        self._release()
-        if self._new_hold is not None:
-            self._hold = self._new_hold()
-
-    def _release(self) -> None:
-        """The controller waits for an answer, or is gone."""
         if self._hold is not None:
-            self._hold.release()
-            self._hold = None
+            self._hold.begin()
 
     def request(self, duration_ms: int) -> None:
         """The controller asks for a step; 0: for an immediate answer, which takes no time."""
-        grid = self._grid
-        self._release()
-        began = grid.steps.last(grid.schedule.now())
+        if self._hold is not None:
+            self._hold.release()
+        grid, steps = self._grid, self._grid.steps
+        began = steps.last(grid.schedule.now())
         if not duration_ms:
             self._respond(began, 0)
             return
         last = began if self._end is None else self._end
-        due = grid.steps.end(last + ms_to_ns(duration_ms))
+        due = steps.end(last + duration_ms * NS_PER_MS)
         if self._synchronization:
-            end, self._delay_ms = max(due, began + grid.steps.step_ns), 0
+            end, self._delay_ms = max(due, began + steps.step_ns), 0
         else:
             end, self._delay_ms = max(due, began), (began - last) // NS_PER_MS
         self._end = end
@@ -100,7 +93,8 @@ class Stepper:
         """The controller is gone."""
         self._entry.set(None)
         self._end = self._delay_ms = None
-        self._release()
+        if self._hold is not None:
+            self._hold.release()
 
     def _ended(self, end: int) -> None:
         """Controllers are told when all that is due at the step end is done."""
@@ -114,5 +108,6 @@ class Stepper:
             self._respond(end, delay_ms)
 
     def _respond(self, end: int, delay_ms: int) -> None:
-        self.expect()
+        if self._hold is not None:
+            self._hold.begin()
         self._answer(self._grid.steps.time(end), delay_ms)

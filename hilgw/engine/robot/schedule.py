@@ -53,6 +53,7 @@ class Schedule:
         self._pushed = 0
         self._tell: deque[tuple[int, Callable[[], None]]] = deque()
         self._acting = False
+        self._is_awake = False  # the alarm is set once, at the end
         self._wakeup = Wakeup(scheduler, self._wake)
 
     def add(self, phase: int, act: Callable[[int], None]) -> Entry:
@@ -63,8 +64,13 @@ class Schedule:
     def catch_up(self) -> None:
         """Does all that is due by now. Controllers are told afterwards, from the timer: so this
         may be called in the middle of what a controller does."""
-        if self._acting:
-            return
+        if not self._acting:
+            try:
+                self._act()
+            finally:
+                self._arm()
+
+    def _act(self) -> None:
         self._acting = True
         heap = self._heap
         try:
@@ -76,7 +82,6 @@ class Schedule:
                     entry.act(due)
         finally:
             self._acting = False
-            self._arm()
 
     def tell(self, controller: Callable[[], None], at: int) -> None:
         """Calls it when all that is due by now is done. at: since when it could be called."""
@@ -95,15 +100,19 @@ class Schedule:
             self._arm()
 
     def _arm(self) -> None:
+        if self._is_awake:
+            return
         if self._tell:
             self._wakeup.set(self._tell[0][0])
         else:
             self._wakeup.set(self._heap[0][0] if self._heap else None)
 
     def _wake(self, due: int) -> None:
+        self._is_awake = True
         try:
-            self.catch_up()
+            self._act()
             while self._tell:
                 self._tell.popleft()[1]()
         finally:
+            self._is_awake = False
             self._arm()

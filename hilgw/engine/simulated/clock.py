@@ -48,18 +48,18 @@ class SimulatedClock(Deadlines):
     def step(self, end: int) -> bool:
         """Runs the first callback that is due by `end`; returns whether there was one. If not, the
         time is `end`."""
-        when = self.next()
-        if when is None or when > end:
-            self.time = max(self.time, end)
-            return False
-        self._run_first(when)
-        return True
-
-    def _run_first(self, now: int) -> None:
-        """Runs the callback at the head of the heap, at `now` or when it is later already."""
-        deadline = heapq.heappop(self._heap)[2]
-        deadline._timer = None
-        callback, deadline.callback = deadline.callback, None
-        self.time = max(self.time, now)
-        assert callback is not None
-        callback()
+        heap = self._heap
+        while heap and heap[0][0] <= end:
+            when, _, deadline = heapq.heappop(heap)
+            callback, deadline.callback = deadline.callback, None
+            if callback is None:
+                self._cancelled -= 1
+                continue
+            deadline._timer = None
+            if when > self.time:
+                self.time = when
+            callback()
+            return True
+        if end > self.time:
+            self.time = end
+        return False

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from hilgw.engine.scheduler import Timer
 from hilgw.engine.simulated.clock import SimulatedClock
-from hilgw.engine.simulated.pace import Factor, Holds, Pace
+from hilgw.engine.simulated.jumps import Jumps
+from hilgw.engine.simulated.pace import Factor, Holds
 from hilgw.transports.base import Handle
 from hilgw.units import NS_PER_S, s_to_ns
 
@@ -19,50 +21,29 @@ Ready = list[tuple[selectors.SelectorKey, int]]
 
 class JumpingSelector(selectors.DefaultSelector):
     """Descriptors that are ready come first, then callbacks that are due; only when there is
-    neither, the clock jumps to the next deadline of the event loop or of the clock, as soon as the
-    pace allows it."""
+    neither, the clock jumps to the next deadline, as soon as the pace allows it."""
 
-    def __init__(self, clock: SimulatedClock, pace: Pace) -> None:
+    def __init__(self, jumps: Jumps) -> None:
         super().__init__()
-        self.on_fault: Callable[[Exception], None] | None = None  # None: it is raised
-        self._clock = clock
-        self._pace = pace
+        self.jumps = jumps
 
     def select(self, timeout: float | None = None) -> Ready:
-        clock = self._clock
+        jumps = self.jumps
         ready = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
             return ready
-        due = clock.next()
-        if due is not None and due <= clock.time:
-            self._step(due)
-            return []
-        end = due
-        if timeout is not None:
-            over = clock.time + int(timeout * NS_PER_S) + 1
-            end = over if end is None else min(end, over)
-        if end is None:
-            return self.wait_for_others()
-        wait_s = self._pace.wait_s(clock.time, end)
-        if wait_s != 0:
-            ready = super().select(wait_s)
-            if ready:
-                clock.time = self._pace.reached(clock.time, end)
-            return ready  # none: the pace is asked again
-        self._step(end)
-        return []
+        end, wait_s = jumps.next(jumps.over(timeout))
+        if wait_s == 0:
+            jumps.jump(end)
+        elif ready := self.wait(wait_s):
+            jumps.interrupted(end)
+        else:
+            jumps.pace.waited()
+        return ready
 
-    def wait_for_others(self) -> Ready:
-        """Nothing has a deadline: only an event from outside ends this wait."""
-        return super().select(None)
-
-    def _step(self, end: int) -> None:
-        try:
-            self._clock.step(end)
-        except Exception as error:
-            if self.on_fault is None:
-                raise
-            self.on_fault(error)
+    def wait(self, wait_s: float | None) -> Ready:
+        """For an event from outside. None: nothing else ends this wait."""
+        return super().select(wait_s)
 
 
 class SimulatedLoop(asyncio.SelectorEventLoop):
@@ -73,7 +54,7 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
     never depends on threads.
     """
 
-    def __init__(self, clock: SimulatedClock, selector: JumpingSelector) -> None:
+    def __init__(self, clock: SimulatedClock, selector: Any) -> None:
         self.clock = clock
         super().__init__(selector)
 
@@ -91,7 +72,14 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
         return future
 
 
-class PacedLoop(SimulatedLoop):
+if sys.platform == "linux":
+    from hilgw.engine.direct_loop import DirectLoop as _ServingLoop
+    from hilgw.engine.simulated.direct import DirectJumpingSelector as _Selector
+else:
+    _ServingLoop, _Selector = asyncio.SelectorEventLoop, JumpingSelector
+
+
+class PacedLoop(SimulatedLoop, _ServingLoop):
     """The event loop of a gateway at another speed than real time. speed: a factor, or "max".
 
     holds: where controllers hold simulated time; of effect at "max" only. real_timer: deadlines of
@@ -104,9 +92,9 @@ class PacedLoop(SimulatedLoop):
         self.holds = Holds()
         clock = SimulatedClock()
         pace = Factor(speed) if isinstance(speed, float | int) else self.holds
-        selector = JumpingSelector(clock, pace)
-        selector.on_fault = self._report_fault
-        super().__init__(clock, selector)
+        jumps = Jumps(clock, pace)
+        jumps.on_fault = self._report_jump
+        super().__init__(clock, _Selector(jumps))
         self.real_timer = Timer(self)
 
     def close(self) -> None:
@@ -114,7 +102,7 @@ class PacedLoop(SimulatedLoop):
             self.real_timer.close()
         super().close()
 
-    def _report_fault(self, error: Exception) -> None:
+    def _report_jump(self, error: Exception) -> None:
         message = "a timer callback failed"
         self.call_exception_handler({"message": message, "exception": error})
 

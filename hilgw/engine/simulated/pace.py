@@ -11,10 +11,12 @@ from hilgw.units import NS_PER_MS, NS_PER_S
 # With a longer delay than this the run is slower than its pace, and does not hurry afterwards: a
 # process that was suspended does not flood its user.
 CATCH_UP_NS = 100 * NS_PER_MS
+SHORTEST_S = 1e-6  # of a wait: 0 would let time advance
 
 
 class Pace(Protocol):
-    """Asked by the event loop before each jump of its clock."""
+    """Asked by the event loop before each jump of its clock. It sleeps for `wait_s` at most, then
+    calls `reached` when something came from outside, `waited` when nothing did."""
 
     def wait_s(self, now: int, end: int) -> float | None:
         """Real seconds until simulated time may advance from `now` to `end`; 0: at once; None:
@@ -22,6 +24,9 @@ class Pace(Protocol):
 
     def reached(self, now: int, end: int) -> int:
         """The simulated time at which an event from outside comes during such a wait."""
+
+    def waited(self) -> None:
+        """Nothing came during such a wait."""
 
 
 class Factor:
@@ -48,17 +53,32 @@ class Factor:
         passed_ns = (self._real_now() - self._real_ns) * self._factor
         return min(max(now, self._simulated_ns + int(passed_ns)), end)
 
+    def waited(self) -> None:
+        return
+
 
 class Hold:
-    """Simulated time stands still until release(), which may be repeated."""
+    """What one holder has of the `Holds`: simulated time stands still from begin() to release();
+    both may be repeated. deadline_ns: in real time, of the hold that began last; 0: none."""
 
     __slots__ = ("_holds", "deadline_ns", "holder", "longest_ns")
 
-    def __init__(self, holds: Holds, holder: str, longest_ns: int, deadline_ns: int | None) -> None:
+    def __init__(self, holds: Holds, holder: str, longest_ns: int = 0) -> None:
+        """holder: its name, for the user. longest_ns: how long at most, in real time; 0: until it
+        is released."""
         self._holds = holds
         self.holder = holder
         self.longest_ns = longest_ns
-        self.deadline_ns = deadline_ns
+        self.deadline_ns = 0
+
+    def begin(self) -> None:
+        """From now on, for longest_ns of real time at most."""
+        holds = self._holds
+        holds._held.add(self)
+        if self.longest_ns:
+            self.deadline_ns = deadline_ns = holds._real_now() + self.longest_ns
+            if holds._first_ns is None or deadline_ns < holds._first_ns:
+                holds._first_ns = deadline_ns
 
     def release(self) -> None:
         self._holds._held.discard(self)
@@ -80,29 +100,35 @@ class Holds:
         self.expired = 0
         self._real_now = real_now
         self._held: set[Hold] = set()
+        self._first_ns: int | None = None  # no hold expires before this; None: none does at all
 
     def hold(self, holder: str, longest_ns: int = 0) -> Hold:
-        """holder: its name, for the user. longest_ns: how long at most, in real time; 0: until it
-        is released."""
-        deadline_ns = self._real_now() + longest_ns if longest_ns else None
-        hold = Hold(self, holder, longest_ns, deadline_ns)
-        self._held.add(hold)
+        """A `Hold` that has begun."""
+        hold = Hold(self, holder, longest_ns)
+        hold.begin()
         return hold
 
     def wait_s(self, now: int, end: int) -> float | None:
-        real_ns = self._real_now()
-        for hold in [each for each in self._held if _is_over(each, real_ns)]:
-            hold.release()
-            self.expired += 1
-            self.on_expired(hold)
         if not self._held:
+            self._first_ns = None
             return 0.0
-        deadlines = [each.deadline_ns for each in self._held if each.deadline_ns is not None]
-        return (min(deadlines) - real_ns) / NS_PER_S if deadlines else None
+        if self._first_ns is None:
+            return None
+        left_s = (self._first_ns - self._real_now()) / NS_PER_S
+        return left_s if left_s > 0 else SHORTEST_S
 
     def reached(self, now: int, end: int) -> int:
         return now
 
-
-def _is_over(hold: Hold, real_ns: int) -> bool:
-    return hold.deadline_ns is not None and hold.deadline_ns <= real_ns
+    def waited(self) -> None:
+        """Holds expire here: what a holder has sent in time is read before."""
+        real_ns = self._real_now()
+        if self._first_ns is None or self._first_ns > real_ns:
+            return
+        over = [each for each in self._held if each.deadline_ns and each.deadline_ns <= real_ns]
+        self._held.difference_update(over)
+        deadlines = [each.deadline_ns for each in self._held if each.deadline_ns]
+        self._first_ns = min(deadlines, default=None)
+        for hold in over:
+            self.expired += 1
+            self.on_expired(hold)

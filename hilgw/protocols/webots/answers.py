@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.records import record
 
 LARGEST_ANSWER = 256 * 1024 * 1024
 """Eight images of 8 megapixels."""
@@ -30,6 +30,7 @@ _CHUNK = struct.Struct("<iB")
 _IMAGE = struct.Struct("<HB")
 _INT = struct.Struct("<i")
 _PLAIN = struct.Struct("<HiiBi")
+_AROUND = _HEAD.size + _CHUNK.size
 _LOCAL = struct.Struct("<ii")
 _MOST_CHUNKS = 0xFFFF
 _FIX = "check that the address is that of Webots, and its version"
@@ -51,7 +52,7 @@ class Span(NamedTuple):
     kind: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """One answer. raw: its bytes as they came. spans: of its chunks in them."""
 
@@ -63,8 +64,11 @@ class Answer:
     @property
     def messages(self) -> bytes:
         """The messages behind the delay."""
+        if len(self.spans) == 1:
+            begin, end, _ = self.spans[0]
+            return self.raw[begin + _INT.size : end]
         data = [self.raw[begin:end] for begin, end, kind in self.spans if kind == DATA_CHUNK]
-        return (data[0] if len(data) == 1 else b"".join(data))[_INT.size :]
+        return b"".join(data)[_INT.size :]
 
     @property
     def images(self) -> list[Image]:
@@ -147,6 +151,17 @@ class AnswerReader:
     def pending(self) -> int:
         """Bytes of answers that `next` has not returned."""
         return len(self._buffer)
+
+    def whole(self, data: bytes) -> Answer | None:
+        """Received bytes, when they are one answer of one data chunk as most are; None: `feed`
+        takes them."""
+        size = len(data)
+        if self._buffer or self._local or self._error is not None or size < _PLAIN.size:
+            return None
+        count, total, chunk, kind, delay = _PLAIN.unpack_from(data)
+        if count != 1 or kind != DATA_CHUNK or not total == chunk == size - _AROUND <= self._limit:
+            return None
+        return Answer(data, delay, (Span(_AROUND, size, DATA_CHUNK),))
 
     def feed(self, data: bytes) -> None:
         """Received bytes; call `next` until it returns None."""

@@ -111,6 +111,28 @@ _WRITE_COMMANDS: _Writers = {
 }
 
 
+def _alone(kind: str) -> tuple[int, dict[bytes, tuple[Any, struct.Struct]]]:
+    head = U16 if kind in _MOTORS else U8
+    return head.size, {
+        head.pack(number): (each.form.message, struct.Struct(f"<{head.size}x{plain.format[1:]}"))
+        for number, each in _READ_COMMANDS[kind].items()
+        if (plain := each.numbers) is not None
+    }
+
+
+_PLAIN_MESSAGES = {
+    (kind, number): (each.form.message, struct.Struct(f"<{MESSAGE_HEAD.size}x{plain.format[1:]}"))
+    for kind, table in _READ_MESSAGES.items()
+    for number, each in table.items()
+    if each.tagged and (plain := each.numbers) is not None
+}
+"""Messages of numbers alone, as of most sensors: the class, and the form with the head."""
+
+_ALONE = {kind: _alone(kind) for kind in COMMANDS if kind != ROBOT}
+"""Of each kind of device: the size of a command's number, then by that number the class and the
+form of a block that is one command of numbers, as most are."""
+
+
 class Codec:
     """The messages and commands of one robot, under one version of Webots.
 
@@ -145,9 +167,14 @@ class Codec:
         cursor = Cursor(data, "answer")
         messages: list[Message] = []
         while cursor.at < cursor.end:
-            cursor.begin = cursor.at
+            at = cursor.begin = cursor.at
             tag, command = cursor.unpack(MESSAGE_HEAD, "a message")
-            messages.append(self._decode_message(cursor, tag, command))
+            plain = _PLAIN_MESSAGES.get((self.kinds.get(tag, ""), command))
+            if plain is not None and at + plain[1].size <= cursor.end:
+                cursor.at = at + plain[1].size
+                messages.append(plain[0](tag, *plain[1].unpack_from(data, at)))
+            else:
+                messages.append(self._decode_message(cursor, tag, command))
             if len(messages) > MOST_MESSAGES:
                 raise cursor.error(f"more than {MOST_MESSAGES} messages in one answer")
         return messages
@@ -225,8 +252,15 @@ class Codec:
 
     def decode_commands(self, block: Block) -> list[Command]:
         """The commands of one block. Raises ProtocolError."""
-        cursor = Cursor(block.data, "request")
-        kind = self._kind_of(block.tag, cursor)
+        tag, data = block
+        alone = _ALONE.get(self.kinds.get(tag, ""))
+        if alone is not None:
+            head_bytes, known = alone
+            found = known.get(data[:head_bytes])
+            if found is not None and found[1].size == len(data):
+                return [found[0](tag, *found[1].unpack(data))]
+        cursor = Cursor(data, "request")
+        kind = self._kind_of(tag, cursor)
         forms = _READ_COMMANDS[kind]
         head = U16 if kind in _MOTORS else U8
         commands: list[Command] = []

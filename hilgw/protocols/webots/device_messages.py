@@ -5,7 +5,7 @@ Fields have Webots' names and units. One class serves all devices whose message 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from hilgw.records import record
 
 Triple = tuple[float, float, float]
 Rows = tuple[Triple, ...]
@@ -13,7 +13,7 @@ Rows = tuple[Triple, ...]
 # --- configurations, from the simulator -----------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EmitterConfiguration:
     """byteRate: bytes per ms, -1 for an infinite one."""
 
@@ -26,7 +26,7 @@ class EmitterConfiguration:
     allowedChannels: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReceiverConfiguration:
     """A Receiver; may be sent again."""
 
@@ -36,7 +36,7 @@ class ReceiverConfiguration:
     allowedChannels: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MotorConfiguration:
     """type: 0 rotational, 1 linear. acceleration: -1 for unlimited. maxForce: N or N m.
     couplings: tags of the motors that move with this one."""
@@ -57,7 +57,7 @@ class MotorConfiguration:
     couplings: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DistanceSensorConfiguration:
     """type: 0 generic, 1 infra-red, 2 sonar, 3 laser."""
 
@@ -69,7 +69,7 @@ class DistanceSensorConfiguration:
     lookupTable: Rows = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JointConfiguration:
     """A PositionSensor or a Brake. type: 0 rotational, 1 linear."""
 
@@ -77,7 +77,7 @@ class JointConfiguration:
     type: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TableConfiguration:
     """A LightSensor, Accelerometer, Gyro or Compass."""
 
@@ -85,7 +85,7 @@ class TableConfiguration:
     lookupTable: Rows = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GpsConfiguration:
     """coordinateSystem: 0 local, 1 WGS84."""
 
@@ -93,7 +93,7 @@ class GpsConfiguration:
     coordinateSystem: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InertialUnitConfiguration:
     """coordinateSystem: "ENU" or "NUE"."""
 
@@ -102,7 +102,7 @@ class InertialUnitConfiguration:
     coordinateSystem: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TouchSensorConfiguration:
     """type: 0 bumper, 1 force, 2 force-3d."""
 
@@ -114,7 +114,7 @@ class TouchSensorConfiguration:
 # --- from the simulator ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """The value of a DistanceSensor, LightSensor, PositionSensor, TouchSensor (bumper, force), or
     the force feedback of a motor."""
@@ -123,7 +123,7 @@ class Value:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Values:
     """The values of an Accelerometer, Gyro, Compass, or TouchSensor (force-3d)."""
 
@@ -131,7 +131,7 @@ class Values:
     values: Triple
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GpsValues:
     """Position, speed, and speed vector of a GPS."""
 
@@ -141,7 +141,7 @@ class GpsValues:
     speedVector: Triple
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quaternion:
     """The orientation of an InertialUnit: x, y, z, w."""
 
@@ -149,7 +149,7 @@ class Quaternion:
     values: tuple[float, float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Receive:
     """One packet for a Receiver. channel: becomes the Receiver's own."""
 
@@ -160,7 +160,7 @@ class Receive:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AssociatedDevice:
     """The answer to GetAssociatedDevice and BrakeCommand. device: its tag, 0 for none."""
 
@@ -168,7 +168,7 @@ class AssociatedDevice:
     device: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetBufferSize:
     """Of an Emitter."""
 
@@ -176,7 +176,7 @@ class SetBufferSize:
     bufferSize: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetAllowedChannels:
     """Of an Emitter."""
 
@@ -187,7 +187,7 @@ class SetAllowedChannels:
 # --- both directions ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetChannel:
     """Of an Emitter, from both; of a Receiver, from the controller."""
 
@@ -195,7 +195,7 @@ class SetChannel:
     channel: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetRange:
     """Of an Emitter, from both; libController R2025a never sends it."""
 
@@ -206,7 +206,7 @@ class SetRange:
 # --- from the controller --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Send:
     """One packet of an Emitter, with its channel and range as they were at `send`."""
 
@@ -216,7 +216,7 @@ class Send:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetSamplingPeriod:
     """Of a sensor or Receiver, in ms; 0: off."""
 
@@ -224,7 +224,7 @@ class SetSamplingPeriod:
     period: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GetAssociatedDevice:
     """Asks a motor or PositionSensor for the device of this node number on its joint."""
 
@@ -232,7 +232,7 @@ class GetAssociatedDevice:
     node: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BrakeCommand:
     """Sets the damping constant of a Brake, or asks for the device of this node number on its
     joint, or both; None: not."""
@@ -242,7 +242,7 @@ class BrakeCommand:
     node: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetLed:
     """The colour or state of an LED."""
 
@@ -250,7 +250,7 @@ class SetLed:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetPosition:
     """Of a motor; +infinity selects velocity control."""
 
@@ -258,7 +258,7 @@ class SetPosition:
     position: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetVelocity:
     """Of a motor."""
 
@@ -266,7 +266,7 @@ class SetVelocity:
     velocity: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetAvailableForce:
     """Of a motor: force or torque."""
 
@@ -274,7 +274,7 @@ class SetAvailableForce:
     force: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetForce:
     """Of a motor: selects control of force or torque."""
 
@@ -282,7 +282,7 @@ class SetForce:
     force: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetFeedbackPeriod:
     """Of a motor's force or torque, in ms; 0: off."""
 
@@ -290,7 +290,7 @@ class SetFeedbackPeriod:
     period: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetAcceleration:
     """Of a motor; -1: unlimited."""
 
@@ -298,7 +298,7 @@ class SetAcceleration:
     acceleration: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetControlPid:
     """Of a motor."""
 

@@ -24,6 +24,7 @@ LEAVE = b"\0\0\0\0"
 _HEAD = struct.Struct("<iI")
 _SIZE = struct.Struct("<i")
 _BLOCK = struct.Struct("<Hi")
+_ONE_BLOCK = struct.Struct("<iIHi")
 _EMPTY_BYTES = _HEAD.size
 _FIX = "connect with an unmodified libController"
 
@@ -71,6 +72,14 @@ class RequestReader:
         """Bytes of requests that `next` has not returned."""
         return len(self._buffer)
 
+    def whole(self, data: bytes) -> Request | None:
+        """Received bytes, when they are one request as most are; None: `feed` takes them. Raises
+        ProtocolError."""
+        size = len(data)
+        if self._buffer or self._error is not None or not _EMPTY_BYTES <= size <= self._limit:
+            return None
+        return self._decode(data, size) if _SIZE.unpack_from(data)[0] == size else None
+
     def feed(self, data: bytes) -> None:
         """Received bytes; call `next` until it returns None."""
         if self._error is None:
@@ -98,6 +107,10 @@ class RequestReader:
     def _decode(self, data: bytes, size: int) -> Request:
         if size == _EMPTY_BYTES:
             return Request(_HEAD.unpack(data)[1])
+        if size >= _ONE_BLOCK.size:
+            _, duration_ms, tag, length = _ONE_BLOCK.unpack_from(data)
+            if length == size - _ONE_BLOCK.size:
+                return Request(duration_ms, (Block(tag, data[_ONE_BLOCK.size :]),))
         blocks = []
         at = _EMPTY_BYTES
         while at < size:

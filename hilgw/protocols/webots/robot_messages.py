@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hilgw.records import record
+
 CONSOLE_STDOUT = 1
 CONSOLE_STDERR = 2
 
@@ -46,12 +48,12 @@ class RobotConfiguration:
 # --- from the simulator ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quit:
     """The simulator ends the controller."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoystickConfiguration:
     """axes, buttons and povs of the joystick; all negative, without a model: none is connected."""
 
@@ -61,28 +63,28 @@ class JoystickConfiguration:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Time:
     """The simulation time in s."""
 
     time: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Battery:
     """The energy of the battery in J."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeyboardKeys:
     """The keys that are pressed."""
 
     keys: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoystickState:
     """Pressed buttons by number, and the values of axes and povs."""
 
@@ -91,7 +93,7 @@ class JoystickState:
     povs: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MouseState:
     """Buttons; position on the view (u, v: 0 to 1) and in the world (m)."""
 
@@ -102,45 +104,45 @@ class MouseState:
     position: tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowShow:
     """The robot window opens."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SimulationMode:
     """0 pause, 1 real time, 2 fast."""
 
     mode: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CustomData:
     """The robot's customData field."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SupervisorFlag:
     """The robot's supervisor field."""
 
     supervisor: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Model:
     """The robot's model field."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowUpdate:
     """The robot window reads its messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewDevices:
     """Devices that follow those of the configuration, with the next tags. Of R2025a's libController
     it also opens the robot window: do not send it."""
@@ -148,14 +150,14 @@ class NewDevices:
     devices: tuple[DeviceEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Urdf:
     """The answer to GetUrdf."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UserInputEvent:
     """The answer to WaitForUserInput."""
 
@@ -165,7 +167,7 @@ class UserInputEvent:
 # --- both directions ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WwiMessage:
     """Text to or from the robot window, with a NUL after each message."""
 
@@ -175,7 +177,7 @@ class WwiMessage:
 # --- from the controller --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConsoleMessage:
     """Output of the controller. stream: 1 stdout, 2 stderr."""
 
@@ -183,113 +185,113 @@ class ConsoleMessage:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatterySamplingPeriod:
     """In ms; 0: off."""
 
     period: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RemoteOn:
     """The remote-control plugin takes over."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RemoteOff:
     """The remote-control plugin has ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeyboardSamplingPeriod:
     """In ms; 0: off."""
 
     period: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoystickSamplingPeriod:
     """In ms; 0: off. Every first request has it."""
 
     period: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MouseSamplingPeriod:
     """In ms; 0: off."""
 
     period: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetCustomData:
     """Sets the robot's customData field."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClientExitNotify:
     """The controller ends, after the answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MouseEnable3dPosition:
     """Whether the mouse reports its position in the world."""
 
     enabled: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pin:
     """Whether the robot is pinned to the background."""
 
     pinned: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoystickForceFeedback:
     """The constant force."""
 
     level: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoystickForceFeedbackDuration:
     """In s."""
 
     duration: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoystickAutoCenteringGain:
     """The gain."""
 
     gain: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoystickResistanceGain:
     """The gain."""
 
     gain: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JoystickForceAxis:
     """The axis of the force."""
 
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GetUrdf:
     """Asks for Urdf; prefix: before each name in it."""
 
     prefix: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WaitForUserInput:
     """Asks for UserInputEvent. event: bits of Robot.EVENT_*; timeout: ms."""
 

@@ -44,8 +44,8 @@ class Clock(SimulatedClock):
         if self._at_once >= CALLS_AT_ONCE:
             raise StuckError(f"{CALLS_AT_ONCE} deadlines at one instant")
         self.fired += 1
-        self._run_first(when + late_ns)
-        return True
+        self.time = max(self.time, when + late_ns)
+        return super().step(when)
 
     def run_until(self, when: int, late_ns: int = 0) -> None:
         """Advances the time to `when`; each callback runs `late_ns` after its time."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import selectors
 import threading
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from hilgw.engine.simulated.event_loop import JumpingSelector, Ready, SimulatedLoop
+from hilgw.engine.simulated.jumps import Jumps
 from hilgw.engine.simulated.pace import Holds
 from hilgw.testing.sim.clock import Clock
 from hilgw.units import s_to_ns
@@ -70,16 +70,16 @@ class SimEventLoop(SimulatedLoop):
 
 class _StoppingSelector(JumpingSelector):
     def __init__(self, clock: Clock) -> None:
-        super().__init__(clock, Holds())
+        super().__init__(Jumps(clock, Holds()))
         self.ends: Callable[[], bool] | None = None  # asked before each turn
 
     def select(self, timeout: float | None = None) -> Ready:
         ends = self.ends is not None and self.ends()
         return super().select(0 if ends else timeout)
 
-    def wait_for_others(self) -> Ready:
-        ready = selectors.DefaultSelector.select(self, HANG_S)
-        assert ready, "nothing is ready, and nothing has a deadline"
+    def wait(self, wait_s: float | None) -> Ready:
+        ready = super().wait(HANG_S if wait_s is None else wait_s)
+        assert ready or wait_s is not None, "nothing is ready, and nothing has a deadline"
         return ready
 
 

@@ -7,7 +7,7 @@ import pytest
 from hilgw.devices.steps import StepClock
 from hilgw.engine.control_loop.stepping import StepGrid, Stepper
 from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE, Schedule
-from hilgw.engine.simulated.pace import Holds
+from hilgw.engine.simulated.pace import Hold, Holds
 from hilgw.testing.sim import Clock
 
 MS = 1_000_000
@@ -161,7 +161,7 @@ def test_a_controller_holds_simulated_time_from_its_answer_to_its_request() -> N
         lambda time, delay: None,
         steps.late.append,
         synchronization=True,
-        hold=lambda: holds.hold("rover.controller"),
+        hold=Hold(holds, "rover.controller"),
     )
 
     def is_held() -> bool:
