@@ -1,4 +1,4 @@
-"""Robots with lines of text, through the command."""
+"""Robots with lines of text, and a robot with WC2EC on a serial line, through the command."""
 
 from __future__ import annotations
 
@@ -27,3 +27,13 @@ def test_another_robot_behind_the_port_is_a_mismatch(tmp_path: Path) -> None:
     assert "this is not the G-code machine: it answered 'z,Command not found' to '$I'" in (
         done.stdout + done.stderr
     )
+
+
+def test_a_line_too_slow_for_a_wc2ec_robot_ends_the_gateway(tmp_path: Path) -> None:
+    config = str(ROOT / "configs" / "wc2ec-serial.yaml")
+    fast = "robots.cart.body.step_ms=2"
+    done = run("--config", config, "--set", fast, "--duration", "20s", cwd=tmp_path)
+    assert done.returncode == 3
+    words = done.stdout + done.stderr
+    assert "each period of 2 ms needs 45 bytes, and the line carries 23 at 115200 bit/s" in words
+    assert "raise baudRate, or step_ms where the robot is slower" in words

@@ -26,6 +26,7 @@ DURATIONS_S = {
     "ir_toy": 6.9,
     "swarm": 3.45,
     "wc2ec": 3.45,
+    "wc2ec-serial": 1.95,
     "firmware-in-the-loop": 3.45,
 }
 MORE_S = {"epuck": 1.95, "loops": 2.45, "uart": 2.95}
