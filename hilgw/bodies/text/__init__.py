@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.bodies.text.check import problems_of
+from hilgw.bodies.text.lines import sendable, to_bytes
 from hilgw.bodies.text.session import TextBodySession
 from hilgw.bodies.text.settings import DEFAULT_MOCK, TextBodySettings
+from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
 
 if TYPE_CHECKING:
@@ -29,6 +31,17 @@ class TextBody:
     def check(self, settings: TextBodySettings) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""
         return problems_of(settings)
+
+    def stop_frame(self, settings: TextBodySettings) -> StopFrame:
+        """The stop lines of the configuration, in its order."""
+        end = to_bytes(settings.line_end)
+        lines = [sendable(line, end, settings.failed).filled({}) for line in settings.stop]
+        return StopFrame(
+            "the lines under `stop:`",
+            b"".join(lines).hex(" "),
+            "it goes on with the last line that it got",
+            has_watchdog=False,
+        )
 
     def mock(self, settings: TextBodySettings, version: str) -> MockSpec:
         """The mock that the settings name; text_module is one whose answers they declare."""
