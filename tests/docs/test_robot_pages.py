@@ -15,13 +15,10 @@ from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.create2.settings import Create2Sensor
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
 from hilgw.bodies.dynamixel import DynamixelSettings
-<<<<<<< HEAD
 from hilgw.bodies.epuck import BODY as EPUCK
 from hilgw.bodies.epuck import EPuckSettings
-=======
 from hilgw.bodies.text import BODY as TEXT
 from hilgw.bodies.text.settings import Motion, Request, TextBodySettings, TextSensor
->>>>>>> 13f81db (Body text drives a robot whose lines the file declares)
 from hilgw.config.load import load_text
 from hilgw.control.events import Connected
 from hilgw.plugins import new_air
@@ -68,10 +65,8 @@ def test_the_settings_shown_are_accepted() -> None:
     sensors = settings_shown("create2").sensors
     assert sensors["battery"] == Create2Sensor(packet="battery_charge")
     assert settings_shown("dynamixel").motors["turret"].sensor == "turret angle"
-<<<<<<< HEAD
     sensors = settings_shown("epuck").sensors
     assert sensors["gs1"].present and not sensors["mic0"].present
-=======
 
 
 # --- docs/text-robots.md --------------------------------------------------------------------------
@@ -148,4 +143,3 @@ def test_every_key_of_the_tables_exists() -> None:
         for field in part.__dataclass_fields__
     }
     assert keys - {"mode"} <= known and len(keys) > 12
->>>>>>> 13f81db (Body text drives a robot whose lines the file declares)

@@ -526,7 +526,6 @@ def create2() -> Iterator[tuple[str, Variant]]:
     yield "slow", ([("create2", {"baud_rate": 19200, "charger": "yes"})], slow)
 
 
-<<<<<<< HEAD
 # --- epuck ----------------------------------------------------------------------------------------
 
 
@@ -548,7 +547,8 @@ def epuck() -> Iterator[tuple[str, Variant]]:
     yield "binary", ([("epuck", {"ground": 700, "ground_values": 5})], binary)
     second = {"model": "e-puck2", "rotation": "1,-2,3", "echo": "yes", "delay_ms": 5}
     yield "second", ([("epuck", {**second, "acceleration": "1,2,3"})], binary[:3] + text[:4])
-=======
+
+
 # --- robots with lines of text --------------------------------------------------------------------
 
 
@@ -586,7 +586,6 @@ def gcode_machine() -> Iterator[tuple[str, Variant]]:
     yield "commands", ([("gcode_machine", {})], commands)
     homing: Script = [(50, "a", b"G0X1\n?$H\n"), (10, "a", b"?"), (600, "a", b"G0X1\n?")]
     yield "homing", ([("gcode_machine", {"homing": "yes", "soft_limits": "no"})], homing)
->>>>>>> 13f81db (Body text drives a robot whose lines the file declares)
 
 
 def wc2ec_controller() -> Iterator[tuple[str, Variant]]:
@@ -738,12 +737,8 @@ def xbee() -> Iterator[tuple[str, Variant]]:
 SCRIPTS = {
     each.__name__: each
     for each in (
-<<<<<<< HEAD
-        create2, dynamixel, epuck, hc12, ir_toy, irda_sir, rylr998, text_module, uart_node,
-=======
-        create2, dynamixel, gcode_machine, hc12, ir_toy, irda_sir, khepera, rylr998, text_module,
-        uart_node,
->>>>>>> 13f81db (Body text drives a robot whose lines the file declares)
+        create2, dynamixel, epuck, gcode_machine, hc12, ir_toy, irda_sir, khepera, rylr998,
+        text_module, uart_node,
         wc2ec_controller, wc2ec_node, wc2ec_robot, webots_controller, webots_simulator, xbee,
     )
 }  # fmt: skip

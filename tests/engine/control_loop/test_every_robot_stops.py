@@ -13,23 +13,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-<<<<<<< HEAD
-from firmware_mocks import create2, dynamixel, epuck
-=======
-from firmware_mocks import create2, dynamixel, gcode_machine, khepera
->>>>>>> 13f81db (Body text drives a robot whose lines the file declares)
+from firmware_mocks import create2, dynamixel, epuck, gcode_machine, khepera
 from firmware_mocks._wc2ec import wire
 from hilgw.bodies.create2 import BODY as CREATE2
 from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
 from hilgw.bodies.dynamixel import DynamixelSettings
-<<<<<<< HEAD
 from hilgw.bodies.epuck import BODY as EPUCK
 from hilgw.bodies.epuck import EPuckSettings
-=======
 from hilgw.bodies.text import BODY as TEXT
 from hilgw.bodies.text.settings import Line, Motion, Request, TextBodySettings, TextMotor
->>>>>>> 13f81db (Body text drives a robot whose lines the file declares)
 from hilgw.devices.kinds import MOTOR, MotorLimits
 from hilgw.plugins import new_air
 from hilgw.protocols.text.steps import Step
@@ -103,7 +96,6 @@ ROBOTS: dict[str, Robot] = {  # a kind, and after a - what is special
         lambda mock: any(servo.moves for servo in mock.servos.values()),
         [("echo", "yes"), ("echo", "no"), ("temperature", "60"), ("temperature", "31")],
     ),
-<<<<<<< HEAD
     "epuck": Robot(
         lambda: EPUCK.session(
             EPuckSettings(
@@ -116,7 +108,7 @@ ROBOTS: dict[str, Robot] = {  # a kind, and after a - what is special
         lambda: epuck.create("robot", new_air(), {}),
         lambda mock: mock.speeds != (0, 0),
         [("echo", "yes"), ("echo", "no"), ("delay_ms", "40"), ("delay_ms", "1")],
-=======
+    ),
     "text": Robot(
         lambda: TEXT.session(KHEPERA, "R2020a"),
         lambda: khepera.create("robot", new_air(), {}),
@@ -128,7 +120,6 @@ ROBOTS: dict[str, Robot] = {  # a kind, and after a - what is special
         lambda: gcode_machine.create("robot", new_air(), {}),
         lambda mock: mock.state in ("Run", "Jog"),
         [("max_rate", "100"), ("max_rate", "5000"), ("travel", "300, 300, 9")],
->>>>>>> 13f81db (Body text drives a robot whose lines the file declares)
     ),
 }
 
