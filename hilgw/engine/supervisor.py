@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from hilgw.engine.observer import Observer, State
-from hilgw.errors import AdapterError, HilgwError, MismatchError, PeerError, PortError
+from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PeerError, PortError
 from hilgw.transports.base import Transport
 
 OpenPort = Callable[[], Awaitable[Transport]]
@@ -25,6 +25,7 @@ POLL_S = 0.1
 BACKOFF_FIRST_S = 0.1
 BACKOFF_LAST_S = 5.0
 UNANSWERED_S = 0.8  # longest pause between tries of a name that does not answer (a server is down)
+START_S = 10.0  # a configuration error that a device shows so soon ends the gateway
 SETTLED_S = 2.0  # a port that is lost sooner than this did not work
 STALL_S = 2.0
 STALL_POLL_S = 0.25
@@ -229,7 +230,7 @@ class Supervisor(PortStatus):
 
     async def _after(self, error: HilgwError) -> None:
         """Shows the reason, and waits for the right moment to try again."""
-        if isinstance(error, MismatchError):
+        if isinstance(error, MismatchError | ConfigError):
             await self._stay_down(error)
         elif isinstance(error, AdapterError):
             await self._restart(error)
@@ -242,8 +243,11 @@ class Supervisor(PortStatus):
                 self._enter(State.STALLED, error.what)
             await self._back_off(error)
 
-    async def _stay_down(self, error: MismatchError) -> None:
-        if not self.was_up:
+    async def _stay_down(self, error: HilgwError) -> None:
+        """Until another device is behind the path. At the start the gateway ends: the user must
+        act. A ConfigError shows only once the device is up, and has reported what it has."""
+        is_first = self.opened == 1 and self._lived_s < START_S
+        if not self.was_up or (is_first and isinstance(error, ConfigError)):
             raise error
         self._enter(State.FAILED, str(error))
         wrong = self._identity()

@@ -35,6 +35,7 @@ from hilgw.control.events import (
 )
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
+from hilgw.errors import ConfigError
 from hilgw.framing import create
 from hilgw.protocols.wc2ec import (
     Decoder,
@@ -469,6 +470,25 @@ def test_noise_and_cut_frames_are_dropped_and_a_cut_message_is_not() -> None:
     assert line.session.receive(b"\x07noise\0" + good[3:] + good, 1) == [SensorValue(0, 1.0)]
     half = line.framing.encode(encode(SensorData(38, 0, 1.0))[:-2])
     assert isinstance(line.session.receive(half + good, 2)[-1], ProtocolFailure)
+
+
+def registered(line: Line, count: int) -> list[Event]:
+    """So many sensors and a motor are registered, and the first value comes."""
+    sensors = [RegisterSensor(38, index, b"ds%d" % index) for index in range(count)]
+    line.receive(0, *sensors, RegisterSensor(53, count, b"wheel"))
+    return line.receive(1, SensorData(38, 0, 1.0))
+
+
+def test_a_line_that_is_too_slow_for_the_robot_is_an_error_with_numbers() -> None:
+    (failure,) = registered(Line(baudRate=9600), 3)
+    assert isinstance(failure, ProtocolFailure) and isinstance(failure.error, ConfigError)
+    assert failure.error.what == (
+        "3 sensors and 1 motors of the robot: each period of 32 ms needs 45 bytes, and the line "
+        "carries 30 at 9600 bit/s"
+    )
+    assert failure.error.fix == "raise baudRate, or step_ms where the robot is slower"
+    assert registered(Line(baudRate=9600, step_ms=50), 3) == [SensorValue(0, 1.0)]
+    assert registered(Line(baudRate=9600), 2) == [SensorValue(0, 1.0)]
 
 
 def test_what_is_too_long_for_a_frame_is_refused() -> None:

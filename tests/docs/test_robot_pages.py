@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from firmware_mocks import gcode_machine, text_module
 from hilgw.bodies.create2 import BODY as CREATE2
 from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.create2.settings import Create2Sensor
@@ -16,7 +17,12 @@ from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
 from hilgw.bodies.dynamixel import DynamixelSettings
 from hilgw.bodies.epuck import BODY as EPUCK
 from hilgw.bodies.epuck import EPuckSettings
+from hilgw.bodies.text import BODY as TEXT
+from hilgw.bodies.text.settings import Motion, Request, TextBodySettings, TextSensor
 from hilgw.config.load import load_text
+from hilgw.control.events import Connected
+from hilgw.plugins import new_air
+from tests.bodies.bench import BodyBench
 
 ROOT = Path(__file__).parents[2]
 SESSIONS: dict[str, Any] = {
@@ -61,3 +67,79 @@ def test_the_settings_shown_are_accepted() -> None:
     assert settings_shown("dynamixel").motors["turret"].sensor == "turret angle"
     sensors = settings_shown("epuck").sensors
     assert sensors["gs1"].present and not sensors["mic0"].present
+
+
+# --- docs/text-robots.md --------------------------------------------------------------------------
+
+TEXT_PAGE = (ROOT / "docs" / "text-robots.md").read_text(encoding="utf-8")
+
+
+def text_settings(block: str, **more: Any) -> Any:
+    body = {"kind": "text", "port": "/dev/x", **yaml.safe_load(block), **more}
+    text = yaml.safe_dump({"version": 1, "robots": {"r": {"body": body}}})
+    loaded = load_text(text, "page").config.robots["r"].body
+    assert loaded is not None
+    return loaded.settings
+
+
+def test_the_robot_in_twenty_lines_drives_on_its_mock() -> None:
+    example, _ = re.findall(r"```yaml\n(.*?)```", TEXT_PAGE, re.S)
+    settings = text_settings(example)
+    mock = text_module.create("robot", new_air(), TEXT.mock(settings, "R2025a").parameters)
+    line = BodyBench(TEXT.session(settings, "R2025a"), mock)
+    line.open(400)
+    assert line.found(Connected) == [Connected("text robot 1.2")]
+    line.enable("left eye")
+    line.enable("front eye")
+    line.command("left wheel", "velocity", 4.0)
+    line.command("right wheel", "velocity", -4.0)
+    line.run(200)
+    assert line.values() == {"left eye": 0.2, "front eye": 0.512}
+    assert line.written.count(b"M,100,-100\r") == 1 and line.events == []
+
+
+def test_the_example_of_an_axis_is_the_line_that_the_page_describes() -> None:
+    _, axis = re.findall(r"```yaml\n(.*?)```", TEXT_PAGE, re.S)
+    setup = [{"send": "$I", "expect": ".*VER.*"}, {"expect": "ok"}]
+    settings = text_settings(axis, setup=setup, line_end="\n")
+    mock = gcode_machine.create("machine", new_air(), {})
+    line = BodyBench(TEXT.session(settings, "R2025a"), mock)
+    line.open(2_000)
+    line.command("x motor", "position", 0.02)
+    line.run(1_000)
+    assert b"\x85$J=G90 G21 X20.000 F3000\n" in line.written
+    assert mock.position == (20.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", ["khepera", "gcode"])
+def test_the_page_names_the_devices_of_the_shipped_files(name: str) -> None:
+    assert f"hilgw --config configs/{name}.yaml\n" in TEXT_PAGE
+    settings = yaml.safe_load((ROOT / "configs" / f"{name}.yaml").read_text())["robots"]
+    (robot,) = settings.values()
+    words = " ".join(TEXT_PAGE.split())
+    shown = [*robot["body"]["motors"], *robot["body"]["sensors"]]
+    missing = [each for each in shown if f"`{each}`" not in words]
+    assert missing == (
+        [*(f"ds{at}" for at in (1, 4, 6, 7)), "left eye", "front eye", "right eye"]
+        if name == "khepera"
+        else []
+    )
+
+
+def test_the_program_that_the_page_quotes_is_the_shipped_one() -> None:
+    (quoted,) = re.findall(r"```python\n(.*?)```", TEXT_PAGE, re.S)
+    program = (ROOT / "configs" / "gcode_controller.py").read_text(encoding="utf-8")
+    for line in quoted.splitlines():
+        assert line.strip() in program
+
+
+def test_every_key_of_the_tables_exists() -> None:
+    tables = TEXT_PAGE.split("## Lines")[1].split("## The Khepera")[0]
+    first = re.findall(r"^\| (`.*?`) \|", tables, re.M)
+    keys = {key for cell in first for key in re.findall(r"`(\w+)", cell)}
+    known = {
+        field
+        for part in (TextBodySettings, TextSensor, Motion, Request)
+        for field in part.__dataclass_fields__
+    }
+    assert keys - {"mode"} <= known and len(keys) > 12

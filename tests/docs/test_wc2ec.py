@@ -75,7 +75,14 @@ def test_the_settings_shown_exist_and_are_accepted() -> None:
                 given = dict(robot[part])
                 assert given.pop("kind") == kind.kind
                 assert kind.check(kind.Settings(**given)) == []
-    for name in ("extensions", "original_peer", "silence_s", "default_position", "limits"):
+    for name in (
+        "step_ms",
+        "extensions",
+        "original_peer",
+        "silence_s",
+        "default_position",
+        "limits",
+    ):
         assert f"`{name}" in PAGE
         assert name in BODY.Settings.__dataclass_fields__
     for name in MotorLimits.__dataclass_fields__:

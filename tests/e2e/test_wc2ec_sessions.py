@@ -6,6 +6,7 @@ for the engine's loop.
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from hilgw.control.events import (
     SensorSwitch,
     SensorValue,
     Stop,
+    StopReason,
     Write,
 )
 from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
@@ -58,7 +60,8 @@ class World:
         self.robot = wc2ec_robot.create("robot", air, {**frame, **(robot or {})})
         where = {"port": "/dev/ttyR"} if body_serial else {"connect": "tcp://127.0.0.1:27015"}
         settings = Wc2ecBodySettings(**where, **(body or {}), extensions=extensions)
-        self.body = BODY.session(settings, "R2020a", create("cobs-crc16") if body_serial else None)
+        self.framing = create("cobs-crc16")  # of the body's line
+        self.body = BODY.session(settings, "R2020a", self.framing if body_serial else None)
         where = {"port": "/dev/ttyN"} if serial else {"listen": "tcp://127.0.0.1:27016"}
         there = Wc2ecControllerSettings(**where, extensions=extensions)
         self.controller = CONTROLLER.session(
@@ -280,6 +283,30 @@ def test_a_serial_robot_that_vanishes_and_returns_goes_on() -> None:
     assert len(world.seen("body", Connected)) == 2
     assert any(world.wheels)
     assert world.robot.body.room.bumps == 0
+
+
+def test_a_lossy_line_drives_on_and_every_damaged_frame_is_counted() -> None:
+    """One byte in 200 is changed, both ways; values, commands and stops come through in the end."""
+    world = World(body_serial=True)
+    noise = random.Random(7)
+    to_robot, to_body = world.robot.receive, world.body.receive
+
+    def damaged(data: bytes) -> bytes:
+        return bytes(
+            byte ^ 1 << noise.randrange(8) if noise.random() < 1 / 200 else byte for byte in data
+        )
+
+    world.robot.receive = lambda data, now: to_robot(damaged(data), now)
+    world.body.receive = lambda data, now: to_body(damaged(data), now)
+    world.start()
+    world.run(20)
+    assert sum(world.framing.dropped.values()) > 50
+    assert world.robot.body.room.travelled > 1.0
+    assert not world.seen("body", ProtocolFailure)
+    world.from_body(world.body.stop(StopReason.COMMAND_TIMEOUT, world.now))
+    world.cut_pilot = True
+    world.run(1)
+    assert world.wheels == (0.0, 0.0)
 
 
 def test_a_serial_robot_stays_connected_while_the_controller_is_silent() -> None:

@@ -549,6 +549,45 @@ def epuck() -> Iterator[tuple[str, Variant]]:
     yield "second", ([("epuck", {**second, "acceleration": "1,2,3"})], binary[:3] + text[:4])
 
 
+# --- robots with lines of text --------------------------------------------------------------------
+
+
+def khepera() -> Iterator[tuple[str, Variant]]:
+    drive: Script = [
+        *lines("a", 20, b"\r", b"B", b"R", b"E", b"N", b"D,l20000,l-5000", b"E"),
+        *lines(
+            "a", 300, b"\r\n", b"R", b"N", b"K,0,1", b"K,0,2", b"I,l5,d-7", b"R", b"D,l99999,l0"
+        ),
+        *lines(
+            "a", 20, b"\n", b"E", b"D,1", b"D,x,1", b"Z", b"", b"K,9,1", noise(11, 30), b"D,l0,l0"
+        ),
+        (20, "a", "set", "width", "3"),
+        (20, "a", "reset"),
+        *lines("a", 20, b"\r", b"R"),
+    ]
+    yield "drive", ([("khepera", {"version": "2.2", "answer_ms": 3})], drive)
+
+
+def gcode_machine() -> Iterator[tuple[str, Variant]]:
+    commands: Script = [
+        *lines("a", 50, b"\n", b"$", b"$$", b"$#", b"$G", b"$I", b"$X", b"$H", b"$C", b"$foo"),
+        *lines("a", 20, b"\n", b"G99", b"G1X1", b"*", b"GX", b"G21 G90 (words) ; more"),
+        *lines("a", 20, b"\n", b"G0X5Y5", b"G1X10F600", b"G4P0.2", b"G91 G20 G1 Z0.1", b"M30"),
+        (0, "a", b"M3 S100\n?"),
+        (2500, "a", b"?"),
+        (10, "a", b"G90 G21\n$J=G91X50F600\n$J=G90X1F1\n"),
+        *((300, "a", each) for each in (b"?", b"G0X0\n", b"$J=X1\n", b"$J=X-5F1\n", b"\x85?")),
+        *((200, "a", each) for each in (b"G1 X0 F600\n", b"!?", b"~?", b"\x18", b"G0X0\n$X\n?")),
+        *((200, "a", each) for each in (b"G0 X999\n", b"$X\n", b"\x18", b"$X\n", noise(3, 60))),
+        (200, "a", b"\n" + bytes(90) + b"\n"),
+        (20, "a", b"\n" + b"G0X1\nG0X2\n" * 9 + b"?"),
+        (900, "a", b"?\x18?"),
+    ]  # fmt: skip
+    yield "commands", ([("gcode_machine", {})], commands)
+    homing: Script = [(50, "a", b"G0X1\n?$H\n"), (10, "a", b"?"), (600, "a", b"G0X1\n?")]
+    yield "homing", ([("gcode_machine", {"homing": "yes", "soft_limits": "no"})], homing)
+
+
 def wc2ec_controller() -> Iterator[tuple[str, Variant]]:
     for name, given in (("plain", {}), ("radio", WITH_RADIO), ("type", {"motor_type": 57})):
         talk: Script = [
@@ -698,7 +737,8 @@ def xbee() -> Iterator[tuple[str, Variant]]:
 SCRIPTS = {
     each.__name__: each
     for each in (
-        create2, dynamixel, epuck, hc12, ir_toy, irda_sir, rylr998, text_module, uart_node,
+        create2, dynamixel, epuck, gcode_machine, hc12, ir_toy, irda_sir, khepera, rylr998,
+        text_module, uart_node,
         wc2ec_controller, wc2ec_node, wc2ec_robot, webots_controller, webots_simulator, xbee,
     )
 }  # fmt: skip

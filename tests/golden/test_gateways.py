@@ -22,9 +22,11 @@ DURATION_S = 4.45
 DURATIONS_S = {
     "create2": 1.95,
     "dynamixel": 0.95,
+    "khepera": 0.95,
     "ir_toy": 6.9,
     "swarm": 3.45,
     "wc2ec": 3.45,
+    "wc2ec-serial": 1.95,
     "firmware-in-the-loop": 3.45,
 }
 MORE_S = {"epuck": 1.95, "loops": 2.45, "uart": 2.95}

@@ -10,7 +10,8 @@ import binascii
 import math
 from typing import NamedTuple
 
-from hilgw.adapters.text.patterns import (
+from hilgw.framing.base import FrameDropped
+from hilgw.protocols.text.patterns import (
     Match,
     Pattern,
     compiled,
@@ -18,7 +19,6 @@ from hilgw.adapters.text.patterns import (
     groups_of,
     split_at_data,
 )
-from hilgw.framing.base import FrameDropped
 from hilgw.reasons import PacketDropped
 
 

@@ -22,12 +22,13 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.adapters.text.decoder import Decoder, Discarded, Item, ReceivedMessage, item_text
-from hilgw.adapters.text.patterns import compiled
-from hilgw.adapters.text.settings import Step, TextSettings, filled, placeholders_in
+from hilgw.adapters.text.settings import TextSettings, filled, placeholders_in
 from hilgw.errors import PeerError
 from hilgw.framing.base import FrameDropped
 from hilgw.medium.packet import Packet
-from hilgw.protocols.dialogue import AskLine, LineScript, Pause
+from hilgw.protocols.dialogue import LineScript, Pause
+from hilgw.protocols.text.patterns import compiled
+from hilgw.protocols.text.steps import Step, question
 from hilgw.reasons import PacketDropped, PacketRefused, RefusedReason
 from hilgw.units import s_to_ns
 
@@ -127,13 +128,11 @@ class TextSession:
                 if text:
                     yield Write(text)
                 continue
-            good = compiled(step.expect, whole=True)
-            bad = compiled(step.failed, whole=True) if step.failed else None
-            tries = step.tries if text else 1
-            found = yield AskLine(text, good, bad, timeout_s=step.timeout_s, tries=tries)
+            asked = question(step, text)
+            found = yield asked
             if found is None:
                 return PacketRefused.NO_STATUS
-            if found.re is bad:
+            if found.re is asked.refusal:
                 return TextRefused.FAILED
         if values and self._settings.pause_s:
             yield Pause(self._settings.pause_s)

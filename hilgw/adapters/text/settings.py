@@ -9,25 +9,15 @@ from typing import Any
 
 from hilgw.adapters._common.channel_maps import ByDestination, ByHeader, OneChannel, check_mapping
 from hilgw.adapters.base import Problem, StationSettings
-from hilgw.adapters.text.patterns import checked, compiled_head, names_of_groups, split_at_data
 from hilgw.errors import ConfigError
+from hilgw.protocols.text.patterns import checked, compiled_head, names_of_groups, split_at_data
+from hilgw.protocols.text.steps import Step, pattern_problems
 from hilgw.settings import setting
 
 LONGEST_LINE = 1024
 PLACEHOLDERS = ("data", "hex", "length", "destination")
 _PLACEHOLDER = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
 _ANY_PLACEHOLDER = re.compile(r"\{(\w+)\}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One command, and the lines that answer it."""
-
-    send: str = setting("the command, without the line end; empty: only wait for a line", "")
-    expect: str = setting("pattern of the line that means success; empty: do not wait", "")
-    failed: str = setting("pattern of the line that means failure; empty: none", "")
-    timeout_s: float = setting("time limit of the answer", 1.0, gt=0, le=300, unit="s")
-    tries: int = setting("how often the command is sent until an answer comes", 1, ge=1, le=20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,15 +100,10 @@ def check(settings: TextSettings, common: StationSettings) -> list[Problem]:
 
 
 def _check_patterns(settings: TextSettings) -> list[Problem]:
-    problems: list[Problem] = []
     named = [(name, getattr(settings, name)) for name in ("listen_on", "restarted", "ignore")]
     for path, step in steps_of(settings):
         named += [(f"{path}.expect", step.expect), (f"{path}.failed", step.failed)]
-    for path, text in named:
-        try:
-            checked(text)
-        except ConfigError as error:
-            problems.append((path, error.what, error.fix))
+    problems = pattern_problems(named)
     try:
         _check_receive(settings.receive)
     except ConfigError as error:

@@ -31,6 +31,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.limits import check_settings
+from hilgw.control.line_load import overload
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
@@ -39,14 +40,15 @@ from hilgw.devices.kinds import (
     MOTOR,
     NO_LIMITS,
     RECEIVER,
+    SENSOR,
     Device,
     Devices,
     Refusal,
 )
-from hilgw.errors import FrameError, PeerError
+from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
-from hilgw.units import NS_PER_S, s_to_ns
+from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
@@ -240,6 +242,8 @@ class Wc2ecBodySession:
     def _receive(self, message: wc2ec.Message) -> list[Event]:
         match message:
             case wc2ec.SensorData():
+                if error := self._line_error():
+                    return self._fail(error, b"")
                 return [*self._notices(), self._value(message)]
             case wc2ec.RegisterSensor():
                 return self._register(message)
@@ -293,7 +297,23 @@ class Wc2ecBodySession:
         named = {*self._settings.limits, *self._settings.default_position}
         return [Notice(f"the robot has no motor '{name}'") for name in self._motors.lacks(named)]
 
-    def _fail(self, error: PeerError, tail: bytes) -> list[Event]:
+    def _line_error(self) -> ConfigError | None:
+        """After the registration: whether the line carries a value of each sensor in one step of
+        the robot, and a command to each motor the other way."""
+        if not self._link.framed:
+            return None
+        motors = len(self.devices.of_role(MOTOR))
+        values = len(self.devices.of_role(SENSOR))
+        size = len(self._link.wrap_value(0, 0, 0.0))
+        settings = self._settings
+        bits, period_ns = max(10, settings.byteSize), ms_to_ns(settings.step_ms)
+        what = overload(size * max(motors, values), settings.baudRate, bits, period_ns)
+        if not what:
+            return None
+        names = f"{values} sensors and {motors} motors of the robot: {what}"
+        return ConfigError(names, fix="raise baudRate, or step_ms where the robot is slower")
+
+    def _fail(self, error: HilgwError, tail: bytes) -> list[Event]:
         self.counts["failures"] += 1
         self._link.fail()
         return [ProtocolFailure(error, tail)]

@@ -48,6 +48,14 @@ class Wc2ecBodySettings:
     silence_s: float = setting(
         "on a serial line: silence that counts as a disconnect", 0.5, gt=0, le=3600, unit="s"
     )
+    step_ms: float = setting(
+        "on a serial line: time in which the robot sends each value once, its basic time step; a "
+        "line that is too slow for that is an error when the devices are known",
+        32.0,
+        ge=1,
+        le=60_000,
+        unit="ms",
+    )
     default_position: dict[str, float] = setting(
         "linear motor -> its position after a stop; a motor that is not listed holds the position "
         "that it reported last, and is refused commands while it has reported none",

@@ -20,10 +20,11 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.adapters.text import ADAPTER
-from hilgw.adapters.text.patterns import checked, compiled, groups_of, split_at_data
-from hilgw.adapters.text.settings import ByHeader, Step
+from hilgw.adapters.text.settings import ByHeader
 from hilgw.errors import ConfigError
 from hilgw.medium.packet import Packet
+from hilgw.protocols.text.patterns import checked, compiled, groups_of, split_at_data
+from hilgw.protocols.text.steps import Step
 from hilgw.testing import AdapterConformance, Vector
 
 SECOND = 1_000_000_000

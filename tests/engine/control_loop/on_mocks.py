@@ -24,6 +24,10 @@ PACKETS_ONLY = {"webots"}
 """Kinds whose shipped robot has no motor; that of the mock's defaults has."""
 
 
+SHOWN_IN = {"text": "khepera"}
+"""The file that shows a kind, where it does not have its name."""
+
+
 def kinds() -> list[str]:
     """All kinds of bodies, also those of other distributions."""
     return plugins.names(plugins.BODIES)
@@ -32,7 +36,8 @@ def kinds() -> list[str]:
 def shipped(kind: str) -> tuple[Any, str]:
     """The settings of a body of this kind in a shipped configuration, and the Webots version. The
     file with the name of the kind comes first."""
-    files = sorted(CONFIGS.glob("*.yaml"), key=lambda file: (file.stem != kind, file.stem))
+    first = SHOWN_IN.get(kind, kind)
+    files = sorted(CONFIGS.glob("*.yaml"), key=lambda file: (file.stem != first, file.stem))
     for file in files:
         config = load_config(str(file), [], "mock").config
         for robot in config.robots.values():

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from firmware_mocks import create2, dynamixel, epuck
+from firmware_mocks import create2, dynamixel, epuck, gcode_machine, khepera
 from firmware_mocks._wc2ec import wire
 from hilgw.bodies.create2 import BODY as CREATE2
 from hilgw.bodies.create2 import Create2Settings
@@ -21,8 +21,11 @@ from hilgw.bodies.dynamixel import BODY as DYNAMIXEL
 from hilgw.bodies.dynamixel import DynamixelSettings
 from hilgw.bodies.epuck import BODY as EPUCK
 from hilgw.bodies.epuck import EPuckSettings
+from hilgw.bodies.text import BODY as TEXT
+from hilgw.bodies.text.settings import Line, Motion, Request, TextBodySettings, TextMotor
 from hilgw.devices.kinds import MOTOR, MotorLimits
 from hilgw.plugins import new_air
+from hilgw.protocols.text.steps import Step
 from tests.e2e.control_loop_peers import ROTATIONAL
 from tests.engine.control_loop.fakes import MS, FakeLoop, Wire
 
@@ -38,7 +41,39 @@ class Robot(NamedTuple):
     upsets: list[tuple[str, str]]
 
 
-ROBOTS: dict[str, Robot] = {
+KHEPERA = TextBodySettings(
+    port="/dev/x",
+    setup=(Step(send="B", expect="b,(?P<identity>.*)", timeout_s=0.1),),
+    motors={name: TextMotor(scale=3053) for name in ("left", "right")},
+    commands=(Motion(send="D,l{left},l{right}", expect="d", timeout_s=0.1),),
+    stop=(Line(send="D,l0,l0", expect="d", timeout_s=0.1),),
+    requests=(Request(send="R", expect="r,.*", timeout_s=0.1),),
+    limits={"left": MotorLimits(rate=5.0)},
+    failed="z,.*",
+)
+AXES = TextBodySettings(  # rotational, for this controller; position control all the same
+    port="/dev/x",
+    line_end="\n",
+    setup=(
+        Step(send="$I", expect=".*VER:(?P<identity>.*)", timeout_s=0.1),
+        Step(expect="ok", timeout_s=0.1),
+    ),
+    motors={name: TextMotor(mode="position", scale=10, text=f" {name}{{}}") for name in "XY"},
+    commands=(
+        Motion(
+            send="\x85$J=G90 G21{X}{Y} F{velocity}",
+            expect="ok",
+            timeout_s=0.1,
+            velocity_scale=600,
+            velocity_decimals=3,
+        ),
+    ),
+    stop=(Line(send="\x85", realtime=True),),
+    requests=(Request(send="?", realtime=True, expect="<.*>", timeout_s=0.1),),
+    failed="error:.*",
+    restarted="Grbl .*|ALARM.*",
+)
+ROBOTS: dict[str, Robot] = {  # a kind, and after a - what is special
     "create2": Robot(
         lambda: CREATE2.session(
             Create2Settings(port="/dev/x", limits={"left wheel motor": MotorLimits(rate=5.0)}),
@@ -73,6 +108,18 @@ ROBOTS: dict[str, Robot] = {
         lambda: epuck.create("robot", new_air(), {}),
         lambda mock: mock.speeds != (0, 0),
         [("echo", "yes"), ("echo", "no"), ("delay_ms", "40"), ("delay_ms", "1")],
+    ),
+    "text": Robot(
+        lambda: TEXT.session(KHEPERA, "R2020a"),
+        lambda: khepera.create("robot", new_air(), {}),
+        lambda mock: mock.speed != (0, 0),
+        [("answer_ms", "1"), ("answer_ms", "90"), ("answer_ms", "150"), ("width", "2")],
+    ),
+    "text-position": Robot(
+        lambda: TEXT.session(AXES, "R2020a"),
+        lambda: gcode_machine.create("robot", new_air(), {}),
+        lambda mock: mock.state in ("Run", "Jog"),
+        [("max_rate", "100"), ("max_rate", "5000"), ("travel", "300, 300, 9")],
     ),
 }
 
@@ -232,7 +279,8 @@ def test_the_robot_moves_while_it_is_commanded(kind: str) -> None:
     machine.begin(0.0)
     machine.controller_connects()
     machine.run_for(300)
-    machine.sets_a_velocity(0, 3.0)
+    position = 9.0 if kind.endswith("-position") else math.inf
+    machine.sets_everything(0, position, (3.0, -1.0, 1.0))
     machine.run_for(50)
     assert ROBOTS[kind].moves(machine.mock)
     machine.controller_is_gone("leaves")

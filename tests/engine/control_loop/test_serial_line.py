@@ -33,7 +33,8 @@ def frames(connection: Wire) -> list[bytes]:
 
 def on_lines(devices: Devices = CAB, **settings: object) -> FakeLoop:
     """Both ports are open, the robot has registered, the controller has spoken."""
-    loop = FakeLoop(devices, serial=True, **settings)  # type: ignore[arg-type]
+    slow = {"step_ms": 1000}  # the robot sends its values seldom enough for its line
+    loop = FakeLoop(devices, serial=True, body=slow, **settings)  # type: ignore[arg-type]
     loop.body.attach(loop.robot)  # type: ignore[arg-type]
     loop.controller.attach(loop.pilot)  # type: ignore[arg-type]
     loop.body.data_received(b"".join(map(frame, registrations(devices))))

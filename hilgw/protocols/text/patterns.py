@@ -6,6 +6,7 @@ limits below, no line of a module takes longer than 20 ms.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import cast
 
@@ -88,6 +89,7 @@ def split_at_data(text: str) -> tuple[str, str] | None:
     raise ConfigError(f"{text!r}: the group data is not closed", fix="add a )")
 
 
+@functools.lru_cache(maxsize=256)
 def _compiled(raw: bytes) -> Pattern:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # one character is one byte

@@ -1,0 +1,338 @@
+"""The machine: its line, real-time characters, planner and states, as Grbl 1.1 documents them.
+
+Axes change their velocity at once: there is no acceleration. There is no watchdog: a machine whose
+line is dead goes on to the end of what it was sent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any
+
+from firmware_mocks import _parameters as values
+from firmware_mocks.base import MS, Mock
+from firmware_mocks.gcode_machine import words
+from firmware_mocks.gcode_machine.words import Block, LineError, Modes
+
+PARAMETERS: dict[str, str] = {
+    "travel": "length of the axes x, y, z in mm; machine positions go from 0 to it (default 200, "
+    "150, 50)",
+    "max_rate": "largest speed in mm/min (default 5000)",
+    "soft_limits": "no, yes: a target beyond the travel is refused, or an alarm (default yes)",
+    "homing": "no, yes: it starts in alarm until $H or $X (default no)",
+    "boot_ms": "duration of a start (default 20)",
+    "baud_rate": "rate of its line (default 115200)",
+    "position": "not used",
+}
+DEFAULTS: dict[str, Any] = {
+    "travel": (200.0, 150.0, 50.0),
+    "max_rate": 5000,
+    "soft_limits": "yes",
+    "homing": "no",
+    "boot_ms": 20,
+    "baud_rate": 115_200,
+    "position": (0.0, 0.0, 0.0),
+}
+RX_BYTES = 128
+LONGEST = 80  # characters of a line
+PLANNER_BLOCKS = 15
+HOME_NS = 500 * MS
+REPORT, HOLD, RESUME, RESET, JOG_CANCEL = ord("?"), ord("!"), ord("~"), 0x18, 0x85
+SETTINGS = {0: "10", 1: "25", 10: "1", 13: "0", 20: "1", 21: "0", 22: "0", 110: "5000.000"}
+VERSION = "1.1h"
+
+
+class Machine(Mock):
+    """position: of the axes, in mm. state: Idle, Run, Jog, Hold:0, Alarm, Home or Check. drawn:
+    the ends of all motions, in order."""
+
+    def __init__(self, name: str, settings: dict[str, Any]) -> None:
+        super().__init__(name)
+        self._settings = settings
+        self.position = (0.0, 0.0, 0.0)
+        self.drawn: list[tuple[float, float, float]] = []
+        self._configure()
+        self._forget()
+
+    def _configure(self) -> None:
+        settings = self._settings
+        self.travel = values.position("travel", settings["travel"])
+        self._max_rate = values.number("max_rate", settings["max_rate"], 1, 100_000)
+        limits = values.choice("soft_limits", settings["soft_limits"], ("no", "yes"))
+        self._soft_limits = limits == "yes"
+        self._homing = values.choice("homing", settings["homing"], ("no", "yes")) == "yes"
+        self._boot_ns = values.milliseconds("boot_ms", settings["boot_ms"], 0, 60_000)
+        self.uart.baud_rate = values.whole("baud_rate", settings["baud_rate"], 1200, 1_000_000)
+
+    def _forget(self) -> None:
+        """What a reset clears: all but the position."""
+        self.modes = Modes()
+        self.state = "Idle"
+        self._rx = bytearray()
+        self._is_busy = False
+        self._blocks: deque[Block] = deque()
+        self._planned = self.position
+        self._moved_ns: int | None = None
+        self._rest_ns = 0  # of a dwell that follows the motions
+        self._reports = 0
+        self._is_on = False
+
+    # --- the host -----------------------------------------------------------------------------
+
+    def set(self, name: str, value: str) -> None:
+        values.check_names([name], PARAMETERS)
+        before = self._settings
+        self._settings = {**before, name: value}
+        try:
+            self._configure()
+        except ValueError:
+            self._settings = before
+            raise
+
+    def reset(self, now: int) -> None:
+        """Power cycle: it believes to be at 0."""
+        self.timers.clear()
+        self.uart.clear()
+        self.position = (0.0, 0.0, 0.0)
+        self._forget()
+        self.timers.start("boot", now + self._boot_ns, self._boot)
+
+    def switch_off(self) -> None:
+        self.timers.clear()
+        self.uart.clear()
+        self._forget()
+
+    def describe(self) -> str:
+        x, y, z = self.position
+        return f"G-code machine, {self.state} at {x:.1f}, {y:.1f}, {z:.1f} mm"
+
+    def advance(self, now: int) -> None:
+        if not self._is_on and "boot" not in self.timers:
+            self.timers.start("boot", now + self._boot_ns, self._boot)
+        self._move(now)
+        super().advance(now)
+
+    def _boot(self, now: int) -> None:
+        self._is_on, self._moved_ns = True, now
+        self._write(f"\r\nGrbl {VERSION} ['$' for help]\r\n", now)
+        if self._homing:
+            self._lock(now)
+
+    def _lock(self, now: int) -> None:
+        self.state = "Alarm"
+        self._write("[MSG:'$H'|'$X' to unlock]\r\n", now)
+
+    def _write(self, text: str, now: int) -> None:
+        self.uart.write(text.encode("latin-1"), now)
+
+    # --- bytes --------------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: int) -> None:
+        if not self._is_on:
+            return
+        self._move(now)
+        for byte in self.uart.distort(data):
+            if byte in (REPORT, HOLD, RESUME, RESET) or byte >= 0x80:
+                self._realtime(byte, now)
+            elif len(self._rx) < RX_BYTES:
+                self._rx.append(byte)
+        self._run(now)
+
+    def _realtime(self, byte: int, now: int) -> None:
+        if byte == REPORT:
+            self._report(now)
+        elif byte == RESET:
+            self._soft_reset(now)
+        elif byte == HOLD and self.state in ("Run", "Idle") and self._blocks:
+            self.state = "Hold:0"
+        elif byte in (HOLD, JOG_CANCEL) and self.state == "Jog":
+            self._blocks.clear()
+            self._planned = self.position
+            self.state = "Idle"
+        elif byte == RESUME and self.state == "Hold:0":
+            self.state = "Run"
+
+    def _soft_reset(self, now: int) -> None:
+        """A motion that it interrupts loses the position (alarm 3)."""
+        was_moving = self.state in ("Run", "Jog", "Home")
+        was_locked = self.state == "Alarm"
+        self.timers.clear()
+        self._forget()
+        self._is_on, self._moved_ns = True, now
+        if was_moving:
+            self._write("ALARM:3\r\n", now)
+        self._write(f"\r\nGrbl {VERSION} ['$' for help]\r\n", now)
+        if was_moving or was_locked:
+            self._lock(now)
+
+    def _report(self, now: int) -> None:
+        speed = self._blocks[0].modes.feed if self.state in ("Run", "Jog") and self._blocks else 0
+        place = ",".join(f"{each:.3f}" for each in self.position)
+        more = ""
+        if self._reports % 30 == 0:
+            more = "|WCO:0.000,0.000,0.000"
+        elif self._reports % 20 == 0:
+            more = "|Ov:100,100,100"
+        self._reports += 1
+        self._write(f"<{self.state}|MPos:{place}|FS:{speed:.0f},0{more}>\r\n", now)
+
+    # --- lines --------------------------------------------------------------------------------
+
+    def _run(self, now: int) -> None:
+        """Executes the lines that are there, while the planner has room."""
+        while not self._is_busy and len(self._blocks) < PLANNER_BLOCKS:
+            ends = [at for at in (self._rx.find(b"\n"), self._rx.find(b"\r")) if at >= 0]
+            if not ends:
+                return
+            line = bytes(self._rx[: min(ends)])
+            del self._rx[: min(ends) + 1]
+            self._execute(line.decode("latin-1"), now)  # an empty one is answered, too
+
+    def _execute(self, line: str, now: int) -> None:
+        try:
+            if len(line) > LONGEST:
+                raise LineError(words.TOO_LONG)
+            cleaned = words.clean(line)
+            if cleaned.startswith("$"):
+                self._system(cleaned, now)
+            else:
+                if self.state in ("Alarm", "Jog"):
+                    raise LineError(words.LOCKED)
+                self._plan(words.read(cleaned, self.modes, self._planned), now)
+        except LineError as error:
+            self._write(f"error:{error.code}\r\n", now)
+            return
+        if not self._is_busy:
+            self._write("ok\r\n", now)
+
+    def _system(self, line: str, now: int) -> None:
+        if line.startswith("$J="):
+            self._jog(line[3:], now)
+        elif line == "$I":
+            self._write(f"[VER:{VERSION}.20190825:]\r\n[OPT:V,15,128]\r\n", now)
+        elif line == "$G":
+            self._write(self.modes.text() + "\r\n", now)
+        elif line == "$#":
+            zero = "0.000,0.000,0.000"
+            self._write(f"[G54:{zero}]\r\n[G92:{zero}]\r\n[TLO:0.000]\r\n[PRB:{zero}:0]\r\n", now)
+        elif line == "$$":
+            lines = [f"${number}={value}\r\n" for number, value in SETTINGS.items()]
+            self._write("".join(lines), now)
+        elif line == "$":
+            self._write("[HLP:$$ $# $G $I $N $x=val $Nx=line $J=line $X $H ~ ! ? ctrl-x]\r\n", now)
+        elif line == "$X":
+            if self.state == "Alarm":
+                self.state = "Idle"
+                self._write("[MSG:Caution: Unlocked]\r\n", now)
+        elif line == "$H" and self._homing:
+            self._home(now)
+        elif line in ("$C", "$N", "$H"):
+            raise LineError(5 if line == "$H" else words.BAD_STATEMENT)
+        else:
+            raise LineError(words.BAD_STATEMENT)
+
+    def _home(self, now: int) -> None:
+        if self.state not in ("Idle", "Alarm"):
+            raise LineError(words.NOT_IDLE)
+        self.state, self._is_busy = "Home", True
+        self.timers.start("home", now + HOME_NS, self._at_home)
+
+    def _at_home(self, now: int) -> None:
+        self.position = self._planned = (0.0, 0.0, 0.0)
+        self.state, self._is_busy = "Idle", False
+        self._write("ok\r\n", now)
+        self._run(now)
+
+    # --- motions ------------------------------------------------------------------------------
+
+    def _jog(self, line: str, now: int) -> None:
+        if self.state not in ("Idle", "Jog"):
+            raise LineError(words.NOT_IDLE)
+        block = words.read(line, self.modes, self._planned, jog=True)
+        if self._soft_limits and not self._is_inside(block):
+            raise LineError(words.BEYOND_TRAVEL)
+        self._add(block, "Jog", now)
+
+    def _plan(self, block: Block, now: int) -> None:
+        self.modes = block.modes
+        if block.target is not None:
+            if self._soft_limits and not self._is_inside(block):
+                self._blocks.clear()
+                self._planned = self.position
+                self._write("ALARM:2\r\n[MSG:Reset to continue]\r\n", now)
+                self.state, self._is_busy = "Alarm", True  # it reads no line until its reset
+                return
+            self._add(block, "Run", now)
+        if block.ends:
+            self.modes = Modes()
+        if block.dwell_s is not None:
+            self._is_busy = True
+            self._rest_ns = round(block.dwell_s * 1e9)
+            if not self._blocks:
+                self.timers.start("dwell", now + self._rest_ns, self._end_dwell)
+
+    def _end_dwell(self, now: int) -> None:
+        self._is_busy = False
+        self._write("ok\r\n", now)
+        self._run(now)
+
+    def _is_inside(self, block: Block) -> bool:
+        assert block.target is not None
+        axes = zip(block.target, self.travel, strict=True)
+        return all(-1e-6 <= at <= length + 1e-6 for at, length in axes)
+
+    def _add(self, block: Block, state: str, now: int) -> None:
+        assert block.target is not None
+        self._blocks.append(block)
+        self._planned = block.target
+        if self.state == "Idle":
+            self.state = state
+        self._moved_ns = now
+        self._schedule(now)
+
+    def _rate(self, block: Block) -> float:
+        """In mm/s."""
+        is_rapid = self.state == "Run" and block.modes.motion == 0
+        feed = self._max_rate if is_rapid else min(block.modes.feed, self._max_rate)
+        return feed / 60
+
+    def _schedule(self, now: int) -> None:
+        """Wakes at the end of the present block."""
+        if not self._blocks or self.state not in ("Run", "Jog"):
+            self.timers.stop("block")
+            return
+        block = self._blocks[0]
+        assert block.target is not None
+        left_s = math.dist(self.position, block.target) / self._rate(block)
+        self.timers.start("block", now + math.ceil(left_s * 1e9), self._end_block)
+
+    def _end_block(self, now: int) -> None:
+        self._move(now)
+        self._run(now)
+        self._schedule(now)
+
+    def _move(self, now: int) -> None:
+        """Brings the axes to where they are now."""
+        before, self._moved_ns = self._moved_ns, now
+        left_s = 0.0 if before is None else (now - before) / 1e9
+        while self._blocks and self.state in ("Run", "Jog"):
+            block = self._blocks[0]
+            assert block.target is not None
+            way = math.dist(self.position, block.target)
+            needed_s = way / self._rate(block)
+            if needed_s > left_s + 1e-9:
+                share = left_s / needed_s
+                pairs = zip(self.position, block.target, strict=True)
+                x, y, z = (at + (end - at) * share for at, end in pairs)
+                self.position = (x, y, z)
+                break
+            left_s -= needed_s
+            self.position = block.target
+            self.drawn.append(block.target)
+            self._blocks.popleft()
+        if not self._blocks and self.state in ("Run", "Jog"):
+            self.state = "Idle"
+            if self._is_busy and "dwell" not in self.timers:
+                self.timers.start("dwell", now + self._rest_ns, self._end_dwell)
+        self._schedule(now)

@@ -1,0 +1,65 @@
+"""Body `text`: any robot on a serial line whose lines of text the configuration declares.
+
+Whether such a robot stops by itself when the line is dead is the robot's; most have no watchdog.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hilgw.bodies.text.check import problems_of
+from hilgw.bodies.text.lines import sendable, to_bytes
+from hilgw.bodies.text.session import TextBodySession
+from hilgw.bodies.text.settings import DEFAULT_MOCK, TextBodySettings
+from hilgw.control.stop_frame import StopFrame
+from hilgw.settings import MockSpec
+
+if TYPE_CHECKING:
+    from hilgw.framing.base import Framing
+
+
+class TextBody:
+    """The kind of body `text`."""
+
+    kind: ClassVar[str] = "text"
+    summary: ClassVar[str] = "any robot with lines of text, declared in the configuration"
+    Settings: ClassVar[type[Any]] = TextBodySettings
+    simulated: ClassVar[bool] = False
+    retry_s: ClassVar[float] = 1.0
+    framing: ClassVar[str] = ""
+
+    def check(self, settings: TextBodySettings) -> list[tuple[str, str, str]]:
+        """Errors that span fields: (path below the body, message, fix)."""
+        return problems_of(settings)
+
+    def stop_frame(self, settings: TextBodySettings) -> StopFrame:
+        """The stop lines of the configuration, in its order."""
+        end = to_bytes(settings.line_end)
+        lines = [sendable(line, end, settings.failed).filled({}) for line in settings.stop]
+        return StopFrame(
+            "the lines under `stop:`",
+            b"".join(lines).hex(" "),
+            "it goes on with the last line that it got",
+            has_watchdog=False,
+        )
+
+    def mock(self, settings: TextBodySettings, version: str) -> MockSpec:
+        """The mock that the settings name; text_module is one whose answers they declare."""
+        given = dict(settings.mock)
+        name = str(given.pop("kind", DEFAULT_MOCK))
+        line: dict[str, Any] = {}
+        if name == DEFAULT_MOCK:
+            line = {
+                "baudRate": settings.baudRate,
+                "byteSize": max(10, settings.byteSize),
+                "line_end": settings.line_end,
+            }
+        return MockSpec(name, line | given)
+
+    def session(
+        self, settings: TextBodySettings, version: str, framing: Framing | None = None
+    ) -> TextBodySession:
+        return TextBodySession(settings)
+
+
+BODY = TextBody()

@@ -1,0 +1,236 @@
+"""What is wrong with the settings of a body `text`, beyond one field."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from hilgw.bodies.text.lines import PLACEHOLDER
+from hilgw.bodies.text.motors import VELOCITY
+from hilgw.bodies.text.settings import (
+    Line,
+    TextBodySettings,
+    TextMotor,
+    devices_of,
+    groups_of_sensor,
+)
+from hilgw.control.limits import limit_errors
+from hilgw.control.line_load import overload
+from hilgw.devices.kinds import POSITION_SENSOR, SENSOR, TOUCH_SENSOR
+from hilgw.devices.lookup import check_table
+from hilgw.devices.properties import DISTANCE_SENSOR_TYPES
+from hilgw.errors import ConfigError
+from hilgw.protocols.text.patterns import compiled_head, names_of_groups
+from hilgw.protocols.text.steps import pattern_problems
+from hilgw.units import ms_to_ns
+
+Problem = tuple[str, str, str]
+TOUCH_TYPES = ("bumper", "force")
+NUMBER_BYTES = 12  # of a number on the line, where its limits do not tell
+
+
+def problems_of(settings: TextBodySettings) -> list[Problem]:
+    """(path below the body, message, fix) each."""
+    problems = [*_patterns(settings), *_texts(settings), *_handshake(settings)]
+    problems += [*_motors(settings), *_limits(settings), *_devices(settings)]
+    if not problems:
+        problems += [*_sensors(settings), *_line(settings)]
+    return problems
+
+
+def _lines(settings: TextBodySettings) -> Iterator[tuple[str, Line]]:
+    """Every line and its path."""
+    for name, lines in (
+        ("commands", settings.commands),
+        ("stop", settings.stop),
+        ("requests", settings.requests),
+    ):
+        for at, line in enumerate(lines):
+            yield f"{name}.{at}", line
+    for name, lamp in settings.leds.items():
+        yield f"leds.{name}", lamp
+
+
+def _patterns(settings: TextBodySettings) -> Iterator[Problem]:
+    named = [(name, getattr(settings, name)) for name in ("failed", "restarted", "ignore")]
+    for at, step in enumerate(settings.setup):
+        named += [(f"setup.{at}.expect", step.expect), (f"setup.{at}.failed", step.failed)]
+    for path, line in _lines(settings):
+        named += [(f"{path}.expect", line.expect), (f"{path}.failed", line.failed)]
+    yield from pattern_problems(named)
+
+
+def _texts(settings: TextBodySettings) -> Iterator[Problem]:
+    """What is sent: bytes, without a line end inside."""
+    sent = [(f"setup.{at}.send", step.send) for at, step in enumerate(settings.setup)]
+    sent += [(f"{path}.send", line.send) for path, line in _lines(settings)]
+    sent += [(f"motors.{name}.text", motor.text) for name, motor in settings.motors.items()]
+    for path, text in [*sent, ("line_end", settings.line_end)]:
+        if any(ord(character) > 255 for character in text):
+            yield path, f"{text!r} has a character that is not one byte", "use those up to \\xff"
+    for path, text in sent:
+        if settings.line_end and settings.line_end in text:
+            yield path, "it contains the line end", "leave it out: the gateway adds it"
+    if not settings.line_end:
+        yield "line_end", "is empty", r'use "\r\n", "\n" or "\r"'
+    for path, line in _lines(settings):
+        if not line.send:
+            yield f"{path}.send", "is empty", "write the line"
+
+
+def _handshake(settings: TextBodySettings) -> Iterator[Problem]:
+    if not any(step.expect and step.send for step in settings.setup):
+        what = "no step asks the robot and waits for its answer: a dead line would look alive"
+        yield "setup", what, "add a step with send and expect, e.g. its version"
+    for at, step in enumerate(settings.setup):
+        if not step.send and not step.expect:
+            yield f"setup.{at}", "has neither send nor expect", "add send or expect"
+
+
+def _motors(settings: TextBodySettings) -> Iterator[Problem]:
+    if settings.motors and not settings.stop:
+        what = "the motors could not be stopped"
+        yield "stop", what, "add the line that stops all of them, e.g. stop: [{send: 'D,0,0'}]"
+    used: Counter[str] = Counter()
+    for at, motion in enumerate(settings.commands):
+        names = PLACEHOLDER.findall(motion.send)
+        used.update(set(names))
+        for name in names:
+            if name not in settings.motors and name != VELOCITY:
+                fix = f"its motors are {', '.join(settings.motors)}"
+                yield f"commands.{at}.send", f"{{{name}}} is not a motor", fix
+        moved = [settings.motors[name] for name in names if name in settings.motors]
+        if not moved:
+            yield f"commands.{at}.send", "moves no motor", "write {NAME} for the motor's number"
+        if VELOCITY in names and not any(motor.mode == "position" for motor in moved):
+            what = "{velocity} is that of motors with position control, and it moves none"
+            yield f"commands.{at}.send", what, "leave it out"
+    for name, motor in settings.motors.items():
+        yield from _motor(settings, name, motor, used[name])
+
+
+def _motor(settings: TextBodySettings, name: str, motor: TextMotor, used: int) -> Iterator[Problem]:
+    if name == VELOCITY:
+        yield f"motors.{name}", "the name means the velocity in a line", "rename it"
+    if used != 1:
+        what = "is in no line of commands" if used == 0 else f"is in {used} lines of commands"
+        yield f"motors.{name}", what, f"write {{{name}}} into one line"
+    if not motor.scale:
+        yield f"motors.{name}.scale", "0: every number would be the same", "write the factor"
+    if motor.text.count("{}") != 1:
+        yield f"motors.{name}.text", "must contain {} once, for the number", 'e.g. " X{}"'
+    low, high = motor.smallest, motor.largest
+    if low is not None and high is not None and low > high:
+        yield f"motors.{name}.smallest", f"{low:g} is above largest, {high:g}", "exchange them"
+    if motor.mode == "velocity" and not _holds(motor, motor.offset):
+        what = "the number of velocity 0 is beyond smallest and largest"
+        yield f"motors.{name}", what, "correct offset, smallest or largest"
+
+
+def _holds(motor: TextMotor, number: float) -> bool:
+    above = motor.smallest is None or number >= motor.smallest
+    return above and (motor.largest is None or number <= motor.largest)
+
+
+def _limits(settings: TextBodySettings) -> Iterator[Problem]:
+    for name, limits in settings.limits.items():
+        motor = settings.motors.get(name)
+        if motor is None:
+            fix = f"its motors are {', '.join(settings.motors) or 'none'}"
+            yield f"limits.{name}", "the robot has no such motor", fix
+            continue
+        for where, what in limit_errors(limits, None):
+            yield f"limits.{name}.{where}", what, "correct the limits"
+        paced = any(
+            {name, VELOCITY}.issubset(PLACEHOLDER.findall(line.send)) for line in settings.commands
+        )
+        if limits.rate is not None and motor.mode == "position" and not paced:
+            what = "the line of this motor has no {velocity}, which would keep to the rate"
+            yield f"limits.{name}.rate", what, "add {velocity} to it, or leave the rate out"
+
+
+def _devices(settings: TextBodySettings) -> Iterator[Problem]:
+    """Names of devices, and what refers to them."""
+    groups: dict[str, Iterable[str]] = {
+        "motors": settings.motors,
+        "sensors": settings.sensors,
+        "leds": settings.leds,
+    }
+    names = Counter(name for group in groups.values() for name in group)
+    for part in ("sensors", "leds"):
+        for name in groups[part]:
+            if names[name] > 1:
+                yield f"{part}.{name}", "another device has this name", "rename it"
+    for name, sensor in settings.sensors.items():
+        if wrong := check_table(sensor.table):
+            yield f"sensors.{name}.table", wrong, "sort the rows"
+        count = len(groups_of_sensor(name, sensor))
+        wanted = 3 if sensor.has_vector else 1
+        if count != wanted:
+            what = f"a {sensor.node} needs {wanted} groups, and has {count}"
+            yield f"sensors.{name}.group", what, "group: [x, y, z]" if wanted > 1 else "group: x"
+        if sensor.motor and (sensor.motor not in settings.motors or sensor.node != POSITION_SENSOR):
+            what = f"'{sensor.motor}' is not a motor with this sensor on its joint"
+            fix = f"node: PositionSensor; its motors are {', '.join(settings.motors) or 'none'}"
+            yield f"sensors.{name}.motor", what, fix
+        allowed = TOUCH_TYPES if sensor.node == TOUCH_SENSOR else DISTANCE_SENSOR_TYPES
+        if sensor.type and sensor.type not in allowed:
+            what = f"a {sensor.node} has no type {sensor.type!r}"
+            yield f"sensors.{name}.type", what, f"use {', '.join(allowed)}"
+        if sensor.wraps and sensor.has_vector:
+            yield f"sensors.{name}.wraps", "a vector does not wrap around", "leave it out"
+    known = [device.name for device in devices_of(settings) if device.role == SENSOR]
+    for name in settings.always_on:
+        if name not in known:
+            fix = f"its sensors are {', '.join(known)}"
+            yield "always_on", f"the robot has no sensor '{name}'", fix
+
+
+def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
+    """Each sensor has its groups in one answer; each request has a sensor."""
+    found = []
+    for at, request in enumerate(settings.requests):
+        if not request.expect:
+            yield f"requests.{at}.expect", "is empty", "add the pattern of its answer"
+        try:
+            found.append(names_of_groups(compiled_head(request.expect)))
+        except ConfigError:  # reported by _patterns
+            found.append(set())
+    for name, sensor in settings.sensors.items():
+        wanted = groups_of_sensor(name, sensor)
+        if not any(groups.issuperset(wanted) for groups in found):
+            what = f"no answer in requests has the group {', '.join(wanted)}"
+            yield f"sensors.{name}.group", what, f"write (?P<{wanted[0]}>...) into an expect"
+        if sum(groups.issuperset(wanted) for groups in found) > 1:
+            what = f"several answers in requests have the group {', '.join(wanted)}"
+            yield f"sensors.{name}.group", what, "use a group of its own in each"
+
+
+def _line(settings: TextBodySettings) -> Iterator[Problem]:
+    """One period: a line of each motion, and all requests with their answers."""
+    needed, there, back = 0, 0, 0
+    end = len(settings.line_end)
+    for motion in settings.commands:
+        count = len(PLACEHOLDER.findall(motion.send))
+        literal = len("".join(PLACEHOLDER.split(motion.send)[::2]))
+        words = sum(
+            len(settings.motors[name].text) - 2
+            for name in PLACEHOLDER.findall(motion.send)
+            if name in settings.motors
+        )
+        there += literal + words + count * NUMBER_BYTES + end
+        back += (len(settings.line_end) + 2) if motion.expect else 0
+    for request in settings.requests:
+        there += len(request.send) + (0 if request.realtime else end)
+        back += request.answer_bytes
+    # With one line at a time the answer follows the line; else both directions run at once.
+    needed = there + back if settings.window == 1 else max(there, back)
+    bits = max(10, settings.byteSize)
+    what = overload(needed, settings.baudRate, bits, ms_to_ns(settings.period_ms))
+    if what:
+        fix = "raise baudRate or period_ms, or leave sensors out"
+        yield "period_ms", what, fix
+    longest = max((len(line.send) + end for _, line in _lines(settings)), default=0)
+    if 0 < settings.window_bytes < longest:
+        what = f"a line has {longest} bytes"
+        yield "window_bytes", what, f"raise it to {longest} at least"

@@ -1,0 +1,110 @@
+"""Lines of body `text`: received bytes to lines, declared lines to bytes and patterns."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hilgw.bodies.text.settings import Line
+from hilgw.protocols.text.patterns import Match, Pattern, compiled
+from hilgw.units import s_to_ns
+
+PLACEHOLDER = re.compile(r'\{([^{}"]+)\}')  # not what JSON has in braces
+_DECIMAL = re.compile(rb"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?[ \t]*")
+_HEX = re.compile(rb"[ \t]*[+-]?(0[xX])?[0-9A-Fa-f]+[ \t]*")
+LONGEST_NUMBER = 64
+
+
+def to_bytes(text: str) -> bytes:
+    """Each character is one byte. UnicodeEncodeError for one beyond \\xff."""
+    return text.encode("latin-1")
+
+
+def number_of(text: bytes, *, hexadecimal: bool = False) -> float | None:
+    """The number that a group holds; None when it holds none, or one that is not finite."""
+    if len(text) > LONGEST_NUMBER:
+        return None
+    if hexadecimal:
+        return float(int(text, 16)) if _HEX.fullmatch(text) else None
+    if not _DECIMAL.fullmatch(text):
+        return None
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+class LineReader:
+    """Bytes in any chunks in; lines without their ends out. An empty line is none. Holds at most
+    `longest` bytes: what a longer line has is dropped, and counted in `garbage`."""
+
+    def __init__(self, line_end: bytes, longest: int) -> None:
+        ends = [line_end] if line_end.strip(b"\r\n") else [b"\r", b"\n"]
+        self._ends = re.compile(b"|".join(map(re.escape, ends)))
+        self._overlap = len(ends[0]) - 1
+        self._longest = longest
+        self.garbage = 0
+        self.clear()
+
+    def clear(self) -> None:
+        self._held = b""
+        self._is_cut = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        lines: list[bytes] = []
+        for start in range(0, len(data), self._longest):
+            lines += self._take(data[start : start + self._longest])
+        return lines
+
+    def _take(self, data: bytes) -> list[bytes]:
+        *ended, self._held = self._ends.split(self._held + data)
+        lines: list[bytes] = []
+        for line in ended:
+            if self._is_cut or len(line) > self._longest:
+                self.garbage += len(line)
+                self._is_cut = False
+            elif line:
+                lines.append(line)
+        if len(self._held) > self._longest:
+            kept = len(self._held) - self._overlap
+            self.garbage += kept
+            self._held, self._is_cut = self._held[kept:], True
+        return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Sendable:
+    """A declared line: the parts of its text (odd ones are placeholders), and its patterns."""
+
+    parts: tuple[str, ...]
+    end: bytes
+    expect: Pattern | None
+    failed: Pattern | None
+    timeout_ns: int
+    realtime: bool
+
+    def filled(self, value_of: Callable[[str], str] | Mapping[str, str]) -> bytes:
+        """The bytes, with each placeholder replaced."""
+        look = value_of.__getitem__ if isinstance(value_of, Mapping) else value_of
+        pieces = [look(part) if at % 2 else part for at, part in enumerate(self.parts)]
+        return to_bytes("".join(pieces)) + self.end
+
+    def answers(self, line: bytes) -> Match | None:
+        """The match of a line that answers it."""
+        return None if self.expect is None else self.expect.search(line)
+
+    def refuses(self, line: bytes) -> bool:
+        return self.failed is not None and self.failed.search(line) is not None
+
+
+def sendable(line: Line, end: bytes, failed: str, *, fills: bool = False) -> Sendable:
+    """failed: the pattern where the line has none of its own. fills: its text has placeholders."""
+    refusal = line.failed or failed
+    return Sendable(
+        tuple(PLACEHOLDER.split(line.send)) if fills else (line.send,),
+        b"" if line.realtime else end,
+        compiled(line.expect, whole=True) if line.expect else None,
+        compiled(refusal, whole=True) if refusal and line.expect else None,
+        s_to_ns(line.timeout_s),
+        line.realtime,
+    )

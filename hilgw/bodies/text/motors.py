@@ -1,0 +1,173 @@
+"""The motors of body `text`, and the lines that move them."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+
+from hilgw.bodies.text.lines import PLACEHOLDER, Sendable, sendable
+from hilgw.bodies.text.settings import Motion, TextMotor
+from hilgw.control.events import Command, MotorCommand, MotorSettings
+from hilgw.control.limits import Slew
+from hilgw.devices.kinds import Device, Refusal
+from hilgw.reasons import RequestRefused
+
+VELOCITY = "velocity"  # the placeholder
+LARGEST_NUMBER = 1e15  # on a line
+
+
+class Motor:
+    """velocity: in rad/s or m/s; with position control the largest. target: the position that was
+    commanded since the last stop, None without one. cut: its last number was beyond the limits of
+    the line."""
+
+    def __init__(self, device: Device, settings: TextMotor) -> None:
+        self.device = device
+        self.by_position = settings.mode == "position"
+        self.optional = self.by_position and settings.text != "{}"
+        self.cut = False
+        self._settings = settings
+        rate = device.limits.rate
+        _, fastest = device.limits.bounds("velocity")
+        self._fastest = fastest if rate is None else min(fastest, rate)
+        by_slew = rate is not None and not self.by_position
+        self._slew = Slew(rate or 0.0, 0.0, brakes=True) if by_slew else None
+        self.rest()
+
+    def rest(self) -> None:
+        """It was stopped."""
+        self.velocity = self._settings.maxVelocity if self.by_position else 0.0
+        self.target: float | None = None
+        if self._slew is not None:
+            self._slew.settle(0.0)
+
+    @property
+    def largest_velocity(self) -> float:
+        """With position control: the velocity, within the limits of velocity and rate, which also
+        hold before a controller has set one."""
+        return min(abs(self.velocity), self._fastest)
+
+    @property
+    def moves(self) -> bool:
+        """With position control: it has a position to go to, and may."""
+        return self.target is not None and self.velocity != 0
+
+    def command(self, command: Command, now: int) -> Refusal | None:
+        """Follows a command that the control loop has checked, or refuses it."""
+        position, velocity = _wanted(command)
+        if position is None and velocity is None:
+            return self._refuse("has no gains, acceleration, force and torque")
+        if self.by_position:
+            if position == math.inf:
+                return self._refuse("has position control only")
+            if position is not None and abs(self._number(position)) >= LARGEST_NUMBER:
+                return self._too_large(position)
+            self.velocity = self.velocity if velocity is None else velocity
+            self.target = self.target if position is None else position
+            return None
+        if position is not None and position != math.inf:
+            return self._refuse("has velocity control only")
+        if velocity is not None and abs(self._number(velocity)) >= LARGEST_NUMBER:
+            return self._too_large(velocity)
+        if velocity is not None:
+            self.velocity = velocity if self._slew is None else self._slew.aim(velocity, now)
+        return None
+
+    def _refuse(self, what: str) -> Refusal:
+        return Refusal(RequestRefused.NOT_SETTABLE, f"'{self.device.name}' {what}")
+
+    def _too_large(self, value: float) -> Refusal:
+        text = f"'{self.device.name}': {value:g} is too large for a number on the line"
+        return Refusal(RequestRefused.OUT_OF_RANGE, text)
+
+    def _number(self, amount: float) -> float:
+        """The number on the line, cut to its limits; notes whether it was."""
+        settings = self._settings
+        number = amount * settings.scale + settings.offset
+        low = -math.inf if settings.smallest is None else settings.smallest
+        high = math.inf if settings.largest is None else settings.largest
+        self.cut = not low <= number <= high
+        return min(max(number, low), high)
+
+    def text(self) -> str:
+        """Its number as it is written on the line."""
+        amount = (self.target or 0.0) if self.by_position else self.velocity
+        number = written(self._number(amount), self._settings.decimals)
+        return self._settings.text.replace("{}", number)
+
+    def next_deadline(self) -> int | None:
+        return None if self._slew is None else self._slew.next_deadline()
+
+    def expire(self, now: int) -> bool:
+        """Whether the velocity changed, on its way to the one commanded."""
+        value = None if self._slew is None else self._slew.expire(now)
+        if value is None:
+            return False
+        self.velocity = value
+        return True
+
+
+class Halted(Enum):
+    """Why a motion has no line now."""
+
+    INCOMPLETE = "a motor in it has no position yet"
+    STOPPED = "none of its motors moves"
+
+
+class MotionLine:
+    """A line for several motors. active: it was sent since the last stop. last: its bytes then,
+    None when the robot may not have obeyed them."""
+
+    def __init__(self, settings: Motion, motors: dict[str, Motor], end: bytes, failed: str) -> None:
+        self.line: Sendable = sendable(settings, end, failed, fills=True)
+        names = PLACEHOLDER.findall(settings.send)
+        self.motors = [motors[name] for name in names if name in motors]
+        self.repeats = settings.repeat or not settings.expect
+        self.rest()
+        self._by_name = motors
+        self._settings = settings
+
+    def rest(self) -> None:
+        """Its motors were stopped."""
+        self.active = False
+        self.last: bytes | None = None
+
+    def data(self) -> bytes | Halted:
+        """Its bytes now."""
+        positioned = [motor for motor in self.motors if motor.by_position]
+        if any(motor.target is None and not motor.optional for motor in positioned):
+            return Halted.INCOMPLETE
+        held = [motor for motor in positioned if not motor.moves]
+        if any(not motor.optional for motor in held) or (held and held == self.motors):
+            return Halted.STOPPED
+        return self.line.filled(self._value)
+
+    def _value(self, name: str) -> str:
+        motor = self._by_name.get(name)
+        if motor is not None:
+            return "" if motor.by_position and not motor.moves else motor.text()
+        if name != VELOCITY:
+            return f"{{{name}}}"
+        velocities = [each.largest_velocity for each in self.motors if each.moves]
+        settings = self._settings
+        number = min(velocities, default=0.0) * settings.velocity_scale
+        number = min(max(number, -LARGEST_NUMBER), LARGEST_NUMBER)
+        return written(number, settings.velocity_decimals)
+
+
+def written(number: float, decimals: int) -> str:
+    """With so many digits after the point; never -0, nor an exponent."""
+    text = f"{number:.{decimals}f}"
+    return text.removeprefix("-") if not float(text) else text
+
+
+def _wanted(command: Command) -> tuple[float | None, float | None]:
+    """Position and velocity that a command sets; both None: it sets neither."""
+    if isinstance(command, MotorSettings):
+        return command.position, command.velocity
+    if isinstance(command, MotorCommand):
+        if command.field == "velocity":
+            return None, command.value
+        if command.field == "position":
+            return command.value, None
+    return None, None

@@ -1,0 +1,119 @@
+"""The sensors of body `text`: from the groups of an answer to Webots' values."""
+
+from __future__ import annotations
+
+import math
+
+from hilgw.bodies.text.lines import Sendable, number_of, sendable
+from hilgw.bodies.text.settings import Request, TextBodySettings, TextSensor, groups_of_sensor
+from hilgw.devices.kinds import Device, Devices, Value
+from hilgw.devices.lookup import look_up
+from hilgw.protocols.text.patterns import Match, groups_of, names_of_groups
+from hilgw.units import ms_to_ns
+
+
+class Sensor:
+    """One sensor. groups: those of the answer with its numbers."""
+
+    def __init__(self, device: Device, settings: TextSensor) -> None:
+        self.device = device
+        self.groups = groups_of_sensor(device.name, settings)
+        self._settings = settings
+        self._raw: float | None = None  # of a counter that wraps
+        self._turns = 0
+
+    def read(self, groups: dict[str, bytes | None]) -> Value | None:
+        """Its value; None when a number of it is missing, is none, or is not finite."""
+        values = [self._read(groups.get(name)) for name in self.groups]
+        found = [value for value in values if value is not None]
+        if len(found) < len(values):
+            return None
+        return tuple(found) if self._settings.has_vector else found[0]
+
+    def _read(self, text: bytes | None) -> float | None:
+        settings = self._settings
+        number = None if text is None else number_of(text, hexadecimal=settings.hex)
+        if number is None:
+            return None
+        if settings.wraps:
+            number = self._unwrapped(number)
+        value = look_up(settings.table, number * settings.scale + settings.offset)
+        return float(value) if math.isfinite(value) else None
+
+    def _unwrapped(self, raw: float) -> float:
+        """Between two readings the counter moves by less than half its range."""
+        half = self._settings.wraps / 2
+        if self._raw is not None:
+            self._turns += (raw - self._raw < -half) - (raw - self._raw >= half)
+        self._raw = raw
+        return raw + self._turns * self._settings.wraps
+
+
+class RequestLine:
+    """A line that asks for sensors. due_ns: when it is sent next, if one of them is enabled."""
+
+    def __init__(
+        self, settings: Request, sensors: list[Sensor], end: bytes, failed: str, own_ns: int
+    ) -> None:
+        self.line: Sendable = sendable(settings, end, failed)
+        self.data = self.line.filled({})
+        groups = set() if self.line.expect is None else names_of_groups(self.line.expect)
+        self.sensors = [each for each in sensors if groups.issuperset(each.groups)]
+        self.due_ns = 0
+        self._own_ns = own_ns
+
+    def period_ns(self, enabled: dict[int, int]) -> int | None:
+        """The shortest period of its enabled sensors (index -> period); None: none is enabled."""
+        periods = [
+            enabled[each.device.index] for each in self.sensors if each.device.index in enabled
+        ]
+        return max(self._own_ns, min(periods)) if periods else None
+
+    def values(self, match: Match, enabled: dict[int, int]) -> list[tuple[Sensor, Value | None]]:
+        """The values of its enabled sensors in an answer."""
+        groups = groups_of(match)
+        return [(each, each.read(groups)) for each in self.sensors if each.device.index in enabled]
+
+    def left(self, now: int, enabled: dict[int, int]) -> bool:
+        """The line was sent; whether it was a period late."""
+        period_ns = self.period_ns(enabled) or self._own_ns
+        late = now - self.due_ns >= period_ns
+        self.due_ns = now + period_ns if late else self.due_ns + period_ns
+        return late
+
+
+class Requests:
+    """The lines that ask for sensors, and the sensors that are enabled (index -> period)."""
+
+    def __init__(self, settings: TextBodySettings, devices: Devices, end: bytes) -> None:
+        sensors = [
+            Sensor(device, settings.sensors[device.name])
+            for device in devices
+            if device.name in settings.sensors
+        ]
+        own_ns = ms_to_ns(settings.period_ms)
+        self.lines = [
+            RequestLine(each, sensors, end, settings.failed, own_ns) for each in settings.requests
+        ]
+        self.always_on = [each.index for each in devices if each.name in settings.always_on]
+        self.enabled = dict.fromkeys(self.always_on, 0)
+
+    def asked(self) -> list[RequestLine]:
+        """The lines with an enabled sensor."""
+        return [line for line in self.lines if line.period_ns(self.enabled) is not None]
+
+    def restart(self, now: int) -> None:
+        """All of them are due now."""
+        for line in self.lines:
+            line.due_ns = now
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> None:
+        """None: every step, 0: off. A line that was not asked before is due now."""
+        before = self.asked()
+        if period_ms == 0:
+            self.enabled.pop(index, None)
+        else:
+            self.enabled[index] = ms_to_ns(period_ms or 0)
+        for line in self.asked():
+            if line not in before:
+                line.due_ns = max(line.due_ns, now)

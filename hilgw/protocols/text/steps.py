@@ -1,0 +1,41 @@
+"""One step of a declared line protocol: a line to send, and the lines that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hilgw.errors import ConfigError
+from hilgw.protocols.dialogue import AskLine
+from hilgw.protocols.text.patterns import checked, compiled
+from hilgw.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One command, and the lines that answer it."""
+
+    send: str = setting("the command, without the line end; empty: only wait for a line", "")
+    expect: str = setting("pattern of the line that means success; empty: do not wait", "")
+    failed: str = setting("pattern of the line that means failure; empty: none", "")
+    timeout_s: float = setting("time limit of the answer", 1.0, gt=0, le=300, unit="s")
+    tries: int = setting("how often the command is sent until an answer comes", 1, ge=1, le=20)
+
+
+def question(step: Step, text: bytes) -> AskLine:
+    """The question of a step with `expect`. text: its bytes; empty: it only waits, once."""
+    good = compiled(step.expect, whole=True)
+    bad = compiled(step.failed, whole=True) if step.failed else None
+    tries = step.tries if text else 1
+    return AskLine(text, good, bad, timeout_s=step.timeout_s, tries=tries)
+
+
+def pattern_problems(named: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """The patterns that cannot be used: (path, what, fix). named: path and pattern each."""
+    problems = []
+    for path, text in named:
+        try:
+            checked(text)
+        except ConfigError as error:
+            problems.append((path, error.what, error.fix))
+    return problems

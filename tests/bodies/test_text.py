@@ -1,0 +1,800 @@
+"""Body `text`: declared robots on the mocks of a Khepera III and of a G-code machine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_mocks import gcode_machine, khepera, text_module
+from hilgw.bodies.text import BODY
+from hilgw.bodies.text.lines import LineReader, number_of
+from hilgw.bodies.text.motors import written
+from hilgw.bodies.text.settings import (
+    Lamp,
+    Line,
+    Motion,
+    Request,
+    TextBodySettings,
+    TextMotor,
+    TextSensor,
+)
+from hilgw.config.load import load_config
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    LedValue,
+    MotorCommand,
+    Notice,
+    ProtocolFailure,
+    Refused,
+    SensorValue,
+    StopReason,
+    Write,
+)
+from hilgw.control.safety import Mode
+from hilgw.devices.kinds import MotorLimits
+from hilgw.errors import MismatchError
+from hilgw.plugins import new_air
+from hilgw.protocols.text.steps import Step
+from tests.bodies.bench import MS, BodyBench
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+LEFT, RIGHT = "left wheel motor", "right wheel motor"
+X, Y, Z = "x motor", "y motor", "z motor"
+
+
+@cache
+def loaded(name: str) -> Any:
+    config = load_config(str(CONFIGS / f"{name}.yaml"), [], None).config
+    (robot,) = config.robots.values()
+    assert robot.body is not None
+    return robot.body.settings
+
+
+def shipped(name: str, **changes: Any) -> TextBodySettings:
+    settings: TextBodySettings = replace(loaded(name), **changes)
+    assert BODY.check(settings) == []
+    return settings
+
+
+def bench(name: str, mock: dict[str, Any] | None = None, **changes: Any) -> BodyBench:
+    settings = shipped(name, **changes)
+    module: Any = {"khepera": khepera, "gcode": gcode_machine}[name]
+    parameters = {**BODY.mock(settings, "R2025a").parameters, **(mock or {})}
+    made = module.create("robot", new_air(), parameters)
+    return BodyBench(BODY.session(settings, "R2025a"), made)
+
+
+def up(name: str, mock: dict[str, Any] | None = None, **changes: Any) -> BodyBench:
+    made = bench(name, mock, **changes)
+    made.open(400)
+    assert len(made.found(Connected)) == 1
+    made.values()
+    assert made.events == []
+    made.written.clear()
+    return made
+
+
+def minimal(**changes: Any) -> TextBodySettings:
+    """A robot with one motor and one sensor."""
+    given: dict[str, Any] = {
+        "port": "/dev/x",
+        "setup": (Step(send="V", expect="v(?P<identity>.*)", timeout_s=0.2),),
+        "motors": {"m": TextMotor(scale=10)},
+        "commands": (Motion(send="M{m}", expect="m"),),
+        "stop": (Line(send="M0", expect="m"),),
+        "requests": (Request(send="S", expect="s(?P<a>.*)"),),
+        "sensors": {"a": TextSensor()},
+        **changes,
+    }
+    return TextBodySettings(**given)
+
+
+class Hand:
+    """A session, and its robot played by the test."""
+
+    def __init__(self, settings: TextBodySettings) -> None:
+        assert BODY.check(settings) == []
+        self.session = BODY.session(settings, "R2025a")
+        self.now = 1_000 * MS
+        self.events: list[Any] = []
+        self.take(self.session.open(self.now))
+        self.run(50)
+        self.say(b"v1\r\n")
+        assert Connected("text robot 1") in self.events
+        self.sent()
+
+    def take(self, events: list[Any]) -> None:
+        self.events += events
+
+    def sent(self) -> bytes:
+        """What the session wrote; forgets it."""
+        data = b"".join(event.data for event in self.events if isinstance(event, Write))
+        self.events = [event for event in self.events if not isinstance(event, Write)]
+        return data
+
+    def say(self, data: bytes) -> None:
+        self.take(self.session.receive(data, self.now))
+
+    def run(self, milliseconds: float) -> None:
+        end = self.now + round(milliseconds * MS)
+        while (due := self.session.next_deadline()) is not None and due <= end:
+            assert due >= self.now or self.session.expire(self.now) is not None
+            self.now = max(self.now, due)
+            self.take(self.session.expire(self.now))
+        self.now = end
+
+    def move(self, value: float, field: str = "velocity") -> None:
+        self.take(self.session.command(MotorCommand(0, field, value), self.now))
+        self.run(0)
+
+
+# --- the Khepera ----------------------------------------------------------------------------------
+
+
+def test_setup_names_the_robot_and_stops_it_first() -> None:
+    line = bench("khepera")
+    line.open()
+    assert line.found(Connected) == [Connected("Khepera III 3.0")]
+    assert line.written.startswith(b"\rD,l0,l0\rB\rI,l0,l0\r")
+
+
+def test_all_commands_of_an_instant_are_one_line() -> None:
+    line = up("khepera", always_on=())
+    line.command(LEFT, "velocity", 2.0)
+    line.command(RIGHT, "velocity", -1.0)
+    line.run(20)
+    assert line.written == b"D,l6106,l-3053\r"
+    assert line.mock.speed == (6106, -3053)
+    line.command(LEFT, "velocity", 2.0)
+    line.run(20)
+    assert line.written.count(b"D") == 1  # it says nothing new
+
+
+def test_values_are_those_of_webots() -> None:
+    line = up("khepera", {"width": 5, "depth": 5}, always_on=())
+    for name in ("left wheel sensor", "right wheel sensor", "ds8", "front eye"):
+        line.enable(name)
+    for side in (LEFT, RIGHT):
+        line.command(side, "velocity", 5.0)
+    line.run(4_000)
+    values = line.values()
+    assert values["left wheel sensor"] == pytest.approx(20.0, abs=0.5)
+    assert values["right wheel sensor"] == pytest.approx(20.0, abs=0.5)
+    assert (values["ds8"], values["front eye"]) == (7.0, 500.0)
+    line.mock.x = line.mock.width - khepera.RADIUS_M - 0.03 * math.cos(0.24)
+    line.mock.speed = (0, 0)
+    line.run(100)
+    assert line.values()["front eye"] == pytest.approx(30, abs=4)  # mm
+
+
+def test_only_lines_with_an_enabled_sensor_are_sent_at_its_period() -> None:
+    line = up("khepera", always_on=())
+    line.run(200)
+    assert line.written == b""
+    line.enable("ds3", 100)
+    line.run(1_000)
+    assert 9 <= line.written.count(b"N\r") <= 11 and b"R" not in line.written
+    assert set(line.values()) == {"ds3"}
+    line.enable("ds3", 0)
+    line.written.clear()
+    line.run(250)
+    assert line.written == b""
+    assert line.session.own_period(line.index("ds3")) == 0
+    assert up("khepera").session.own_period(line.index("left eye")) is None
+
+
+def test_a_silent_robot_is_asked_whether_it_is_there() -> None:
+    line = up("khepera", always_on=(), silence_s=0.6)
+    line.run(3_000)
+    assert line.written.count(b"R\r") >= 10 and not line.found(Disconnected)
+    line.cut = True
+    line.run(700)
+    assert line.found(Disconnected) == [Disconnected("no answer for 0.6 s")]
+    line.cut = False
+    line.run(2_000)
+    assert len(line.found(Connected)) == 1
+
+
+def test_leds_and_what_is_no_device() -> None:
+    line = up("khepera", always_on=())
+    line.handle(line.session.tune(LedValue(line.index("left led"), 7), line.now))
+    line.run(20)
+    assert line.mock.leds == {0: True} and line.written == b"K,0,1\r"
+    index = line.index("ds0")
+    for events in (
+        line.session.switch(99, None, line.now),
+        line.session.switch(line.index(LEFT), None, line.now),
+        line.session.tune(LedValue(index, 1), line.now),
+        line.session.command(MotorCommand(index, "velocity", 1.0), line.now),
+    ):
+        assert [type(event) for event in events] == [Refused]
+
+
+def test_a_robot_that_still_drives_is_stopped_by_the_setup() -> None:
+    line = up("khepera")
+    line.command(LEFT, "velocity", 5.0)
+    line.run(20)
+    line.cut = True
+    line.session.close()  # the gateway was killed
+    line.run(5_000)
+    assert line.mock.speed == (15265, 0)  # the robot has no watchdog
+    line.cut = False
+    line.open(5)
+    assert line.mock.speed == (0, 0) and line.session.stop_commands() == []
+
+
+def test_stop() -> None:
+    line = up("khepera", always_on=())
+    session = line.session
+    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
+    line.command(LEFT, "velocity", 5.0)
+    assert session.stop_bytes() == b"\rD,l0,l0\r"
+    line.run(20)
+    for mode in Mode:
+        assert session.stop_command(line.index(LEFT), mode) is not None
+    assert session.stop_command(line.index("ds0"), Mode.VELOCITY) is None
+    assert len(session.stop_commands()) == 2
+    events = session.stop(StopReason.ENDED, line.now)
+    assert events == [Write(b"D,l0,l0\r")] and not session.is_idle()
+    line.handle(events)
+    line.run(20)
+    assert line.mock.speed == (0, 0) and session.is_idle()
+    assert session.stop(StopReason.ENDED, line.now) == []
+
+
+def test_the_emergency_stop_ends_any_line_that_was_cut() -> None:
+    """It discards what the kernel has not sent, and writes the stop twice."""
+    ours = b"D,l9000,l9000\rN\rK,0,1\rR\r"
+    for cut in range(len(ours) + 1):
+        line = up("khepera")
+        line.command(LEFT, "velocity", 5.0)
+        line.mock.receive(ours[:cut], line.now)
+        line.mock.receive(2 * line.session.stop_bytes(), line.now)
+        assert line.mock.speed == (0, 0), cut
+
+
+def test_a_rate_limit_is_followed_and_a_stop_is_not_slowed() -> None:
+    line = up("khepera", limits={LEFT: MotorLimits(rate=10.0)})
+    line.command(LEFT, "velocity", 5.0)
+    line.run(240)
+    assert 5_000 < line.mock.speed[0] < 10_000
+    line.run(400)
+    assert line.mock.speed[0] == 15265
+    line.handle(line.session.stop(StopReason.SILENCE, line.now))
+    line.run(400)
+    assert line.mock.speed == (0, 0)
+
+
+def test_a_number_beyond_the_line_is_cut_and_reported() -> None:
+    line = up("khepera", limits={})
+    line.command(LEFT, "velocity", 1e300)
+    line.run(20)
+    assert line.mock.speed[0] == 43_000
+    assert line.found(Notice) == [Notice(f"'{LEFT}': its number is cut to the limits of its line")]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("position", 1.0), ("acceleration", 1.0), ("torque", 1.0)]
+)
+def test_what_the_robot_cannot_do_is_refused(field: str, value: float) -> None:
+    line = up("khepera")
+    (refused,) = line.command(LEFT, field, value)
+    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+    assert line.session.stop_commands() == []
+    assert line.command(LEFT, "position", math.inf) == []
+
+
+def test_another_robot_is_a_failure_and_a_dead_line_is_a_hint() -> None:
+    line = bench("gcode")
+    other = khepera.create("other", new_air(), {})
+    line = BodyBench(line.session, other)
+    line.open(5_000)
+    failures = line.found(ProtocolFailure)
+    assert [type(each.error) for each in failures] == [MismatchError]
+    assert failures[0].error.what == (
+        "this is not the G-code machine: it answered 'z,Command not found' to '$I'"
+    )
+    dead = bench("khepera")
+    dead.cut = True
+    dead.open(4_000)
+    assert {event.text for event in dead.found(Notice)} == {
+        "no answer to 'B': is the Khepera III switched on, and baudRate its own?"
+    }
+    assert not dead.found(Connected)
+    (refused,) = dead.command(LEFT, "velocity", 1.0)
+    assert isinstance(refused, Refused) and refused.reason == "down"
+    dead.cut = False
+    dead.run(2_500)
+    assert dead.found(Connected)
+
+
+# --- the G-code machine ---------------------------------------------------------------------------
+
+
+def place(line: BodyBench) -> tuple[float, ...]:
+    return tuple(round(each, 1) for each in line.mock.position)
+
+
+def test_a_square() -> None:
+    line = up("gcode")
+    for axis in "xyz":
+        line.enable(f"{axis} sensor")
+    for corner in ((0.02, 0.02), (0.06, 0.02), (0.06, 0.06), (0.02, 0.06), (0.02, 0.02)):
+        line.command(X, "position", corner[0])
+        line.command(Y, "position", corner[1])
+        line.run(2_500)
+        values = line.values()
+        assert (values["x sensor"], values["y sensor"]) == pytest.approx(corner)
+    assert line.mock.drawn == [(20, 20, 0), (60, 20, 0), (60, 60, 0), (20, 60, 0), (20, 20, 0)]
+    assert line.mock.state == "Idle" and not line.found(Refused)
+
+
+def test_a_new_target_replaces_the_old_one_and_velocity_paces_it() -> None:
+    line = up("gcode")
+    line.command(X, "velocity", 0.02)
+    line.command(X, "position", 0.1)
+    line.run(1_000)
+    assert b"\x85$J=G90 G21 X100.000 F1200\n" in line.written
+    assert place(line) == (pytest.approx(20, abs=0.5), 0, 0)
+    line.command(X, "position", 0.0)
+    line.run(500)
+    assert place(line)[0] == pytest.approx(10, abs=1)
+    line.run(1_000)
+    assert place(line) == (0, 0, 0) and line.mock.state == "Idle"
+
+
+def test_stop_cancels_the_jog_and_the_position_is_kept() -> None:
+    line = up("gcode")
+    line.command(X, "position", 0.1)
+    line.run(500)
+    assert line.session.stop_bytes() == b"\x85"
+    assert line.handle(line.session.stop(StopReason.COMMAND_TIMEOUT, line.now)) == []
+    stopped = line.mock.position
+    line.run(2_000)
+    assert line.mock.position == stopped and line.mock.state == "Idle"
+    line.command(Y, "position", 0.01)  # the x axis has no target any more
+    line.run(2_000)
+    assert line.mock.position == (stopped[0], 10.0, 0.0)
+
+
+def test_velocity_0_halts_one_axis_and_the_others_go_on() -> None:
+    line = up("gcode")
+    line.command(X, "position", 0.1)
+    line.command(Y, "position", 0.1)
+    line.run(500)
+    line.command(X, "velocity", 0.0)
+    line.run(100)
+    x = line.mock.position[0]
+    line.run(3_000)
+    assert line.mock.position == (x, 100.0, 0.0)
+    line.command(Y, "velocity", 0.0)
+    line.command(Y, "position", 0.0)
+    line.run(500)
+    assert line.mock.position == (x, 100.0, 0.0)
+    line.command(X, "velocity", 0.05)
+    line.run(3_000)
+    assert line.mock.position == (100.0, 100.0, 0.0)
+
+
+def test_a_stop_reaches_a_line_that_is_still_on_its_way() -> None:
+    """A jog that the machine reads after the cancel would move it: the stop follows it again."""
+    hand = Hand(
+        minimal(
+            motors={"m": TextMotor(kind="linear", mode="position", text=" X{}")},
+            commands=(Motion(send="J{m}", expect="ok"),),
+            stop=(Line(send="!", realtime=True),),
+        )
+    )
+    hand.move(3.0, "position")
+    assert hand.sent() == b"J X3\r\n"
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    assert hand.sent() == b"!" and not hand.session.is_idle()
+    hand.say(b"ok\r\n")
+    assert hand.sent() == b"!" and hand.session.is_idle()
+
+
+def test_a_line_that_was_refused_or_lost_may_move_a_motor_all_the_same() -> None:
+    """Velocity 0 stops it; and a controller that repeats itself is heard."""
+    motors = {"m": TextMotor(kind="linear", mode="position", text=" X{}")}
+    jog = (Motion(send="J{m}", expect="ok", failed="no"),)
+    for answer, sent in ((b"no\r\n", b"J X3\r\n"), (b"", b"J X3\r\n")):
+        hand = Hand(minimal(motors=motors, commands=jog, stop=(Line(send="!", realtime=True),)))
+        hand.move(3.0, "position")
+        hand.say(answer)
+        hand.run(0 if answer else 400)
+        hand.move(3.0, "position")
+        assert hand.sent() == 2 * sent
+        hand.say(answer)
+        hand.move(0.0)
+        assert hand.sent() == b"!"
+        hand.run(400)
+        assert hand.sent().startswith(b"S" if answer else b"!")  # the lost line may come late
+
+
+def test_a_stop_that_was_lost_is_repeated_before_the_motions_that_followed_it() -> None:
+    """Two lines of motors: the one that was not commanded again must not go on."""
+    hand = Hand(
+        minimal(
+            motors={"m": TextMotor(), "n": TextMotor()},
+            commands=(Motion(send="M{m}", expect="m"), Motion(send="N{n}", expect="n")),
+            stop=(Line(send="STOP", expect="s"),),
+            requests=(),
+            sensors={},
+            window=4,
+        )
+    )
+    hand.move(1.0)
+    hand.take(hand.session.command(MotorCommand(1, "velocity", 2.0), hand.now))
+    hand.run(0)
+    hand.say(b"m\r\nn\r\n")
+    assert hand.sent() == b"M1\r\nN2\r\n"
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    hand.move(5.0)
+    assert hand.sent() == b"STOP\r\nM5\r\n"
+    hand.say(b"m\r\n")  # the answer to the stop was lost, or the stop itself
+    assert hand.sent() == b"STOP\r\nM5\r\n"
+
+
+def test_the_stop_of_one_line_lets_the_others_go_on() -> None:
+    motors = {name: TextMotor(mode="position", text=f" {name}{{}}") for name in "mn"}
+    commands = tuple(Motion(send=f"J{{{name}}}", expect="ok") for name in "mn")
+    stop = (Line(send="!", realtime=True),)
+    hand = Hand(minimal(motors=motors, commands=commands, stop=stop, window=2))
+    hand.take(hand.session.command(MotorCommand(1, "position", 7.0), hand.now))
+    hand.move(3.0, "position")
+    hand.say(b"ok\r\nok\r\n")
+    assert hand.sent() == b"J m3\r\nJ n7\r\n"
+    hand.move(0.0)
+    assert hand.sent() == b"!J n7\r\n"
+
+
+def test_a_stop_that_is_never_acknowledged_is_reported() -> None:
+    hand = Hand(minimal(stop=(Line(send="STOP", expect="s", timeout_s=0.1),)))
+    hand.move(1.0)
+    hand.say(b"m\r\n")
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    hand.run(600)
+    notices = [event for event in hand.events if isinstance(event, Notice)]
+    assert Notice("the robot does not acknowledge its stop", once=False) in notices
+    assert hand.session.counts["unanswered"] == 3
+
+
+def test_limits_hold_before_a_velocity_was_set_and_numbers_are_bounded() -> None:
+    motors = {"m": TextMotor(mode="position", scale=1000)}
+    motion = (Motion(send="M{m} F{velocity}", expect="m"),)
+    limits = {"m": MotorLimits(max_velocity=2.0)}
+    hand = Hand(minimal(motors=motors, commands=motion, limits=limits))
+    for value in (1e300, 1e308, -1e13):
+        hand.move(value, "position")
+    refused = [event.reason for event in hand.events if isinstance(event, Refused)]
+    assert refused == ["out_of_range"] * 3 and hand.sent() == b""
+    hand.move(1.0, "position")
+    assert hand.sent() == b"M1000 F2\r\n"
+
+
+def test_an_error_is_refused_with_its_text() -> None:
+    line = up("gcode", limits={})
+    line.command(X, "position", 9.0)
+    line.run(50)
+    (refused,) = line.found(Refused)
+    assert (refused.index, refused.reason) == (line.index(X), "failed")
+    assert refused.text == "'x motor', 'y motor', 'z motor': the robot answered 'error:15'"
+    line.command(X, "position", 0.01)
+    line.run(1_000)
+    line.command(X, "position", 9.0)
+    line.command(Y, "position", 0.02)
+    line.run(20)
+    assert line.found(Refused) and place(line)[0] == 10
+
+
+def test_an_alarm_or_a_reset_needs_the_setup_again() -> None:
+    line = up("gcode")
+    line.command(X, "position", 0.1)
+    line.run(200)
+    line.mock.receive(b"\x18", line.now)  # its reset button
+    line.run(300)
+    (gone,) = line.found(Disconnected)
+    assert gone.reason == "the robot needs its setup again: 'ALARM:3'"
+    line.run(2_000)
+    assert not line.found(Connected)
+    assert "the G-code machine rejects 'G21 G90 G94': 'error:9'" in {
+        event.text for event in line.found(Notice)
+    } or {event.text for event in line.events}
+    line.mock.receive(b"$X\n", line.now)
+    line.run(2_000)
+    assert line.found(Connected) and line.mock.state == "Idle"
+
+
+def test_a_position_motor_has_no_velocity_mode() -> None:
+    line = up("gcode")
+    (refused,) = line.command(X, "position", math.inf)
+    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+
+
+# --- lines ----------------------------------------------------------------------------------------
+
+
+def test_one_line_at_a_time_or_as_many_as_the_window_has() -> None:
+    """Motors go first, then the sensors in their order."""
+    requests = tuple(Request(send=each, expect=f"{each}(?P<{each}>.*)") for each in "abc")
+    sensors = {each: TextSensor() for each in "abc"}
+    for window, first in ((1, b"M10\r\n"), (3, b"M10\r\na\r\nb\r\n")):
+        hand = Hand(minimal(requests=requests, sensors=sensors, window=window, period_ms=100))
+        for index in (1, 2, 3):
+            hand.session.switch(index, None, hand.now)
+        hand.move(1.0)
+        assert hand.sent() == first
+        hand.say(b"m\r\n")
+        assert hand.sent() == (b"a\r\n" if window == 1 else b"c\r\n")
+
+
+def test_the_window_counts_bytes() -> None:
+    requests = tuple(Request(send=each * 10, expect=f"{each}(?P<{each}>.*)") for each in "abc")
+    sensors = {each: TextSensor() for each in "abc"}
+    hand = Hand(minimal(requests=requests, sensors=sensors, window=9, window_bytes=26))
+    for index in (1, 2, 3):
+        hand.session.switch(index, None, hand.now)
+    hand.run(0)
+    assert hand.sent() == b"a" * 10 + b"\r\n" + b"b" * 10 + b"\r\n"
+
+
+def test_commands_that_wait_are_replaced_by_newer_ones() -> None:
+    hand = Hand(minimal())
+    for value in (1.0, 2.0, 3.0, 4.0):
+        hand.move(value)
+    assert hand.sent() == b"M10\r\n"
+    hand.say(b"m\r\n")
+    assert hand.sent() == b"M40\r\n"
+
+
+def test_a_lost_answer_makes_the_line_silent_and_the_command_is_sent_again() -> None:
+    hand = Hand(minimal())
+    hand.move(1.0)
+    assert hand.sent() == b"M10\r\n"
+    hand.run(310)
+    assert hand.sent() == b""  # 0.3 s: late
+    hand.say(b"m\r\nm\r\n")  # no answer to anything sent later
+    hand.run(45)
+    assert hand.sent() == b""
+    hand.run(10)
+    assert hand.sent() == b"M10\r\n"
+    assert hand.session.counts["late_lines"] == 2 and hand.session.counts["timeouts"] == 1
+    hand.say(b"m\r\n")
+    hand.run(100)
+    assert hand.sent() == b""
+
+
+def test_a_stop_is_written_while_answers_are_lost_and_until_one_comes() -> None:
+    hand = Hand(minimal())
+    hand.move(1.0)
+    hand.run(310)
+    hand.sent()
+    hand.take(hand.session.stop(StopReason.SILENCE, hand.now))
+    assert hand.sent() == b"M0\r\n"
+    hand.run(400)
+    assert hand.sent() == b"M0\r\n" and not hand.session.is_idle()
+    hand.say(b"m\r\n")
+    assert hand.session.is_idle()
+
+
+def test_values_that_are_none_are_dropped_with_their_reason() -> None:
+    hand = Hand(minimal(period_ms=10))
+    hand.session.switch(1, None, hand.now)
+    for text in (b"1.5", b"nan", b"1e999", b"", b"1_0", b"0x10", b"9" * 70, b" -2e1 "):
+        hand.run(10)
+        hand.say(b"s" + text + b"\r\n")
+    values = [event.value for event in hand.events if isinstance(event, SensorValue)]
+    assert values == [1.5, -20.0]
+    reasons = [event.reason for event in hand.events if isinstance(event, Refused)]
+    assert reasons == ["no_number"] * 6
+
+
+def test_scale_table_hex_counter_and_vector() -> None:
+    hand = Hand(
+        minimal(
+            requests=(Request(send="S", expect="s(?P<a>[^,]*),(?P<b>.*),(?P<c>.*),(?P<d>.*)"),),
+            sensors={
+                "a": TextSensor(scale=0.1, offset=1, table=((1.0, 0.0, 0.0), (11.0, 100.0, 0.0))),
+                "b": TextSensor(hex=True),
+                "c": TextSensor(wraps=1000, scale=2, node="PositionSensor", motor="m"),
+                "v": TextSensor(node="Gyro", group=("a", "b", "c")),
+            },
+            period_ms=10,
+        )
+    )
+    for index in (1, 2, 3, 4):
+        hand.session.switch(index, None, hand.now)
+    for answer in (b"s50,ff,990,0", b"s-1,10,20,0", b"s1e9,1,990,0"):
+        hand.run(10)
+        hand.say(answer + b"\n")
+    values = [(e.index, e.value) for e in hand.events if isinstance(e, SensorValue)]
+    assert values == [
+        *((1, pytest.approx(50.0)), (2, 255.0), (3, 1980.0)),
+        *((1, 0.0), (2, 16.0), (3, 2040.0), (4, (-1.0, 10.0, 20.0))),
+        *((1, 100.0), (2, 1.0), (3, 1980.0), (4, (1e9, 1.0, 990.0))),
+    ]
+    assert sum(isinstance(event, Refused) for event in hand.events) == 1  # b is ff for the vector
+
+
+def test_fixed_lines_wait_for_the_position_of_every_motor() -> None:
+    motors = {name: TextMotor(mode="position", decimals=1) for name in ("a", "b")}
+    commands = (Motion(send="P{a},{b}", expect="p"),)
+    hand = Hand(minimal(motors=motors, commands=commands, requests=(), sensors={}))
+    hand.move(1.0, "position")
+    assert hand.sent() == b""
+    hand.take(hand.session.command(MotorCommand(1, "position", -2.0), hand.now))
+    hand.run(0)
+    assert hand.sent() == b"P1.0,-2.0\r\n"
+
+
+def test_json_lines_keep_their_braces() -> None:
+    hand = Hand(minimal(commands=(Motion(send='{"T":1,"L":{m}}', expect="m", repeat=True),)))
+    hand.move(1.0)
+    assert hand.sent() == b'{"T":1,"L":10}\r\n'
+    hand.say(b"m\r\n")
+    hand.move(1.0)
+    assert hand.sent() == b'{"T":1,"L":10}\r\n'  # repeat: the robot has a watchdog
+
+
+def test_unexpected_lines_are_counted_and_reported_once() -> None:
+    hand = Hand(minimal(ignore="battery.*"))
+    hand.say(b"battery low\r\nhello\r\nworld\r\n")
+    notices = [event.text for event in hand.events if isinstance(event, Notice)]
+    assert notices == ["the robot sends lines that no pattern describes: 'hello'"]
+    assert hand.session.counts["unexpected_lines"] == 2
+
+
+def test_an_led_that_was_lost_is_set_again() -> None:
+    hand = Hand(minimal(leds={"l": Lamp(send="L{value}", expect="l")}))
+    hand.take(hand.session.tune(LedValue(2, 3), hand.now))
+    hand.run(0)
+    assert hand.sent() == b"L3\r\n"
+    hand.run(400)
+    assert hand.sent() == b"L3\r\n"
+
+
+@given(st.lists(st.binary(max_size=60), max_size=12))
+def test_hostile_bytes_neither_connect_nor_move_a_motor(parts: list[bytes]) -> None:
+    line = bench("khepera")
+    line.cut = True
+    line.handle(line.session.open(line.now))
+    for part in parts:
+        line.now += 30 * MS
+        line.handle(line.session.receive(part, line.now))
+        line.handle(line.session.expire(line.now))
+    assert b"D" not in line.written.replace(b"D,l0,l0\r", b"")
+    assert line.session.stop_bytes() == b""
+
+
+@given(st.lists(st.binary(max_size=80) | st.sampled_from([b"n,1", b"s5\r\n", b"m\r\n"])))
+def test_hostile_bytes_of_a_robot_give_finite_values_alone(parts: list[bytes]) -> None:
+    hand = Hand(minimal(period_ms=10, requests=(Request(send="S", expect="s?(?P<a>.*)"),)))
+    hand.session.switch(1, None, hand.now)
+    for part in parts:
+        hand.move(1.0)
+        hand.say(part)
+        hand.run(15)
+    for event in hand.events:
+        assert not isinstance(event, SensorValue) or math.isfinite(event.value)
+    assert len(hand.sent()) < 400 * (len(parts) + 1)
+
+
+@given(st.binary(max_size=400), st.lists(st.integers(1, 50), max_size=20))
+def test_lines_do_not_depend_on_chunks(data: bytes, sizes: list[int]) -> None:
+    whole, parts = LineReader(b"\r\n", 32), LineReader(b"\r\n", 32)
+    expected, found, at = whole.feed(data), [], 0
+    for size in [*sizes, len(data)]:
+        found += parts.feed(data[at : at + size])
+        at += size
+    assert found == expected and whole.garbage + sum(map(len, expected)) <= len(data)
+    assert expected == [
+        line for line in data.replace(b"\r", b"\n").split(b"\n")[:-1] if 0 < len(line) <= 32
+    ]
+
+
+def test_a_line_end_of_its_own() -> None:
+    reader = LineReader(b"##", 16)
+    assert [line for byte in b"a#b##\r\n##c" for line in reader.feed(bytes((byte,)))] == [
+        b"a#b",
+        b"\r\n",
+    ]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 9))
+def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
+    text = written(number, decimals)
+    assert set(text) <= set("-.0123456789")
+    assert float(text) == pytest.approx(number, abs=0.51 * 10**-decimals)
+    assert not text.startswith("-") or float(text) < 0
+
+
+@given(st.binary(max_size=80), st.booleans())
+def test_numbers_are_finite_or_none(text: bytes, hexadecimal: bool) -> None:
+    number = number_of(text, hexadecimal=hexadecimal)
+    assert number is None or math.isfinite(number)
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_have_words(data: bytes, received: bool) -> None:
+    words = BODY.session(minimal(), "R2025a").describe(data, received=received)
+    assert words.isascii() and words.isprintable()
+
+
+# --- the configuration ----------------------------------------------------------------------------
+
+
+def test_a_line_that_is_too_slow_is_an_error_with_numbers() -> None:
+    settings = replace(shipped("khepera"), baudRate=19200)
+    ((path, what, fix),) = BODY.check(settings)
+    assert path == "period_ms"
+    assert what == "each period of 32 ms needs 137 bytes, and the line carries 61 at 19200 bit/s"
+    assert fix == "raise baudRate or period_ms, or leave sensors out"
+    assert BODY.check(replace(settings, period_ms=100.0)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "what"),
+    [
+        ({"stop": ()}, "stop", "the motors could not be stopped"),
+        ({"setup": (Step(send="V"),)}, "setup", "a dead line would look alive"),
+        ({"setup": (Step(send="V", expect="("),)}, "setup.0.expect", "regular expression"),
+        ({"commands": ()}, "motors.m", "is in no line"),
+        ({"commands": (Motion(send="M{m}{n}"),)}, "commands.0.send", "{n} is not a motor"),
+        ({"commands": (Motion(send="M{m}{velocity}"),)}, "commands.0.send", "moves none"),
+        ({"commands": (Motion(send="M{m}"), Motion(send="{m}"))}, "motors.m", "in 2 lines"),
+        ({"motors": {"m": TextMotor(text="X")}}, "motors.m.text", "must contain {}"),
+        ({"motors": {"m": TextMotor(scale=0)}}, "motors.m.scale", "the same"),
+        ({"motors": {"m": TextMotor(smallest=1, offset=0)}}, "motors.m", "velocity 0"),
+        ({"sensors": {"b": TextSensor()}}, "sensors.b.group", "no answer"),
+        ({"sensors": {"m": TextSensor(group="a")}}, "sensors.m", "another device"),
+        ({"sensors": {"a": TextSensor(node="Gyro")}}, "sensors.a.group", "needs 3 groups"),
+        ({"sensors": {"a": TextSensor(motor="m")}}, "sensors.a.motor", "not a motor with"),
+        ({"sensors": {"a": TextSensor(type="sound")}}, "sensors.a.type", "no type"),
+        ({"requests": (Request(send="S"),)}, "requests.0.expect", "is empty"),
+        ({"stop": (Line(send="M0\r\n"),)}, "stop.0.send", "contains the line end"),
+        ({"stop": (Line(send="☃"),)}, "stop.0.send", "not one byte"),
+        ({"line_end": ""}, "line_end", "is empty"),
+        ({"always_on": ("nose",)}, "always_on", "no sensor 'nose'"),
+        ({"limits": {"w": MotorLimits()}}, "limits.w", "no such motor"),
+        ({"limits": {"m": MotorLimits(max_velocity=-1.0)}}, "limits.m.max_velocity", "must be"),
+        ({"window_bytes": 3}, "window_bytes", "a line has"),
+    ],
+)
+def test_errors_in_the_configuration(changes: dict[str, Any], path: str, what: str) -> None:
+    found = [(where, text) for where, text, _ in BODY.check(minimal(**changes))]
+    assert any(where == path and what in text for where, text in found), found
+
+
+def test_a_rate_of_a_position_motor_needs_the_velocity_in_its_line() -> None:
+    limits = {"m": MotorLimits(rate=0.5)}
+    motors = {"m": TextMotor(mode="position")}
+    made = minimal(limits=limits, motors=motors)
+    assert [error[0] for error in BODY.check(made)] == ["limits.m.rate"]
+    motion = Motion(send="M{m} F{velocity}", velocity_scale=10, expect="m")
+    hand = Hand(minimal(limits=limits, motors=motors, commands=(motion,)))
+    hand.move(3.0, "position")
+    assert hand.sent() == b"M3 F5\r\n"
+
+
+def test_a_declared_robot_runs_on_the_mock_of_declared_answers() -> None:
+    answers = {"V": "v1", "M.*": "m", "S": "s4"}
+    settings = minimal(mock={"answers": answers})
+    spec = BODY.mock(settings, "R2025a")
+    assert spec.name == "text_module"
+    line = BodyBench(
+        BODY.session(settings, "R2025a"),
+        text_module.create("robot", new_air(), spec.parameters),
+    )
+    line.open()
+    line.enable("a")
+    line.command("m", "velocity", 1.0)
+    line.run(100)
+    assert line.found(Connected) and line.values() == {"a": 4.0} and not line.events
