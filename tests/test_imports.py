@@ -12,8 +12,8 @@ ROOT = Path(__file__).parent.parent
 LAYERS = [
     {"reasons", "errors", "records", "settings", "units", "plugins", "__init__"},
     {"devices", "framing"},
-    {"medium", "protocols", "control", "worlds", "transports"},
-    {"adapters", "bodies", "controllers", "record", "api", "client"},
+    {"medium", "protocols", "control", "worlds", "transports", "client"},
+    {"adapters", "bodies", "controllers", "record", "api"},
     {"engine", "security", "discovery", "config"},
     {"bridge", "assemble"},
     {"monitor", "web", "testing"},

@@ -11,6 +11,7 @@ from hilgw.api.actuators import LED, Brake, Motor
 from hilgw.api.connection import Closed, connect
 from hilgw.api.device import Device
 from hilgw.api.inputs import Joystick, Keyboard, Mouse
+from hilgw.api.modes import Modes
 from hilgw.api.packets import Emitter, Receiver
 from hilgw.api.sensors import (
     GPS,
@@ -88,6 +89,7 @@ class Robot:
         self.devices = {each.name: each for each in by_tag.values()}
         self.keyboard, self.mouse, self.joystick = Keyboard(0), Mouse(0), Joystick(0)
         self._battery_period = 0
+        self._modes = Modes(self.name)
 
     def __del__(self) -> None:
         if Robot.created is self:
@@ -185,11 +187,17 @@ class Robot:
     def getMode(self) -> int:
         return self.mode
 
-    def setMode(self, mode: int, arg: str) -> None:
-        """Only MODE_SIMULATION: a program without libController has no plugin to load. hilgw itself
-        drives the real robot."""
-        if mode != self.MODE_SIMULATION:
-            report(f"wb_robot_set_mode(): mode={mode} needs a plugin; hilgw has none here.")
+    def setMode(self, mode: int, arg: str = "") -> None:
+        """MODE_REMOTE_CONTROL: the gateway gives this program the real robot, MODE_SIMULATION: the
+        simulated one. What was set before goes to the robot that is left. arg: has no effect; the
+        gateway's configuration has the port. A line, and no change, when it is not possible."""
+        if mode not in (self.MODE_SIMULATION, self.MODE_REMOTE_CONTROL):
+            report(f"wb_robot_set_mode(): mode={mode} does not exist for a Python program.")
+        elif mode != self.mode:
+            self._session.step(0)
+            problem = self._modes.set(remote=mode == self.MODE_REMOTE_CONTROL)
+            if problem:
+                report(f"wb_robot_set_mode(): {problem}.")
 
     def getUrdf(self, prefix: str = "") -> str:
         """The robot as URDF, with this prefix before each name."""
@@ -237,7 +245,8 @@ class Robot:
 
     @property
     def mode(self) -> int:
-        return self.MODE_SIMULATION
+        """Asks the gateway each time."""
+        return self.MODE_REMOTE_CONTROL if self._modes.is_remote() else self.MODE_SIMULATION
 
     @property
     def custom_data(self) -> str:

@@ -15,6 +15,7 @@ from hilgw.config.backends import is_mocked
 from hilgw.config.checks import peer_of
 from hilgw.config.proxies import proxy_of
 from hilgw.config.speed import REAL_TIME
+from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import ProgramController, SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
@@ -131,6 +132,8 @@ class ControlLoopAssembly:
             config.devices if has_peer else {},
             forwarder_of(config.body, robot),
         )
+        if config.remote is not None:
+            self._add_remote(loop, config, stepped=stepped is not None)
         gateway.control_loops.add(loop)
         robot.on_packet = loop.packet
         if stepped is not None and config.controller is not None and link is not None:
@@ -143,14 +146,27 @@ class ControlLoopAssembly:
             on_line = stepped is None and config.controller.settings.port is not None
             self._describe_deadline(name, safety, simulated=simulated, on_line=on_line)
 
+    def _add_remote(self, loop: ControlLoop, config: RobotConfig, *, stepped: bool) -> None:
+        """The second body, with a safety of its own."""
+        assert config.remote is not None
+        simulated = self._is_simulated(loop.name, config.remote, "remote")
+        safety = SafetyState(config.safety, simulated=simulated, stepped=stepped)
+        loop.add_remote(self._body(loop.name, config.remote, "remote"), safety)
+        loop.modes.begin(RobotMode(config.mode))
+        self._describe(loop.name, f"mode {config.mode}; `hilgw mode {loop.name}` changes it")
+        if safety.timeout_ns:
+            seconds = ns_to_s(safety.timeout_ns)
+            text = f"its motors stop {seconds:g} s after the controller's last message"
+            self._describe(loop.name, f"remote {'simulated' if simulated else 'real'} body: {text}")
+
     def _is_mocked(self, name: str, part: str) -> bool:
-        """part: controller or body of the robot of this name."""
+        """part: controller, body or remote of the robot of this name."""
         return is_mocked(self._config, f"{name}.{part}")
 
-    def _is_simulated(self, name: str, part: PartConfig) -> bool:
+    def _is_simulated(self, name: str, part: PartConfig, role: str = "body") -> bool:
         body: Body = load(BODIES, part.kind)
         simulated: bool | None = part.settings.simulated
-        mocked = self._is_mocked(name, "body")
+        mocked = self._is_mocked(name, role)
         return (body.simulated or mocked) if simulated is None else simulated
 
     def _describe_deadline(
@@ -171,10 +187,11 @@ class ControlLoopAssembly:
 
     # --- the two ends -------------------------------------------------------------------------
 
-    def _body(self, name: str, part: PartConfig) -> PeerLink[Any]:
+    def _body(self, name: str, part: PartConfig, role: str = "body") -> PeerLink[Any]:
+        """role: the key of the configuration."""
         body: Body = load(BODIES, part.kind)
         settings = part.settings
-        link = self._link(f"{name}.body", body, settings)
+        link = self._link(f"{name}.{role}", body, settings)
         if settings.port is not None:
             self._supervise_line(link, body, part)
             return link
@@ -182,10 +199,11 @@ class ControlLoopAssembly:
         host, port = parse_address(settings.connect)
         words = ""
         open_port: OpenPort = lambda: connect_tcp(host, port)  # noqa: E731
-        if self._is_mocked(name, "body"):
-            open_port, words = self._mock_server(name, spec), f" (mock {spec.name})"
+        if self._is_mocked(name, role):
+            host_name = name if role == "body" else link.name
+            open_port, words = self._mock_server(host_name, spec), f" (mock {spec.name})"
         self._supervise(link, open_port, lambda: True, settings.connect + words, body.retry_s)
-        self._describe(name, f"body {part.kind}: {settings.connect}{words}")
+        self._describe(name, f"{role} {part.kind}: {settings.connect}{words}")
         return link
 
     def _controller_link(self, name: str, part: PartConfig | None) -> PeerLink[Any] | None:
@@ -249,7 +267,7 @@ class ControlLoopAssembly:
         holds = self._gateway.holds if settings.synchronization and not mocked else None
         loop.step_on(self._step_grid(), synchronization=settings.synchronization, holds=holds)
         if not mocked:
-            loop.safety.deadlines = self._gateway.real_timer
+            loop.use_deadlines(self._gateway.real_timer)
         if isinstance(kind, ProgramController):
             self._describe(name, add_program(self._gateway, loop, link, kind, settings))
             return

@@ -43,7 +43,7 @@ def add_program(
 
     def start(host: str, number: int) -> None:
         url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"
-        child.start(environment(url, os.environ, token))
+        child.start(environment(url, os.environ, token, gateway.control_path))
 
     server = WebotsServer(LOOPBACK, 0, gateway.observer, check_token=check)
     where = Path(settings.file).name

@@ -20,6 +20,7 @@ COMMANDS = {
     "set": "change channel or range of a device, or a remote module",
     "token": "make a token for a client on another host",
     "completion": "print a completion script for bash, zsh or fish",
+    "mode": "give a robot's controller the simulated or the real body",
     "arm": "let the motors of robots move (real ones; a latched stop)",
     "disarm": "stop robots until they are armed again",
 }

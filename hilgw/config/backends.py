@@ -10,12 +10,12 @@ from hilgw.config.source.positions import Path
 from hilgw.errors import quoted
 
 MOCKED = ("mock", "loopback")
-PARTS = ("controller", "body")
-_NO_PART = "write a station, ROBOT.controller or ROBOT.body"
+PARTS = ("controller", "body", "remote")
+_NO_PART = "write a station, ROBOT.controller, ROBOT.body or ROBOT.remote"
 
 
 def is_mocked(config: GatewayConfig, part: str) -> bool:
-    """part: a station, ROBOT.controller or ROBOT.body; of a proxy, ROBOT.webots too."""
+    """part: a station, ROBOT.controller, .body or .remote; of a proxy, ROBOT.webots too."""
     return config.backend in MOCKED and part not in config.real
 
 

@@ -20,6 +20,7 @@ from hilgw.config.access import check_listener
 from hilgw.config.backends import check_real, is_mocked_at
 from hilgw.config.context import Context, Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
+from hilgw.config.modes import BODY_KEYS, bodies, check_modes
 from hilgw.config.programs import check_programs
 from hilgw.config.proxies import check_proxies, proxied, proxy_of, world_name
 from hilgw.config.reach import check_reach
@@ -62,6 +63,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
         if listen is not None and (stepped or proxy_of(config) is not None):
             check_listener(inspection, (*path, "listen"), listen)
     check_programs(inspection)
+    check_modes(inspection, _webots_version(inspection))
     for path, config, peer in _peers(inspection):
         _check_webots_version(inspection, path, config, peer)
         _check_peer_mock(inspection, path, config, peer)
@@ -101,9 +103,10 @@ def _check_devices(inspection: Inspection) -> None:
 
 def _check_parts(inspection: Inspection) -> None:
     """The checks that controllers and bodies bring along."""
-    for key, group in (("controller", plugins.CONTROLLERS), ("body", plugins.BODIES)):
-        for path, config in inspection.made("robots", None, key):
-            _run_own_check(inspection, path, group, config, config.settings)
+    for path, config in inspection.made("robots", None, "controller"):
+        _run_own_check(inspection, path, plugins.CONTROLLERS, config, config.settings)
+    for path, config in bodies(inspection):
+        _run_own_check(inspection, path, plugins.BODIES, config, config.settings)
 
 
 def _check_adapters(inspection: Inspection) -> None:
@@ -222,7 +225,8 @@ def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
 def _check_ports(inspection: Inspection) -> None:
     """Invalid ports, and two users of one port."""
     seen: dict[Any, Path] = {}
-    users = (("adapters", None), ("robots", None, "controller"), ("robots", None, "body"))
+    parts = (("robots", None, key) for key in ("controller", *BODY_KEYS))
+    users = (("adapters", None), *parts)
     for path, data in itertools.chain(*(inspection.each(*pattern) for pattern in users)):
         at = (*path, "port")
         key = _port_key(inspection, data.get("port"))
@@ -330,7 +334,7 @@ def _real(path: str) -> str:
 
 def _peers(inspection: Inspection) -> Iterator[tuple[Path, PartConfig, Any]]:
     """Every body, and every controller that is a peer."""
-    for path, config in inspection.made("robots", None, "body"):
+    for path, config in bodies(inspection):
         yield path, config, plugins.load(plugins.BODIES, config.kind)
     for path, config in inspection.made("robots", None, "controller"):
         if (peer := peer_of(config)) is not None:
@@ -398,7 +402,8 @@ def _check_addresses(inspection: Inspection) -> None:
         },
         {path for path, config in controllers if proxy_of(config) is not None},
     ]
-    for key, part, seen in (("listen", "controller", listeners), ("connect", "body", robots)):
+    parts = (("connect", body, robots) for body in BODY_KEYS)
+    for key, part, seen in (("listen", "controller", listeners), *parts):
         for path, config in inspection.made("robots", None, part):
             at = (*path, key)
             url = getattr(config.settings, key, None)

@@ -136,6 +136,15 @@ class RobotConfig:
         "commands the robot: a program, firmware or a script", None
     )
     body: PartConfig | None = setting("has the sensors and motors: a simulated or real robot", None)
+    remote: PartConfig | None = setting(
+        "a second body: the real robot beside the simulated one; devices are the same by name", None
+    )
+    mode: str = setting(
+        "the body that the controller has at the start (`hilgw mode` changes it): simulation: "
+        "`body`; remote: `remote`; shadow: `body`, and `remote` gets the same commands",
+        "simulation",
+        choices=("simulation", "remote", "shadow"),
+    )
     safety: SafetySettings = setting("when hilgw stops the motors", default_factory=SafetySettings)
 
     @property
@@ -200,8 +209,8 @@ class GatewayConfig:
         choices=BACKENDS,
     )
     real: tuple[str, ...] = setting(
-        "parts that stay real with backend mock or loopback: a station, ROBOT.controller or "
-        "ROBOT.body; of a proxy, ROBOT.webots too",
+        "parts that stay real with backend mock or loopback: a station, ROBOT.controller, "
+        "ROBOT.body or ROBOT.remote; of a proxy, ROBOT.webots too",
         (),
     )
     speed: float | str = setting(

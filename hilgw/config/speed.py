@@ -9,6 +9,7 @@ from typing import Any
 from hilgw import plugins
 from hilgw.config.backends import MOCKED, is_mocked_at
 from hilgw.config.context import Inspection
+from hilgw.config.modes import bodies
 from hilgw.config.source.positions import Path
 from hilgw.controllers.base import PeerController, ProxyController, SteppedController
 
@@ -38,7 +39,7 @@ def _ports(inspection: Inspection) -> Iterator[tuple[Path, str, str]]:
     for path, _ in inspection.each("adapters", None):
         if not is_mocked_at(inspection, path):
             yield (*path, "port"), "a real port", _MOCKED
-    for path, _ in inspection.made("robots", None, "body"):
+    for path, _ in bodies(inspection):
         if not is_mocked_at(inspection, path):
             yield _address_of(inspection, path), "a body outside this process", _MOCKED
     for path, config in inspection.made("robots", None, "controller"):

@@ -17,8 +17,11 @@ class LinkSession(Protocol):
     counters by reason.
     """
 
-    devices: Devices
-    counts: dict[str, int]
+    @property
+    def devices(self) -> Devices: ...
+
+    @property
+    def counts(self) -> dict[str, int]: ...
 
     def open(self, now: int) -> list[Event]:
         """The connection is up."""

@@ -97,6 +97,10 @@ class PeerSession(LinkSession, Protocol):
     def forget(self) -> None:
         """The body is gone, and its devices with it. Only while no peer is there."""
 
+    def forget_values(self) -> None:
+        """Another body takes the place of the one that reported the values: none of them is sent
+        any more."""
+
     def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
         """Values of sensors, (index, value) each, in one write. A value that the protocol cannot
         carry is refused."""

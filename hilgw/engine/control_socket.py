@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.client.control_socket import LINE_BYTES
+from hilgw.control.modes import RobotMode
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.simulated.event_loop import in_real_time
@@ -120,6 +121,8 @@ class ControlServer:
                     return await self._command(station, address, request)
                 case {"do": "identify"}:
                     return {"ok": True, "config": self._config, "pid": os.getpid()}
+                case {"do": "mode", "robot": str(robot)}:
+                    return {"ok": True, **self._mode(robot, request.get("mode"))}
                 case {"do": "arm" | "disarm" as word}:
                     return self._arm(word, request)
                 case {"do": "report"}:
@@ -129,6 +132,16 @@ class ControlServer:
         except (ValueError, RecursionError) as error:
             return {"error": f"not a valid request: {error}", "exit_code": 2}
         return {"error": "unknown request", "exit_code": 2}
+
+    def _mode(self, robot: str, mode: object) -> dict[str, Any]:
+        """Sets the mode of a robot; None leaves it. The mode, and which bodies are there."""
+        loop = self._gateway.control_loops[robot]
+        if mode is not None:
+            if mode not in tuple(RobotMode):
+                modes = ", ".join(RobotMode)
+                raise UsageError(f"{quoted(str(mode))} is not a mode", fix=f"modes: {modes}")
+            loop.modes.switch(RobotMode(str(mode)))
+        return {"robot": robot, "mode": loop.modes.mode, "bodies": loop.modes.states()}
 
     def _arm(self, word: str, request: dict[str, Any]) -> dict[str, Any]:
         """Arms or disarms one robot, a list of them, or all; the names of all that changed."""

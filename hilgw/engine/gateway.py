@@ -70,6 +70,7 @@ class Gateway:
     reports: dict[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)  # further parts
     holds: Holds = field(default_factory=Holds)
     speed: SpeedMeter | None = None
+    control_path: str | None = None  # of the control socket, for programs that it starts
     real_timer: Scheduler = field(init=False)
     control_loops: ControlLoops = field(init=False)
     _was_ready: bool = False
@@ -134,6 +135,10 @@ class Gateway:
         try:
             await supervisor.run()
         except HilgwError as error:
+            name = supervisor.supervised.name
+            if name in self.control_loops.beside(shadows=True):
+                self.observer.notice(name, f"stays down: {error}")
+                return
             fatal.append(error)
             stop.set()
         except Exception as error:  # noqa: BLE001 - every failed task is reported
@@ -163,16 +168,20 @@ class Gateway:
             host.close()
 
     def _demand_all_up(self) -> None:
+        beside = self.control_loops.beside(shadows=False)
         for name, supervisor in self.supervisors.items():
-            if not supervisor.was_up:
+            if not supervisor.was_up and name not in beside:
                 error = supervisor.last_error
                 if isinstance(error, PortError):
                     raise error
                 raise error or PeerError("was never up", where=name)
 
     def check_ready(self) -> None:
-        """Calls `on_ready`, once, when every port is up."""
-        if not self._was_ready and all(each.ready for each in self.supervisors.values()):
+        """Calls `on_ready`, once, when every port is up but those of bodies beside."""
+        if self._was_ready:
+            return
+        beside = self.control_loops.beside(shadows=False)
+        if all(each.ready for name, each in self.supervisors.items() if name not in beside):
             self._was_ready = True
             if self.on_ready is not None:
                 self.on_ready()

@@ -11,6 +11,7 @@ from hilgw.engine.latency import Latency
 from hilgw.medium.packet import Copy, Packet
 
 if TYPE_CHECKING:
+    from hilgw.control.divergence import Divergence
     from hilgw.devices.kinds import Quantity, Value
 
 
@@ -31,7 +32,8 @@ class State(StrEnum):
 class ControlLoopStatus:
     """State of a control loop: last values of sensors and last commands of motors (setting ->
     value) by device name; rates since the last status; latency from sensor in to motor out of the
-    whole run; the names and units of each sensor's numbers; whether the motors may move."""
+    whole run; the names and units of each sensor's numbers; whether the motors may move. mode: of a
+    robot with two bodies, else empty; divergences: of its shadow, by sensor."""
 
     sensors: Mapping[str, Value]
     motors: Mapping[str, Mapping[str, float]]
@@ -40,6 +42,8 @@ class ControlLoopStatus:
     latency: Latency
     reports: Mapping[str, Sequence[Quantity]] = field(default_factory=dict)
     armed: bool = True
+    mode: str = ""
+    divergences: Mapping[str, Divergence] = field(default_factory=dict)
 
 
 Missed = Callable[[], Mapping[str, str]]

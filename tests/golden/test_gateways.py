@@ -31,7 +31,27 @@ DURATIONS_S = {
 }
 MORE_S = {"epuck": 1.95, "loops": 2.45, "uart": 2.95}
 SEND = {"do": "send", "data": b"by hand".hex()}
+SWITCHES = (
+    (1.603, "remote"),
+    (2.403, "simulation"),
+    (3.003, "shadow"),
+    (3.803, "remote"),
+    (4.103, None),
+)
+
+
+def switches(*robots: str) -> list[tuple[float, dict[str, object]]]:
+    """Mode switches of these robots."""
+    return [
+        (at_s, {"do": "mode", "robot": robot, "mode": mode})
+        for at_s, mode in ((0.1, "fly"), *SWITCHES)
+        for robot in robots
+    ]
+
+
 ASKED: dict[str, list[tuple[float, dict[str, object]]]] = {
+    "modes": switches("program", "firmware", "nobody"),
+    "stepped-modes": switches("stepped"),
     "commands": [
         (0.3, {**SEND, "station": "rover.tx"}),
         (0.31, {**SEND, "station": "rover.tx", "data": "00" * 65}),
@@ -66,7 +86,7 @@ ASKED: dict[str, list[tuple[float, dict[str, object]]]] = {
         (3.8, {"plug": "cab"}),
         (4.0, {"do": "nonsense"}),
         (4.1, {"do": "report"}),
-    ]
+    ],
 }
 
 

@@ -309,7 +309,7 @@ class WebotsBodySession:
             if reason is StopReason.LATE:
                 return self._end("the gateway was late")
             self._stopping = reason, tuple(self._robot.stop())
-        if reason in (StopReason.ENDED, StopReason.EXCHANGED):
+        if reason is StopReason.ENDED:
             self._is_leaving = True
             self._due_ns = now + GOODBYE_NS
         return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hilgw.cli.output.divergence import divergence_table
 from hilgw.cli.output.text import in_words, listing, reason_counts
 
 
@@ -86,6 +87,9 @@ def control_loop_lines(loops: Mapping[str, Any]) -> list[str]:
             lines.append(f"  {name:<14} safety stops: {reason_counts(loop['stops'])}{latched}")
         if not loop["armed"] and not loop["latched"]:
             lines.append(f"  {name:<14} not armed")
+        if loop.get("divergence"):
+            lines.append(f"  {name:<14} remote body beside the simulated one:")
+            lines.extend(f"    {line}" for line in divergence_table(loop["divergence"]))
     return lines
 
 

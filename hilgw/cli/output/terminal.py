@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw.cli.output.console import ConsoleWriter
+from hilgw.cli.output.divergence import divergence_words
 from hilgw.cli.output.summary import summary_lines
 from hilgw.cli.output.text import NAMES_SHOWN, Style, escape, in_words, listing, use_colour
 from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, missed_by_none
@@ -246,7 +247,11 @@ def _status(status: ControlLoopStatus) -> str:
     if status.latency.count:
         p50, p99 = (status.latency.percentile_ns(share) or 0 for share in (50, 99))
         parts.append(f"sensor to motor p50 {p50 / 1e6:.2f} ms, p99 {p99 / 1e6:.2f} ms")
-    return " | ".join(parts if status.armed else ["DISARMED", *parts])
+    if status.divergences:
+        parts.append("shadow " + _devices(divergence_words(status.divergences)))
+    head = f"{status.mode} | " if status.mode else ""
+    head += "" if status.armed else "DISARMED | "
+    return head + " | ".join(parts)
 
 
 def _value(value: Value, reports: Sequence[Quantity]) -> str:

@@ -112,6 +112,7 @@ def _robot(device_name: Any) -> Any:
         "devices": _named(device_name, _device()),
         "controller": core_schema.nullable_schema(_by_kind(plugins.CONTROLLERS)),
         "body": core_schema.nullable_schema(_by_kind(plugins.BODIES)),
+        "remote": core_schema.nullable_schema(_by_kind(plugins.BODIES)),
     }
     return parts_schema("robot", (RobotConfig,), _itself, types=types)
 

@@ -168,6 +168,9 @@ class Wc2ecControllerSession:
         self._with_value.clear()
         self._link.kinds.clear()
 
+    def forget_values(self) -> None:
+        """It keeps none: a value is sent at once, or left out."""
+
     def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
         """Values of sensors, (index, value) each, in one write. A sensor that is off, or not due at
         its period, is left out; a value that is not finite, or of a kind that WC2EC does not carry,

@@ -94,6 +94,11 @@ class Sensors:
         """The newest force or torque of a motor."""
         self._feedback[tag] = _ONE.pack(tag, _FEEDBACK, value)
 
+    def forget_values(self) -> None:
+        """What is kept is of a body that is gone; periods stay."""
+        self._values.clear()
+        self._feedback.clear()
+
     def enable(self, tag: int, period_ms: int, time_ns: int) -> None:
         """Sets the period of a sensor; 0: off."""
         self._grid.switch(tag, period_ms, time_ns)

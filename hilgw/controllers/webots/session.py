@@ -190,6 +190,10 @@ class WebotsControllerSession:
         self._sensors.reset({})
         self._commands.reset()
 
+    def forget_values(self) -> None:
+        """Another body takes the place of the one that reported the values."""
+        self._sensors.forget_values()
+
     def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
         """Values of sensors, (index, value) each: kept until they are due."""
         events: list[Event] = []

@@ -28,7 +28,8 @@ class ControlLoops:
 
     def add(self, loop: ControlLoop) -> None:
         self._loops[loop.name] = loop
-        self.watchdog.watch(loop.safety)
+        for safety in loop.safeties:
+            self.watchdog.watch(safety)
 
     def __getitem__(self, robot: str) -> ControlLoop:
         """The control loop of this robot. HilgwError for a robot without one."""
@@ -36,6 +37,10 @@ class ControlLoops:
             known = ", ".join(self._loops) or "none"
             raise HilgwError(f"no robot {robot!r} with a control loop here", fix=f"robots: {known}")
         return self._loops[robot]
+
+    def beside(self, *, shadows: bool) -> set[str]:
+        """The names of the links to bodies that no controller has. shadows: with the shadows'."""
+        return set().union(*(loop.modes.beside(shadows=shadows) for loop in self._loops.values()))
 
     def names(self) -> list[str]:
         """The robots with a control loop. HilgwError when there is none."""
@@ -67,18 +72,18 @@ class ControlLoops:
         """Lets the motors of these robots move. HilgwError for a robot without a control loop; then
         none is armed."""
         for loop in [self[robot] for robot in robots]:
-            loop.safety.arm()
+            loop.arm()
 
     def disarm(self, *robots: str) -> None:
         """Stops these robots; their motors do not move until `arm`. HilgwError as `arm`."""
         now = self._scheduler.now()
         for loop in [self[robot] for robot in robots]:
-            loop.safety.disarm(now)
+            loop.disarm(now)
 
     def demand_none_latched(self) -> None:
         """Raises SafetyError for the first control loop with a latched stop."""
         for name, loop in self._loops.items():
-            if latched := loop.safety.state.latched:
+            if latched := next(filter(None, (each.state.latched for each in loop.safeties)), None):
                 what = f"safety stop latched: {latched.replace('_', ' ')}"
                 raise SafetyError(what, where=name, fix="the report lists every stop")
 

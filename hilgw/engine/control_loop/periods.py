@@ -32,42 +32,42 @@ class Periods:
             self._sensors.pop(switch.index, None)
         else:
             self._sensors[switch.index] = switch
-        _ask(body, switch, now)
+        self.give(body, switch, now)
 
     def apply(self, body: PeerLink[BodySession] | None, now: int) -> None:
         """Gives this body the periods."""
         for switch in self._sensors.values():
-            _ask(body, switch, now)
+            self.give(body, switch, now)
         for feedback in self._feedback.values():
-            _ask(body, feedback, now)
+            self.give(body, feedback, now)
 
     def restore(self, body: PeerLink[BodySession] | None, now: int) -> None:
         """Gives this body its own periods again."""
         for index in self._sensors:
-            _ask(body, index, now)
+            self.give(body, index, now)
         for index in self._feedback:
-            _ask(body, FeedbackSwitch(index, 0), now)
+            self.give(body, FeedbackSwitch(index, 0), now)
 
     def forget(self) -> None:
         """The controller is gone."""
         self._sensors.clear()
         self._feedback.clear()
 
-
-def _ask(body: PeerLink[BodySession] | None, switch: Switch | int, now: int) -> None:
-    """switch: an index means the own period of this sensor. A refusal of the body makes no
-    difference to the controller."""
-    if body is None or body.transport is None:
-        return
-    session = body.session
-    try:
-        if isinstance(switch, int):
-            switch = SensorSwitch(switch, session.own_period(switch))
-        if isinstance(switch, FeedbackSwitch):
-            events = session.tune(switch, now)
+    @staticmethod
+    def give(body: PeerLink[BodySession] | None, switch: Switch | int, now: int) -> None:
+        """Gives this body one period. switch: an index means the own period of this sensor. A
+        refusal of the body makes no difference to the controller."""
+        if body is None or body.transport is None:
+            return
+        session = body.session
+        try:
+            if isinstance(switch, int):
+                switch = SensorSwitch(switch, session.own_period(switch))
+            if isinstance(switch, FeedbackSwitch):
+                events = session.tune(switch, now)
+            else:
+                events = session.switch(switch.index, switch.period_ms, now)
+        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
+            body.fault(error)
         else:
-            events = session.switch(switch.index, switch.period_ms, now)
-    except Exception as error:  # noqa: BLE001 - as in PeerLink.call
-        body.fault(error)
-    else:
-        body.handle([event for event in events if type(event) is Write], now)
+            body.handle([event for event in events if type(event) is Write], now)

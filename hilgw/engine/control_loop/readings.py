@@ -67,3 +67,11 @@ class Readings:
         """What is held belongs to a body or a controller that is gone."""
         self._held_values.clear()
         self._held_feedback.clear()
+
+    def forget_all(self) -> None:
+        """The body is exchanged: the controller's session has values of the old one, too."""
+        self.forget()
+        controller = self._controller
+        if controller is not None:
+            controller.session.forget_values()
+        self._statistics.forget_values()

@@ -1,15 +1,26 @@
-"""A control loop in `--report`."""
+"""A control loop in `--report`, and in the status for observers."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from hilgw.engine.control_loop.shadow import divergence_report
 from hilgw.engine.statistics import ControlLoopStatistics, finite, merged, refusals
+from hilgw.units import NS_PER_S, ns_to_s
 
 if TYPE_CHECKING:
+    from hilgw.control.divergence import Comparison
+    from hilgw.engine.control_loop.body_end import BodyEnd
+    from hilgw.engine.control_loop.body_ends import BodyEnds
     from hilgw.engine.control_loop.forwarder import Forwarder
+    from hilgw.engine.control_loop.mode_switch import ModeSwitch
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.safety import Safety
+    from hilgw.engine.observer import Observer
+    from hilgw.transports.base import Handle, Scheduler
+
+STATUS_NS = NS_PER_S  # between two reports to the observer
 
 
 def report_of(
@@ -46,3 +57,74 @@ def report_of(
         "counts": counts,
         **({} if forwarder is None else {"forwarded": dict(forwarder.counts)}),
     }
+
+
+def mode_report(bodies: BodyEnds, comparison: Comparison) -> dict[str, Any]:
+    """What a robot with two bodies adds. Empty for any other."""
+    if bodies.remote is None:
+        return {}
+    shadow = bodies.shadow
+    return {
+        "mode": bodies.mode,
+        "bodies": {end.link.name.rpartition(".")[2]: _body(end) for end in bodies},
+        **(
+            {}
+            if shadow is None
+            else {"shadow": {"commands_out": shadow.commands_out, "refused": dict(shadow.refused)}}
+        ),
+        "divergence": divergence_report(comparison),
+    }
+
+
+def _body(end: BodyEnd) -> dict[str, Any]:
+    return {
+        "identity": end.link.identity,
+        "up": end.is_up,
+        "stops": dict(end.safety.state.stops),
+        "armed": end.safety.state.armed,
+        "latched": end.safety.state.latched,
+        "emergency_stops": end.safety.emergency_stop.triggered,
+    }
+
+
+class StatusTimer:
+    """Reports the control loop to the observer once a second."""
+
+    def __init__(
+        self,
+        name: str,
+        statistics: ControlLoopStatistics,
+        scheduler: Scheduler,
+        observer: Observer,
+        bodies: BodyEnds,
+    ) -> None:
+        self._bodies = bodies
+        self._modes: ModeSwitch | None = None
+        self._name = name
+        self._statistics = statistics
+        self._scheduler = scheduler
+        self._observer = observer
+        self._timer: Handle | None = None
+        self._shown_ns = 0
+
+    def show_modes(self, modes: ModeSwitch) -> None:
+        """The robot has two bodies."""
+        self._modes = modes
+
+    def start(self) -> None:
+        self._shown_ns = now = self._scheduler.now()
+        self._timer = self._scheduler.call_at(now + STATUS_NS, self._show)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _show(self) -> None:
+        now = self._scheduler.now()
+        seconds, self._shown_ns = ns_to_s(now - self._shown_ns), now
+        status = self._statistics.status(seconds, armed=self._bodies.safety.state.armed)
+        if self._modes is not None:
+            mode, divergences = self._modes.status(now)
+            status = dataclasses.replace(status, mode=mode, divergences=divergences)
+        self._observer.control_loop(self._name, status)
+        self._timer = self._scheduler.call_at(now + STATUS_NS, self._show)

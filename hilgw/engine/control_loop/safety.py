@@ -38,10 +38,11 @@ UNREAD_NS = 5 * NS_PER_MS
 
 
 class Safety:
-    """Every stop of one control loop's motors, and the permission to move them.
+    """Every stop of one body's motors, and the permission to move them.
 
     Implements `hilgw.engine.control_loop.watchdog.Watched`. deadlines: the clock of the
-    controller's deadline: real for another process, also when time is simulated.
+    controller's deadline: real for another process, also when time is simulated. drops_controller:
+    whether a stop disconnects the controller, too: not that of a body beside the controller's.
     """
 
     def __init__(
@@ -52,12 +53,16 @@ class Safety:
         statistics: ControlLoopStatistics,
         scheduler: Scheduler,
         observer: Observer,
+        source: str = "",
     ) -> None:
+        """name: of the robot. source: the name of what stops, where it is not the robot."""
         self.state = state
         self.emergency_stop = EmergencyStop()
         self.late_ns = state.late_ns
         self.ending = False
+        self.drops_controller = True
         self._name = name
+        self._source = source or name
         self._body: PeerLink[BodySession] | None = None
         self._controller = controller
         self._statistics = statistics
@@ -71,13 +76,6 @@ class Safety:
         """The link to the body that is stopped from now on."""
         self._body = body
         body.lock = self.emergency_stop.lock
-
-    def detach(self) -> None:
-        """The body that was stopped is let go."""
-        self.emergency_stop.detach()
-        if self._body is not None:
-            self._body.lock = threading.Lock()
-        self._body = None
 
     # --- commands -----------------------------------------------------------------------------
 
@@ -126,7 +124,7 @@ class Safety:
         """Lets the motors move."""
         self._refusal_shown = False
         if self.state.arm():
-            self._observer.armed(self._name, True, "armed: its motors may move")
+            self._observer.armed(self._source, True, "armed: its motors may move")
 
     def disarm(self, now: int) -> None:
         """Stops the motors; none moves until `arm`."""
@@ -136,7 +134,7 @@ class Safety:
 
     def _show_disarmed(self, text: str) -> None:
         self._refusal_shown = False
-        self._observer.armed(self._name, False, text)
+        self._observer.armed(self._source, False, text)
 
     def alive(self, now: int) -> None:
         """The controller sent a valid message. What was written to it before may still be on the
@@ -192,16 +190,16 @@ class Safety:
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
         if sent and reason is not StopReason.BODY:
-            self._observer.stopped(self._name, reason, text)
+            self._observer.stopped(self._source, reason, text)
         else:
-            self._observer.notice(self._name, f"safety stop: {text}")
+            self._observer.notice(self._source, f"safety stop: {text}")
         if was_armed and not self.state.armed:
             self._show_disarmed("")  # the stop has the words
 
     def stop_sent(self, event: StopSent) -> None:
         """The body had to keep the commands of a stop until now."""
         self._statistics.stopped(event.commands)
-        self._observer.stopped(self._name, event.reason, event.reason.doc)
+        self._observer.stopped(self._source, event.reason, event.reason.doc)
 
     def _stop_body(self, reason: StopReason, now: int) -> list[Command]:
         """Sends the body its stop; returns the commands that were written for it."""
@@ -254,7 +252,7 @@ class Safety:
         self._drop_controller(f"no message for {ns_to_s(self.state.timeout_ns):g} s")
 
     def _drop_controller(self, reason: str) -> None:
-        if self._controller is not None:
+        if self._controller is not None and self.drops_controller:
             self._controller.dismiss(reason)
 
     def _prepare_emergency_stop(self) -> None:

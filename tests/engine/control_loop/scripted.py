@@ -17,6 +17,7 @@ from hilgw.control.events import (
     Registered,
     Write,
 )
+from hilgw.control.modes import RobotMode
 from hilgw.control.safety import Mode, SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.kinds import Device, Devices
@@ -129,6 +130,9 @@ class ScriptedController(ScriptedSession):
     def forget(self) -> None:
         self.devices.clear()
 
+    def forget_values(self) -> None:
+        self.record("forget_values")
+
     def report(self, values: Iterable[tuple[int, Any]], now: int) -> list[Event]:
         return self.record("report", *values)
 
@@ -149,7 +153,8 @@ class ScriptedController(ScriptedSession):
 
 
 class ScriptedLoop:
-    """devices: of the body. configured: those of the configuration, by name."""
+    """devices: of the body. remote: those of a second one. configured: those of the configuration,
+    by name."""
 
     def __init__(
         self,
@@ -157,10 +162,13 @@ class ScriptedLoop:
         configured: dict[str, DeviceFields] | None = None,
         *,
         body: bool = True,
+        remote: Iterable[Device] | None = None,
+        mode: RobotMode = RobotMode.SIMULATION,
         **safety: Any,
     ) -> None:
         self.calls: Calls = []
         self.scheduler = Clock()
+        self.sessions: dict[PeerLink[Any], ScriptedSession] = {}
         self.watchdog = Watchdog(self.scheduler)
         self.observer = Recorder()
         self.controller_session = ScriptedController("controller", self.calls)
@@ -176,14 +184,25 @@ class ScriptedLoop:
             self.observer,
             configured or {},
         )
+        self.remote: PeerLink[Any] | None = None
+        if remote is not None:
+            self.remote = self.new_body(remote, "remote")
+            state = SafetyState(SafetySettings(**{"latch": False} | safety), simulated=False)
+            state.arm()
+            self.loop.add_remote(self.remote, state)
+            self.loop.modes.begin(mode)
         self.loop.start()
         self.pilot = FakeTransport()
         self.controller.attach(self.pilot)
         if self.body is not None:
             self.connect(self.body)
+        if self.remote is not None:
+            self.connect(self.remote)
 
     def link(self, name: str, session: Any) -> PeerLink[Any]:
-        return PeerLink(name, session, self.scheduler, self.watchdog)
+        link: PeerLink[Any] = PeerLink(name, session, self.scheduler, self.watchdog)
+        self.sessions[link] = session
+        return link
 
     def new_body(self, devices: Iterable[Device], name: str = "body") -> PeerLink[Any]:
         return self.link(name, ScriptedBody(name, self.calls, devices))
@@ -203,12 +222,17 @@ class ScriptedLoop:
         assert self.body is not None
         return self._happens(self.body, events)
 
+    def remote_reports(self, *events: Event) -> Calls:
+        """What the loop does about events of the remote body."""
+        assert self.remote is not None
+        return self._happens(self.remote, events)
+
     def controller_sends(self, *events: Event) -> Calls:
         """What the loop does about events of the controller."""
         return self._happens(self.controller, events)
 
     def _happens(self, link: PeerLink[Any], events: tuple[Event, ...]) -> Calls:
         self.calls.clear()
-        link.session.script(*events)
+        self.sessions[link].script(*events)
         link.data_received(b"?")
         return list(self.calls)

@@ -1,0 +1,271 @@
+"""How far the sensors of two bodies diverge, while both get the same commands.
+
+Each number of a sensor is compared by itself. Offset and RMS are those of the differences between a
+value of the second body and the last one of the first, over the whole run. The delay is where the
+cross-correlation of both is greatest, in a window of the latest samples: about how much later the
+second body shows what the first one shows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections import deque
+from dataclasses import dataclass
+from operator import mul
+from typing import TYPE_CHECKING, Any
+
+from hilgw.units import NS_PER_MS, ns_to_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hilgw.devices.kinds import Quantity, Value
+
+SAMPLES = 512
+"""Kept of each number of each body."""
+SPACING_NS = 8 * NS_PER_MS
+"""Values that come sooner after the last sample are not samples."""
+GRID = 128
+"""Points at which the samples are compared; a delay of up to a quarter of them is found."""
+LEAST_SAMPLES = 16
+LEAST_CORRELATION = 0.8
+LEAST_DROP = 0.2
+"""By which the correlation falls away from its peak: a value that only grows looks the same at
+every delay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Of one number. offset, rms: in its unit, None without a pair of values. delay_ms: positive
+    when the second body is later; None when the values do not show it: too few, constant, or not
+    alike. pairs: how many were compared. skipped: values that are not finite."""
+
+    offset: float | None
+    delay_ms: float | None
+    rms: float | None
+    pairs: int
+    skipped: int
+
+
+class Series:
+    """One number of both bodies, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._first = _Samples()
+        self._second = _Samples()
+        self._delay_ns: int | None = None
+        self._latest: float | None = None  # of the first body
+        self._pairs = self._skipped = 0
+        self._sum = self._squares = 0.0
+
+    def first(self, value: float, now: int) -> None:
+        """A value of the first body."""
+        if not math.isfinite(value):
+            self._skipped += 1
+            return
+        self._latest = value
+        self._first.add(value, now)
+
+    def second(self, value: float, now: int) -> None:
+        """A value of the second body."""
+        if not math.isfinite(value):
+            self._skipped += 1
+            return
+        self._second.add(value, now)
+        if self._latest is None:
+            return
+        difference = value - self._latest
+        total, squares = self._sum + difference, self._squares + difference * difference
+        if math.isfinite(squares) and math.isfinite(total):
+            self._pairs += 1
+            self._sum, self._squares = total, squares
+        else:
+            self._skipped += 1
+
+    def estimate_delay(self) -> None:
+        """Takes about a millisecond."""
+        self._delay_ns = delay_of(self._first.points(), self._second.points())
+
+    def divergence(self) -> Divergence:
+        """What is known now; the delay as it was last estimated."""
+        pairs, delay_ns = self._pairs, self._delay_ns
+        return Divergence(
+            self._sum / pairs if pairs else None,
+            None if delay_ns is None else ns_to_ms(delay_ns),
+            math.sqrt(self._squares / pairs) if pairs else None,
+            pairs,
+            self._skipped,
+        )
+
+
+class Comparison:
+    """The sensors of two bodies by name."""
+
+    def __init__(self) -> None:
+        self._series: dict[str, Series] = {}
+        self._turn = 0
+
+    def first(self, name: str, value: Value, reports: Sequence[Quantity], now: int) -> None:
+        """A value of this sensor of the first body. reports: the names of its numbers."""
+        for key, number in _numbers(name, value, reports):
+            self._of(key).first(number, now)
+
+    def second(self, name: str, value: Value, reports: Sequence[Quantity], now: int) -> None:
+        """A value of this sensor of the second body."""
+        for key, number in _numbers(name, value, reports):
+            self._of(key).second(number, now)
+
+    def forget(self) -> None:
+        """The pairs that come next are of bodies that began anew."""
+        self._series.clear()
+
+    def estimate_one_delay(self) -> None:
+        """Of one number after the other: for a caller that must be quick."""
+        if self._series:
+            self._turn = (self._turn + 1) % len(self._series)
+            list(self._series.values())[self._turn].estimate_delay()
+
+    def estimate_delays(self) -> None:
+        for series in self._series.values():
+            series.estimate_delay()
+
+    def divergences(self) -> Mapping[str, Divergence]:
+        """By sensor; of a vector by SENSOR.NUMBER. The delays as they were last estimated."""
+        return {name: self._series[name].divergence() for name in sorted(self._series)}
+
+    def _of(self, key: str) -> Series:
+        series = self._series.get(key)
+        if series is None:
+            series = self._series[key] = Series()
+        return series
+
+
+def as_dict(divergence: Divergence) -> dict[str, Any]:
+    """For `--report`."""
+    return {
+        "offset": divergence.offset,
+        "delay_ms": divergence.delay_ms,
+        "rms": divergence.rms,
+        "n": divergence.pairs,
+        "skipped": divergence.skipped,
+    }
+
+
+def _numbers(name: str, value: Value, reports: Sequence[Quantity]) -> list[tuple[str, float]]:
+    if not isinstance(value, tuple):
+        return [(name, value)]
+    return [
+        (f"{name}.{quantity.name}", number)
+        for quantity, number in zip(reports, value, strict=False)
+    ]
+
+
+class _Samples:
+    """The latest samples of one number: times that increase, and values."""
+
+    def __init__(self) -> None:
+        self._points: deque[tuple[int, float]] = deque(maxlen=SAMPLES)
+
+    def add(self, value: float, now: int) -> None:
+        points = self._points
+        if not points or now - points[-1][0] >= SPACING_NS:
+            points.append((now, value))
+
+    def points(self) -> Sequence[tuple[int, float]]:
+        return list(self._points)
+
+
+def delay_of(first: Sequence[tuple[int, float]], second: Sequence[tuple[int, float]]) -> int | None:
+    """By how many ns `second` is later than `first`, both as (time, value) with times that
+    increase; None when they do not show it."""
+    if min(len(first), len(second)) < LEAST_SAMPLES:
+        return None
+    begin, end = max(first[0][0], second[0][0]), min(first[-1][0], second[-1][0])
+    step = max(SPACING_NS, _spacing(first), _spacing(second))
+    count = min(GRID, (end - begin) // step + 1)
+    if count < LEAST_SAMPLES:
+        return None
+    times = [end - (count - 1 - place) * step for place in range(count)]
+    lag = _best_lag(_at(first, times), _at(second, times), count // 4)
+    return None if lag is None else round(lag * step)
+
+
+def _spacing(points: Sequence[tuple[int, float]]) -> int:
+    """The usual time between two samples."""
+    gaps = sorted(later[0] - earlier[0] for earlier, later in itertools.pairwise(points))
+    return gaps[len(gaps) // 2]
+
+
+def _at(points: Sequence[tuple[int, float]], times: Sequence[int]) -> list[float]:
+    """The values at these times, on straight lines between the samples."""
+    sampled = [point[0] for point in points]
+    found = []
+    for time in times:
+        place = min(max(bisect_right(sampled, time), 1), len(points) - 1)
+        (t0, v0), (t1, v1) = points[place - 1], points[place]
+        found.append(v0 + (v1 - v0) * ((time - t0) / (t1 - t0)))
+    return found
+
+
+def _best_lag(first: list[float], second: list[float], most: int) -> float | None:
+    """The lag, in points, of the greatest correlation; between two points by a parabola."""
+    scale = max(map(abs, (*first, *second)), default=0.0)
+    if scale == 0.0 or not math.isfinite(scale):
+        return None
+    correlation = _Correlation([v / scale for v in first], [v / scale for v in second])
+    found = {lag: correlation.at(lag) for lag in range(-most, most + 1)}
+    best = max(found, key=lambda lag: (found[lag], -abs(lag)))
+    peak = found[best]
+    if peak < LEAST_CORRELATION or peak - min(found.values()) < LEAST_DROP:
+        return None
+    if abs(best) == most:
+        return None  # it may be greater outside
+    left, right = found[best - 1], found[best + 1]
+    bend = left - 2 * peak + right
+    return best if bend >= 0 else best + (left - right) / (2 * bend)
+
+
+class _Correlation:
+    """The correlation coefficient of two rows, one moved against the other."""
+
+    def __init__(self, first: list[float], second: list[float]) -> None:
+        mean1, mean2 = math.fsum(first) / len(first), math.fsum(second) / len(second)
+        self._first = [value - mean1 for value in first]
+        self._second = [value - mean2 for value in second]
+        self._sums = [_running(row) for row in (self._first, self._second)]
+        self._squares = [
+            _running([value * value for value in row]) for row in (self._first, self._second)
+        ]
+
+    def at(self, lag: int) -> float:
+        """Of first[i] and second[i + lag], where both are; 0 where one is constant."""
+        count = len(self._first)
+        begin, end = max(0, -lag), min(count, count - lag)
+        n = end - begin
+        product: float = sum(
+            map(mul, self._first[begin:end], self._second[begin + lag : end + lag])
+        )
+        sum1, sum2 = (
+            _between(s, begin + d, end + d) for s, d in zip(self._sums, (0, lag), strict=True)
+        )
+        sq1, sq2 = (
+            _between(s, begin + d, end + d) for s, d in zip(self._squares, (0, lag), strict=True)
+        )
+        energy = (sq1 - sum1 * sum1 / n) * (sq2 - sum2 * sum2 / n)
+        if energy <= 1e-18:
+            return 0.0
+        return (product - sum1 * sum2 / n) / math.sqrt(energy)
+
+
+def _running(row: Sequence[float]) -> list[float]:
+    total, sums = 0.0, [0.0]
+    for value in row:
+        total += value
+        sums.append(total)
+    return sums
+
+
+def _between(sums: Sequence[float], begin: int, end: int) -> float:
+    return sums[end] - sums[begin]

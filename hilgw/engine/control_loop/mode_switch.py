@@ -1,0 +1,172 @@
+"""Gives the controller of a robot with two bodies one or the other, while it stays connected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.control.divergence import Comparison
+from hilgw.control.events import StopReason, StopSent
+from hilgw.control.modes import RobotMode
+from hilgw.engine.control_loop.shadow import Shadow
+from hilgw.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hilgw.control.divergence import Divergence
+    from hilgw.control.events import Event
+    from hilgw.engine.control_loop.body_end import BodyEnd
+    from hilgw.engine.control_loop.body_ends import BodyEnds
+    from hilgw.engine.control_loop.forwarder import Forwarder
+    from hilgw.engine.control_loop.notices import Notices
+    from hilgw.engine.control_loop.periods import Periods
+    from hilgw.engine.control_loop.readings import Readings
+    from hilgw.engine.control_loop.registration import Registration
+    from hilgw.transports.base import Scheduler
+
+# A robot on a line that lost a registration repeats it after a second.
+LATE_DEVICES_NS = 2 * NS_PER_S
+
+
+class ModeSwitch:
+    """comparison: of the two bodies, since the robot had its shadow last."""
+
+    def __init__(
+        self,
+        bodies: BodyEnds,
+        registration: Registration,
+        readings: Readings,
+        periods: Periods,
+        forwarder: Forwarder | None,
+        notices: Notices,
+        scheduler: Scheduler,
+    ) -> None:
+        self.comparison = Comparison()
+        self._bodies = bodies
+        self._registration = registration
+        self._readings = readings
+        self._periods = periods
+        self._forwarder = forwarder
+        self._notices = notices
+        self._scheduler = scheduler
+
+    @property
+    def mode(self) -> RobotMode:
+        return self._bodies.mode
+
+    def states(self) -> dict[str, str]:
+        """The bodies by their keys in the configuration: "up" or "down"."""
+        words = {True: "up", False: "down"}
+        return {end.link.name.rpartition(".")[2]: words[end.is_up] for end in self._bodies}
+
+    def beside(self, *, shadows: bool) -> set[str]:
+        """The names of the links to bodies that the controller does not have. shadows: with the
+        shadow's."""
+        shadow, active = self._bodies.shadow, self._bodies.active
+        kept = [active] if shadows or shadow is None else [active, shadow.end]
+        return {end.link.name for end in self._bodies if end not in kept}
+
+    def begin(self, mode: RobotMode) -> None:
+        """The mode at the start, before the first connection."""
+        end = self._bodies.of(mode)
+        assert end is not None
+        self.take(end)
+        self._set_mode(mode)
+
+    def switch(self, mode: RobotMode) -> None:
+        """Gives the controller the body of this mode. The body that is left stops; the one that is
+        taken moves at the next command. HilgwError when that is not possible; then nothing changes.
+        """
+        bodies, now = self._bodies, self._scheduler.now()
+        if mode is bodies.mode:
+            return
+        bodies.demand(mode, self._registration.table, now)
+        if bodies.shadow is not None:
+            self._leave(bodies.shadow.end, now)
+            bodies.shadow = None
+        end = bodies.of(mode)
+        if end is not None and end is not bodies.active:
+            self._exchange(end, now)
+        self._set_mode(mode)
+        self._notices.add(f"mode {mode}")
+
+    def _set_mode(self, mode: RobotMode) -> None:
+        bodies = self._bodies
+        bodies.mode = mode
+        if mode is RobotMode.SHADOW and bodies.remote is not None:
+            self.comparison.forget()
+            bodies.shadow = Shadow(bodies.remote, self.comparison, self._periods, self._align)
+
+    def _leave(self, end: BodyEnd, now: int) -> None:
+        end.safety.stop(StopReason.EXCHANGED, now, latch=False)
+        if end.is_up:
+            self._periods.restore(end.link, now)
+
+    def take(self, end: BodyEnd) -> None:
+        """The controller has this body from now on."""
+        self._bodies.activate(end)
+        self._registration.attach(end.link.session)
+
+    def _exchange(self, end: BodyEnd, now: int) -> None:
+        """The controller gets another body. No value of the one that is left reaches it."""
+        old, registration = self._bodies.active, self._registration
+        if old is not None:
+            self._leave(old, now)
+        if self._forwarder is not None:
+            self._forwarder.close()
+        self._readings.forget_all()
+        self.take(end)
+        if registration.is_complete and end.is_registered(now):
+            self._align(end)
+            self._compare(end)
+            self._periods.apply(end.link, now)
+        else:
+            had_devices = bool(registration.table)
+            registration.lost()
+            if had_devices:
+                registration.dismiss_controller("the other body is not connected")
+        if end.is_up:
+            self._open_forwarder(end, now)
+        if not registration.is_complete:
+            for device in end.link.session.devices:
+                registration.add(device, now)
+
+    def _align(self, end: BodyEnd) -> bool:
+        """Gives a body the indices that the controller knows; False while there are none."""
+        if self._registration.is_complete:
+            end.align(self._registration.table)
+        return self._registration.is_complete
+
+    def _compare(self, end: BodyEnd) -> None:
+        for text in self._bodies.differences(self._registration.table, end):
+            self._notices.add(text)
+
+    def _open_forwarder(self, end: BodyEnd, now: int) -> None:
+        """Packets are forwarded for the first body only."""
+        if self._forwarder is not None and end is self._bodies.body:
+            self._forwarder.open(now)
+            for device in end.link.session.devices:
+                self._forwarder.adopt(device)
+
+    def status(self, now: int) -> tuple[RobotMode, Mapping[str, Divergence]]:
+        """For observers, once a second: the mode, and what the shadow's sensors show. Names devices
+        of one body only, when both have registered all."""
+        shadow = self._bodies.shadow
+        for end in self._bodies:
+            is_other = end is not self._bodies.active and self._registration.is_complete
+            if is_other and end.is_registered(now, LATE_DEVICES_NS):
+                self._compare(end)
+        return self._bodies.mode, {} if shadow is None else shadow.divergences()
+
+    def from_other(self, end: BodyEnd, events: list[Event], now: int) -> None:
+        """Events of a body that the controller does not have: none of its values count, unless it
+        is the shadow's."""
+        shadow = self._bodies.shadow
+        if shadow is not None:
+            shadow.handle(events, self._registration.devices, now)
+        for event in events:
+            if type(event) is StopSent:
+                end.safety.stop_sent(event)
+            else:
+                end.note(event, now)
+                self._notices.show(end.link.name, event)

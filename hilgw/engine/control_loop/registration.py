@@ -1,0 +1,125 @@
+"""The devices of a control loop: the body registers them, and the controller learns of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hilgw.engine.control_loop.body_end import REGISTRATION_PAUSE_NS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.bodies.base import BodySession
+    from hilgw.controllers.base import PeerSession
+    from hilgw.devices.kinds import Device
+    from hilgw.engine.control_loop.configured import ConfiguredDevices
+    from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.control_loop.radios import Radios
+    from hilgw.engine.statistics import ControlLoopStatistics
+    from hilgw.transports.base import Handle, Scheduler
+
+
+class Registration:
+    """Announces the devices of the body, then those that only the configuration has.
+
+    is_complete: all devices are known; a controller may learn of them once only. under_way: the
+    body has registered a device, and may register more. on_complete: called when all are known.
+    devices, table: the announced devices by index, and by name.
+    """
+
+    def __init__(
+        self,
+        controller: PeerLink[PeerSession] | None,
+        configured: ConfiguredDevices,
+        radios: Radios,
+        statistics: ControlLoopStatistics,
+        scheduler: Scheduler,
+    ) -> None:
+        self.is_complete = False
+        self.on_complete: Callable[[], None] | None = None
+        self._controller = controller
+        self._configured = configured
+        self._radios = radios
+        self._statistics = statistics
+        self._scheduler = scheduler
+        self._body: BodySession | None = None
+        self.devices: dict[int, Device] = {}
+        self.table: dict[str, Device] = {}
+        self._announced: dict[int, Device] = {}  # what a controller may mean by an index
+        self._are_stale = False  # the controller knows devices of a body that is gone
+        self._timer: Handle | None = None
+
+    @property
+    def under_way(self) -> bool:
+        return self._timer is not None
+
+    # --- the body -----------------------------------------------------------------------------
+
+    def attach(self, body: BodySession) -> None:
+        """The body from now on. Where the controller has devices of an earlier one, they stay."""
+        self._body = body
+
+    def lost(self) -> None:
+        """The body is gone, and its devices with it."""
+        self.is_complete = False
+        self.cancel()
+        self._radios.forget()
+        self._configured.forget()
+        self.devices.clear()
+        self.table.clear()
+
+    def add(self, device: Device, now: int) -> None:
+        """The body has this device."""
+        self._announce(self._configured.complete(device), now)
+        self.cancel()
+        self._timer = self._scheduler.call_at(
+            now + REGISTRATION_PAUSE_NS, lambda: self.complete(self._scheduler.now())
+        )
+
+    def complete(self, now: int) -> None:
+        """The body has registered all its devices: the others of the configuration follow."""
+        self.cancel()
+        devices = () if self._body is None else self._body.devices
+        self._statistics.keep(devices)
+        first = max((device.index for device in devices), default=-1) + 1
+        for device in self._configured.missing(first):
+            self._announce(device, now)
+        self.is_complete = True
+        if self.on_complete is not None:
+            self.on_complete()
+
+    def cancel(self) -> None:
+        """Waits for no further device."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _announce(self, device: Device, now: int) -> None:
+        """Registers a device with the controller."""
+        self._radios.adopt(device)
+        self.devices[device.index] = device
+        self.table.setdefault(device.name, device)
+        self._statistics.add(device)
+        controller = self._controller
+        if controller is not None:
+            controller.call(lambda: controller.session.register(device), now)
+            if self._announced.get(device.index, device) != device:
+                controller.discard_stale_input(now)
+            self._announced[device.index] = device
+
+    # --- the controller -----------------------------------------------------------------------
+
+    def dismiss_controller(self, text: str) -> None:
+        """The devices that the controller knows are void: it has to connect anew."""
+        controller = self._controller
+        if controller is not None:
+            self._are_stale = True
+            controller.dismiss(text)
+            if controller.transport is None:
+                self.controller_left()
+
+    def controller_left(self) -> None:
+        """The next controller gets the devices of the present body only."""
+        if self._are_stale and self._controller is not None:
+            self._are_stale = False
+            self._controller.session.forget()

@@ -1,0 +1,194 @@
+"""The session of a body in the indices of another one.
+
+A robot may have two bodies. Their devices are the same by name; each body has indices of its own.
+The controller learns one table of devices. This session turns commands into the indices of its
+body, and the events of its body into those of the table.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from hilgw.bodies.base import DeferringSession
+from hilgw.control.events import (
+    DeviceFault,
+    MotorFeedback,
+    PacketIn,
+    Refused,
+    Registered,
+    SensorValue,
+    StopSent,
+)
+from hilgw.control.modes import is_same
+from hilgw.devices.kinds import Devices
+from hilgw.reasons import RequestRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hilgw.bodies.base import BodySession
+    from hilgw.control.events import Command, DeviceSettings, Event, PacketOut, StopReason
+    from hilgw.control.safety import Mode
+    from hilgw.devices.kinds import Device
+
+_OF_A_DEVICE = (SensorValue, MotorFeedback, PacketIn, DeviceFault)
+
+
+class RenumberedSession:
+    """See `hilgw.bodies.base.BodySession`. Until `renumber` the indices are the body's own.
+
+    A device that the table does not have is unknown: what it reports is dropped.
+    """
+
+    def __init__(self, session: BodySession) -> None:
+        self._session = session
+        self._table: Mapping[str, Device] = {}
+        self._to_table: dict[int, int] | None = None  # None: the body's own indices
+        self._to_body: dict[int, int] = {}
+        self._known = Devices()
+
+    def renumber(self, table: Mapping[str, Device] | None) -> None:
+        """table: the devices that the controller knows, by name. One that is not of the same kind
+        there is not the same device. None: the body's own indices from now on."""
+        self._table, self._to_table = table or {}, None if table is None else {}
+        self._to_body.clear()
+        self._known.clear()
+        for device in self._session.devices:
+            self._adopt(device)
+
+    def _adopt(self, device: Device) -> None:
+        """The body has this device."""
+        known, indices = self._table.get(device.name), self._to_table
+        if indices is None or known is None or not is_same(known, device):
+            return
+        if known.index not in self._to_body:
+            indices[device.index] = known.index
+            self._to_body[known.index] = device.index
+            self._known.add(self._renumbered(device, indices))
+
+    @property
+    def own_devices(self) -> Devices:
+        """In the body's own indices."""
+        return self._session.devices
+
+    @property
+    def devices(self) -> Devices:
+        """In the indices of the table."""
+        return self._session.devices if self._to_table is None else self._known
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return self._session.counts
+
+    # --- bytes --------------------------------------------------------------------------------
+
+    def open(self, now: int) -> list[Event]:
+        return self._out(self._session.open(now))
+
+    def close(self) -> list[Event]:
+        return self._out(self._session.close())
+
+    def receive(self, data: bytes, now: int) -> list[Event]:
+        return self._out(self._session.receive(data, now))
+
+    def next_deadline(self) -> int | None:
+        return self._session.next_deadline()
+
+    def expire(self, now: int) -> list[Event]:
+        return self._out(self._session.expire(now))
+
+    def describe(self, data: bytes, *, received: bool) -> str:
+        return self._session.describe(data, received=received)
+
+    def is_idle(self) -> bool:
+        session = self._session
+        return session.is_idle() if isinstance(session, DeferringSession) else True
+
+    # --- requests of the controller -----------------------------------------------------------
+
+    def command(self, command: Command, now: int) -> list[Event]:
+        if self._to_table is None:
+            return self._session.command(command, now)
+        own = self._to_body.get(command.index)
+        if own is None:
+            return [_unknown(command.index)]
+        return self._out(self._session.command(dataclasses.replace(command, index=own), now))
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        own = self._own(index)
+        return [] if own is None else self._out(self._session.switch(own, period_ms, now))
+
+    def own_period(self, index: int) -> float | None:
+        own = self._own(index)
+        return None if own is None else self._session.own_period(own)
+
+    def send(self, packet: PacketOut, now: int) -> list[Event]:
+        own = self._own(packet.index)
+        if own is None:
+            return [_unknown(packet.index)]
+        return self._out(self._session.send(dataclasses.replace(packet, index=own), now))
+
+    def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
+        own = self._own(settings.index)
+        if own is None:
+            return [_unknown(settings.index)]
+        return self._out(self._session.tune(dataclasses.replace(settings, index=own), now))
+
+    # --- stops --------------------------------------------------------------------------------
+
+    def stop_command(self, index: int, mode: Mode) -> Command | None:
+        own = self._own(index)
+        command = None if own is None else self._session.stop_command(own, mode)
+        return None if command is None else dataclasses.replace(command, index=index)
+
+    def stop_commands(self) -> list[Command]:
+        return self._in_table(self._session.stop_commands())
+
+    def stop(self, reason: StopReason, now: int) -> list[Event]:
+        return self._out(self._session.stop(reason, now))
+
+    def stop_bytes(self) -> bytes:
+        return self._session.stop_bytes()
+
+    # --- indices ------------------------------------------------------------------------------
+
+    def _own(self, index: int) -> int | None:
+        return index if self._to_table is None else self._to_body.get(index)
+
+    def _in_table(self, commands: list[Command] | tuple[Command, ...]) -> list[Command]:
+        table = self._to_table
+        if table is None:
+            return list(commands)
+        return [self._renumbered(each, table) for each in commands if each.index in table]
+
+    def _out(self, events: list[Event]) -> list[Event]:
+        table = self._to_table
+        if table is None:
+            return events
+        found: list[Event] = []
+        for event in events:
+            if isinstance(event, _OF_A_DEVICE):
+                if event.index in table:
+                    found.append(self._renumbered(event, table))
+            elif isinstance(event, Registered):
+                self._adopt(event.device)
+                if event.device.index in table:
+                    found.append(Registered(self._renumbered(event.device, table)))
+            elif isinstance(event, StopSent):
+                commands = tuple(self._in_table(event.commands))
+                found.append(dataclasses.replace(event, commands=commands))
+            elif isinstance(event, Refused) and event.index is not None:
+                found.append(dataclasses.replace(event, index=table.get(event.index)))
+            else:
+                found.append(event)
+        return found
+
+    def _renumbered(self, item: Any, table: Mapping[int, int]) -> Any:
+        """A device, an event or a command of the body, with its index in the table."""
+        return dataclasses.replace(item, index=table[item.index])
+
+
+def _unknown(index: int) -> Refused:
+    text = f"this body has no device of index {index}"
+    return Refused(index, RequestRefused.UNKNOWN_DEVICE, text)

@@ -1,0 +1,132 @@
+"""A shadow: a second body that gets the controller's commands, and is compared with the first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from hilgw.control.divergence import Comparison, Divergence, as_dict
+from hilgw.control.events import (
+    Disconnected,
+    ProtocolFailure,
+    SensorValue,
+    StopReason,
+    Write,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hilgw.control.events import (
+        BrakeDamping,
+        Command,
+        Event,
+        FeedbackSwitch,
+        LedValue,
+        SensorSwitch,
+    )
+    from hilgw.devices.kinds import Device, Value
+    from hilgw.engine.control_loop.body_end import BodyEnd
+    from hilgw.engine.control_loop.periods import Periods
+
+
+class Shadow:
+    """Commands of the controller that the first body took go to the second one, too; its own limits
+    and its own safety decide. Nothing that it does or fails to do reaches the controller. counts:
+    commands sent, and refused by reason."""
+
+    def __init__(
+        self,
+        end: BodyEnd,
+        comparison: Comparison,
+        periods: Periods,
+        align: Callable[[BodyEnd], bool],
+    ) -> None:
+        """align(end): gives the body the indices of the table; False while that is not complete."""
+        self.end = end
+        self.comparison = comparison
+        self.commands_out = 0
+        self.refused: Counter[str] = Counter()
+        self._periods = periods
+        self._align = align
+        self._is_aligned = False
+
+    def realign(self) -> None:
+        """The devices of one of the bodies are void."""
+        self._is_aligned = False
+
+    def is_ready(self, now: int) -> bool:
+        """Whether both bodies have registered their devices."""
+        if not self._is_aligned and self.end.is_registered(now) and self._align(self.end):
+            self._is_aligned = True
+            self._periods.apply(self.end.link, now)
+        return self._is_aligned
+
+    # --- the first body -----------------------------------------------------------------------
+
+    def command(self, command: Command, now: int) -> None:
+        """A command that the first body took."""
+        if not self.is_ready(now):
+            return
+        end = self.end
+        events = end.encode(command, now)
+        if not isinstance(events, list):
+            self.refused[events.reason] += 1
+            return
+        end.link.handle(events, now)
+        if events and type(events[0]) is Write:
+            self.commands_out += 1
+            end.commanded(command, now)
+
+    def tune(self, command: LedValue | BrakeDamping, now: int) -> None:
+        """A value for an LED or a brake."""
+        if not self.is_ready(now):
+            return
+        link = self.end.link
+        if refusal := self.end.safety.check_value(link, command):
+            self.refused[refusal.reason] += 1
+        else:
+            link.call(lambda: link.session.tune(command, now), now)
+
+    def switch(self, switch: SensorSwitch | FeedbackSwitch, now: int) -> None:
+        if self.is_ready(now):
+            self._periods.give(self.end.link, switch, now)
+
+    def first(
+        self, values: Sequence[tuple[int, Value]], devices: Mapping[int, Device], now: int
+    ) -> None:
+        """Values of the first body's sensors. devices: the table."""
+        if self.is_ready(now):
+            for index, value in values:
+                if (device := devices.get(index)) is not None:
+                    self.comparison.first(device.name, value, device.reports, now)
+
+    # --- the second body ----------------------------------------------------------------------
+
+    def handle(self, events: list[Event], devices: Mapping[int, Device], now: int) -> None:
+        """Events of the second body's session."""
+        for event in events:
+            match event:
+                case SensorValue(index, value):
+                    if self.is_ready(now) and (device := devices.get(index)) is not None:
+                        self.comparison.second(device.name, value, device.reports, now)
+                case Disconnected() | ProtocolFailure():
+                    self.stop(now)
+
+    def stop(self, now: int) -> None:
+        """The second body is gone."""
+        self.realign()
+        self.end.safety.stop(StopReason.BODY, now)
+
+    # --- what came of it ----------------------------------------------------------------------
+
+    def divergences(self) -> Mapping[str, Divergence]:
+        """For observers, once a second."""
+        self.comparison.estimate_one_delay()
+        return self.comparison.divergences()
+
+
+def divergence_report(comparison: Comparison) -> dict[str, Any]:
+    """For `--report`: by sensor."""
+    comparison.estimate_delays()
+    return {name: as_dict(each) for name, each in comparison.divergences().items()}

@@ -1,0 +1,81 @@
+"""The mode of a robot as a Python program sees it: the gateway is asked on its control socket."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.api.modes import Modes
+
+
+class FakeGateway:
+    """Answers requests about the robot rover; refuses what is in `refusals`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.mode = "simulation"
+        self.refusal = ""
+        self.requests: list[dict[str, Any]] = []
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(self.path)
+        self._listening.listen()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rw") as stream:
+                request = json.loads(stream.readline())
+                self.requests.append(request)
+                stream.write(json.dumps(self._answer(request)) + "\n")
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["robot"] != "rover":
+            return {"error": "no robot"}
+        if request["mode"] is not None and self.refusal:
+            return {"error": self.refusal}
+        self.mode = request["mode"] or self.mode
+        return {"ok": True, "mode": self.mode, "bodies": {"body": "up", "remote": "up"}}
+
+    def close(self) -> None:
+        self._listening.close()
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[FakeGateway]:
+    fake = FakeGateway(tmp_path / "c")
+    yield fake
+    fake.close()
+
+
+def test_the_gateway_is_asked_and_told(gateway: FakeGateway) -> None:
+    modes = Modes("rover", {"HILGW_CONTROL": gateway.path})
+    assert not modes.is_remote()
+    assert modes.set(remote=True) == ""
+    assert modes.is_remote()
+    gateway.mode = "shadow"  # the program reads the simulated body
+    assert not modes.is_remote()
+    assert [each["mode"] for each in gateway.requests] == [None, "remote", None, None]
+
+
+def test_a_refusal_has_its_reason_and_changes_nothing(gateway: FakeGateway) -> None:
+    gateway.refusal = "the remote body is not connected"
+    modes = Modes("rover", {"HILGW_CONTROL": gateway.path})
+    assert modes.set(remote=True) == "the remote body is not connected"
+    assert not modes.is_remote()
+    assert "no robot" in Modes("other", {"HILGW_CONTROL": gateway.path}).set(remote=True)
+
+
+def test_a_program_of_a_simulator_is_in_simulation(tmp_path: Path) -> None:
+    modes = Modes("rover", {"HILGW_CONTROL": str(tmp_path / "none")})
+    assert not modes.is_remote()
+    assert "does not answer" in modes.set(remote=True)

@@ -1,0 +1,152 @@
+"""The divergence of two bodies: known offsets and delays are found."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.control.divergence import SAMPLES, Comparison, Series
+from hilgw.devices.kinds import Device
+from hilgw.units import NS_PER_MS, NS_PER_S, ms_to_ns, ns_to_s
+
+
+def wave(time_s: float) -> float:
+    """Not periodic within a minute."""
+    return math.sin(2.1 * time_s) + 0.6 * math.sin(5.3 * time_s + 1) + 0.3 * math.sin(0.37 * time_s)
+
+
+def compared(
+    delay_ms: float, offset: float, *, period_ms: float = 32, noise: float = 0.0, seconds: int = 12
+) -> Series:
+    """Both bodies report every period_ms; the second one is late and reads more."""
+    series, random_ = Series(), random.Random(1)
+    for step in range(int(seconds * 1000 / period_ms)):
+        now = ms_to_ns(step * period_ms)
+        series.first(wave(ns_to_s(now)), now)
+        late = wave(ns_to_s(now - ms_to_ns(delay_ms)))
+        series.second(late + offset + random_.gauss(0, noise), now)
+    series.estimate_delay()
+    return series
+
+
+@given(
+    delay_ms=st.floats(-300, 300),
+    offset=st.floats(-1000, 1000),
+    period_ms=st.sampled_from([10.0, 32.0, 50.0]),
+)
+def test_a_known_delay_and_offset_are_found(
+    delay_ms: float, offset: float, period_ms: float
+) -> None:
+    found = compared(delay_ms, offset, period_ms=period_ms).divergence()
+    assert found.delay_ms == pytest.approx(delay_ms, abs=max(2.0, period_ms / 8))
+    assert found.offset == pytest.approx(offset, abs=0.3)  # the wave's mean is not quite 0
+    assert found.rms is not None and found.offset is not None
+    assert found.rms >= abs(found.offset) - 1e-6
+
+
+def test_noise_hides_neither() -> None:
+    found = compared(120, 0.5, noise=0.2).divergence()
+    assert found.delay_ms == pytest.approx(120, abs=8)
+    assert found.offset == pytest.approx(0.5, abs=0.1)
+    assert compared(0, 0.5, noise=0.2).divergence().rms == pytest.approx(math.hypot(0.5, 0.2), 0.05)
+
+
+def test_equal_bodies_do_not_diverge() -> None:
+    found = compared(0, 0).divergence()
+    assert (found.offset, found.rms, found.delay_ms) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (lambda t: 1.0, lambda t: 1.0),
+        (wave, lambda t: 2.0),
+        (lambda t: t, lambda t: t - 0.3),
+        (wave, lambda t: random.Random(int(t * 1000)).random()),
+    ],
+    ids=["constant", "one constant", "growing", "unlike"],
+)
+def test_no_delay_without_likeness(first: object, second: object) -> None:
+    series = Series()
+    assert callable(first) and callable(second)
+    for step in range(400):
+        now = step * 32 * NS_PER_MS
+        series.first(first(ns_to_s(now)), now)
+        series.second(second(ns_to_s(now)), now)
+    series.estimate_delay()
+    assert series.divergence().delay_ms is None
+    assert series.divergence().pairs == 400
+
+
+def test_a_delay_beyond_the_window_is_unknown() -> None:
+    random_ = random.Random(5)
+    knots = [random_.uniform(-1, 1) for _ in range(200)]
+
+    def rough(step: int) -> float:
+        knot, part = divmod(step, 8)
+        return knots[knot] + (knots[knot + 1] - knots[knot]) * part / 8
+
+    for late, expected in ((20, 20 * 32), (100, None)):
+        series = Series()
+        for step in range(100, 600):
+            series.first(rough(step), step * 32 * NS_PER_MS)
+            series.second(rough(step - late), step * 32 * NS_PER_MS)
+        series.estimate_delay()
+        assert series.divergence().delay_ms == (expected and pytest.approx(expected, abs=4))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(), st.integers(0, 10**12)), max_size=60))
+def test_any_values_leave_plain_numbers(values: list[tuple[bool, float, int]]) -> None:
+    """NaN, infinity, times that go backwards, values near the largest float."""
+    series = Series()
+    for is_first, value, now in values:
+        (series.first if is_first else series.second)(value, now)
+    series.estimate_delay()
+    found = series.divergence()
+    for number in (found.offset, found.delay_ms, found.rms):
+        assert number is None or math.isfinite(number)
+    finite = sum(math.isfinite(value) for _, value, _ in values)
+    assert found.pairs + found.skipped <= len(values)
+    assert found.skipped >= len(values) - finite
+
+
+def test_values_that_are_not_finite_are_counted_and_skipped() -> None:
+    series = Series()
+    for value in (1.0, math.nan, math.inf):
+        series.first(value, 0)
+    series.second(3.0, 1)
+    series.second(math.nan, 2)
+    found = series.divergence()
+    assert (found.offset, found.rms, found.pairs, found.skipped) == (2, 2, 1, 3)
+
+
+def test_memory_and_work_are_bounded() -> None:
+    """A day of values at 1 kHz costs no more than some seconds of them."""
+    import tracemalloc
+
+    series = Series()
+    for step in range(2 * SAMPLES * 8):
+        series.first(float(step % 7), step * NS_PER_MS)
+        series.second(float(step % 5), step * NS_PER_MS)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for step in range(2 * SAMPLES * 8, 4 * SAMPLES * 8):
+        series.first(float(step % 7), step * NS_PER_MS)
+        series.second(float(step % 5), step * NS_PER_MS)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 300_000  # the deques replace their points
+
+
+def test_a_vector_is_compared_number_by_number() -> None:
+    gps = Device(name="gps", kind="GPS", index=0)
+    comparison = Comparison()
+    comparison.first("gps", (1.0, 2.0, 3.0, 0.0), gps.reports, 0)
+    comparison.second("gps", (1.5, 2.0, 1.0, 0.0), gps.reports, NS_PER_S)
+    found = comparison.divergences()
+    assert list(found) == ["gps.speed", "gps.x", "gps.y", "gps.z"]
+    assert [found[f"gps.{axis}"].offset for axis in "xyz"] == [0.5, 0.0, -2.0]

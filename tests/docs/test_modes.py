@@ -1,0 +1,43 @@
+"""The commands and the file of docs/modes.md do what the page says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.e2e.running import Gateway, run, wait_until
+
+PAGE = (Path(__file__).parents[2] / "docs" / "modes.md").read_text()
+
+
+def test_the_commands_of_the_page(tmp_path: Path) -> None:
+    commands = re.findall(r"^    hilgw (mode [^#\n]*\S)", PAGE, re.MULTILINE)
+    assert len(commands) == 3
+    assert "`hilgw --config shadow`" in PAGE
+    options = ["--config", "shadow", "--report", "report.json", "--control", "control"]
+    with Gateway(tmp_path, options) as gateway:
+        wait_until(lambda: "ready" in gateway.text())
+        wait_until(lambda: re.search(r"shadow \| .* \| shadow \w+ offset", gateway.text()))
+        answers = [run(*each.split(), "--control", "control", cwd=tmp_path) for each in commands]
+        gateway.stop()
+        text = gateway.text()
+    up = {"body": "up", "remote": "up"}
+    assert [each.stdout for each in answers] == [
+        "rover: shadow (body up, remote up)\n",
+        "rover: remote (body up, remote up)\n",
+        json.dumps({"robot": "rover", "mode": "simulation", "bodies": up}) + "\n",
+    ]
+    head = next(line for line in text.splitlines() if "delay ms" in line)
+    assert re.sub(" +", " ", head).split(" ")[1:] == ["sensor", "offset", "delay", "ms", "RMS", "n"]
+    report = json.loads((tmp_path / "report.json").read_text())["control_loops"]["rover"]
+    assert set(report["divergence"]) >= {"ds_left", "ds_front", "ds_right"}
+    assert report["bodies"]["remote"]["stops"]["exchanged"] >= 1
+
+
+def test_the_file_of_the_page_is_valid(tmp_path: Path) -> None:
+    found = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert found
+    (tmp_path / "rover.yaml").write_text("version: 1\n" + found[1])
+    done = run("check", "rover.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,400 @@
+"""A robot with two bodies: the controller gets one or the other, or both, and stays."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from hilgw.control.events import (
+    FeedbackSwitch,
+    LedValue,
+    MotorCommand,
+    SensorSwitch,
+    SensorValue,
+    Stop,
+    StopReason,
+)
+from hilgw.control.modes import RobotMode
+from hilgw.devices.kinds import Device, MotorLimits
+from hilgw.devices.properties import LedFields
+from hilgw.errors import HilgwError, PeerError
+from hilgw.testing.sim import FakeTransport
+from tests.engine.control_loop.scripted import ScriptedLoop
+
+SIMULATION, REMOTE, SHADOW = RobotMode
+WHEEL = Device(name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=5))
+EYE = Device(name="eye", kind="DistanceSensor", index=1)
+SIMULATED = (WHEEL, EYE)
+# The same robot in another order, with a radar that no simulation has, and lower limits.
+REAL = (
+    Device(name="radar", kind="LightSensor", index=0),
+    Device(name="eye", kind="DistanceSensor", index=1),
+    Device(name="wheel", kind="RotationalMotor", index=2, limits=MotorLimits(max_velocity=2)),
+)
+FORWARD = MotorCommand(0, "velocity", 1.0)
+REMOTE_FORWARD = MotorCommand(2, "velocity", 1.0)
+
+
+def of(run: ScriptedLoop, name: str) -> list[tuple[Any, ...]]:
+    """The calls of one session, without the loop's questions."""
+    return [call[1:] for call in run.calls if call[0] == name and call[1] != "forget_values"]
+
+
+def wire(run: ScriptedLoop, which: str) -> FakeTransport:
+    link = run.body if which == "body" else run.remote
+    assert link is not None and isinstance(link.transport, FakeTransport)
+    return link.transport
+
+
+def test_a_switch_maps_devices_by_name_and_the_controller_stays() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.loop.modes.switch(REMOTE)
+    assert run.controller.transport is run.pilot
+    assert run.controller_sends(FORWARD) == [("remote", "command", REMOTE_FORWARD)]
+    assert run.remote_reports(SensorValue(1, 7.0)) == [("controller", "report", (1, 7.0))]
+    assert run.remote_reports(SensorValue(0, 7.0)) == []  # the radar: the controller has none
+    assert run.body_reports(SensorValue(1, 9.0)) == []  # late, of the body that was left
+    assert run.loop.report()["sensors"] == {"eye": 7.0}
+    run.loop.modes.switch(SIMULATION)
+    assert run.controller_sends(FORWARD) == [("body", "command", FORWARD)]
+    assert run.remote_reports(SensorValue(1, 3.0)) == []
+
+
+def test_the_body_that_is_left_stops_and_the_other_waits_for_a_command() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.controller_sends(FORWARD)
+    for wired in ("body", "remote"):
+        wire(run, wired).take()
+    run.loop.modes.switch(REMOTE)
+    assert wire(run, "body").take().startswith(b"stop ")
+    assert wire(run, "remote").take() == b""
+    assert run.loop.safety.state.moving is False
+    assert ("exchanged", "another body takes its place") in run.observer.stops
+    run.controller_sends(FORWARD)
+    assert wire(run, "remote").take() == b"command "
+    run.loop.modes.switch(SIMULATION)
+    assert wire(run, "remote").take().startswith(b"stop ")
+    assert wire(run, "body").take() == b""
+    report = run.loop.report()
+    assert {name: each["stops"] for name, each in report["bodies"].items()} == {
+        "body": {"exchanged": 1},
+        "remote": {"exchanged": 1},
+    }
+
+
+def test_a_body_that_did_not_move_reports_no_stop() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.loop.modes.switch(REMOTE)
+    run.loop.modes.switch(SIMULATION)
+    assert run.observer.stops == []
+    assert run.loop.report()["stops"] == {}
+
+
+def test_a_remote_body_gets_no_motion_in_simulation_and_stays_supervised() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    wire(run, "remote").take()
+    run.controller_sends(FORWARD, LedValue(0, 1), SensorSwitch(1, 64.0))
+    run.pass_ms(2000)
+    assert wire(run, "remote").take() == b""
+    assert run.loop.report()["bodies"]["remote"]["up"] is True
+    assert run.remote is not None
+    run.remote.detach()
+    assert run.loop.report()["bodies"]["remote"]["up"] is False
+    assert run.controller.transport is run.pilot  # nothing happens to the controller
+    assert run.controller_sends(FORWARD)[0][0] == "body"
+
+
+def test_periods_of_the_controller_hold_for_the_body_that_is_taken() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.controller_sends(SensorSwitch(1, 64.0), FeedbackSwitch(0, 32.0))
+    run.calls.clear()
+    run.loop.modes.switch(REMOTE)
+    assert of(run, "body")[1:] == [("switch", 1, None), ("tune", FeedbackSwitch(0, 0))]
+    assert of(run, "remote") == [("switch", 1, 64.0), ("tune", FeedbackSwitch(2, 32.0))]
+
+
+def test_a_value_held_for_the_controller_is_forgotten() -> None:
+    """It reads too slowly, so a value of the left body waits in the gateway; another one waits in
+    the controller's session for its period."""
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.pilot.stalled = True
+    run.body_reports(SensorValue(1, 8.0))
+    run.body_reports(SensorValue(1, 8.5))
+    run.calls.clear()
+    run.loop.modes.switch(REMOTE)
+    assert ("controller", "forget_values") in run.calls
+    run.pilot.accept()
+    assert of(run, "controller") == []
+    assert run.loop.report()["sensors"] == {}
+
+
+def test_limits_of_each_body_hold_for_itself() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    fast = MotorCommand(0, "velocity", 4.0)
+    assert run.controller_sends(fast) == [("body", "command", fast)]
+    run.loop.modes.switch(REMOTE)
+    assert run.controller_sends(fast) == [("controller", "fault", 0)]
+    assert run.loop.report()["refused"] == {"beyond_limit": 1}
+
+
+def test_devices_of_one_body_only_are_named_and_refused() -> None:
+    run = ScriptedLoop((*SIMULATED, Device(name="arm", kind="LinearMotor", index=2)), remote=REAL)
+    run.loop.modes.switch(REMOTE)
+    assert [text for text in run.observer.notices if "body" in text] == [
+        "only the remote body has: radar",
+        "the remote body does not have: arm",
+    ]
+    assert run.controller_sends(MotorCommand(2, "position", 0.1)) == [("controller", "fault", 2)]
+    assert run.controller_sends(FORWARD) == [("remote", "command", REMOTE_FORWARD)]
+
+
+def test_a_device_of_the_configuration_may_be_of_the_second_body_only() -> None:
+    lamp = Device(name="lamp", kind="LED", index=7)
+    run = ScriptedLoop(SIMULATED, {"lamp": LedFields()}, remote=(*REAL, lamp))
+    assert run.controller_sends(LedValue(2, 1)) == [("controller", "fault", 2)]
+    run.loop.modes.switch(REMOTE)
+    assert run.controller_sends(LedValue(2, 1)) == [("remote", "tune", LedValue(7, 1))]
+
+
+def test_other_kinds_under_one_name_are_refused_and_nothing_changes() -> None:
+    other = Device(name="wheel", kind="LinearMotor", index=0)
+    run = ScriptedLoop(SIMULATED, remote=(other, EYE))
+    run.controller_sends(FORWARD)
+    with pytest.raises(HilgwError, match="'wheel' is a RotationalMotor and a LinearMotor"):
+        run.loop.modes.switch(REMOTE)
+    assert run.loop.modes.mode is SIMULATION and run.observer.stops == []
+    assert run.controller_sends(FORWARD) == [("body", "command", FORWARD)]
+
+
+def test_a_remote_body_that_is_down_is_refused_and_nothing_changes() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    assert run.remote is not None
+    run.remote.detach()
+    run.controller_sends(FORWARD)
+    wire(run, "body").take()
+    for mode in (REMOTE, SHADOW):
+        with pytest.raises(PeerError, match="the remote body is not connected"):
+            run.loop.modes.switch(mode)
+    assert run.loop.modes.mode is SIMULATION
+    assert wire(run, "body").take() == b"" and run.loop.safety.state.moving
+    assert run.controller.transport is run.pilot
+    run.connect(run.remote)
+    run.loop.modes.switch(REMOTE)
+    assert run.controller_sends(FORWARD) == [("remote", "command", REMOTE_FORWARD)]
+
+
+def test_a_robot_without_a_remote_body_has_one_mode() -> None:
+    run = ScriptedLoop(SIMULATED)
+    run.loop.modes.switch(SIMULATION)
+    with pytest.raises(HilgwError, match="no remote body"):
+        run.loop.modes.switch(REMOTE)
+    assert "mode" not in run.loop.report()
+
+
+def test_back_to_a_simulation_that_is_down_stops_the_robot() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.loop.modes.switch(REMOTE)
+    run.controller_sends(FORWARD)
+    assert run.body is not None
+    run.body.detach()
+    assert run.controller_sends(FORWARD) == [("remote", "command", REMOTE_FORWARD)]
+    wire(run, "remote").take()
+    run.loop.modes.switch(SIMULATION)
+    assert wire(run, "remote").take().startswith(b"stop ")
+    assert run.loop.modes.mode is SIMULATION
+    assert run.controller_session.devices.by_name("wheel") is None  # it has to connect anew
+    run.connect(run.body)
+    run.controller.attach(run.pilot)  # type: ignore[arg-type]
+    assert run.controller_sends(FORWARD) == [("body", "command", FORWARD)]
+
+
+def test_a_remote_body_that_is_lost_takes_the_controller_along_and_comes_back() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.loop.modes.switch(REMOTE)
+    assert run.remote is not None
+    run.remote.detach()
+    assert list(run.controller_session.devices) == []
+    run.connect(run.remote)  # the controller now learns the table of the remote body
+    run.controller.attach(run.pilot)  # type: ignore[arg-type]
+    assert run.controller_sends(REMOTE_FORWARD) == [("remote", "command", REMOTE_FORWARD)]
+    run.loop.modes.switch(SIMULATION)
+    assert run.controller_sends(REMOTE_FORWARD) == [("body", "command", FORWARD)]
+
+
+def test_the_start_may_be_remote_without_a_simulation() -> None:
+    run = ScriptedLoop((), remote=REAL, mode=REMOTE)
+    assert run.controller_sends(REMOTE_FORWARD) == [("remote", "command", REMOTE_FORWARD)]
+    assert run.remote_reports(SensorValue(0, 1.0)) == [("controller", "report", (0, 1.0))]
+
+
+@pytest.mark.parametrize("mode", RobotMode)
+@pytest.mark.parametrize(
+    "cause", ["controller exit", "Stop of the controller", "late", "end", "controller fault"]
+)
+def test_every_cause_stops_every_body_that_moves(mode: RobotMode, cause: str) -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.loop.modes.switch(mode)
+    for _ in range(2):
+        run.pass_ms(150)  # the shadow's registration
+        run.controller_sends(FORWARD)
+    moving = {SIMULATION: ["body"], REMOTE: ["remote"], SHADOW: ["body", "remote"]}[mode]
+    connections = {name: wire(run, name) for name in ("body", "remote")}
+    for connection in connections.values():
+        connection.take()
+    if cause == "controller exit":
+        run.controller.detach()
+    elif cause == "Stop of the controller":
+        run.controller_sends(Stop(StopReason.SILENCE))
+    elif cause == "late":
+        for safety in run.loop.safeties:
+            safety.was_late(run.scheduler.now())
+    elif cause == "end":
+        run.loop.end()
+    else:
+        run.controller.fault(ValueError("?"))
+    stopped = [name for name, each in connections.items() if b"stop " in each.take()]
+    assert set(moving) <= set(stopped)
+    assert not any(safety.state.moving for safety in run.loop.safeties)
+    report = run.loop.report()
+    assert [name for name, each in report["bodies"].items() if each["stops"]] == moving
+
+
+# --- shadow ---------------------------------------------------------------------------------------
+
+
+def shadowed(**safety: Any) -> ScriptedLoop:
+    run = ScriptedLoop(SIMULATED, remote=REAL, **safety)
+    run.loop.modes.switch(SHADOW)
+    run.pass_ms(150)
+    run.calls.clear()
+    return run
+
+
+def test_a_shadow_gets_the_same_commands_and_reports_nothing() -> None:
+    run = shadowed()
+    assert run.controller_sends(FORWARD) == [
+        ("body", "command", FORWARD),
+        ("remote", "command", REMOTE_FORWARD),
+    ]
+    assert run.controller_sends(SensorSwitch(1, 64.0)) == [
+        ("body", "switch", 1, 64.0),
+        ("remote", "switch", 1, 64.0),
+    ]
+    assert run.remote_reports(SensorValue(1, 3.0)) == []
+    assert run.body_reports(SensorValue(1, 2.0)) == [("controller", "report", (1, 2.0))]
+    run.remote_reports(SensorValue(1, 3.0))
+    found = run.loop.report()["divergence"]["eye"]
+    assert (found["offset"], found["rms"], found["n"]) == (1.0, 1.0, 1)
+
+
+def test_a_shadow_has_limits_of_its_own() -> None:
+    run = shadowed()
+    fast = MotorCommand(0, "velocity", 4.0)
+    assert run.controller_sends(fast) == [("body", "command", fast)]
+    report = run.loop.report()
+    assert report["shadow"]["refused"] == {"beyond_limit": 1}
+    assert report["refused"] == {}
+    slow_only_here = MotorCommand(0, "velocity", 6.0)
+    assert run.controller_sends(slow_only_here) == [("controller", "fault", 0)]
+
+
+def test_a_shadow_that_faults_or_is_lost_disturbs_nothing() -> None:
+    run = shadowed()
+    run.controller_sends(FORWARD)
+    assert run.remote is not None
+    connection = wire(run, "remote")
+    connection.take()
+    run.remote.fault(ValueError("?"))
+    assert connection.take().startswith(b"stop ")
+    assert run.loop.safety.state.moving and run.controller.transport is run.pilot
+    run.remote.detach()
+    assert run.controller_sends(FORWARD) == [("body", "command", FORWARD)]
+    assert run.body_reports(SensorValue(1, 2.0)) == [("controller", "report", (1, 2.0))]
+    run.connect(run.remote)  # and it follows again
+    assert ("remote", "command", REMOTE_FORWARD) in run.controller_sends(FORWARD)
+    assert run.loop.report()["stops"] == {}
+
+
+def test_a_shadow_stops_at_its_own_deadline_and_the_controller_stays() -> None:
+    run = shadowed()  # the simulated body has no deadline, the remote one 0.5 s
+    run.controller_sends(FORWARD)
+    run.pass_ms(400)
+    run.controller_sends(FORWARD)
+    connection = wire(run, "remote")
+    connection.take()
+    run.pass_ms(490)
+    assert connection.take() == b""
+    run.pass_ms(20)
+    assert connection.take().startswith(b"stop ")
+    assert run.controller.transport is run.pilot and run.loop.safety.state.moving
+    assert run.loop.report()["bodies"]["remote"]["stops"] == {"command_timeout": 1}
+
+
+def test_a_latched_shadow_stays_and_the_first_body_moves() -> None:
+    run = shadowed(latch=True)
+    run.controller_sends(FORWARD)
+    run.pass_ms(600)  # the deadline of the remote body only
+    assert run.loop.report()["bodies"]["remote"]["latched"] == "command_timeout"
+    assert run.controller_sends(FORWARD) == [("body", "command", FORWARD)]
+    run.loop.arm()
+    assert ("remote", "command", REMOTE_FORWARD) in run.controller_sends(FORWARD)
+
+
+def test_the_end_of_a_shadow_stops_it_and_keeps_the_comparison() -> None:
+    run = shadowed()
+    run.controller_sends(FORWARD)
+    run.body_reports(SensorValue(1, 2.0))
+    run.remote_reports(SensorValue(1, 3.0))
+    connection = wire(run, "remote")
+    connection.take()
+    run.loop.modes.switch(SIMULATION)
+    assert connection.take().startswith(b"stop ")
+    assert run.loop.safety.state.moving  # the simulated body was not left
+    assert run.loop.report()["divergence"]["eye"]["n"] == 1
+    run.body_reports(SensorValue(1, 2.0))
+    run.remote_reports(SensorValue(1, 3.0))
+    assert run.loop.report()["divergence"]["eye"]["n"] == 1
+
+
+def test_the_status_has_the_mode_and_the_divergence() -> None:
+    run = shadowed()
+    run.body_reports(SensorValue(1, 2.0))
+    run.remote_reports(SensorValue(1, 3.0))
+    run.pass_ms(1000)
+    status = run.observer.statuses[-1]
+    assert status.mode == "shadow"
+    assert status.divergences["eye"].offset == 1.0
+
+
+class Descriptor(FakeTransport):
+    """A connection with a descriptor, for the watchdog's thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ours, self.theirs = socket.socketpair()
+        self.theirs.setblocking(False)
+
+    def fileno(self) -> int:
+        return self.ours.fileno()
+
+
+def test_the_watchdog_stops_both_bodies_while_the_event_loop_hangs() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    connections = [Descriptor(), Descriptor()]
+    for link, connection in zip((run.body, run.remote), connections, strict=True):
+        assert link is not None
+        link.detach()
+        link.attach(connection)
+    run.pass_ms(200)
+    run.controller.attach(run.pilot)  # type: ignore[arg-type]
+    run.loop.modes.switch(SHADOW)
+    run.controller_sends(FORWARD)
+    for safety in run.loop.safeties:
+        safety.emergency()
+    assert [each.theirs.recv(100) for each in connections] == [b"stop ", b"stop "]
+    for each in connections:
+        each.ours.close()
+        each.theirs.close()
+    run.loop.close()
