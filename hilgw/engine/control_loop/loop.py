@@ -219,6 +219,7 @@ class ControlLoop:
         controller: PeerLink[Any] | None = self._controller
         assert controller is not None
         now = self._scheduler.now()
+        controller.session.armed = self.safety.state.armed
         try:
             events = controller.session.answer(time_ns, delay_ms)
         except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
