@@ -41,6 +41,7 @@ PARAMETERS: dict[str, str] = {
     "reset_ms": "simulated time after which the world is reset, 0: never (default 0)",
     "scripts": "NAME: SCRIPT of robots whose controller runs in the simulator, separated by |; "
     "the statements are those of webots-controller (default: none)",
+    "plugin": "file of the remote-control plug-in that controllers load (default none)",
     "framing": "tcp, or ipc: a local socket, without handshake and images (default tcp)",
     "webots": "version of its configuration and node numbers: R2025a, R2024a, R2023b, R2023a "
     "(default R2025a)",
@@ -48,7 +49,7 @@ PARAMETERS: dict[str, str] = {
 DEFAULTS: dict[str, Any] = {
     "robots": "robot", "devices": "all", "poses": "", "width": 2.0, "depth": 1.5, "step_ms": 32,
     "synchronization": "yes", "speed": "real-time", "wait": "no", "accept": "yes", "loading_ms": 0,
-    "reset_ms": 0, "scripts": "", "framing": "tcp", "webots": "R2025a",
+    "reset_ms": 0, "scripts": "", "plugin": "", "framing": "tcp", "webots": "R2025a",
 }  # fmt: skip
 WORDS = {
     "synchronization": ("yes", "no"),

@@ -71,10 +71,10 @@ def device_list(given: Any) -> Parts:
 
 
 def _of_text(part: str) -> tuple[str, str, Mapping[str, Any]]:
-    head, *fields = part.split() or [""]
-    name, _, kind = head.rpartition(":")  # coupled motors have "::" in their names
+    name, _, rest = part.rpartition(":")  # coupled motors have "::" in their names
+    kind, *fields = rest.split() or [""]
     pairs = [field.partition("=") for field in fields]
-    return name, kind, {key: value.replace("+", " ") for key, _, value in pairs}
+    return name.strip(), kind, {key: value.replace("+", " ") for key, _, value in pairs}
 
 
 def _of_mapping(name: str, value: Any) -> tuple[str, str, Mapping[str, Any]]:
@@ -92,6 +92,7 @@ class Robot:
         self.version = str(settings["webots"])
         self.step_ms = float(settings["step_ms"])
         self.synchronization = settings["synchronization"] == "yes"
+        self.plugin = str(settings["plugin"])
         self.body = parts.Body(room)
         self.numbers = nodes(self.version)
         self.devices = self._make(given)
@@ -145,7 +146,7 @@ class Robot:
         for device in self.devices:
             made += struct.pack("<H", self.numbers[device.kind]) + text(device.name) + text("")
         made += struct.pack("<d", self.step_ms)
-        made += text("") * 5 + text("<extern>") + text(self.custom_data)
+        made += text("") * 4 + text(self.plugin) + text("<extern>") + text(self.custom_data)
         made = message(0, 0, made + struct.pack("<BBi", 0, 0, 1))
         for device in self.devices:
             if not isinstance(device, parts.Led):  # the library has no reader for an LED

@@ -1,4 +1,5 @@
-"""Scripts of the Webots controller mock: statements between semicolons.
+"""Scripts of the Webots controller mock: statements between semicolons. A NAME with blanks is in
+single quotes.
 
 enable NAME MS, disable NAME           sampling period; a motor's force feedback
 position|velocity|force|acceleration|available NAME X
@@ -64,13 +65,22 @@ def _statement(part: str) -> Statement:
         if word == "step":
             return _step(part)
         count = WORDS[word]
-        given = part.split(None, count)[1:]
+        given = _words(part, count)[1:]
         if len(given) != count:
             raise ValueError
         _check_numbers(word, given)
     except (KeyError, ValueError):
         raise ValueError(f"script: {part!r} is not a statement, e.g. enable ds 64") from None
     return Statement(word, given)
+
+
+def _words(part: str, count: int) -> list[str]:
+    """The statement's word and what follows, of which the last takes the rest of the line."""
+    word, quote, quoted = part.partition(" '")
+    if not quote or word not in DEVICE_WORDS:
+        return part.split(None, count)
+    name, _, rest = quoted.partition("'")
+    return [word, name, *rest.split(None, count - 2)] if count > 1 else [word, name]
 
 
 def _step(part: str) -> Statement:

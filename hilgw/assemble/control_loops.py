@@ -29,6 +29,7 @@ from hilgw.engine.control_loop.stepping import StepGrid
 from hilgw.engine.control_loop.tcp_server import TcpServer
 from hilgw.engine.control_loop.webots_port import WebotsPort
 from hilgw.engine.control_loop.webots_server import WebotsServer
+from hilgw.engine.control_loop.webots_socket import PluginSocket, WebotsSocket
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
@@ -50,12 +51,15 @@ if TYPE_CHECKING:
     from hilgw.bodies.base import Body
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
     from hilgw.controllers.base import ControllerSession, PeerController
+    from hilgw.engine.control_loop.webots_socket import LocalSocket
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.robot.schedule import Schedule
     from hilgw.settings import MockSpec
 
 LOOPBACK = "127.0.0.1"
+MOCK_URL = f"tcp://{LOOPBACK}:1236"  # another port, when it is in use
+PLUGIN = "webots_plugin"  # the kind of controller
 
 
 def controller_session(part: PartConfig | None) -> ControllerSession | None:
@@ -271,14 +275,18 @@ class ControlLoopAssembly:
         if isinstance(kind, ProgramController):
             self._describe(name, add_program(self._gateway, loop, link, kind, settings))
             return
+        listen = settings.listen
+        local: type[LocalSocket] | None = WebotsSocket if settings.ipc else None
+        if kind.kind == PLUGIN:  # a mock in its place connects over TCP
+            listen, local = (MOCK_URL, None) if mocked else (None, PluginSocket)
         port = WebotsPort(
             link,
             name,
-            self._server(settings.listen, mocked=mocked),
+            self._server(listen, mocked=mocked),
             self._gateway.observer,
             lambda: loop.is_complete,
             where=settings.listen or "a local socket",
-            local=settings.ipc,
+            local=local,
         )
         words = ""
         if mocked:
@@ -286,7 +294,7 @@ class ControlLoopAssembly:
             spec = controller.mock(settings, self._config.webots)
             spec = replace(spec, parameters={"robot": name} | spec.parameters)
             words = f" (mock {spec.name})"
-            if settings.listen is not None:
+            if listen is not None:
                 port.on_listening = self._mock_client(link.name, spec)
             else:
                 port.on_local = self._local_mock_client(link.name, spec)

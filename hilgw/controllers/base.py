@@ -118,10 +118,12 @@ class PeerSession(LinkSession, Protocol):
 class SteppedSession(PeerSession, Protocol):
     """A peer that asks for steps: it reports StepRequest, and waits for the answer.
 
-    local: the peer of the next connection is on a local socket; set before `open`.
+    local: the peer of the next connection is on a local socket; set before `open`. armed: whether
+    the motors may move; set before each `answer`.
     """
 
     local: bool
+    armed: bool
 
     def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
         """The step is over, at this simulation time. delay_ms: by how much the request was late."""

@@ -251,6 +251,21 @@ def test_the_wall_is_seen_and_felt() -> None:
     assert values["ds_front"] == pytest.approx((0.0,)) and values["bumper"] == (1.0,)
 
 
+def test_names_with_blanks_and_a_plugin() -> None:
+    devices = "left wheel motor:RotationalMotor maxVelocity=9, my led:LED"
+    script = (
+        "position 'left wheel motor' inf; velocity 'left wheel motor' 3; led 'my led' 1; step 32"
+    )
+    made, client = simulator(devices=devices, plugin="/p/libhilgw.so"), controller(script)
+    Pair(made, client).run()
+    (robot,) = [each.robot for each in made.world.robots.values()]
+    motor, led = robot.devices
+    assert (motor.name, motor.velocity, led.value) == ("left wheel motor", 3.0, 1)
+    peer = joined(simulator(devices="a:LED", plugin="/p/libhilgw.so"))
+    ask(peer, b"CTR")
+    assert b"\0/p/libhilgw.so\0<extern>\0" in ask(peer, FIRST)
+
+
 def test_steps_of_other_lengths_run_whole_basic_steps() -> None:
     peer = joined(simulator(devices="a:LED"))
     ask(peer, b"CTR")

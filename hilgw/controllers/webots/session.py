@@ -46,6 +46,7 @@ from hilgw.protocols.webots import (
     Request,
     RequestReader,
     RobotConfiguration,
+    SimulationMode,
     WebotsRefused,
     encode_answer,
     encode_request,
@@ -55,6 +56,7 @@ from hilgw.protocols.webots import (
 from hilgw.reasons import RequestRefused
 from hilgw.units import ns_to_s
 
+PAUSED, REAL_TIME = 0, 1  # modes of the simulation
 FIX = "connect with an unmodified libController"
 NO_NOTICE = (
     "the controller ended without notice: it was killed, or it crashed; libController crashes when "
@@ -67,7 +69,8 @@ class WebotsControllerSession:
 
     robot: what the controller learns about the robot, without its devices and the time. local: the
     peer is on a local socket, whose answers have no chunks; set before `open`. battery_j: what the
-    battery's sensor reports; None: the robot has none.
+    battery's sensor reports; None: the robot has none. shows_arming: the controller learns whether
+    the motors may move, as the mode of the simulation: a robot that is not armed is paused.
     """
 
     def __init__(
@@ -77,7 +80,11 @@ class WebotsControllerSession:
         *,
         local: bool = False,
         battery_j: float | None = None,
+        shows_arming: bool = False,
     ) -> None:
+        self.armed = True
+        self._shows_arming = shows_arming
+        self._told_armed = True
         self.devices = Devices()
         self.counts: Counter[str] = Counter()
         self._configuration = robot
@@ -269,6 +276,8 @@ class WebotsControllerSession:
                 messages += robot.due(time_ns)
             data += sensors.due(time_ns)
         messages += sensors.receivers.due(time_ns)
+        if self._shows_arming and self.armed is not self._told_armed:
+            messages.append(SimulationMode(self._mode()))
         if messages:
             data += self._table.codec.encode_messages(messages)
         return [Write(encode_answer(max(0, delay_ms), data, local=self.local))]
@@ -293,10 +302,17 @@ class WebotsControllerSession:
 
     def _configuration_messages(self, time_ns: int) -> list[Message]:
         self._is_configured = True
-        return self._table.configuration(self._with_custom_data(), time_ns)
+        return self._table.configuration(self._present(), time_ns)
 
-    def _with_custom_data(self) -> RobotConfiguration:
-        return dataclasses.replace(self._configuration, customData=self._robot.custom_data)
+    def _present(self) -> RobotConfiguration:
+        mode = self._mode() if self._shows_arming else self._configuration.mode
+        data = self._robot.custom_data
+        return dataclasses.replace(self._configuration, customData=data, mode=mode)
+
+    def _mode(self) -> int:
+        """The mode of the simulation, which the controller is about to learn."""
+        self._told_armed = self.armed
+        return REAL_TIME if self.armed else PAUSED
 
     def _write(self, delay: int, messages: list[Message]) -> Write:
         data = self._table.codec.encode_messages(messages)

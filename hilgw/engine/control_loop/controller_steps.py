@@ -71,6 +71,7 @@ class ControllerSteps:
 
     def _answer(self, time_ns: int, delay_ms: int) -> None:
         controller, now = self._controller, self._scheduler.now()
+        controller.session.armed = self._bodies.safety.state.armed
         try:
             events = controller.session.answer(time_ns, delay_ms)
         except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation

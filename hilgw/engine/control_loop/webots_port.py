@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hilgw.api.address import DEFAULT_PORT
 from hilgw.engine.control_loop.controller_port import ControllerPort
-from hilgw.engine.control_loop.webots_socket import WebotsSocket
 from hilgw.engine.observer import State
 from hilgw.engine.simulated.event_loop import call_in_real_time, sleep_in_real_time
 from hilgw.engine.supervisor import STALL_POLL_S
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
+    from hilgw.engine.control_listener import ClientHandler
     from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.control_loop.webots_socket import LocalSocket
     from hilgw.engine.observer import Observer
     from hilgw.transports.base import Handle, Transport
 
@@ -55,8 +56,8 @@ class WebotsPort(ControllerPort):
     """The controller of one robot: at most one, on a server that it shares with other robots.
 
     robot: its name. server: None: no TCP. is_open: whether a controller may connect now; the
-    others wait. local: a local socket too. on_listening is called with host and port, on_local
-    with the path of the local socket.
+    others wait. local: makes a local socket too. on_listening is called with host and port,
+    on_local with the path of the local socket.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class WebotsPort(ControllerPort):
         is_open: Callable[[], bool],
         *,
         where: str,
-        local: bool = False,
+        local: Callable[[str, ClientHandler], LocalSocket] | None = None,
     ) -> None:
         super().__init__(link, observer, where)
         self.robot = robot
@@ -79,7 +80,7 @@ class WebotsPort(ControllerPort):
         self._caller: Caller | None = None
         self._callers: set[Caller] = set()  # on the local socket
         self._is_lost = False
-        self._local = WebotsSocket(robot, self._local_controller) if local else None
+        self._local = None if local is None else local(robot, self._local_controller)
         self._held: Caller | None = None  # on the local socket, until the robot is open
         if server is not None:
             server.add(self)

@@ -1,7 +1,9 @@
-"""The local socket of a robot, which a Webots controller of this user finds without an address.
+"""The local sockets of a robot.
 
 /tmp/webots/USER/PORT/ipc/ROBOT/extern, as of a Webots that listens on this port. libController
-finds no folder whose name is not a number.
+finds no folder whose name is not a number. ROBOT.plugin in the folder of the control sockets: for
+the remote-control plug-in alone. No libController looks there, so a controller that is meant for
+Webots never drives the real robot by accident.
 """
 
 from __future__ import annotations
@@ -10,15 +12,62 @@ import os
 from typing import TYPE_CHECKING
 
 from hilgw.api.address import EXTERN, INSTANCES, instances_of, socket_path
+from hilgw.client.control_paths import control_folder
 from hilgw.engine.control_listener import ControlListener, remove_dead
 from hilgw.errors import HilgwError
+from hilgw.protocols.webots import encode_name
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Protocol
 
     from hilgw.engine.control_listener import ClientHandler
 
+    class LocalSocket(Protocol):
+        """Where the controllers of one robot connect on this machine."""
+
+        def __init__(self, robot: str, on_client: ClientHandler) -> None: ...
+
+        @property
+        def where(self) -> str: ...
+
+        def open(self, instance: int) -> None: ...
+
+        def close(self) -> None: ...
+
+
 FIX = "end the other gateway or Webots, or leave out ipc: true"
+PLUGIN = ".plugin"
+
+
+class PluginSocket:
+    """Listens for the plug-in of one robot; on_client gets each connection."""
+
+    def __init__(self, robot: str, on_client: ClientHandler) -> None:
+        self._robot = robot
+        self._on_client = on_client
+        self._listener: ControlListener | None = None
+
+    @property
+    def where(self) -> str:
+        return "" if self._listener is None else str(self._listener.path)
+
+    def open(self, instance: int) -> None:
+        """Listens. HilgwError: another gateway has the socket, or it cannot be made."""
+        folder = control_folder()
+        around = len(os.fsencode(folder)) + len(PLUGIN) + 1
+        path = folder / (encode_name(self._robot, around) + PLUGIN)
+        listener = ControlListener(
+            self._on_client, str(path), what="socket of the plug-in", fix="end the other gateway"
+        )
+        listener.start()
+        self._listener = listener
+
+    def close(self) -> None:
+        """Removes the socket."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
 
 
 class WebotsSocket:

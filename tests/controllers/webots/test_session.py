@@ -606,6 +606,18 @@ def test_remote_mode() -> None:
     assert bytes.fromhex("0100 32") in run.step(32)
 
 
+@pytest.mark.parametrize("shows", [False, True])
+def test_a_plugin_reads_the_arming_as_the_mode_of_the_simulation(shows: bool) -> None:
+    run = Run([], shows_arming=shows)
+    run.session.armed = False
+    assert (run.open()[-6:] == b"\0\0\0\0\0\0") is shows
+    mode = bytes.fromhex("0000 0a 01000000")
+    assert bytes.fromhex("0000 0a") not in run.step(32)
+    run.session.armed = True
+    assert (mode in run.step(32)) is shows
+    assert mode not in run.step(32)
+
+
 # --- the end, and faults --------------------------------------------------------------------------
 
 

@@ -1,0 +1,55 @@
+"""Controller `webots_plugin`: a Webots controller hands its robot over by the plug-in hilgw.
+
+The plug-in (`tools/webots-plugin`) is a client of the controller protocol, as libController is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hilgw.controllers.webots import WebotsController
+from hilgw.controllers.webots.session import WebotsControllerSession
+from hilgw.protocols.webots import RobotConfiguration
+from hilgw.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebotsPluginSettings:
+    """The plug-in finds the robot by its name, on a local socket; there is nothing else to set.
+
+    Webots computes its own step beside each step of the robot: a step that is asked for late ends
+    at once, or the controller would take two steps of time for one.
+    """
+
+    listen: ClassVar[str | None] = None
+    ipc: ClassVar[bool] = False
+    synchronization: ClassVar[bool] = False
+    mock: dict[str, Any] = setting(
+        "parameters of the mock of the controller (`hilgw mock webots-controller --list`)",
+        default_factory=dict,
+    )
+
+
+class WebotsPluginController(WebotsController):
+    """The kind of controller `webots_plugin`. Its socket is in the folder of control sockets."""
+
+    kind: ClassVar[str] = "webots_plugin"
+    summary: ClassVar[str] = "a controller in Webots, by the remote-control plug-in hilgw"
+    Settings: ClassVar[type[Any]] = WebotsPluginSettings
+
+    def check(self, settings: Any) -> list[tuple[str, str, str]]:
+        """Errors that span fields: none."""
+        return []
+
+    def robot_session(
+        self, settings: Any, version: str, robot: str, step_ms: int
+    ) -> WebotsControllerSession:
+        """The session of the robot of this name. step_ms: the basic time step."""
+        configuration = RobotConfiguration(
+            name=robot, synchronization=False, basicTimeStep=float(step_ms), controller="<extern>"
+        )
+        return WebotsControllerSession(configuration, version, shows_arming=True)
+
+
+CONTROLLER = WebotsPluginController()

@@ -1,0 +1,100 @@
+"""The page about the plug-in: its commands build it and run, its names agree with the code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hilgw.config.load import load_text
+from tests.e2e.plugin_host import VELOCITY, Built, PluginHost
+from tests.e2e.running import COMMAND, ROOT, Gateway, environment, run, run_program, wait_until
+
+PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
+(CONFIG,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+COMMANDS = re.findall(r"^    ((?:make|hilgw) .*)$", PAGE, re.MULTILINE)
+DECLARATIONS = """
+#include <stddef.h>
+#include <string.h>
+enum { WB_MODE_SIMULATION, WB_MODE_CROSS_COMPILATION, WB_MODE_REMOTE_CONTROL };
+const char *wb_robot_wwi_receive_text(void);
+int wb_robot_get_mode(void);
+void wb_robot_set_mode(int mode, const char *argument);
+"""
+DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "PositionSensor"}
+
+
+@pytest.mark.judge("gcc", "make")
+def test_from_make_to_the_moving_robot(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("d")
+    built = Built(folder)
+    make, mock, start = COMMANDS
+    words = make.replace("/usr/local/webots", str(folder / "webots")).replace("$HOME", str(folder))
+    done = run_program(*shlex.split(words), f"OUT={folder}", cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    (place,) = re.findall(r"`my_project(/plugins/\S+\.so)`", PAGE)
+    built.plugin = Path(f"{folder}/my_project{place}")
+    assert built.plugin.is_file()
+    (folder / "robot.yaml").write_text(CONFIG)
+    robot = subprocess.Popen(
+        [*COMMAND, *shlex.split(mock)[1:]],
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_until((folder / "create2").exists, what="the mock")
+        patience: dict[str, object] = {
+            "safety.command_timeout_s": 20,
+            "safety.late_s": 20,
+            "body.silence_s": 20,
+        }
+        patience["body.simulated"] = "true"
+        more = [f"--set=robots.create.{key}={value}" for key, value in patience.items()]
+        with (
+            Gateway(folder, [*shlex.split(start)[1:], *more]) as gateway,
+            PluginHost(built, folder, "create", DEVICES) as host,
+        ):
+            wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
+            host.say("target 1 inf")
+            assert host.start(), host.text()
+            host.motor(VELOCITY, "left wheel motor", 3.0)
+            host.enable("left wheel sensor")
+            wait_until(lambda: host.step_until("left wheel sensor")[0] > 0.2, what="the wheel")
+            host.ask("stop")
+            wait_until(lambda: "motors stopped" in gateway.text(), what="the stop")
+    finally:
+        robot.terminate()
+        robot.wait()
+
+
+def test_the_configuration_it_shows_is_that_of_the_shipped_one(tmp_path: Path) -> None:
+    assert load_text(CONFIG, "page").warnings == []
+    shown = yaml.safe_load(CONFIG)
+    shipped = yaml.safe_load((ROOT / "configs" / "webots-plugin.yaml").read_text())
+    robot = shipped["robots"]["create"]
+    assert robot["body"]["kind"] == shown["robots"]["create"]["body"]["kind"]
+    assert robot["controller"]["kind"] == shown["robots"]["create"]["controller"]["kind"]
+    assert "`hilgw --config configs/webots-plugin.yaml`" in PAGE  # tests/e2e/test_configs.py
+    assert run("check", str(ROOT / "configs" / "webots-plugin.yaml"), cwd=tmp_path).stderr == ""
+
+
+@pytest.mark.judge("gcc")
+def test_its_c_code_compiles(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```c\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "code.c").write_text(DECLARATIONS + f"void poll_window(void) {{\n{code}}}\n")
+    done = run_program("gcc", "-fsyntax-only", "-Wall", "-Werror", "code.c", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_part_of_it_exists() -> None:
+    source = (ROOT / "tools" / "webots-plugin" / "hilgw.c").read_text()
+    assert 'getenv("HILGW_ROBOT")' in source and "`HILGW_ROBOT`" in PAGE
+    for page in re.findall(r"\]\((\S+\.md)\)", PAGE):
+        assert (ROOT / "docs" / page).is_file()
+    assert "(docs/webots-plugin.md)" in (ROOT / "README.md").read_text()

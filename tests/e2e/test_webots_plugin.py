@@ -1,0 +1,345 @@
+"""The remote-control plug-in of tools/webots-plugin on a running hilgw with mocks of robots."""
+
+from __future__ import annotations
+
+import math
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.e2e.plugin_host import (
+    ACCELERATION,
+    POSITION,
+    VELOCITY,
+    Built,
+    PluginHost,
+)
+from tests.e2e.running import ROOT, Gateway, run, wait_until
+
+pytestmark = [pytest.mark.judge("gcc", "make"), pytest.mark.xdist_group("webots_plugin")]
+
+LEFT, RIGHT, ENCODER = "left wheel motor", "right wheel motor", "left wheel sensor"
+CREATE = {
+    "camera": "Camera",
+    RIGHT: "RotationalMotor",
+    LEFT: "RotationalMotor",
+    ENCODER: "PositionSensor",
+    "led_on": "LED",
+    "bumper_left": "TouchSensor",
+    "cliff_left": "DistanceSensor",
+    "cliff_right": "LightSensor",  # another type than that of the robot
+}
+SHIPPED = ROOT / "configs" / "webots-plugin.yaml"
+CONFIG = """
+version: 1
+webots: R2025a
+medium: {{step_ms: 32}}
+robots:
+  create:
+    body: {{kind: create2, port: {port}, mode: full, simulated: true, silence_s: 20}}
+    controller: {{kind: webots_plugin}}
+    safety: {{command_timeout_s: {timeout_s}, latch: {latch}, late_s: 20}}
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return Built(tmp_path_factory.mktemp("plugin"))
+
+
+class Bench:
+    """A mock of the robot, a gateway, and the plug-in's host. speed: of the wheels in mm/s."""
+
+    def __init__(
+        self, folder: Path, robot: Any, built: Built, timeout_s: float, latch: bool
+    ) -> None:
+        self.folder = folder
+        self.robot = robot
+        self.built = built
+        values = {"port": robot.port, "timeout_s": timeout_s, "latch": str(latch).lower()}
+        (folder / "c.yaml").write_text(CONFIG.format(**values))
+        self.gateway = self.new_gateway()
+        self.host = self.new_host()
+
+    def new_gateway(self) -> Gateway:
+        gateway = Gateway(self.folder, ["--config", "c.yaml"])
+        wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
+        return gateway
+
+    def new_host(self) -> PluginHost:
+        return PluginHost(self.built, self.folder, "create", CREATE)
+
+    @property
+    def speed(self) -> tuple[int, int]:
+        speed: tuple[int, int] = self.robot.mock.drive
+        return speed
+
+    def drive(self) -> None:
+        """The left wheel at 3 rad/s, as after a switch in velocity control."""
+        self.host.say(f"target {self.host.tags[LEFT]} inf")
+        assert self.host.start(), self.host.text() + self.gateway.text()
+        self.host.motor(VELOCITY, LEFT, 3.0)
+        self.host.step()
+        wait_until(lambda: self.speed == (93, 0), what="the wheel to turn")
+
+    def wait_for_stop(self, words: str) -> None:
+        wait_until(lambda: self.speed == (0, 0), what="the stop")
+        wait_until(lambda: words in self.gateway.text(), what=words)
+
+
+@pytest.fixture
+def timeout_s() -> float:
+    """Of the commands; long, for tests that are about something else."""
+    return 20.0
+
+
+@pytest.fixture
+def latch() -> bool:
+    """Whether a stop lasts until the robot is armed."""
+    return False
+
+
+@pytest.fixture
+def bench(
+    tmp_path_factory: pytest.TempPathFactory,
+    firmware_mock: Any,
+    built: Built,
+    timeout_s: float,
+    latch: bool,
+) -> Iterator[Bench]:
+    robot = firmware_mock("create2", width=20, depth=20)
+    bench = Bench(tmp_path_factory.mktemp("p"), robot, built, timeout_s, latch)
+    try:
+        with bench.host:
+            yield bench
+    finally:
+        bench.gateway.stop()
+
+
+def test_motors_move_and_the_values_have_webots_units(bench: Bench) -> None:
+    host = bench.host
+    bench.drive()
+    for name in (ENCODER, "cliff_left", "bumper_left"):
+        host.enable(name)
+    first = host.step_until(ENCODER)[0]
+    host.step(10)
+    turned = host.values[ENCODER][0] - first
+    assert 0 < turned < 3.0 * 2  # rad; the time of a busy machine is not that of its steps
+    assert host.step_until("cliff_left") == [2500]
+    assert host.step_until("bumper_left") == [0]
+    host.say(f"led {host.tags['led_on']} 1")
+    host.motor(ACCELERATION, LEFT, -1)
+    host.step()
+    bench.robot.wait_for(lambda mock: mock.leds[2] > 0)
+    host.say(f"period {host.tags[ENCODER]} 0")
+    host.step()
+    host.values.clear()
+    host.step(3)
+    assert ENCODER not in host.values and "cliff_left" in host.values
+    assert not host.has_failed
+
+
+def test_back_to_simulation_stops_it_and_it_starts_again(bench: Bench) -> None:
+    for _ in range(3):
+        bench.drive()
+        bench.host.ask("stop")
+        assert "ended without notice" not in bench.gateway.text()
+        bench.wait_for_stop("motors stopped: the controller disconnected")
+    bench.drive()  # set_mode(2) in remote mode: libController calls start without stop
+    assert bench.host.start(), bench.host.text()
+    bench.wait_for_stop("motors stopped")
+    bench.host.step()
+    assert bench.speed == (0, 0)  # what was commanded before is not repeated
+    assert bench.host.finish() == 0
+
+
+def test_a_velocity_moves_nothing_in_position_control(bench: Bench) -> None:
+    host = bench.host
+    host.say(f"target {host.tags[LEFT]} 1.5")
+    assert host.start()
+    host.motor(VELOCITY, LEFT, 3.0)
+    host.step(3)
+    assert bench.speed == (0, 0)
+    host.motor(POSITION, LEFT, math.inf)
+    host.step()
+    wait_until(lambda: bench.speed == (93, 0), what="velocity control")
+
+
+def test_a_paused_simulation_stops_the_robot_until_the_controller_commands_it(
+    bench: Bench,
+) -> None:
+    host = bench.host
+    bench.drive()
+    host.enable(ENCODER)
+    host.step()
+    host.ask("actuators")
+    bench.wait_for_stop("motors stopped: the controller disconnected")
+    host.step_until(ENCODER)  # it is enabled again
+    assert bench.speed == (0, 0) and not host.has_failed
+    host.motor(VELOCITY, LEFT, 2.0)
+    host.step()
+    wait_until(lambda: bench.speed == (62, 0), what="the new command")
+
+
+@pytest.mark.parametrize("latch", [True])
+def test_the_controller_learns_that_the_robot_is_not_armed(bench: Bench) -> None:
+    bench.drive()
+    assert "is not armed" not in bench.host.text()
+    bench.host.ask("stop")
+    bench.wait_for_stop("latched until `hilgw arm create`")
+    assert bench.host.start() and "'create' is not armed" in bench.host.text()
+    bench.host.motor(VELOCITY, LEFT, 3.0)
+    bench.host.step(3)
+    assert bench.speed == (0, 0) and not bench.host.has_failed
+    assert run("arm", "create", cwd=bench.folder).returncode == 0
+    bench.host.motor(VELOCITY, LEFT, 2.0)
+    bench.host.step()
+    wait_until(lambda: bench.speed == (62, 0), what="the wheel to turn")
+
+
+def test_what_the_robot_does_not_have_is_reported_once(bench: Bench) -> None:
+    host = bench.host
+    assert host.start()
+    for _ in range(2):
+        host.enable("camera")
+        host.enable("cliff_right")
+        host.step()
+        host.ask("every")
+    assert not host.has_failed
+    text = host.text()
+    assert text.count("no device 'camera'") == 1
+    assert text.count("'cliff_right' is a device of another type") == 1
+    assert text.count("camera_set_fov") == text.count("display_draw_line") == 1
+
+
+@pytest.mark.parametrize("timeout_s", [2.0])
+def test_a_controller_that_freezes_or_dies_stops_the_robot(bench: Bench) -> None:
+    bench.drive()
+    bench.host.send(signal.SIGSTOP)
+    bench.wait_for_stop("motors stopped: the controller sends no messages")
+    bench.host.send(signal.SIGCONT)
+    bench.host.step()
+    assert bench.host.has_failed
+    assert "hilgw ended the session" in bench.host.text()
+    bench.drive()
+    bench.host.process.kill()
+    bench.wait_for_stop("motors stopped: the controller disconnected")
+
+
+def test_a_gateway_that_dies_fails_the_controller_and_may_come_back(bench: Bench) -> None:
+    bench.drive()
+    bench.gateway.stop(signal.SIGKILL)
+    bench.host.step()
+    assert bench.host.has_failed and "closed the connection" in bench.host.text()
+    assert not bench.host.start() and "cannot connect" in bench.host.text()
+    bench.gateway = bench.new_gateway()
+    bench.drive()
+
+
+def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> None:
+    bench.drive()
+    (bench.folder / "second").mkdir()
+    with PluginHost(
+        bench.built,
+        bench.folder / "second",
+        "create",
+        CREATE,
+        XDG_RUNTIME_DIR=str(bench.folder / "run"),
+    ) as second:
+        assert not second.start()
+        assert not second.start("rover") and "rover.plugin" in second.text()
+        assert not second.start("x" * 200) and "too long" in second.text()
+    bench.host.step()
+    assert not bench.host.has_failed and bench.speed == (93, 0)
+
+
+SERVOS = """
+version: 1
+webots: R2025a
+medium: {{step_ms: 32}}
+robots:
+  turret:
+    body:
+      kind: dynamixel
+      port: {port}
+      simulated: true
+      answer_ms: 1000                # a busy machine
+      silence_s: 20
+      watchdog_ms: 2540
+      motors: {{left wheel motor: {{id: 1}}, turret: {{id: 2}}}}
+    controller: {{kind: webots_plugin}}
+    safety: {{command_timeout_s: 20, late_s: 20}}
+"""
+
+
+def test_servos_turn_in_position_and_in_velocity_control(
+    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, built: Built
+) -> None:
+    folder = tmp_path_factory.mktemp("p")
+    bus = firmware_mock("dynamixel")
+    (folder / "c.yaml").write_text(SERVOS.format(port=bus.port))
+    devices = {
+        "turret": "RotationalMotor",
+        LEFT: "RotationalMotor",
+        ENCODER: "PositionSensor",
+        "turret sensor": "PositionSensor",
+    }
+    with (
+        Gateway(folder, ["--config", "c.yaml"]) as gateway,
+        PluginHost(built, folder, "turret", devices) as host,
+    ):
+        wait_until(lambda: "turret.body  up" in gateway.text(), what="the servos")
+        host.say(f"target {host.tags[LEFT]} inf")
+        assert host.start(), host.text()
+        host.motor(POSITION, "turret", 0.5)
+        host.motor(VELOCITY, "turret", 2.0)
+        host.motor(VELOCITY, LEFT, 1.0)
+        host.enable("turret sensor")
+        host.enable(ENCODER)
+        while abs(host.step_until("turret sensor")[0] - 0.5) > 0.01:
+            assert not host.has_failed, host.text()
+        servos = bus.mock.servos
+        assert servos[1].moves and host.step_until(ENCODER)[0] > 0.1
+        host.ask("stop")
+        wait_until(lambda: not servos[1].moves and not servos[2].moves, what="the stop")
+
+
+def test_motors_by_the_plugin_and_packets_by_the_gateway_robot(
+    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, built: Built
+) -> None:
+    """The shipped configuration with `--backend real`, on mocks beside it."""
+    folder = tmp_path_factory.mktemp("p")
+    robot = firmware_mock("create2", width=20, depth=20)
+    module = firmware_mock("xbee", baud_rate=9600, channel=12, pan_id=0x3332)
+    firmware_mock("xbee", channel=12, pan_id=0x3332, replies="ping:pong")
+    world = yaml.safe_load(SHIPPED.read_text())["robots"]["gateway"]["body"]["mock"]
+    world["scripts"] = {"create": "enable receiver 32;" + "send emitter ping; step 32 x 10;" * 200}
+    simulator = firmware_mock("webots_simulator", **world)
+    places = {
+        "robots.create.body.port": robot.port,
+        "robots.gateway.body.connect": f"tcp://{simulator.port}",
+        "adapters.xbee0.port": module.port,
+        "robots.create.body.simulated": "true",
+        "robots.create.body.silence_s": 20,
+        "robots.create.safety.late_s": 20,
+        "robots.create.safety.command_timeout_s": 20,
+    }
+    options = [f"--set={key}={value}" for key, value in places.items()]
+    with (
+        Gateway(folder, ["--config", str(SHIPPED), "--backend", "real", *options]) as gateway,
+        PluginHost(built, folder, "create", CREATE) as host,
+    ):
+        wait_until(lambda: "create.body  up" in gateway.text(), what="the robot")
+        host.say(f"target {host.tags[LEFT]} inf")
+        assert host.start(), host.text()
+        host.motor(VELOCITY, LEFT, 3.0)
+        host.enable(ENCODER)
+        wait_until(lambda: host.step_until(ENCODER)[0] > 0.2, what="the wheel to turn")
+        wait_until(lambda: re.search(r'xbee0 .*"pong"', gateway.text()), what="the answer")
+        assert robot.mock.drive == (93, 0) and not host.has_failed
+    wait_until(lambda: robot.mock.drive == (0, 0), what="the stop")

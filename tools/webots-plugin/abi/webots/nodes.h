@@ -1,0 +1,25 @@
+/* Node numbers of Webots R2023b to R2025a: those of the devices that the plug-in knows. */
+#ifndef HILGW_ABI_NODES_H
+#define HILGW_ABI_NODES_H
+
+typedef enum {
+  WB_NODE_NO_NODE = 0,
+  WB_NODE_ROBOT = 34,
+  WB_NODE_ACCELEROMETER = 35,
+  WB_NODE_CAMERA = 38,
+  WB_NODE_COMPASS = 39,
+  WB_NODE_DISTANCE_SENSOR = 42,
+  WB_NODE_EMITTER = 43,
+  WB_NODE_GPS = 44,
+  WB_NODE_GYRO = 45,
+  WB_NODE_INERTIAL_UNIT = 46,
+  WB_NODE_LED = 47,
+  WB_NODE_LIGHT_SENSOR = 49,
+  WB_NODE_LINEAR_MOTOR = 50,
+  WB_NODE_POSITION_SENSOR = 52,
+  WB_NODE_RECEIVER = 56,
+  WB_NODE_ROTATIONAL_MOTOR = 57,
+  WB_NODE_TOUCH_SENSOR = 60
+} WbNodeType;
+
+#endif
