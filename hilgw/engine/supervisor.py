@@ -21,6 +21,7 @@ from hilgw.transports.base import Transport
 OpenPort = Callable[[], Awaitable[Transport]]
 PortIdentity = Callable[[], object | None]
 
+RESOLUTION_S = 1e-6  # of event loops: a shorter wait may end before its time
 POLL_S = 0.1
 BACKOFF_FIRST_S = 0.1
 BACKOFF_LAST_S = 5.0
@@ -279,7 +280,7 @@ class Supervisor(PortStatus):
         """Until another device is behind the path, or for so long."""
         loop = asyncio.get_running_loop()
         end = loop.time() + longest_s
-        while (left := end - loop.time()) > 0:
+        while (left := end - loop.time()) > RESOLUTION_S:
             await asyncio.sleep(min(left, POLL_S))
             if self._identity() != self._tried:
                 self._backoff_s = BACKOFF_FIRST_S
