@@ -93,7 +93,7 @@ FRAMINGS = Group(
     "hilgw.framing",
     "framing",
     "FRAMING",
-    frozenset({"base", "c_forms", "crc", "delimited", "sir"}),
+    frozenset({"base", "c_forms", "crc", "delimited", "guess", "sir"}),
     open=False,
 )
 MOCKS = Group(

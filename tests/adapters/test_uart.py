@@ -348,3 +348,45 @@ def test_describe_in_words() -> None:
     assert made.describe(wire[:3]) == "cobs-crc16: 1 x incomplete"
     assert made.describe(b"\0") == "cobs-crc16: 1 B, no packet"
     assert "wrong CRC" in made.describe(bytes([wire[0], wire[1] ^ 1, *wire[2:]]))
+
+
+# --- bytes without a frame ------------------------------------------------------------------------
+
+SILENCE = 2000 * MS
+
+
+def notices(events: list[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Notice)]
+
+
+def test_text_on_a_cobs_line_is_named_after_two_seconds_once_per_connection() -> None:
+    made = opened()
+    for connection in (0, 10 * SILENCE):
+        made.open(connection)
+        for at in range(10):
+            assert made.receive(b"temp=20\r\n", connection + at * MS) == []
+        assert made.next_deadline() == connection + SILENCE
+        assert notices(made.expire(connection + SILENCE)) == [
+            '90 bytes, no frame yet; begins "temp=20\\r\\n": framing lines?'
+        ]
+        made.receive(b"temp=20\r\n", connection + SILENCE)
+        assert made.next_deadline() is None
+        made.close()
+
+
+def test_a_frame_in_time_is_all_the_other_end_needs() -> None:
+    made = opened()
+    made.receive(b"booting", 0)
+    made.receive(b"\0" + frames("cobs-crc16", b"ping"), 1900 * MS)
+    assert made.next_deadline() is None
+    made.receive(b"temp=20\r\n", 2000 * MS)
+    assert made.next_deadline() is None
+
+
+def test_the_echo_of_our_own_packet_is_not_a_sign_of_the_other_end() -> None:
+    made = opened(local_echo=True)
+    made.receive(made.send(packet(b"ping"), 0).data, MS)
+    assert made.next_deadline() is None  # nothing of theirs yet
+    made.receive(b"temp=20\r\n", 2 * MS)
+    (text,) = notices(made.expire(2 * MS + SILENCE))
+    assert text.startswith("9 bytes, no frame yet") and text.endswith("framing lines?")

@@ -27,6 +27,7 @@ from hilgw.adapters.base import (
 from hilgw.errors import FrameError
 from hilgw.framing import base as framings
 from hilgw.framing.base import FrameDropped
+from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.transports.base import LineSettings
@@ -75,17 +76,20 @@ class FramedLine:
         self.channels = route.channels
         self._started = False
         self._drop_counts = DropCounts()
+        self._first_frame = FirstFrame()
         self._quiet = NotBefore()  # the framing's pause after the last frame
 
     def start(self) -> list[Event]:
         """Start the stream; returns notices for the user."""
         self._started = True
+        self._first_frame = FirstFrame(self.name, self._line.baudRate)
         return []
 
     def close(self) -> list[Event]:
         self._framing.reset()
         self._started = False
         self._quiet.clear()
+        self._first_frame.found()
         return self._drops()
 
     # --- from the line ---------------------------------------------------------------------------
@@ -93,24 +97,39 @@ class FramedLine:
     def receive(self, data: bytes, now: int) -> list[Event]:
         if not self._started:
             return []
-        return self._report(self._framing.feed(data, now), now)
+        payloads = self._framing.feed(data, now)
+        if not self._first_frame.over and not payloads:
+            self._first_frame.take(data, now)
+        return self._report(payloads, now)
 
     def next_deadline(self) -> int | None:
         due = self._framing.next_deadline() if self._started else None
-        quiet = self._quiet.deadline
-        if quiet is None:
-            return due
-        return quiet if due is None else min(due, quiet)
+        for other in (self._quiet.deadline, self._first_frame.deadline):
+            if other is not None and (due is None or other < due):
+                due = other
+        return due
 
     def expire(self, now: int) -> list[Event]:
         self._quiet.expire(now)
         if not self._started:
             return []
-        return self._report(self._framing.expire(now), now)
+        events = self._report(self._framing.expire(now), now)
+        if notice := self._first_frame.expire(now, self._framing.held):
+            events.append(Notice(notice, once=False))
+        return events
 
     def _report(self, payloads: list[bytes], now: int) -> list[Event]:
         events = [self._received_event(payload, now) for payload in payloads]
+        if events and not self._first_frame.over:
+            self._watch(events)
         return events + self._drops()
+
+    def _watch(self, events: list[Event]) -> None:
+        """The echo of an own packet is no sign of the other end."""
+        if all(event is _ECHO for event in events):
+            self._first_frame.forget()
+        else:
+            self._first_frame.found()
 
     def _received_event(self, payload: bytes, now: int) -> Event:
         taken = self._route.inward(payload)

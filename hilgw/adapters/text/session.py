@@ -13,6 +13,7 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
+    Notice,
     NotReady,
     Ready,
     Received,
@@ -25,6 +26,7 @@ from hilgw.adapters.text.decoder import Decoder, Discarded, Item, ReceivedMessag
 from hilgw.adapters.text.settings import TextSettings, filled, placeholders_in
 from hilgw.errors import PeerError
 from hilgw.framing.base import FrameDropped
+from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import LineScript, Pause
 from hilgw.protocols.text.patterns import compiled
@@ -68,6 +70,8 @@ class TextSession:
         # Without a length a packet ends at its line end.
         self._forbidden = b"" if "data" not in used or "length" in used else self._end
         self._gap_deadline: int | None = None
+        self._baud_rate = common.baudRate
+        self._first_frame = FirstFrame()
         self._open = self._was_ready = False  # was_ready: at least once since `open`
         self._ready = False
         self._dialogue: LineDialogue[str] | None = None
@@ -83,6 +87,7 @@ class TextSession:
         events = self.close()
         self._restarts.clear()
         self._open = True
+        self._first_frame = FirstFrame("text", self._baud_rate)
         return events + self._set_up(now)
 
     def close(self) -> list[Event]:
@@ -91,6 +96,7 @@ class TextSession:
         self._gap_deadline = self._dialogue = None
         self._ready = self._must_listen = False
         self._open = self._was_ready = False
+        self._first_frame.found()
         self._quiet.clear()
         return events
 
@@ -185,7 +191,13 @@ class TextSession:
     def receive(self, data: bytes, now: int) -> list[Event]:
         if not self._open:
             return []
-        events = self._take(self._decoder.feed(data), now)
+        items = self._decoder.feed(data)
+        events = self._take(items, now)
+        if not self._first_frame.over:
+            if _has_sense(items, events):
+                self._first_frame.found()
+            else:
+                self._first_frame.take(data, now)
         self._gap_deadline = now + GAP_NS if self._decoder.held else None
         return events
 
@@ -276,7 +288,7 @@ class TextSession:
     # --- time ------------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
-        waits = [self._gap_deadline, self._quiet.deadline]
+        waits = [self._gap_deadline, self._quiet.deadline, self._first_frame.deadline]
         if self._dialogue is not None:
             waits.append(self._dialogue.deadline)
         return min((due for due in waits if due is not None), default=None)
@@ -289,6 +301,8 @@ class TextSession:
         self._quiet.expire(now)
         if self._dialogue is not None:
             events += self._after_dialogue(self._dialogue.expire(now), now)
+        if notice := self._first_frame.expire(now, self._decoder.held):
+            events.append(Notice(notice, once=False))
         return events
 
     # --- as text ---------------------------------------------------------------------------------
@@ -297,3 +311,9 @@ class TextSession:
         """Bytes of either direction as text; never raises."""
         decoder = Decoder(self._settings.receive, self._end, self._settings.longest_line)
         return "; ".join(map(item_text, decoder.feed(frame) + decoder.flush())) or "nothing"
+
+
+def _has_sense(items: list[Item], events: list[Event]) -> bool:
+    """Whether any of these items was a packet, an answer, or a line that the settings name."""
+    unexpected = sum(isinstance(event, Dropped) for event in events)
+    return len(events) > unexpected or len(items) > unexpected

@@ -39,6 +39,7 @@ from hilgw.adapters.xbee.packets import (
 from hilgw.adapters.xbee.rssi import LastHop
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings
 from hilgw.errors import FrameError
+from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.units import NS_PER_S, s_to_ns
@@ -68,6 +69,8 @@ class XBeeSession:
         self._decoder = Decoder(self._escaped, types=FROM_MODULE)
         self._bad_frames = 0
         self._gap_deadline: int | None = None
+        self._line = line_of(common)[0]
+        self._first_frame = FirstFrame()
         self._handshake: Handshake | None = None
         self._module: Module | None = None
         self._transmit_frames: TransmitFrames | None = None
@@ -78,7 +81,7 @@ class XBeeSession:
         self._network = Network(raw)
         self._rssi: LastHop | None = None
         if settings.rssi_from_db or (settings.rssi_from_db is None and not raw):
-            byte_ns = line_of(common)[0].byteSize * NS_PER_S // common.baudRate
+            byte_ns = self._line.byteSize * NS_PER_S // common.baudRate
             self._rssi = LastHop(byte_ns)
         self._packet_decoder = PacketDecoder(self._route, None if raw else endpoints_of(settings))
 
@@ -86,12 +89,14 @@ class XBeeSession:
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
+        self._first_frame = FirstFrame("xbee", self._line.baudRate)
         return events + self._start_handshake(now)
 
     def close(self) -> list[Event]:
         events = self._refuse_all(PacketRefused.DOWN)
         self._decoder.reset()
         self._gap_deadline = None
+        self._first_frame.found()
         self._handshake = self._module = None
         return events
 
@@ -130,6 +135,11 @@ class XBeeSession:
         found = self._decoder.feed(data)
         if self._handshake is not None:
             events += self._after_handshake(self._handshake.take_text(data, now))
+        if not self._first_frame.over:
+            if found or events:  # a frame, or an answer in command mode
+                self._first_frame.found()
+            else:
+                self._first_frame.take(data, now)
         self._gap_deadline = now + GAP_NS if self._decoder.pending else None
         return self._take(found, events, now)
 
@@ -258,6 +268,7 @@ class XBeeSession:
             self._network.deadline,
             None if self._rssi is None else self._rssi.deadline,
             None if self._handshake is None else self._handshake.deadline,
+            self._first_frame.deadline,
         ):
             if other is not None and (due is None or other < due):
                 due = other
@@ -274,6 +285,8 @@ class XBeeSession:
         events += self._network.expire(now)
         if self._handshake is not None:
             events += self._after_handshake(self._handshake.expire(now))
+        if notice := self._first_frame.expire(now, self._decoder.pending):
+            events.append(Notice(notice, once=False))
         return events
 
     # --- as text ------------------------------------------------------------------------------

@@ -6,13 +6,14 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from hilgw.control.events import Event, ProtocolFailure, Write
+from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.control.session import LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS
 from hilgw.engine.supervisor import PortListener, Unsupervised
 from hilgw.engine.timing import Wakeup
 from hilgw.errors import AdapterError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
+from hilgw.framing.guess import FirstFrame
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ class PeerLink(Generic[S]):
         self._watchdog = watchdog
         self._pacer = pacer
         self._wakeup = Wakeup(scheduler, self._wake)
+        self._first_frame = FirstFrame()  # of a serial line
+        self._first_frame_wakeup = Wakeup(scheduler, self._note_no_frame)
         self._discard_until_ns = 0
         self._full_since: int | None = None
         self._has_faulted = False
@@ -112,6 +115,7 @@ class PeerLink(Generic[S]):
         self.peer_confirmed = self._drain_awaited = self._has_faulted = False
         if self._pacer is not None:
             self._pacer.reset()
+            self._first_frame = FirstFrame("", self._pacer.baudRate)
         self.listener.attached(transport)
         self.call(lambda: self.session.open(now), now)
 
@@ -120,6 +124,8 @@ class PeerLink(Generic[S]):
         now = self._scheduler.now()
         self.transport = None
         self._wakeup.set(None)
+        self._first_frame.found()
+        self._first_frame_wakeup.set(None)
         self.call(self.session.close, now)
         self.listener.detached(now)
 
@@ -136,7 +142,23 @@ class PeerLink(Generic[S]):
         except Exception as error:  # noqa: BLE001 - as in call, which would cost an allocation
             self.fault(error, by_peer=True)
             return
+        if not self._first_frame.over and self._pacer is not None:
+            self._watch(data, events, now)
         self.handle(events, now)
+
+    def _watch(self, data: bytes, events: list[Event], now: int) -> None:
+        """Until the first bytes on a serial line that mean something to the session."""
+        if all(type(event) is Notice for event in events):
+            self._first_frame.take(data, now)
+        else:
+            self._first_frame.found()
+        self._first_frame_wakeup.set(self._first_frame.deadline)
+
+    def _note_no_frame(self, due: int) -> None:
+        now = self.checked_now()
+        if notice := self._first_frame.expire(now):
+            self.listener.events([Notice(notice, once=False)], now)
+        self._first_frame_wakeup.set(self._first_frame.deadline)
 
     def _is_swamped(self, now: int) -> bool:
         """After a full read: whether input has been waiting for too long, and the peer was

@@ -12,10 +12,10 @@ class LinePacer:
     1/baudRate ns, so that rounding never adds up over a long run.
     """
 
-    __slots__ = ("_baud", "_bits", "_free", "_rest")
+    __slots__ = ("_bits", "_free", "_rest", "baudRate")
 
     def __init__(self, baudRate: int, bits_per_byte: int) -> None:
-        self._baud = baudRate
+        self.baudRate = baudRate
         self._bits = bits_per_byte
         self._free = 0
         self._rest = 0
@@ -36,7 +36,7 @@ class LinePacer:
         """
         if now > self.free_ns and not backlog:
             self._free, self._rest = now, 0
-        whole, self._rest = divmod(size * self._bits * NS_PER_S + self._rest, self._baud)
+        whole, self._rest = divmod(size * self._bits * NS_PER_S + self._rest, self.baudRate)
         self._free += whole
         return self.free_ns
 

@@ -11,6 +11,7 @@ import pytest
 from hilgw.adapters.base import (
     CannotSend,
     Delivered,
+    Notice,
     NotReady,
     Ready,
     Received,
@@ -22,6 +23,7 @@ from hilgw.adapters.base import (
 from hilgw.adapters.text import ADAPTER
 from hilgw.adapters.text.settings import ByHeader
 from hilgw.errors import ConfigError
+from hilgw.framing.guess import AFTER_NS
 from hilgw.medium.packet import Packet
 from hilgw.protocols.text.patterns import checked, compiled, groups_of, split_at_data
 from hilgw.protocols.text.steps import Step
@@ -273,3 +275,18 @@ def test_a_header_byte_holds_channels_to_254() -> None:
 def test_mistakes_are_said_at_their_place(changes: dict[str, Any], place: str) -> None:
     settings = ADAPTER.Settings(**{**AT_RADIO, **changes})
     assert place in [problem[0] for problem in ADAPTER.check(settings, StationSettings(port="x"))]
+
+
+def test_lines_without_a_pattern_and_another_rate_are_named_after_two_seconds() -> None:
+    session = ADAPTER.session(ADAPTER.Settings(**RN2483), StationSettings(port="x"))
+    for data, looks in (
+        (b"RN2903 1.0.5\r\n", "lines that no pattern of the settings describes"),
+        (bytes(30), "a lower baud rate than 9600?"),
+    ):
+        session.open(0)
+        session.receive(data, 0)
+        notices = [each for each in session.expire(AFTER_NS) if isinstance(each, Notice)]
+        assert len(notices) == 1 and notices[0].text.endswith(looks)
+    session.open(0)
+    session.receive(b"3287\r\n", 0)
+    assert not [each for each in session.expire(AFTER_NS) if isinstance(each, Notice)]

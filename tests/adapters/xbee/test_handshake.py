@@ -365,3 +365,37 @@ def test_a_closed_session_is_silent() -> None:
     assert bench.send(b"x") is None
     assert bench.pass_time(60) == []
     assert [event for event in bench.events if isinstance(event, Write)] == []
+
+
+def _no_frame(bench: Bench) -> list[str]:
+    return [each.text for each in bench.of(Notice) if "no frame yet" in each.text]
+
+
+@pytest.mark.parametrize(
+    ("data", "looks"),
+    [
+        (b"temp=20\r\n", 'begins "temp=20\\r\\n": framing lines?'),
+        (b"\x00\xf8\x80\x00", "a lower baud rate than 9600, such as 2400?"),
+    ],
+)
+def test_what_is_not_an_xbee_is_named_once_per_connection(data: bytes, looks: str) -> None:
+    module = FakeModule()
+    module.silent = True
+    bench = Bench(module)
+    for connection in (1, 2):
+        bench.open()
+        for _ in range(30):
+            bench.hear(data)
+            bench.pass_time(0.1)
+        assert len(_no_frame(bench)) == connection
+        bench.session.close()
+    assert looks in _no_frame(bench)[0]
+
+
+def test_a_module_that_answers_has_no_such_notice() -> None:
+    bench = Bench()
+    bench.hear(b"boot")
+    bench.open()
+    bench.hear(b"noise" * 9)
+    bench.pass_time(5)
+    assert _no_frame(bench) == []

@@ -305,3 +305,10 @@ def test_the_mock_in_api_mode_is_recognised(api_mode: int) -> None:
 def test_the_mock_says_transparent() -> None:
     spec = ADAPTER.mock(ADAPTER.Settings(api_mode=0), StationSettings(port="/dev/null"))
     assert spec.parameters["AP"] == 0
+
+
+def test_text_from_the_air_is_named_and_the_handshake_before_it_is_not_counted() -> None:
+    bench = opened(framing="cobs-crc16")
+    bench.hear(b"temp=20\r\n")
+    (notice,) = [each for each in bench.pass_time(3) if isinstance(each, Notice)]
+    assert notice.text == '9 bytes, no frame yet; begins "temp=20\\r\\n": framing lines?'

@@ -221,3 +221,28 @@ def test_a_period_that_no_clock_can_count_closes_no_line() -> None:
     loop.controller.data_received(frame(GO))
     assert frames(loop.robot) == [GO]
     assert loop.loop.report()["refused"] == {"out_of_range": 10}
+
+
+def test_bytes_that_no_session_understands_are_named_after_two_seconds() -> None:
+    loop = FakeLoop(serial=True)
+    loop.body.attach(loop.robot)  # type: ignore[arg-type]
+    for _ in range(5):
+        loop.body.data_received(b"temp=20\r\n")
+    loop.run(1_900)
+    assert loop.observer.notices == []
+    loop.run(200)
+    text = '45 bytes, no frame yet; begins "temp=20\\r\\n": framing lines?'
+    assert loop.observer.notices == [text]
+    loop.body.data_received(b"temp=20\r\n")
+    loop.run(5_000)
+    assert loop.observer.notices == [text]
+
+
+def test_a_peer_that_registers_in_time_is_understood() -> None:
+    loop = FakeLoop(serial=True)
+    loop.body.attach(loop.robot)  # type: ignore[arg-type]
+    loop.body.data_received(b"booting\r\n\0")
+    loop.run(1_500)
+    loop.body.data_received(b"".join(map(frame, registrations(CAB))))
+    loop.run(5_000)
+    assert not [text for text in loop.observer.notices if "no frame yet" in text]

@@ -1,0 +1,182 @@
+"""What a stream looks like in which no frame was found: another framing, or another baud rate."""
+
+from __future__ import annotations
+
+from hilgw.framing import create
+from hilgw.units import NS_PER_S
+
+AFTER_NS = 2 * NS_PER_S  # from the first byte until the notice
+KEPT = 1024  # bytes for the guess
+SHOWN = 16
+
+# A good CRC is evidence enough; without one, several frames in a row are.
+_WITH_CRC = (
+    *("cobs-crc16", "cobs-crc32", "slip-crc16", "slip-crc32"),
+    *("hdlc", "hdlc-crc32", "length", "length-crc32"),
+)
+_END = b"\xc0"  # of SLIP
+_SYNC = b"\xaa\x55"
+_XBEE_START, _LONGEST_XBEE = 0x7E, 512
+_TEXT_SHARE = 0.9
+_FEWEST_FRAMES = 3
+_FEWEST_BYTES = 8  # for a guess from the lengths of the bits
+_RATES = (300, 600, 1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600)
+
+
+def guess(data: bytes, ours: str = "", baud_rate: int = 0) -> str:
+    """What these bytes look like, as a question for the user; "" when they look like nothing known.
+
+    ours: short name of the framing in use, which found no frame. baud_rate: of the line, 0: not a
+    serial line.
+    """
+    if _has_xbee_frame(data) and ours != "xbee":
+        return "an XBee in API mode: kind xbee?"
+    for name in _WITH_CRC:
+        if name != ours and _frames(name, data)[0]:
+            return f"framing {name}?"
+    if _is_text(data):
+        return _guess_of_text(data, ours)
+    if baud_rate and (slower := _slower(data, baud_rate)):
+        return slower
+    return _guess_without_crc(data, ours)
+
+
+def _frames(name: str, data: bytes) -> tuple[int, int]:
+    """How many good and bad frames this framing finds."""
+    framing = create(name)
+    return len(framing.feed(data)), sum(framing.dropped.values())
+
+
+def _has_xbee_frame(data: bytes) -> bool:
+    """Digi, XBee user guides, "API frame structure": 7E, length, data, FF - sum of the data."""
+    start = data.find(_XBEE_START)
+    while start >= 0:
+        length = int.from_bytes(data[start + 1 : start + 3], "big")
+        body = data[start + 3 : start + 4 + length]
+        whole = 0 < length <= _LONGEST_XBEE and len(body) == length + 1
+        if whole and body[0] >= 0x80 and sum(body) & 0xFF == 0xFF:
+            return True
+        start = data.find(_XBEE_START, start + 1)
+    return False
+
+
+def _is_text(data: bytes) -> bool:
+    """Nearly all of it is readable: ASCII or UTF-8."""
+    text = data.decode("utf-8", "ignore")
+    readable = "".join(char for char in text if char.isprintable() or char in "\t\r\n\x1b")
+    return len(readable.encode()) >= _TEXT_SHARE * len(data)
+
+
+def _guess_of_text(data: bytes, ours: str) -> str:
+    if ours == "text":
+        return "lines that no pattern of the settings describes"
+    if b"\n" in data and ours not in ("lines", "lines-lf"):
+        return "framing lines?"
+    if b"\r" in data and ours != "lines-cr":
+        return "framing lines-cr?"
+    return "text without line ends: framing gap:20ms?"
+
+
+def _guess_without_crc(data: bytes, ours: str) -> str:
+    good, bad = _frames("slip", data)
+    at_edge = data.startswith(_END) or data.endswith(_END)
+    if ours != "slip" and at_edge and good >= _FEWEST_FRAMES and not bad:
+        return "framing slip?"
+    good, bad = _frames("cobs", data)
+    if ours != "cobs" and good >= _FEWEST_FRAMES and bad <= 1:
+        return "framing cobs?"
+    if data.count(_SYNC) >= _FEWEST_FRAMES:
+        return "framing length, with other settings?"
+    return ""
+
+
+def _slower(data: bytes, baud_rate: int) -> str:
+    """A sender at a lower rate: none of its bits is as short as one of ours.
+
+    A byte begins at a falling edge, so all its runs of equal bits are whole but the last one.
+    """
+    if len(data) < _FEWEST_BYTES:
+        return ""
+    shortest = min(_shortest_run(byte) for byte in set(data))
+    if shortest < 2:
+        return ""
+    rate = min(_RATES, key=lambda each: abs(each - baud_rate / shortest))
+    below = f", such as {rate}" if shortest < _WINDOW and rate < baud_rate else ""
+    return f"a lower baud rate than {baud_rate}{below}?"
+
+
+_WINDOW = 9  # start bit and data bits
+
+
+def _shortest_run(byte: int) -> int:
+    """Bits of the shortest whole run of start bit and data bits; `_WINDOW` when none is whole."""
+    bits = byte << 1  # the start bit is 0, and the lowest bit comes next
+    shortest, length = _WINDOW, 1
+    for at in range(1, _WINDOW):
+        if bits >> at & 1 == bits >> (at - 1) & 1:
+            length += 1
+        else:
+            shortest, length = min(shortest, length), 1
+    return shortest
+
+
+class FirstFrame:
+    """Watches one connection until its first frame. Pure; a byte costs nothing after that.
+
+    ours, baud_rate: as for `guess`.
+    """
+
+    def __init__(self, ours: str = "", baud_rate: int = 0) -> None:
+        self._ours = ours
+        self._baud_rate = baud_rate
+        self._data = b""
+        self._count = 0
+        self._last_ns = 0
+        self.deadline: int | None = None
+        self.over = False
+
+    def take(self, data: bytes, now: int) -> None:
+        """Bytes that completed no frame."""
+        if self.over or not data:
+            return
+        if not self._count:
+            self.deadline = now + AFTER_NS
+        self._count += len(data)
+        self._last_ns = now
+        if len(self._data) < KEPT:
+            self._data += data[: KEPT - len(self._data)]
+
+    def found(self) -> None:
+        """A frame came: the watch is over."""
+        self.over, self.deadline, self._data = True, None, b""
+
+    def forget(self) -> None:
+        """What came until now was not the other end's."""
+        self._count, self.deadline, self._data = 0, None, b""
+
+    def expire(self, now: int, held: int = 0) -> str:
+        """The notice when it is due, once; else "". held: bytes of an incomplete frame. While all
+        bytes look like one long frame that still comes in, the notice waits."""
+        if self.deadline is None or now < self.deadline:
+            return ""
+        looks = guess(self._data, self._ours, self._baud_rate)
+        if not looks and held == self._count and now - self._last_ns < AFTER_NS:
+            self.deadline = now + AFTER_NS
+            return ""
+        text = _notice(self._count, self._data, looks)
+        self.found()
+        return text
+
+
+def _notice(count: int, data: bytes, looks: str) -> str:
+    first = data[:SHOWN]
+    if "framing lines" in looks:
+        first = first.splitlines(keepends=True)[0]
+    looks = looks or "another baud rate, or another framing?"
+    plural = "s" * (count > 1)
+    return f'{count} byte{plural}, no frame yet; begins "{_quoted(first)}": {looks}'
+
+
+def _quoted(data: bytes) -> str:
+    text = repr(data)[2:-1]
+    return text.replace("\\'", "'").replace('"', '\\"')

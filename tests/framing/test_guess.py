@@ -1,0 +1,129 @@
+"""What bytes without a frame look like, and the one notice about them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from hilgw.framing import create
+from hilgw.framing.guess import AFTER_NS, KEPT, FirstFrame, guess
+
+MS = 1_000_000
+
+
+def framed(name: str, *payloads: bytes) -> bytes:
+    framing = create(name)
+    return b"".join(framing.encode(payload) for payload in payloads)
+
+
+def at_lower_rate(data: bytes, factor: int) -> bytes:
+    """What a UART receives of these bytes when it samples `factor` times as fast."""
+    bits = [1]
+    for byte in data:
+        bits += [0, *(byte >> at & 1 for at in range(8)), 1, 1]
+    line = [bit for bit in bits for _ in range(factor)]
+    received, at = bytearray(), 1
+    while at + 10 <= len(line):
+        if line[at - 1] and not line[at]:
+            received.append(sum(line[at + 1 + bit] << bit for bit in range(8)))
+            at += 10
+        else:
+            at += 1
+    return bytes(received)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["cobs-crc16", "cobs-crc32", "slip-crc16", "slip-crc32", "hdlc", "hdlc-crc32", "length"],
+)
+def test_one_frame_with_a_good_crc_names_its_framing(name: str) -> None:
+    torn = framed(name, b"first", b"temp=20\r\n", bytes(range(40)))[3:]
+    ours = "slip-crc16" if name.startswith("cobs") else "cobs-crc16"
+    assert guess(torn, ours, 115200) == f"framing {name}?"
+
+
+@pytest.mark.parametrize(
+    ("data", "looks"),
+    [
+        (b"temp=20\r\n" * 5, "framing lines?"),
+        (b"temp=20\n", "framing lines?"),
+        ("20,5 °C\n".encode() * 3, "framing lines?"),
+        (b"\xf7mp=20\r\n" + b"temp=20\r\n" * 3, "framing lines?"),  # begins in mid-byte
+        (b"temp=20\r" * 5, "framing lines-cr?"),
+        (b"$" * 30, "text without line ends: framing gap:20ms?"),
+        (bytes.fromhex("7e0005 88014d5900d0") + b"\0", "an XBee in API mode: kind xbee?"),
+        (framed("slip", b"\1\2\3", b"\4\0\6", b"\xc0\xdb"), "framing slip?"),
+        (framed("cobs", b"\1\0\3", b"\4\xff\6", b"\xfe\0"), "framing cobs?"),
+        (bytes.fromhex("aa5501f0") * 4, "framing length, with other settings?"),
+        (random.Random(1).randbytes(400), ""),
+        (b"\xff", ""),
+    ],
+)
+def test_without_a_crc_the_whole_stream_counts(data: bytes, looks: str) -> None:
+    assert guess(data, "cobs-crc16", 9600) == looks
+
+
+def test_the_framing_in_use_is_not_proposed() -> None:
+    assert guess(b"temp=20\r\n" * 3, "lines", 9600) != "framing lines?"
+    assert guess(framed("hdlc", b"one", b"two"), "hdlc", 9600) != "framing hdlc?"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(115200, 57600), (115200, 38400), (57600, 9600), (9600, 4800)]
+)
+def test_a_slower_sender_is_seen_by_the_length_of_its_bits(ours: int, theirs: int) -> None:
+    received = at_lower_rate(b"temp=20.5 hum=41\r\n" * 3, ours // theirs)
+    assert guess(received, "cobs-crc16", ours) == (
+        f"a lower baud rate than {ours}, such as {theirs}?"
+    )
+    assert "baud" not in guess(received, "cobs-crc16", 0)  # not a serial line
+
+
+def test_a_much_slower_sender() -> None:
+    received = at_lower_rate(b"temp=20\r\n" * 5, 96)
+    assert guess(received, "lines", 115200) == "a lower baud rate than 115200?"
+
+
+def test_the_notice_comes_once_two_seconds_after_the_first_byte() -> None:
+    watch = FirstFrame("cobs-crc16", 115200)
+    assert watch.deadline is None
+    for at in range(40):
+        watch.take(b"temp=20\r\n"[at % 3 * 3 :][:3], at * MS)
+    assert watch.deadline == AFTER_NS
+    assert watch.expire(AFTER_NS - 1) == ""
+    text = watch.expire(AFTER_NS, held=120)
+    assert text == '120 bytes, no frame yet; begins "temp=20\\r\\n": framing lines?'
+    watch.take(b"more", AFTER_NS)
+    assert watch.deadline is None and watch.expire(10 * AFTER_NS) == ""
+
+
+def test_the_notice_shows_sixteen_bytes_and_keeps_few() -> None:
+    watch = FirstFrame("cobs-crc16", 0)
+    noise = random.Random(2).randbytes(10 * KEPT)
+    for at in range(0, len(noise), 100):
+        watch.take(noise[at : at + 100], 0)
+    text = watch.expire(AFTER_NS)
+    assert text.startswith(f"{10 * KEPT} bytes, no frame yet; begins ")
+    assert text.endswith(": another baud rate, or another framing?")
+    shown = text.partition('begins "')[2].rpartition('": ')[0]
+    assert (
+        shown.replace('\\"', '"').encode().decode("unicode_escape").encode("latin-1")
+        == (noise[:16])
+    )
+
+
+def test_one_long_frame_that_still_comes_in_is_no_reason_for_a_notice() -> None:
+    watch = FirstFrame("cobs-crc16", 9600)
+    for at in range(250):
+        watch.take(b"\xff", at * 10 * MS)
+        assert watch.expire(at * 10 * MS, held=at + 1) == ""
+    assert watch.expire(3 * AFTER_NS, held=250)  # it stopped in the middle
+
+
+def test_after_the_first_frame_nothing_is_kept_or_reported() -> None:
+    watch = FirstFrame("cobs-crc16", 9600)
+    watch.take(b"noise", 0)
+    watch.found()
+    watch.take(b"noise", 1)
+    assert watch.over and watch.deadline is None and watch.expire(AFTER_NS) == ""
