@@ -66,7 +66,7 @@ def _make(kind: str, settings: Mapping[str, Any]) -> Framing:
     if kind == "length":
         return _length(crc, limit, settings)
     if kind == "lines":
-        return Lines(CrcField(), limit, settings.get("terminator", "\n").encode("latin-1"))
+        return Lines(CrcField(), limit, (settings.get("terminator") or "\n").encode("latin-1"))
     if kind == "gap":
         return Gap(CrcField(), limit, round(float(settings.get("gap_ms", 20.0)) * 1_000_000))
     return Raw(CrcField(), limit)

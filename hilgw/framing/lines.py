@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hilgw.errors import ConfigError, FrameError
-from hilgw.framing.base import LONGEST_PAYLOAD, FramingClass, refuse_argument
+from hilgw.framing.base import LONGEST_PAYLOAD, FrameDropped, FramingClass, refuse_argument
 from hilgw.framing.delimited import Delimited
 from hilgw.settings import setting
 
-_TERMINATORS = {"": "\n", "lf": "\n", "crlf": "\r\n", "cr": "\r"}
+_CR = b"\r"
+_TERMINATORS = {"": None, "lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +19,10 @@ class LinesSettings:
     """Line framing; the defaults are those of the short name lines."""
 
     framing: Literal["lines"] = setting("kind of framing", "lines", choices=("lines",))
-    terminator: str = setting(
-        "one to eight characters that end a line (\\n, \\r\\n, ;)",
-        "\n",
+    terminator: str | None = setting(
+        "one to eight characters that end a line (\\n, \\r\\n, ;); not set: LF or CR LF from the "
+        "device, LF to it",
+        None,
         pattern="[\\x00-\\xff]{1,8}",
     )
     max_payload: int = setting("longest line", 4096, ge=1, le=LONGEST_PAYLOAD, unit="byte")
@@ -32,14 +34,17 @@ DEFAULTS = LinesSettings()
 class Lines(Delimited):
     """Refuses a packet that contains the terminator or is empty; skips empty lines.
 
+    Without a terminator in the settings a CR before the LF belongs to the line end, so a packet
+    that ends in CR is refused.
     There is no checksum: corrupted bytes are delivered as received.
     """
 
     Settings: ClassVar[type[LinesSettings]] = LinesSettings
 
     def __init__(self, settings: LinesSettings = DEFAULTS) -> None:
+        self._drops_cr = settings.terminator is None
         try:
-            terminator = settings.terminator.encode("latin-1")
+            terminator = ("\n" if self._drops_cr else settings.terminator or "").encode("latin-1")
         except UnicodeEncodeError:
             terminator = b""
         if not 1 <= len(terminator) <= 8:
@@ -47,19 +52,26 @@ class Lines(Delimited):
                 f"terminator {settings.terminator!r} is not valid",
                 fix="use one to eight characters up to U+00FF",
             )
-        super().__init__("lines", terminator, settings.max_payload, settings.max_payload)
+        longest = settings.max_payload
+        super().__init__("lines", terminator, longest, longest + self._drops_cr)
 
     @staticmethod
     def parse(variant: str, argument: str) -> LinesSettings:
         refuse_argument("lines", argument)
         if variant not in _TERMINATORS:
             raise ConfigError(
-                f"unknown line terminator '{variant}'", fix="write lines, lines-crlf or lines-cr"
+                f"unknown line terminator '{variant}'",
+                fix="write lines, lines-lf, lines-crlf or lines-cr",
             )
         return LinesSettings(terminator=_TERMINATORS[variant])
 
     def encode(self, payload: bytes) -> bytes:
         self._require_size(payload, least=1)
+        if self._drops_cr and payload.endswith(_CR):
+            raise FrameError(
+                "the packet ends in CR, which is taken as a part of the line end",
+                fix="set terminator, or use a framing that carries all bytes (cobs, slip)",
+            )
         line = payload + self._delimiter
         # Also covers a terminator made of the end of the payload and the start of the terminator.
         if line.find(self._delimiter) != len(payload):
@@ -69,8 +81,12 @@ class Lines(Delimited):
             )
         return line
 
+    def _unwrap_all(self, frames: list[bytes]) -> list[bytes]:
+        return [payload for payload in super()._unwrap_all(frames) if payload]
+
     def _unwrap(self, frame: bytes) -> bytes | str:
-        return frame
+        payload = frame.removesuffix(_CR) if self._drops_cr else frame
+        return payload if len(payload) <= self.max_payload else FrameDropped.TOO_LONG
 
 
 FRAMING: FramingClass = Lines

@@ -64,3 +64,20 @@ def test_names() -> None:
     assert wires == [b"a\n", b"a\r\n", b"a\r"]
     with pytest.raises(ConfigError, match="lines-crlf"):
         create("lines-crl")
+
+
+def test_without_a_terminator_both_line_ends_are_taken_and_lf_is_sent() -> None:
+    framing = Lines(LinesSettings(max_payload=8))
+    assert framing.encode(b"a\rb") == b"a\rb\n"
+    chunks = (b"one\r", b"\ntwo\n\r\n\nthr", b"ee\r\r\n12345678\r\n123456789\n123456789\r\n")
+    found = [line for chunk in chunks for line in framing.feed(chunk)]
+    assert found == [b"one", b"two", b"three\r", b"12345678"]
+    assert framing.dropped == {"too_long": 2}
+
+
+def test_a_packet_that_ends_in_cr_is_refused_with_its_reason() -> None:
+    with pytest.raises(FrameError, match=r"ends in CR.*terminator"):
+        create("lines").encode(b"temp=20\r")
+    for name in ("lines-lf", "lines-crlf"):
+        framing = create(name)
+        assert framing.feed(framing.encode(b"temp=20\r")) == [b"temp=20\r"]
