@@ -68,6 +68,12 @@ class StationSettings:
         refers="air",
     )
     relay: bool = setting("send packets that came from another air, too", False)
+    own_echo: str = setting(
+        "packets that another module of this gateway sent in the same air: drop; keep: deliver "
+        "them to Receivers. In no case are they sent again",
+        "drop",
+        choices=("drop", "keep"),
+    )
     position: tuple[float, float, float] | None = setting(
         "x, y, z", None, unit="m", ge=-1_000_000_000, le=1_000_000_000
     )

@@ -1,8 +1,8 @@
 """Airs: recognise echoes of our own transmissions, and duplicate receptions of one transmission.
 
 Modules in one air receive each other directly. A packet that one of our modules transmitted and
-another of our modules received must not enter the medium again: two modules would repeat it for
-ever.
+another of our modules received must not leave into an air again: two modules would repeat it for
+ever. Within one air it is an echo; from another air it is a packet for Receivers alone.
 
 The sender is identified by, strongest first:
 * An address of 64 or 48 bits, which is globally unique: one of ours is our echo, any other is not.
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from enum import Enum
 
 AIR_TIME_NS = 1_000_000_000
 """Longest time from handing a packet to one module until another module reports it."""
@@ -25,9 +26,18 @@ SKEW_NS = 250_000_000
 """Longest time between the reports of one transmission by two modules."""
 
 LIMIT = 1024
-"""Transmissions remembered per air; the oldest is dropped first."""
+"""Transmissions remembered, times the number of airs; the oldest is dropped first."""
 
 _UNIQUE_DIGITS = 12
+
+
+class Origin(Enum):
+    """The sender of a received packet: another gateway or device; one of our modules in the same
+    air; one of our modules in another air."""
+
+    FOREIGN = "foreign"
+    ECHO = "echo"
+    SIBLING = "sibling"
 
 
 def normal(address: str) -> str:
@@ -52,17 +62,19 @@ class _Transmission:
     station: str
     expires_ns: int
     reported_by: set[str]
+    air: str = ""
 
 
 class _Log:
     """Recent transmissions, by their content."""
 
     def __init__(self) -> None:
+        self.limit = LIMIT
         self._in_order: deque[_Transmission] = deque()
         self._by_key: dict[Hashable, deque[_Transmission]] = {}
 
     def add(self, transmission: _Transmission) -> None:
-        if len(self._in_order) >= LIMIT:
+        while len(self._in_order) >= self.limit:
             self._drop_oldest()
         self._in_order.append(transmission)
         self._by_key.setdefault(transmission.key, deque()).append(transmission)
@@ -84,7 +96,6 @@ class _Log:
 class _Air:
     def __init__(self) -> None:
         self.addresses: dict[str, frozenset[str]] = {}
-        self.sent = _Log()
         self.received = _Log()
 
 
@@ -94,10 +105,14 @@ class Airs:
     def __init__(self) -> None:
         self._airs: dict[str, _Air] = {}
         self._ours: dict[str, int] = {}  # unique address -> how many of our modules have it
+        self._stations: set[str] = set()
+        self._sent = _Log()
 
     def own(self, air: str, station: str, addresses: Iterable[str]) -> None:
         """A module of ours is in this air and sends with one of these source addresses."""
         here = self._airs.setdefault(air, _Air())
+        self._stations.add(station)
+        self._sent.limit = LIMIT * len(self._airs)
         for address in here.addresses.get(station, ()):
             self._ours[address] -= 1
         here.addresses[station] = frozenset(normal(address) for address in addresses)
@@ -108,28 +123,34 @@ class Airs:
         self, air: str, data: bytes, now: int, station: str = "", air_time_ns: int = AIR_TIME_NS
     ) -> None:
         """Records that our module `station` transmits these bytes."""
-        here = self._airs.get(air)
-        if here is not None and len(here.addresses) > 1:
-            here.sent.add(_Transmission(data, station, now + air_time_ns, {station}))
+        if len(self._stations) > 1 and air in self._airs:
+            self._sent.add(_Transmission(data, station, now + air_time_ns, {station}, air))
 
-    def is_own_echo(
-        self, air: str, station: str, address: str | None, data: bytes, now: int
-    ) -> bool:
+    def origin(self, air: str, station: str, address: str | None, data: bytes, now: int) -> Origin:
         """Whether the packet this module received was transmitted by another of our modules."""
         source = normal(address) if address else ""
-        if is_unique(source):
-            # In any air: one of our addresses in another air means that the two airs overlap.
-            return self._ours.get(source, 0) > 0
         here = self._airs.get(air)
+        if is_unique(source):
+            if not self._ours.get(source, 0):
+                return Origin.FOREIGN
+            in_air = here is not None and any(source in own for own in here.addresses.values())
+            return Origin.ECHO if in_air else Origin.SIBLING
         if here is None:
-            return False
-        for transmission in here.sent.find(data, now):
-            if station not in transmission.reported_by and _possible(
-                here, transmission.station, source
-            ):
+            return Origin.FOREIGN
+        sibling: _Transmission | None = None
+        for transmission in self._sent.find(data, now):
+            if station in transmission.reported_by:
+                continue
+            if not _possible(self._airs[transmission.air], transmission.station, source):
+                continue
+            if transmission.air == air:
                 transmission.reported_by.add(station)
-                return True
-        return False
+                return Origin.ECHO
+            sibling = sibling or transmission
+        if sibling is None:
+            return Origin.FOREIGN
+        sibling.reported_by.add(station)
+        return Origin.SIBLING
 
     def is_duplicate(
         self, air: str, station: str, address: str | None, data: bytes, now: int

@@ -31,7 +31,7 @@ def exclusion(packet: Packet, listener: Listener) -> str:
     if packet.source == listener.name:
         return NotReceivedReason.NO_LISTENER if packet.air is None else NotReceivedReason.AIR
     between_airs = packet.air is not None and listener.air is not None
-    if between_airs and (packet.air == listener.air or not listener.relay):
+    if between_airs and (packet.is_own or packet.air == listener.air or not listener.relay):
         return NotReceivedReason.AIR
     return "" if listener.enabled else NotReceivedReason.DISABLED
 

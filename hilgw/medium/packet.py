@@ -17,6 +17,7 @@ class Packet:
     counts as its sender, None for a sender outside. air: the air it came from, None for a
     simulated emitter. address: source address as reported by the hardware. rssi_at_1m_dbm: the
     RSSI this hardware measures at 1 m. rssi_uncertain: rssi_dbm may belong to another frame.
+    is_own: a module of this gateway sent it, so it is for Receivers, and no module sends it again.
     """
 
     data: bytes
@@ -32,6 +33,7 @@ class Packet:
     sent_ns: int = 0
     rssi_at_1m_dbm: float = -40.0
     rssi_uncertain: bool = False
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

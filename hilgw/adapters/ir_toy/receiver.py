@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hilgw.adapters.base import Dropped
+from hilgw.adapters.base import Dropped, Notice
 from hilgw.adapters.ir_toy import samples
 from hilgw.adapters.ir_toy.reasons import IrToyDropped
 from hilgw.protocols.ir import Codec
+from hilgw.protocols.ir.other_codes import OtherCodes
 from hilgw.protocols.ir.receiver import KeyDecoder, KeyEvent, ReceivedFrame, Splitter
 from hilgw.units import NS_PER_MS
 
@@ -26,7 +27,7 @@ _OVERLONG = Dropped(IrToyDropped.OVERLONG, "light without a pause that is longer
 _OVERFLOW = Dropped(IrToyDropped.OVERFLOW, "the IR Toy lost samples")
 _CUT = Dropped(IrToyDropped.INTERRUPTED, "a code interrupted by our own transmission")
 
-Reception = KeyEvent | tuple[int, ...] | Dropped
+Reception = KeyEvent | tuple[int, ...] | Dropped | Notice
 
 
 class IrReceiver:
@@ -39,6 +40,7 @@ class IrReceiver:
             gap_us = codec.traits.gap_us
             self._splitter = Splitter(gap_us, codec.is_whole, limit=LONGEST_CODE)
         self._keys = KeyDecoder(codec) if codec else None
+        self._other_codes = OtherCodes(codec) if codec else None
         has_length = codec is not None and codec.traits.has_length
         self._quiet_ns = LONG_QUIET_NS if has_length else QUIET_NS
         self._counts = samples.SampleDecoder()
@@ -71,9 +73,14 @@ class IrReceiver:
             if self._ends == 2:  # a burst has one
                 yield _OVERFLOW
             yield from self._decode(self._splitter.end(samples.SILENCE_US))
+            if self._other_codes is not None:
+                yield from _notice(self._other_codes.end(samples.SILENCE_US))
             return
         self._ends = 0
-        yield from self._decode(self._splitter.feed(samples.to_us(count)))
+        us = samples.to_us(count)
+        yield from self._decode(self._splitter.feed(us))
+        if self._other_codes is not None:
+            yield from _notice(self._other_codes.feed(us))
         if self._splitter.overlong != self._overlong:
             self._overlong = self._splitter.overlong
             yield _OVERLONG
@@ -85,7 +92,8 @@ class IrReceiver:
     def next_deadline(self) -> int | None:
         if self._counts.half:
             return self._last_ns + HALF_NS
-        return self._last_ns + self._quiet_ns if self._splitter.pending else None
+        others = self._other_codes is not None and self._other_codes.pending
+        return self._last_ns + self._quiet_ns if self._splitter.pending or others else None
 
     def expire(self, now: int) -> list[Reception]:
         due = self.next_deadline()
@@ -98,11 +106,19 @@ class IrReceiver:
             self.wrong_mode = self._recent[1:] == [0, 0]
             self._recent.clear()
             receptions += self._decode(self._splitter.quiet())
+            if self._other_codes is not None:
+                receptions += _notice(self._other_codes.quiet())
         return receptions
 
     def interrupt(self) -> list[Reception]:
         """The toy leaves sample mode: the frame being received is lost."""
         self._counts.reset()
         self._recent.clear()
+        if self._other_codes is not None:
+            self._other_codes.interrupt()
         self._ends, self.wrong_mode = 0, False
         return [_CUT] if self._splitter.interrupt() else []
+
+
+def _notice(text: str) -> list[Reception]:
+    return [Notice(text)] if text else []

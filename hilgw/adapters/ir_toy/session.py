@@ -11,6 +11,7 @@ from hilgw.adapters.base import (
     Delivered,
     Dropped,
     Event,
+    Notice,
     NotReady,
     Ready,
     Refused,
@@ -136,7 +137,7 @@ class IrToySession:
         events: list[Event] = []
         for reception in receptions:
             match reception:
-                case Dropped():
+                case Dropped() | Notice():
                     events.append(reception)
                 case tuple():
                     assert isinstance(self._packets, RawPackets)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hilgw.medium.airs import normal
+from hilgw.medium.airs import Origin, normal
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketDropped
 
@@ -42,7 +42,8 @@ class ReceiveFilter:
     def receive(self, event: Received, now: int) -> None:
         """One packet came in from the hardware."""
         airs, air, name = self._airs, self._air, self._name
-        if airs.is_own_echo(air, name, event.address, event.data, now):
+        origin = airs.origin(air, name, event.address, event.data, now)
+        if origin is Origin.ECHO and self._common.own_echo == "drop":
             self._statistics.echo()
             return
         if airs.is_duplicate(air, name, event.address, event.data, now):
@@ -62,5 +63,6 @@ class ReceiveFilter:
                 address=event.address,
                 sent_ns=now,
                 rssi_uncertain=event.rssi_uncertain,
+                is_own=origin is not Origin.FOREIGN,
             )
         )

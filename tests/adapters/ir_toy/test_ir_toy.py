@@ -16,6 +16,7 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
+    Notice,
     NotReady,
     Ready,
     Received,
@@ -278,6 +279,18 @@ def test_other_light_is_counted() -> None:
     bench.say(OVER * 3)
     reasons = [event.reason for event in of(Dropped, bench.events)]
     assert reasons == ["strange", "overlong", "overflow"]
+
+
+@pytest.mark.parametrize("end", [PAUSE, OVER, b""])
+def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
+    bench = Bench(code="rc5").up()
+    bench.say(nec(0x04, 0x52) + end)
+    bench.wait(2_000)
+    assert [each.text for each in of(Notice, bench.events)] == [
+        "NEC 0x04:0x52; this adapter takes rc5"
+    ]
+    assert {each.reason for each in of(Dropped, bench.events)} == {"strange"}
+    assert bench.session.next_deadline() is None
 
 
 def test_half_a_count_is_given_up() -> None:

@@ -1,6 +1,9 @@
-"""Who is behind a source address: however it is written."""
+"""Source addresses in any spelling, and modules of one gateway that receive each other."""
 
 from __future__ import annotations
+
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -10,7 +13,9 @@ from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.statistics import StationStatistics
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.packet import Packet
+from hilgw.medium.listeners import Listener
+from hilgw.medium.medium import Medium
+from hilgw.medium.packet import Copy, Packet
 
 
 @pytest.mark.parametrize(
@@ -33,3 +38,101 @@ def test_sources_are_looked_up_in_one_spelling(written: str, heard: str | None) 
     receive_filter.receive(Received(b"x", 5, address=heard), 1)
     known = heard is not None and heard.upper().endswith("C3")
     assert [packet.owner for packet in packets] == ["rover" if known else None]
+
+
+# --- modules of one gateway that receive each other -----------------------------------------------
+
+A64, B64 = "0013A20040A1B2C3", "0013A20040A1B2C4"
+
+
+class Gateway:
+    """Modules a and b with relay, which all receive each other, and the Receiver of a robot.
+
+    addresses: of the modules, or none. sent: (module, bytes) in order.
+    """
+
+    def __init__(self, airs: tuple[str, str], addressed: bool, **common: Any) -> None:
+        self.medium = Medium(Ledger())
+        self.airs = Airs()
+        self.now = 0
+        self.sent: list[tuple[str, bytes]] = []
+        self.heard: list[bytes] = []
+        self.filters: dict[str, ReceiveFilter] = {}
+        self.addresses: dict[str, str | None] = {"a": None, "b": None}
+        for name, air, address in zip("ab", airs, (A64, B64), strict=True):
+            self.airs.own(air, name, (address,) if addressed else ())
+            self.addresses[name] = address if addressed else None
+            self.filters[name] = ReceiveFilter(
+                name,
+                "radio",
+                air,
+                StationSettings(port="fake", relay=True, **common),
+                airs=self.airs,
+                statistics=StationStatistics(name, self.medium.ledger.station(name), Observer()),
+                transmit=self.medium.transmit,
+            )
+            self.medium.attach(
+                Listener(
+                    name=name,
+                    type="radio",
+                    deliver=partial(self.send, name, air),
+                    air=air,
+                    relay=True,
+                )
+            )
+        self.medium.attach(
+            Listener(name="rover.rx", type="radio", deliver=self.take, owner="rover")
+        )
+
+    def take(self, copy: Copy) -> None:
+        self.heard.append(copy.packet.data)
+
+    def send(self, name: str, air: str, copy: Copy) -> None:
+        """The module sends; all others of the room receive it a moment later."""
+        self.sent.append((name, copy.packet.data))
+        assert len(self.sent) < 100, "a storm"
+        self.airs.sent(air, copy.packet.data, self.now, name)
+        self.now += 1
+        self.receive(copy.packet.data, self.addresses[name], *(set("ab") - {name}))
+
+    def receive(self, data: bytes, address: str | None, *modules: str) -> None:
+        for module in modules:
+            self.filters[module].receive(Received(data, 5, address=address), self.now)
+
+    def robot_sends(self, data: bytes) -> None:
+        self.medium.transmit(Packet(data, 5, "radio", "other.tx", owner="other", sent_ns=self.now))
+
+
+@pytest.mark.parametrize("addressed", [True, False])
+def test_modules_of_one_air_do_not_hear_each_other(addressed: bool) -> None:
+    gateway = Gateway(("x", "x"), addressed)
+    gateway.robot_sends(b"ping")
+    assert (gateway.sent, gateway.heard) == ([("a", b"ping")], [b"ping"])
+
+
+@pytest.mark.parametrize("addressed", [True, False])
+@pytest.mark.parametrize(
+    ("airs", "common", "senders"),
+    [
+        (("x", "y"), {}, ["a", "b"]),
+        (("x", "x"), {"own_echo": "keep"}, ["a"]),
+        (("x", "y"), {"own_echo": "keep"}, ["a", "b"]),
+    ],
+)
+def test_modules_that_talk_to_each_other_raise_no_storm(
+    airs: tuple[str, str], common: dict[str, Any], senders: list[str], addressed: bool
+) -> None:
+    """Each transmission is one more packet for the Receiver, and leaves into no air again."""
+    gateway = Gateway(airs, addressed, **common)
+    gateway.robot_sends(b"ping")
+    assert gateway.sent == [(name, b"ping") for name in senders]
+    assert gateway.heard == [b"ping"] * (1 + len(senders))
+
+
+@pytest.mark.parametrize("addressed", [True, False])
+def test_a_foreign_packet_in_airs_that_overlap_is_relayed_and_raises_no_storm(
+    addressed: bool,
+) -> None:
+    gateway = Gateway(("x", "y"), addressed)
+    gateway.receive(b"hi", "0013A20041FFFFFF" if addressed else None, "a", "b")
+    assert 1 <= len(gateway.sent) <= 2  # once into each air at most
