@@ -60,3 +60,20 @@ class MockSpec:
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
+
+
+def boot_setting() -> Any:
+    """The setting `boot_s` of anything on a serial port."""
+    return setting(
+        "silence after opening the port, for boards that opening resets; what they send meanwhile "
+        "is discarded",
+        0.0,
+        ge=0,
+        le=60,
+        unit="s",
+    )
+
+
+def boot_s_of(settings: Any) -> float:
+    """That setting, of bodies and controllers; 0 where they do not have it."""
+    return float(getattr(settings, "boot_s", 0.0))

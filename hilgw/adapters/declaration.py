@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from hilgw.errors import ConfigError
 from hilgw.settings import MockSpec as MockSpec
-from hilgw.settings import setting
+from hilgw.settings import boot_setting, setting
 from hilgw.transports.base import RS485_MODES, LineSettings
 
 Problem = tuple[str, str, str]  # path below the adapter, message, fix
@@ -59,8 +59,9 @@ class StationSettings:
         "none",
         choices=RS485_MODES,
     )
-    dtr: bool | None = setting("DTR on opening; not set: unchanged", None)
-    rts: bool | None = setting("RTS on opening; not set: unchanged", None)
+    dtr: bool | None = setting("DTR after opening; not set: on, as Linux raises it", None)
+    rts: bool | None = setting("RTS after opening; not set: on, as Linux raises it", None)
+    boot_s: float = boot_setting()
     channel: int = setting("Webots channel of the hardware", 0, ge=0, le=2_147_483_647)
     air: str = setting(
         "air (space) that its signals share with other stations; default: one air per kind",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.assemble.access import tls_of, token_check
 from hilgw.assemble.mocks import mock_line
 from hilgw.assemble.programs import add_program
+from hilgw.assemble.real_ports import modem_lines_at_start, real_port
 from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import is_local
 from hilgw.config.backends import is_mocked
@@ -20,7 +21,6 @@ from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import ProgramController, SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.steps import StepClock
-from hilgw.discovery.ports import exists
 from hilgw.engine.control_loop.forwarder import Forwarder
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
@@ -35,9 +35,9 @@ from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
 from hilgw.framing import create
 from hilgw.plugins import BODIES, CONTROLLERS, load, new_air
+from hilgw.settings import boot_s_of
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.local import connect_local
-from hilgw.transports.serial.port import open_serial
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.device import Connect, TcpClientDevice, TcpServerDevice
 from hilgw.transports.tcp.in_process import InProcessNetwork
@@ -346,6 +346,7 @@ class ControlLoopAssembly:
         identity: PortIdentity,
         where: str,
         retry_s: float | None = None,
+        boot_s: float = 0.0,
     ) -> None:
         self._gateway.supervisors[link.name] = Supervisor(
             link,
@@ -355,6 +356,7 @@ class ControlLoopAssembly:
             where=where,
             jitter=random.Random(link.name),
             retry_s=retry_s,
+            boot_s=boot_s,
         )
 
     def _supervise_line(
@@ -363,17 +365,20 @@ class ControlLoopAssembly:
         settings, timer = config.settings, self._gateway.timer
         line, port = line_settings(settings), settings.port
         where = port
-        urls = self._config.network_ports
-        open_port: OpenPort = lambda: open_serial(port, line, timer, allow_urls=urls)  # noqa: E731
-        identity: PortIdentity = lambda: exists(port)  # noqa: E731
+        urls, boot_s = self._config.network_ports, boot_s_of(settings)
+        open_port, identity = real_port(port, line, timer, urls=urls, boot_s=boot_s)
+        modem_lines = modem_lines_at_start(port, line, boot_s)
         if is_mocked(self._config, link.name):
             spec = part.mock(settings, self._config.webots)
             device, open_port, identity = mock_line(self._config, link.name, line, timer)
             self._host(link.name, spec, device)
             where += f" (mock {spec.name})"
-        self._supervise(link, open_port, identity, where)
+            modem_lines = ""
+        self._supervise(link, open_port, identity, where, boot_s=boot_s)
         robot, _, role = link.name.partition(".")
         self._describe(robot, f"{role} {config.kind}: {where}, {line.baudRate} baud")
+        if modem_lines:
+            self._describe(robot, f"{role}: {modem_lines}")
 
     # --- mocks --------------------------------------------------------------------------------
 

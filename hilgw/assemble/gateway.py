@@ -14,6 +14,7 @@ from hilgw.assemble.control_loops import (
 )
 from hilgw.assemble.mocks import MockPorts, air_of
 from hilgw.assemble.proxies import add_proxies
+from hilgw.assemble.real_ports import modem_lines_at_start, real_port
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
 from hilgw.config import line_rates
 from hilgw.config.proxies import proxy_of
@@ -25,7 +26,7 @@ from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import node_of
 from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
-from hilgw.discovery.ports import describe_port, exists, resolve_port
+from hilgw.discovery.ports import describe_port
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.proxy.ports import ProxyReceiverPort
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
@@ -36,7 +37,7 @@ from hilgw.engine.scheduler import Timer
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station
-from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
+from hilgw.engine.supervisor import Supervisor
 from hilgw.errors import UsageError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
@@ -44,8 +45,7 @@ from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
 from hilgw.plugins import ADAPTERS, load
-from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.serial.port import open_serial
+from hilgw.transports.base import LineSettings
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
@@ -231,15 +231,6 @@ class _Assembly:
         gateway.medium.attach(_listener(station, mounted_on, mount))
         self.supervise(station, config, line, mocks)
 
-    def real_port(self, config: AdapterConfig, line: LineSettings) -> tuple[OpenPort, PortIdentity]:
-        port, timer = config.common.port, self.gateway.timer
-        urls = self.config.network_ports
-
-        async def open_port() -> Transport:
-            return await open_serial(resolve_port(port), line, timer, allow_urls=urls)
-
-        return open_port, lambda: exists(port)
-
     def supervise(
         self,
         station: Station,
@@ -248,14 +239,18 @@ class _Assembly:
         mocks: MockPorts,
     ) -> None:
         gateway = self.gateway
-        where = describe_port(config.common.port)
+        port, boot_s = config.common.port, config.common.boot_s
+        where = describe_port(port)
         mocked = mocks.port(station.name, config, line)
         if mocked is not None:
             open_port, identity, words = mocked
             where += f" ({words})"
         else:
-            open_port, identity = self.real_port(config, line)
+            urls = self.config.network_ports
+            open_port, identity = real_port(port, line, gateway.timer, urls=urls, boot_s=boot_s)
         self.describe(f"  {station.name:<12} {config.kind}: {where}, {config.common.baudRate} baud")
+        if mocked is None and (lines := modem_lines_at_start(port, line, boot_s)):
+            self.describe(f"  {station.name:<12} {lines}")
         gateway.supervisors[station.name] = Supervisor(
             station,
             open_port,
@@ -263,6 +258,7 @@ class _Assembly:
             gateway.observer,
             where=where,
             jitter=random.Random(station.name),
+            boot_s=boot_s,
         )
 
 

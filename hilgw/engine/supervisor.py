@@ -147,7 +147,8 @@ class Supervisor(PortStatus):
 
     open_port: opens the transport, raises PortError. identity: the device behind the path now
     (None: none), so that a wrong device is tried again once it was replaced. stall_s: a port that
-    takes no byte for so long is opened anew; None: it is left to its flow control.
+    takes no byte for so long is opened anew; None: it is left to its flow control. boot_s: silence
+    after opening, before the user of the port is attached.
     """
 
     def __init__(
@@ -161,6 +162,7 @@ class Supervisor(PortStatus):
         jitter: random.Random,
         stall_s: float | None = STALL_S,
         retry_s: float | None = None,
+        boot_s: float = 0.0,
     ) -> None:
         super().__init__(supervised, observer, where)
         self._open_port = open_port
@@ -168,6 +170,8 @@ class Supervisor(PortStatus):
         self._jitter = jitter
         self._stall_s = stall_s
         self._retry_s = retry_s
+        self._boot_s = boot_s
+        self._discarded: int | None = None  # bytes that came while the board starts; then None
         self._backoff_s = BACKOFF_FIRST_S
         self._unanswered = False  # the port has a name, but no peer that stays
         self._tried: object | None = None  # the device behind the path at the last try
@@ -203,11 +207,16 @@ class Supervisor(PortStatus):
         self.opened += 1
         opened_s = asyncio.get_running_loop().time()
         self._broken = asyncio.get_running_loop().create_future()
+        attached = False
         try:
             for notice in transport.notices:
                 self._observer.notice(self.supervised.name, notice)
             self._enter(State.HANDSHAKE, "port open")
-            transport.start(self.supervised.data_received, self.on_failed)
+            if not self._boot_s:
+                transport.start(self.supervised.data_received, self.on_failed)
+            elif (broke := await self._await_boot(transport, self._broken)) is not None:
+                return broke
+            attached = True
             self.supervised.attach(transport)
             return await self._watch(transport, self._broken)
         finally:
@@ -215,9 +224,31 @@ class Supervisor(PortStatus):
             if self._lived_s >= SETTLED_S:
                 self._backoff_s = BACKOFF_FIRST_S
             transport.close()
-            self.supervised.detach()
+            if attached:
+                self.supervised.detach()
             self._broken = None
             await transport.wait_closed()
+
+    async def _await_boot(
+        self, transport: Transport, broken: asyncio.Future[HilgwError]
+    ) -> HilgwError | None:
+        """Reads and writes nothing while the board starts; the error when the port breaks."""
+        self._discarded = 0
+        self._enter(State.HANDSHAKE, f"{self._boot_s:g} s for the board to start")
+        transport.start(self._receive, self.on_failed)
+        done, _ = await asyncio.wait({broken}, timeout=self._boot_s)
+        discarded, self._discarded = self._discarded, None
+        if discarded:
+            text = f"{discarded} bytes discarded that came while the board started"
+            self._observer.notice(self.supervised.name, text)
+        return broken.result() if done else None
+
+    def _receive(self, data: bytes) -> None:
+        """With `boot_s`."""
+        if self._discarded is None:
+            self.supervised.data_received(data)
+        else:
+            self._discarded += len(data)
 
     async def _watch(self, transport: Transport, broken: asyncio.Future[HilgwError]) -> HilgwError:
         """Waits until the port breaks, or is stalled."""

@@ -37,12 +37,19 @@ class Rig:
         open_port: Callable[[], Awaitable[Transport]],
         identity: Callable[[], object | None],
         timer: Timer,
+        boot_s: float = 0.0,
     ) -> None:
         self.bench = Bench(window=100, bufferSize=1000, baudRate=115200, scheduler=timer)
         self.station = self.bench.station
         self.log = Recorder()
         self.supervisor = Supervisor(
-            self.station, open_port, identity, self.log, where="port", jitter=random.Random(1)
+            self.station,
+            open_port,
+            identity,
+            self.log,
+            where="port",
+            jitter=random.Random(1),
+            boot_s=boot_s,
         )
 
     def up(self) -> bool:
@@ -60,11 +67,17 @@ async def running(rig: Rig) -> AsyncIterator[asyncio.Task[None]]:
         await asyncio.wait([task])
 
 
-def pipe_rig(clock: Clock, session: EchoSession | None = None, behind: object = "there") -> Rig:
+def pipe_rig(
+    clock: Clock,
+    session: EchoSession | None = None,
+    behind: object = "there",
+    boot_s: float = 0.0,
+) -> Rig:
     """On a pipe, in simulated time."""
     pipe = Pipe(clock, LINE)
     pipe.device.start(lambda data, host_baud: None)
-    rig = Rig(lambda: pipe.open(LINE), lambda: (pipe.device.plugged and behind) or None, clock)
+    identity = lambda: (pipe.device.plugged and behind) or None  # noqa: E731
+    rig = Rig(lambda: pipe.open(LINE), identity, clock, boot_s)
     rig.pipe = pipe
     if session is not None:
         rig.station.session = session
@@ -297,3 +310,36 @@ async def test_a_port_that_takes_no_bytes_is_stalled_and_reopened(clock: Clock) 
         assert clock.now() - begin >= STALL_S * NS_PER_S
         assert ports[0].closed
         await until(lambda: rig.supervisor.opened == 2)
+
+
+# --- boards that opening resets -------------------------------------------------------------------
+
+
+async def test_a_board_starts_in_silence_and_its_banner_is_counted(clock: Clock) -> None:
+    rig = pipe_rig(clock, boot_s=2.0)
+    async with running(rig):
+        await until(lambda: rig.supervisor.opened == 1)
+        opened = clock.now()
+        rig.bench.send(b"waits")
+        rig.pipe.device.write(b"bootloader")
+        await until(rig.up)
+        assert clock.now() - opened >= 1.99 * NS_PER_S  # `until` polls
+        assert rig.bench.count.inbound == 0
+        assert rig.log.notices == ["10 bytes discarded that came while the board started"]
+        rig.pipe.device.write(b"hello")
+        await until(lambda: rig.bench.count.inbound > 0)
+        await until(lambda: rig.bench.count.delivered == 1)
+    texts = [reason for _, state, reason in rig.log.states if state is State.HANDSHAKE]
+    assert "2 s for the board to start" in texts
+
+
+async def test_a_board_that_is_unplugged_while_it_starts_starts_again(clock: Clock) -> None:
+    rig = pipe_rig(clock, boot_s=2.0)
+    async with running(rig):
+        await until(lambda: rig.supervisor.opened == 1)
+        await elapse(1.0)
+        rig.pipe.device.unplug()
+        await until(lambda: rig.supervisor.state is State.WAITING)
+        rig.pipe.device.plug()
+        await until(rig.up)
+    assert rig.supervisor.opened == 2 and rig.supervisor.ups == 1

@@ -27,7 +27,7 @@ from hilgw.devices.properties import (
     RotationalMotorFields,
     TouchSensorFields,
 )
-from hilgw.settings import setting
+from hilgw.settings import boot_setting, setting
 
 OFF = "off"
 NODES = (DISTANCE_SENSOR, LIGHT_SENSOR, TOUCH_SENSOR)
@@ -56,6 +56,7 @@ class Create2Settings:
     """The serial line to the robot, its mode, and how its numbers become those of Webots."""
 
     port: str = setting("serial device path", example="/dev/ttyUSB0")
+    boot_s: float = boot_setting()
     baudRate: int = setting(
         "rate of the serial line: 115200, or 19200 where the robot was started with its clean "
         "button held",

@@ -7,7 +7,7 @@ from typing import Any
 
 from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, Device, MotorLimits
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
-from hilgw.settings import setting
+from hilgw.settings import boot_setting, setting
 
 BAUD_RATES = (9600, 57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
 
@@ -46,6 +46,7 @@ class DynamixelSettings:
     """The serial line of the bus, its servos, and their limits."""
 
     port: str = setting("serial device path", example="/dev/ttyUSB0")
+    boot_s: float = boot_setting()
     baudRate: int = setting("rate of the bus", 57_600, choices=BAUD_RATES, unit="bit/s")
     byteSize: int = setting(
         "cost of one byte on the line: 10 is 8N1, 8 counts as 10", 10, choices=(8, 10), unit="bit"

@@ -30,7 +30,7 @@ from hilgw.devices.properties import (
     PositionSensorFields,
     RotationalMotorFields,
 )
-from hilgw.settings import setting
+from hilgw.settings import boot_setting, setting
 
 EPUCK2 = "e-puck2"
 
@@ -55,6 +55,7 @@ class EPuckSettings:
     """The serial line to the robot, its model, and its sensors."""
 
     port: str = setting("serial device path", example="/dev/rfcomm0")
+    boot_s: float = boot_setting()
     baudRate: int = setting(
         "rate of the serial line; that of the robot itself is fixed",
         BAUD_RATE,

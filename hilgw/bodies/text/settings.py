@@ -34,7 +34,7 @@ from hilgw.devices.properties import (
     TouchSensorFields,
 )
 from hilgw.protocols.text.steps import Step
-from hilgw.settings import setting
+from hilgw.settings import boot_setting, setting
 
 SCALARS = (POSITION_SENSOR, DISTANCE_SENSOR, LIGHT_SENSOR, TOUCH_SENSOR)
 VECTORS = (ACCELEROMETER, GYRO, COMPASS, GPS)
@@ -172,6 +172,7 @@ class TextBodySettings:
     expressions (RE2's: as Python's, without lookaround) for one whole line."""
 
     port: str = setting("serial device path", example="/dev/ttyUSB0")
+    boot_s: float = boot_setting()
     baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
     byteSize: int = setting(
         "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",

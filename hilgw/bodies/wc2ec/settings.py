@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hilgw.devices.kinds import MotorLimits
-from hilgw.settings import setting
+from hilgw.settings import boot_setting, setting
 
 URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
 
@@ -19,6 +19,7 @@ class Wc2ecBodySettings:
         "address of the robot's WC2EC server", None, pattern=URL, example="tcp://127.0.0.1:27015"
     )
     port: str | None = setting("serial device path, instead of connect", None)
+    boot_s: float = boot_setting()
     baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
     byteSize: int = setting(
         "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.settings import setting
+from hilgw.settings import boot_setting, setting
 
 URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
 
@@ -18,6 +18,7 @@ class Wc2ecControllerSettings:
         "loopback address to listen on", None, pattern=URL, example="tcp://127.0.0.1:27015"
     )
     port: str | None = setting("serial device path, instead of listen", None)
+    boot_s: float = boot_setting()
     baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
     byteSize: int = setting(
         "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",
