@@ -396,6 +396,31 @@ def test_a_defect_of_the_session_is_found(defect: Defect) -> None:
     assert "expected:" in str(found)
 
 
+@pytest.mark.parametrize(
+    ("rule", "attribute"),
+    [
+        ("garbage costs no good frame", "noise_costs"),
+        ("a truncated frame is dropped", "check_bits"),
+        ("vectors are received", "pause_s"),
+        ("all byte values", "values"),
+        ("payload sizes", "largest"),
+        ("packets keep their order", "burst"),
+        ("handshake", "ready_s"),
+        ("round trip on a pipe", "live_s"),
+        ("mapping of channel", "channels"),
+    ],
+)
+def test_a_broken_rule_names_the_attribute_that_relaxes_it(rule: str, attribute: str) -> None:
+    last = str(BrokenRule(rule, "this", "that", ["bytes:    00"])).splitlines()[-1]
+    assert last.startswith("  relax by: ") and attribute in last
+    assert hasattr(OnBeep, attribute)
+
+
+def test_a_rule_of_the_contract_has_no_relaxation() -> None:
+    for rule in ("raises", "contract", "deadlines", "tokens", "byte by byte equals whole"):
+        assert "relax" not in str(BrokenRule(rule, "this", "that"))
+
+
 # --- defects of the rest --------------------------------------------------------------------------
 
 

@@ -1,9 +1,12 @@
-"""Reports of broken rules: the rule, the actual and the expected result, the bytes."""
+"""Reports of broken rules: the rule, the actual and the expected result, the bytes, and the
+attribute of the test that relaxes it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NoReturn
+
+from hilgw.testing.conformance.relaxations import relaxed_by
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
@@ -15,7 +18,10 @@ class BrokenRule(AssertionError):
 
     def __init__(self, rule: str, got: str, expected: str, more: Iterable[str] = ()) -> None:
         lines = [f"rule {rule}", f"  got:      {got}", f"  expected: {expected}"]
-        super().__init__("\n".join([*lines, *(f"  {line}" for line in more)]))
+        lines += [f"  {line}" for line in more]
+        if relaxed := relaxed_by(rule):
+            lines.append(f"  relax by: {relaxed}")
+        super().__init__("\n".join(lines))
         self.rule = rule
         self.got = got
         self.expected = expected
