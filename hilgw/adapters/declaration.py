@@ -29,6 +29,10 @@ class UsbId:
     pid: int = setting("USB product id", ge=0, le=0xFFFF, example=0x6015)
     serial: str = setting("USB serial number; empty: any", "")
 
+    def __str__(self) -> str:
+        text = f"USB {self.vid:04x}:{self.pid:04x}"
+        return f"{text} {self.serial}" if self.serial else text
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StationSettings:

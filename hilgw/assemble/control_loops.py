@@ -12,7 +12,7 @@ from hilgw.assemble.programs import add_program
 from hilgw.assemble.real_ports import modem_lines_at_start, real_port
 from hilgw.bodies.base import ForwardingBody
 from hilgw.config.access import is_local
-from hilgw.config.backends import is_mocked
+from hilgw.config.backends import is_mocked, is_simulated
 from hilgw.config.checks import peer_of
 from hilgw.config.proxies import proxy_of
 from hilgw.config.speed import REAL_TIME
@@ -120,7 +120,7 @@ class ControlLoopAssembly:
         has_peer = peer_of(config.controller) is not None
         if config.body is None and not has_peer:
             return
-        simulated = config.body is None or self._is_simulated(name, config.body)
+        simulated = config.body is None or is_simulated(self._config, name)
         stepped = stepped_controller(config.controller)
         safety = SafetyState(config.safety, simulated=simulated, stepped=stepped is not None)
         body = None if config.body is None else self._body(name, config.body)
@@ -153,7 +153,7 @@ class ControlLoopAssembly:
     def _add_remote(self, loop: ControlLoop, config: RobotConfig, *, stepped: bool) -> None:
         """The second body, with a safety of its own."""
         assert config.remote is not None
-        simulated = self._is_simulated(loop.name, config.remote, "remote")
+        simulated = is_simulated(self._config, loop.name, "remote")
         safety = SafetyState(config.safety, simulated=simulated, stepped=stepped)
         loop.add_remote(self._body(loop.name, config.remote, "remote"), safety)
         loop.modes.begin(RobotMode(config.mode))
@@ -166,12 +166,6 @@ class ControlLoopAssembly:
     def _is_mocked(self, name: str, part: str) -> bool:
         """part: controller, body or remote of the robot of this name."""
         return is_mocked(self._config, f"{name}.{part}")
-
-    def _is_simulated(self, name: str, part: PartConfig, role: str = "body") -> bool:
-        body: Body = load(BODIES, part.kind)
-        simulated: bool | None = part.settings.simulated
-        mocked = self._is_mocked(name, role)
-        return (body.simulated or mocked) if simulated is None else simulated
 
     def _describe_deadline(
         self, name: str, safety: SafetyState, *, simulated: bool, on_line: bool

@@ -12,13 +12,13 @@ from hilgw.assemble.control_loops import (
     passing_fields,
     stepped_controller,
 )
-from hilgw.assemble.mocks import MockPorts, air_of
+from hilgw.assemble.mocks import MockPorts
 from hilgw.assemble.proxies import add_proxies
 from hilgw.assemble.real_ports import modem_lines_at_start, real_port
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
 from hilgw.config import line_rates
 from hilgw.config.proxies import proxy_of
-from hilgw.config.scene import mount_of
+from hilgw.config.scene import air_of, mount_of
 from hilgw.config.speed import REAL_TIME
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
@@ -210,7 +210,7 @@ class _Assembly:
             self.schedule.catch_up()  # what departed before comes first
             gateway.scene.transmit(packet, mounted_on, mount)
 
-        air = air_of(config, adapter, name)
+        air = air_of(config, name)
         self.airs.own(air, name, ())  # it may receive the others before it is ready itself
         station = Station(
             name,

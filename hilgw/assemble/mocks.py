@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hilgw.config.backends import MOCKED, is_mocked
-from hilgw.config.scene import mount_of
+from hilgw.config.scene import air_of, mount_of
 from hilgw.config.speed import REAL_TIME
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Scheduler
 
 ORIGIN = (0.0, 0.0, 0.0)
-
-
-def air_of(config: AdapterConfig, adapter: Adapter, name: str) -> str:
-    """The air of a station: the configured one, else one per kind and type; a UART has its own."""
-    if config.common.air:
-        return config.common.air
-    return name if adapter.type == "serial" else f"{config.kind}/{adapter.type}"
 
 
 def mock_line(
@@ -75,7 +68,7 @@ class MockPorts:
             return None
         adapter: Adapter = load(ADAPTERS, config.kind)
         spec = adapter.mock(config.settings, config.common)
-        host = self._host(air_of(config, adapter, name))
+        host = self._host(air_of(config, name))
         mock = self._mock(spec, name, config.common, host)
         device, open_port, identity = mock_line(self._config, name, line, self._gateway.timer)
         host.add(mock, device)

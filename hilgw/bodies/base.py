@@ -9,6 +9,7 @@ from hilgw.control.session import LinkSession
 if TYPE_CHECKING:
     from hilgw.control.events import Command, DeviceSettings, Event, PacketOut, StopReason
     from hilgw.control.forwarding import Forwarding
+    from hilgw.control.line_load import LineLoad
     from hilgw.control.safety import Mode
     from hilgw.control.stop_frame import StopFrame
     from hilgw.framing.base import Framing
@@ -88,6 +89,10 @@ class Body(Protocol):
 
     def check(self, settings: Any) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""
+
+    def line_load(self, settings: Any) -> LineLoad | None:
+        """What one period needs on a serial line; None where it is not known before the robot has
+        connected, or there is no line."""
 
     def stop_frame(self, settings: Any) -> StopFrame:
         """What stops the motors of the robot of these settings, and what it does alone."""

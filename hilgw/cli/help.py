@@ -5,6 +5,7 @@ from __future__ import annotations
 COMMANDS = {
     "run": "run a gateway (the default)",
     "check": "check configuration files and report all errors",
+    "explain": "explain what a configuration connects, and what stops it",
     "schema": "print the JSON Schema of a configuration file, for editors",
     "example": "print a shipped configuration",
     "import-world": "make a configuration of a Webots world file",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hilgw import plugins
 from hilgw.config.context import Inspection
 from hilgw.config.model import GatewayConfig
 from hilgw.config.source.positions import Path
@@ -17,6 +18,16 @@ _NO_PART = "write a station, ROBOT.controller, ROBOT.body or ROBOT.remote"
 def is_mocked(config: GatewayConfig, part: str) -> bool:
     """part: a station, ROBOT.controller, .body or .remote; of a proxy, ROBOT.webots too."""
     return config.backend in MOCKED and part not in config.real
+
+
+def is_simulated(config: GatewayConfig, robot: str, key: str = "body") -> bool:
+    """Whether the body under this key of the robot has no real motors."""
+    part = getattr(config.robots[robot], key)
+    simulated: bool | None = part.settings.simulated
+    if simulated is not None:
+        return simulated
+    mocked = is_mocked(config, f"{robot}.{key}")
+    return mocked or bool(plugins.load(plugins.BODIES, part.kind).simulated)
 
 
 def name_of(path: Path) -> str:

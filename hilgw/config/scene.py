@@ -9,8 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import Any
 
+from hilgw import plugins
 from hilgw.config.context import Inspection
-from hilgw.config.model import GatewayConfig, MocapConfig, MotionFile, Rotation, Vector
+from hilgw.config.model import (
+    AdapterConfig,
+    GatewayConfig,
+    MocapConfig,
+    MotionFile,
+    Rotation,
+    Vector,
+)
 from hilgw.config.source.positions import Path, descend
 from hilgw.config.source.text import MAX_BYTES
 from hilgw.devices.properties import NodeFields
@@ -50,6 +58,14 @@ def check_scene(inspection: Inspection) -> None:
     for path, mocap in inspection.made("medium", "mocap"):
         for what, fix in _mocap_problems(mocap):
             inspection.error((*path, "listen"), what, fix)
+
+
+def air_of(config: AdapterConfig, name: str) -> str:
+    """The air of a station: the configured one, else one per kind and type; a UART has its own."""
+    if config.common.air:
+        return config.common.air
+    type_ = plugins.load(plugins.ADAPTERS, config.kind).type
+    return name if type_ == "serial" else f"{config.kind}/{type_}"
 
 
 def pose_of(position: Vector | None, rotation: Rotation | None) -> Pose | None:

@@ -27,11 +27,13 @@ def found(path: str) -> str:
     """`path`, or the shipped configuration of this name where no such file exists.
 
     A shipped configuration has the name that the documentation writes, configs/NAME.yaml, or NAME.
+    NAME beside a port of the same name, such as the link of a mock, is still the configuration.
     """
     wanted, shipped = Path(path), folder()
-    if wanted.exists() or shipped is None:
+    is_name = wanted.name == path and not wanted.suffix
+    if shipped is None or (wanted.is_file() if is_name else wanted.exists()):
         return path
-    if wanted.name == path and not wanted.suffix:
+    if is_name:
         wanted = Path(FOLDER, path).with_suffix(SUFFIX)
     file = shipped / wanted.name
     return str(file) if wanted.parent == Path(FOLDER) and file.is_file() else path

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hilgw.units import NS_PER_S
 
 
-def bytes_possible(baud_rate: int, bits_per_byte: int, period_ns: int, idle_ns: int = 0) -> int:
-    """Whole bytes that a line carries in a period. idle_ns: time of the period in which the line
-    is silent, between a request and its answer."""
-    return max(0, period_ns - idle_ns) * baud_rate // (bits_per_byte * NS_PER_S)
+@dataclass(frozen=True, slots=True)
+class LineLoad:
+    """What a body exchanges in one period when everything is asked for. needed: bytes. idle_ns:
+    time of the period in which the line is silent, between a request and its answer."""
 
+    needed: int
+    baud_rate: int
+    bits_per_byte: int
+    period_ns: int
+    idle_ns: int = 0
 
-def overload(
-    needed: int, baud_rate: int, bits_per_byte: int, period_ns: int, idle_ns: int = 0
-) -> str:
-    """What is wrong when the line does not carry these bytes in the period; empty: it does."""
-    possible = bytes_possible(baud_rate, bits_per_byte, period_ns, idle_ns)
-    if needed <= possible:
-        return ""
-    return (
-        f"each period of {period_ns / 1e6:g} ms needs {needed} bytes, and the line carries "
-        f"{possible} at {baud_rate} bit/s"
-    )
+    @property
+    def possible(self) -> int:
+        """Whole bytes that the line carries in the period."""
+        free_ns = max(0, self.period_ns - self.idle_ns)
+        return free_ns * self.baud_rate // (self.bits_per_byte * NS_PER_S)
+
+    @property
+    def overload(self) -> str:
+        """What is wrong when the line does not carry these bytes in the period; empty: it does."""
+        if self.needed <= self.possible:
+            return ""
+        return (
+            f"each period of {self.period_ns / 1e6:g} ms needs {self.needed} bytes, and the line "
+            f"carries {self.possible} at {self.baud_rate} bit/s"
+        )

@@ -17,9 +17,9 @@ DISARM_AT_REST = (StopReason.BODY, StopReason.FAULT)
 
 class SafetyState:
     """The safety of one body. moving: a motor was commanded since the last stop. armed: whether
-    motors may move. latched: the reason of the stop that disarmed it, None without one. stops:
-    counted by reason. waits_for_us: a controller that is stepped waits for the end of its step; its
-    silence means nothing."""
+    motors may move. latch: whether a stop disarms. latched: the reason of the stop that disarmed
+    it, None without one. stops: counted by reason. waits_for_us: a controller that is stepped waits
+    for the end of its step; its silence means nothing."""
 
     def __init__(self, settings: SafetySettings, *, simulated: bool, stepped: bool = False) -> None:
         """simulated: whether the body is. stepped: whether the controller asks for steps."""
@@ -33,7 +33,7 @@ class SafetyState:
         self.latched: StopReason | None = None
         self.stops: Counter[str] = Counter()
         self.armed = simulated if settings.armed is None else settings.armed
-        self._latch = not simulated if settings.latch is None else settings.latch
+        self.latch = not simulated if settings.latch is None else settings.latch
         self._alive_ns = 0
 
     def alive(self, at: int) -> None:
@@ -51,7 +51,7 @@ class SafetyState:
 
         latch: whether this reason may latch (the orderly end of the gateway does not).
         """
-        latch = latch and self._latch
+        latch = latch and self.latch
         if latch and reason in DISARM_AT_REST:
             self.armed = False
         if not self.moving:

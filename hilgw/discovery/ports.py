@@ -49,10 +49,7 @@ def resolve_port(port: str | UsbId) -> str:
 
 def describe_port(port: str | UsbId) -> str:
     """The text of a configured port."""
-    if isinstance(port, str):
-        return port
-    text = f"USB {port.vid:04x}:{port.pid:04x}"
-    return f"{text} {port.serial}" if port.serial else text
+    return str(port)
 
 
 def exists(port: str | UsbId) -> object | None:

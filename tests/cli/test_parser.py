@@ -8,7 +8,7 @@ import pytest
 
 from hilgw.cli.main import main
 from hilgw.cli.parser import parse
-from hilgw.config.shipped import names
+from hilgw.config.shipped import found, names
 
 MINIMAL = "version: 1\n"
 
@@ -134,6 +134,17 @@ def test_without_arguments_it_shows_the_next_steps(
 def test_options_have_the_names_of_the_configuration(old: list[str], new: list[str]) -> None:
     words = ["bridge", "port", "--listen", "127.0.0.1:0"]
     assert vars(parse([*words, *old])) == vars(parse([*words, *new]))
+
+
+def test_a_port_of_the_same_name_hides_no_shipped_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`hilgw mock epuck --link ./epuck` makes one, which would be read for ever."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "epuck").symlink_to("/dev/null")
+    assert Path(found("epuck")).name == "epuck.yaml"
+    (tmp_path / "xbee").write_text(MINIMAL)
+    assert found("xbee") == "xbee"
 
 
 def test_every_shipped_configuration_has_a_name() -> None:

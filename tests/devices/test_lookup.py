@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilgw.control.line_load import bytes_possible, overload
+from hilgw.control.line_load import LineLoad
 from hilgw.devices.lookup import check_table, look_up
 
 TABLE = ((0.0, 1000.0, 0.0), (0.1, 1000.0, 0.1), (0.2, 400.0, 0.1), (0.3, 50.0, 0.1))
@@ -37,8 +37,8 @@ def test_rows_that_do_not_increase() -> None:
 
 def test_what_a_line_carries() -> None:
     """115200 8N1: 172.8 bytes in 15 ms."""
-    assert bytes_possible(115_200, 10, 15_000_000) == 172
-    assert bytes_possible(57_600, 10, 20_000_000, 20_000_001) == 0
-    assert overload(172, 115_200, 10, 15_000_000) == ""
-    assert "needs 173 bytes" in overload(173, 115_200, 10, 15_000_000)
-    assert "carries 115 at" in overload(173, 115_200, 10, 15_000_000, 5_000_000)
+    assert LineLoad(0, 115_200, 10, 15_000_000).possible == 172
+    assert LineLoad(0, 57_600, 10, 20_000_000, 20_000_001).possible == 0
+    assert LineLoad(172, 115_200, 10, 15_000_000).overload == ""
+    assert "needs 173 bytes" in LineLoad(173, 115_200, 10, 15_000_000).overload
+    assert "carries 115 at" in LineLoad(173, 115_200, 10, 15_000_000, 5_000_000).overload

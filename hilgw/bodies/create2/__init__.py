@@ -17,7 +17,7 @@ from hilgw.bodies.create2.settings import (
     sensors_of,
 )
 from hilgw.control.limits import limit_errors
-from hilgw.control.line_load import overload
+from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.lookup import check_table
 from hilgw.settings import MockSpec
@@ -62,13 +62,16 @@ class Create2Body:
                 errors.append(("always_on", f"the robot has no sensor '{name}'", fix))
         return errors + self._line_errors(settings)
 
-    def _line_errors(self, settings: Create2Settings) -> list[tuple[str, str, str]]:
+    def line_load(self, settings: Create2Settings) -> LineLoad:
+        """One frame of the stream."""
         sources = [oi.SOURCES[sensor.packet] for sensor in sensors_of(settings).values()]
         packets = {source.packet for source in sources}
         packets |= {oi.MODE, oi.LEFT_ENCODER, oi.RIGHT_ENCODER}
         period_ns = oi.STREAM_PERIOD_MS * NS_PER_MS
-        needed = oi.frame_size(packets)
-        what = overload(needed, settings.baudRate, BITS_PER_BYTE, period_ns)
+        return LineLoad(oi.frame_size(packets), settings.baudRate, BITS_PER_BYTE, period_ns)
+
+    def _line_errors(self, settings: Create2Settings) -> list[tuple[str, str, str]]:
+        what = self.line_load(settings).overload
         fix = "raise baudRate, or leave sensors out (sensors: {NAME: {packet: off}})"
         return [("baudRate", what, fix)] if what else []
 

@@ -9,7 +9,7 @@ from hilgw.bodies.dynamixel.packet import GOAL_POSITION, GOAL_VELOCITY, OVERHEAD
 from hilgw.bodies.dynamixel.session import DynamixelSession
 from hilgw.bodies.dynamixel.settings import DynamixelSettings, devices_of, servos_of
 from hilgw.control.limits import limit_errors
-from hilgw.control.line_load import overload
+from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
 from hilgw.units import NS_PER_US, ms_to_ns
@@ -49,16 +49,20 @@ class DynamixelBody:
                 errors.append((f"limits.{name}", "the bus has no such motor", fix))
             for where, what in limit_errors(limits, None):
                 errors.append((f"limits.{name}.{where}", what, "correct the limits"))
-        return errors + self._line_errors(settings, len(servos))
+        return errors + self._line_errors(settings)
 
-    def _line_errors(self, settings: DynamixelSettings, count: int) -> list[tuple[str, str, str]]:
-        """One period: a command to each servo, a sync read, and the answers with feedback."""
+    def line_load(self, settings: DynamixelSettings) -> LineLoad:
+        """A command to each servo, a sync read, and the answers with feedback."""
+        count = len(servos_of(settings))
         command = OVERHEAD + 4 + 1 + 4
         request = OVERHEAD + 4 + count
         needed = count * command + request + count * (OVERHEAD + 1 + READ_BYTES)
         idle_ns = round(count * settings.return_delay_us * NS_PER_US)
         period_ns = ms_to_ns(settings.period_ms)
-        what = overload(needed, settings.baudRate, BITS_PER_BYTE, period_ns, idle_ns)
+        return LineLoad(needed, settings.baudRate, BITS_PER_BYTE, period_ns, idle_ns)
+
+    def _line_errors(self, settings: DynamixelSettings) -> list[tuple[str, str, str]]:
+        what = self.line_load(settings).overload
         fix = "raise baudRate or period_ms, or lower the return delay of the servos"
         return [("period_ms", what, fix)] if what else []
 

@@ -20,7 +20,7 @@ from hilgw.bodies.epuck.settings import (
     sensors_of,
 )
 from hilgw.control.limits import limit_errors
-from hilgw.control.line_load import overload
+from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.lookup import check_table
 from hilgw.settings import MockSpec
@@ -72,13 +72,15 @@ class EPuckBody:
                 errors.append(("always_on", f"the robot has no sensor '{name}'", fix))
         return errors + self._line_errors(settings)
 
-    def _line_errors(self, settings: EPuckSettings) -> list[tuple[str, str, str]]:
-        """One period: both speeds, all LEDs, and every sensor."""
+    def line_load(self, settings: EPuckSettings) -> LineLoad:
+        """Both speeds, all LEDs, and every sensor."""
         letters = "".join(letters_of(settings)) + sercom.SPEEDS
         needed = sercom.SPEED_BYTES + len(LEDS) * sercom.LED_BYTES + len(sercom.ask(letters))
         needed += sercom.answer_size(letters)
-        period_ns = ms_to_ns(settings.period_ms)
-        what = overload(needed, settings.baudRate, BITS_PER_BYTE, period_ns)
+        return LineLoad(needed, settings.baudRate, BITS_PER_BYTE, ms_to_ns(settings.period_ms))
+
+    def _line_errors(self, settings: EPuckSettings) -> list[tuple[str, str, str]]:
+        what = self.line_load(settings).overload
         fix = (
             "raise period_ms or baudRate, or leave sensors out (sensors: {NAME: {present: false}})"
         )

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hilgw.bodies.text.check import problems_of
+from hilgw.bodies.text.check import line_load, problems_of
 from hilgw.bodies.text.lines import sendable, to_bytes
 from hilgw.bodies.text.session import TextBodySession
 from hilgw.bodies.text.settings import DEFAULT_MOCK, TextBodySettings
+from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
 
@@ -31,6 +32,10 @@ class TextBody:
     def check(self, settings: TextBodySettings) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""
         return problems_of(settings)
+
+    def line_load(self, settings: TextBodySettings) -> LineLoad:
+        """A line of each motion, and all requests with their answers."""
+        return line_load(settings)
 
     def stop_frame(self, settings: TextBodySettings) -> StopFrame:
         """The stop lines of the configuration, in its order."""

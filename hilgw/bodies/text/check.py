@@ -15,7 +15,7 @@ from hilgw.bodies.text.settings import (
     groups_of_sensor,
 )
 from hilgw.control.limits import limit_errors
-from hilgw.control.line_load import overload
+from hilgw.control.line_load import LineLoad
 from hilgw.devices.kinds import POSITION_SENSOR, SENSOR, TOUCH_SENSOR
 from hilgw.devices.lookup import check_table
 from hilgw.devices.properties import DISTANCE_SENSOR_TYPES
@@ -206,8 +206,8 @@ def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
             yield f"sensors.{name}.group", what, "use a group of its own in each"
 
 
-def _line(settings: TextBodySettings) -> Iterator[Problem]:
-    """One period: a line of each motion, and all requests with their answers."""
+def line_load(settings: TextBodySettings) -> LineLoad:
+    """A line of each motion, and all requests with their answers."""
     needed, there, back = 0, 0, 0
     end = len(settings.line_end)
     for motion in settings.commands:
@@ -226,8 +226,12 @@ def _line(settings: TextBodySettings) -> Iterator[Problem]:
     # With one line at a time the answer follows the line; else both directions run at once.
     needed = there + back if settings.window == 1 else max(there, back)
     bits = max(10, settings.byteSize)
-    what = overload(needed, settings.baudRate, bits, ms_to_ns(settings.period_ms))
-    if what:
+    return LineLoad(needed, settings.baudRate, bits, ms_to_ns(settings.period_ms))
+
+
+def _line(settings: TextBodySettings) -> Iterator[Problem]:
+    end = len(settings.line_end)
+    if what := line_load(settings).overload:
         fix = "raise baudRate or period_ms, or leave sensors out"
         yield "period_ms", what, fix
     longest = max((len(line.send) + end for _, line in _lines(settings)), default=0)

@@ -61,6 +61,9 @@ class Wc2ecBody:
         parameters["dialect"] = "original" if settings.original_peer else "full"
         return MockSpec("wc2ec_robot", parameters | settings.mock)
 
+    def line_load(self, settings: Wc2ecBodySettings) -> None:
+        """Not known before the robot has registered its devices."""
+
     def stop_frame(self, settings: Wc2ecBodySettings) -> StopFrame:
         """Of a rotational motor; a linear one gets its default position."""
         framed = f", in a {self.framing} frame" if settings.port is not None else ""

@@ -31,7 +31,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.limits import check_settings
-from hilgw.control.line_load import overload
+from hilgw.control.line_load import LineLoad
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
@@ -307,7 +307,7 @@ class Wc2ecBodySession:
         size = len(self._link.wrap_value(0, 0, 0.0))
         settings = self._settings
         bits, period_ns = max(10, settings.byteSize), ms_to_ns(settings.step_ms)
-        what = overload(size * max(motors, values), settings.baudRate, bits, period_ns)
+        what = LineLoad(size * max(motors, values), settings.baudRate, bits, period_ns).overload
         if not what:
             return None
         names = f"{values} sensors and {motors} motors of the robot: {what}"

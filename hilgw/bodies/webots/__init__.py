@@ -65,6 +65,9 @@ class WebotsBody:
             parameters["step_ms"] = settings.step_ms
         return MockSpec("webots_simulator", parameters | settings.mock)
 
+    def line_load(self, settings: WebotsBodySettings) -> None:
+        """Webots is never on a serial line."""
+
     def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
         """Of a motor in position or velocity control."""
         return StopFrame(

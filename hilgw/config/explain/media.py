@@ -1,0 +1,125 @@
+"""The hardware of an explanation, its airs, and what meets on a type and channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hilgw import plugins
+from hilgw.adapters._common.framing_settings import name_of
+from hilgw.adapters.declaration import line_of
+from hilgw.config.backends import MOCKED, is_mocked
+from hilgw.config.explain.facts import AdapterFacts, AirFacts, Connection, Meeting, NodeFacts
+from hilgw.config.explain.robots import line_facts
+from hilgw.config.model import AdapterConfig, AirConfig, GatewayConfig
+from hilgw.config.reach import meet, same_channel
+from hilgw.config.scene import air_of
+from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
+
+NO_FRAMING = "none"
+
+
+def hardware_of(config: GatewayConfig, name: str) -> AdapterFacts:
+    """The facts of the adapter of this name."""
+    adapter = config.adapters[name]
+    kind, common = plugins.load(plugins.ADAPTERS, adapter.kind), adapter.common
+    mock = kind.mock(adapter.settings, common).name if is_mocked(config, name) else None
+    line, _ = line_of(common)
+    channels = kind.session(adapter.settings, common).channels
+    framing = getattr(adapter.settings, "framing", None)
+    if framing == NO_FRAMING or getattr(adapter.settings, "api_mode", 0):
+        framing = None  # an XBee's own frames
+    return AdapterFacts(
+        name=name,
+        kind=adapter.kind,
+        summary=kind.summary,
+        type=kind.type,
+        connection=Connection(
+            way="port", address=str(common.port), line=line_facts(line), mock=mock
+        ),
+        channel=common.channel,
+        channels=None if channels is None else tuple(sorted(channels)),
+        mapping=_mapping(getattr(adapter.settings, "mapping", None)),
+        framing=None if framing is None else name_of(framing),
+        payload_bytes=kind.limits.payload,
+        window=kind.limits.window,
+        queue_bytes=common.bufferSize,
+        air=air_of(adapter, name),
+        attached_to=common.attached_to,
+        relay=common.relay,
+    )
+
+
+def _mapping(mapping: Any) -> str | None:
+    """How Webots channels map to the hardware; the table of addresses where there is one."""
+    if mapping is None:
+        return None
+    table: dict[int, str] = getattr(mapping, "table", {})
+    rows = ", ".join(f"{channel} -> {address}" for channel, address in table.items())
+    return f"{mapping.by}: {rows}" if rows else str(mapping.by)
+
+
+def airs_of(config: GatewayConfig) -> tuple[AirFacts, ...]:
+    """The airs of the file, and those that its hardware has by default."""
+    members: dict[str, list[str]] = {name: [] for name in config.airs}
+    for name, adapter in config.adapters.items():
+        members.setdefault(air_of(adapter, name), []).append(name)
+    exists = config.backend in MOCKED
+    return tuple(_air(config, name, adapters, exists=exists) for name, adapters in members.items())
+
+
+def _air(config: GatewayConfig, name: str, adapters: list[str], *, exists: bool) -> AirFacts:
+    air = config.airs.get(name, AirConfig())
+    return AirFacts(
+        name=name,
+        adapters=tuple(adapters),
+        nodes=tuple(
+            NodeFacts(name=each, mock=node.mock, link=node.link, exists=exists)
+            for each, node in air.nodes.items()
+        ),
+        loss=air.loss,
+    )
+
+
+def meetings_of(config: GatewayConfig) -> tuple[Meeting, ...]:
+    """One for each type and channel of a device or of hardware; devices of every channel are in
+    each of their type."""
+    radios = [
+        (f"{robot}.{name}", fields)
+        for robot, robot_config in config.robots.items()
+        for name, fields in robot_config.radios.items()
+    ]
+    places = dict.fromkeys([(fields.type, fields.channel) for _, fields in radios])
+    places |= dict.fromkeys(_places_of_hardware(config.adapters))
+    with_channel = {type_ for type_, channel in places if channel != BROADCAST}
+    return tuple(
+        _meeting(config, type_, channel, radios)
+        for type_, channel in places
+        if channel != BROADCAST or type_ not in with_channel
+    )
+
+
+def _places_of_hardware(adapters: dict[str, AdapterConfig]) -> Iterator[tuple[str, int]]:
+    for adapter in adapters.values():
+        yield plugins.load(plugins.ADAPTERS, adapter.kind).type, adapter.common.channel
+
+
+def _meeting(
+    config: GatewayConfig,
+    type_: str,
+    channel: int,
+    radios: list[tuple[str, EmitterFields | ReceiverFields]],
+) -> Meeting:
+    here = [
+        (name, fields)
+        for name, fields in radios
+        if fields.type == type_ and same_channel(fields.channel, channel)
+    ]
+    any_device = EmitterFields(type=type_, channel=channel)
+    return Meeting(
+        type=type_,
+        channel=None if channel == BROADCAST else channel,
+        emitters=tuple(name for name, fields in here if isinstance(fields, EmitterFields)),
+        receivers=tuple(name for name, fields in here if isinstance(fields, ReceiverFields)),
+        adapters=tuple(name for name, each in config.adapters.items() if meet(any_device, each)),
+    )

@@ -1,0 +1,93 @@
+"""docs/remote-control.md: its commands run in their order, its output is the real one, its names
+exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hilgw.cli.main import main
+from hilgw.cli.parser import parse
+from hilgw.config.load import load_config, load_text
+from hilgw.config.shipped import found
+from tests.conftest import REAL
+from tests.e2e.running import Gateway, run, wait_until
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "remote-control.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.MULTILINE)
+WIDTH = "92"
+PATIENT = [  # a busy machine is no fault of the robot or the program
+    f"--set=robots.e-puck.{key}"
+    for key in (
+        "safety={command_timeout_s: 30, late_s: 30}",
+        "body.silence_s=30",
+        "body.answer_ms=5000",
+    )
+]
+
+
+def test_the_explanation_is_what_the_command_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", WIDTH)
+    (marked,) = re.findall(r"<!-- output: hilgw (.*?) -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
+    command, block = marked
+    assert command in COMMANDS
+    assert main(command.split()) == 0
+    assert block.strip("\n") == f"```text\n{capsys.readouterr().out}```"
+
+
+def test_the_commands_in_their_order(tmp_path: Path) -> None:
+    simulated, _, mock, start, arm, disarm, at_once = COMMANDS
+    # tests/e2e/test_configs.py runs the first one.
+    assert found(parse(simulated.split()).config) == str(ROOT / "configs" / "epuck.yaml")
+    with Gateway(tmp_path, mock.split()):
+        with Gateway(tmp_path, [*start.split(), *PATIENT]) as gateway:
+            wait_until(lambda: loop_of(gateway)["refused"].get("disarmed", 0) > 3)
+            assert not loop_of(gateway)["armed"]
+            assert run(*arm.split(), cwd=tmp_path).returncode == 0
+            wait_until(lambda: loop_of(gateway)["armed"] and moved(gateway))
+            assert run(*disarm.split(), cwd=tmp_path).returncode == 0
+            wait_until(lambda: loop_of(gateway)["stops"].get("disarmed") == 1)
+        with Gateway(tmp_path, [*at_once.split(), *PATIENT]) as gateway:
+            wait_until(lambda: loop_of(gateway)["armed"] and moved(gateway))
+
+
+def loop_of(gateway: Gateway) -> dict[str, Any]:
+    loop: dict[str, Any] = gateway.report()["control_loops"]["e-puck"]
+    return loop
+
+
+def moved(gateway: Gateway) -> bool:
+    """Whether the last commands turn the wheels."""
+    return any(loop_of(gateway)["motors"].values())
+
+
+def test_the_check_that_the_page_names(capsys: pytest.CaptureFixture[str]) -> None:
+    (command,) = re.findall(r"`hilgw (check .*?)`", PAGE)
+    assert main(command.split()) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_the_limits_of_the_page_are_accepted() -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    body = load_text(block, "page").config.robots["e-puck"].body
+    assert body is not None
+    assert body.settings.limits["left wheel motor"].rate == 6
+
+
+def test_the_tables_name_what_is_there() -> None:
+    options = re.findall(r"`tools/test tests/real (--\w+) PORT`", PAGE)
+    assert {*options, "--loop-plug", "--xbee"} == {option for option, _ in REAL.values()}
+    rows = re.findall(r"\| `kind: (\w+)` \| `(configs/\S+?)` \| \[.*?\]\((\S+?)\) \|", PAGE)
+    assert len(rows) == 5
+    for kind, file, page in rows:
+        config = load_config(str(ROOT / file)).config
+        kinds = [robot.controller.kind for robot in config.robots.values() if robot.controller]
+        assert kind in kinds and (ROOT / "docs" / page).is_file()
+    for file in re.findall(r"`(configs/\S+?\.\w+)`", PAGE):
+        assert (ROOT / file).is_file()
