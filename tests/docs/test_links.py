@@ -1,0 +1,44 @@
+"""Every link of a page leads to a file of the repository and, behind #, to a heading in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def prose(page: Path) -> str:
+    """Without blocks of code."""
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_its_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if link.startswith(("http://", "https://")):
+            continue
+        target, _, anchor = link.partition("#")
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), link
+        assert not anchor or anchor in anchors(file), link
+
+
+def test_each_page_can_be_reached_from_the_readme() -> None:
+    reached, ahead = set(), [PAGES[0]]
+    while ahead:
+        page = ahead.pop()
+        reached.add(page)
+        links = re.findall(r"\]\(([^)\s#:]+\.md)(?:#[^)]*)?\)", prose(page))
+        ahead += {(page.parent / link).resolve() for link in links} - reached
+    assert set(PAGES) - reached == set()

@@ -1,0 +1,115 @@
+"""The pictures are those that tools/draw_pictures draws, and can be read."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from hilgw import plugins
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "pictures"
+PICTURES = sorted(FOLDER.glob("*.svg"))
+SVG = "{http://www.w3.org/2000/svg}"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# Width of a letter of a wide sans-serif (DejaVu Sans), in its size: most letters are narrower.
+PLAIN_EM, BOLD_EM = 0.60, 0.69
+LIGHT_PAGE, DARK_PAGE = "#ffffff", "#0d1117"
+
+
+def test_none_is_stale() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "draw_pictures"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0), "run tools/draw_pictures"
+
+
+def width_of(text: ET.Element) -> float:
+    em, size = (BOLD_EM, 15) if text.get("class") == "title" else (PLAIN_EM, 13)
+    return len(text.text or "") * em * size
+
+
+@pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
+def test_words_fit_their_box_and_all_fits_the_picture(path: Path) -> None:
+    root = ET.parse(path).getroot()
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    texts = {id(text) for text in root.iter(f"{SVG}text")}
+    for group in root.iter(f"{SVG}g"):
+        (rect,) = group.findall(f"{SVG}rect")
+        left, top, wide, high = (float(rect.attrib[key]) for key in ("x", "y", "width", "height"))
+        assert 0 < left < left + wide < width and 0 < top < top + high < height
+        for text in group.findall(f"{SVG}text"):
+            texts.discard(id(text))
+            assert width_of(text) <= wide - 4, text.text
+            assert top + 12 < float(text.attrib["y"]) < top + high - 4, text.text
+    for text in root.iter(f"{SVG}text"):
+        if id(text) in texts:  # outside a box
+            x, half = float(text.attrib["x"]), width_of(text) / 2
+            assert x - half >= 0 and x + half <= width, text.text
+            assert 12 < float(text.attrib["y"]) < height - 4, text.text
+    assert root.findtext(f"{SVG}title")
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2.1, relative luminance."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
+def test_it_can_be_read_on_a_light_and_on_a_dark_page(path: Path) -> None:
+    """Whichever scheme its reader's system reports: a page may differ from it."""
+    style = ET.parse(path).getroot().findtext(f"{SVG}style") or ""
+    light, dark = style.split("@media (prefers-color-scheme: dark)")
+    for scheme in (light, dark):
+        (fill,) = re.findall(r"\.box rect \{ fill: (#\w{6})", scheme)
+        (letters,) = re.findall(r"\.box text \{ fill: (#\w{6})", scheme)
+        assert contrast(fill, letters) > 7
+    outside = set(re.findall(r"^(?:text|\.wire|\.head).*?(#\w{6})", light, re.M))
+    assert len(outside) == 1
+    for page in (LIGHT_PAGE, DARK_PAGE):
+        assert contrast(page, *outside) > 4
+    assert "background" not in style
+
+
+def test_each_is_on_a_page_and_each_picture_of_a_page_exists() -> None:
+    shown = {
+        (page.parent / target).resolve()
+        for page in PAGES
+        for target in re.findall(r"!\[[^\]]+\]\(([^)]+\.svg)\)", page.read_text("utf-8"))
+        if not target.startswith("https:")
+    }
+    assert shown >= set(PICTURES)
+    assert all(path.is_file() for path in shown)
+    assert "pictures/idea.svg" in (ROOT / "README.md").read_text("utf-8")[:1500]
+
+
+def test_each_kind_of_hardware_has_its_wiring() -> None:
+    page = (ROOT / "docs" / "wiring.md").read_text("utf-8")
+    drawn = {path.stem.removeprefix("wiring-") for path in FOLDER.glob("wiring-*.svg")}
+    assert drawn >= set(plugins.find(plugins.ADAPTERS)) - {"uart", "text"}
+    assert {"rs485", "arduino"} <= drawn
+    for name in drawn:
+        assert f"(pictures/wiring-{name}.svg)" in page
+
+
+def test_the_counts_on_the_way_of_a_packet_are_words_of_the_report() -> None:
+    reasons = (ROOT / "docs" / "reasons.md").read_text("utf-8")
+    texts = [
+        text.text or "" for text in ET.parse(FOLDER / "packet.svg").getroot().iter(f"{SVG}text")
+    ]
+    losses = [text.split(": ") for text in texts if ": " in text]
+    assert len(losses) == 9
+    for where, reason in losses:
+        assert where in ("rejected", "unheard", "refused", "dropped")
+        assert f"| `{reason}` |" in reasons
