@@ -83,6 +83,8 @@ PROVOKED: dict[str, Callable[[], str]] = {
     "which has no channel here": mocked(
         "ir_toy", ("adapters.ir0.mapping.table", {4: {"address": 9}}), seconds=4
     ),
+    "no frame yet": mocked("uart", (NODE, {"mode": "flood", "framing": "lines"}), seconds=3),
+    "this adapter takes": mocked("ir_toy", ("adapters.ir0.code", "rc5"), seconds=3),
     "the robot is not armed": mocked("create2", ("robots.create.safety", {"armed": False})),
 }
 
