@@ -296,7 +296,7 @@ class WebotsControllerSession:
         robot, commands, sensors = self._robot, self._commands, self._sensors
         has_battery = robot.battery.is_present
         if has_battery and robot.battery.is_empty(time_ns):
-            return self._run_down()
+            return self._run_down(time_ns)
         messages: list[Message] = []
         if robot.answers or commands.answers:
             messages = robot.answers + commands.answers
@@ -336,9 +336,9 @@ class WebotsControllerSession:
             messages = self._configuration_messages(self._time_ns)
         return [self._write(0, [*messages, Quit()])]
 
-    def _run_down(self) -> list[Event]:
+    def _run_down(self, time_ns: int) -> list[Event]:
         """The battery is empty: as in Webots, the robot stops and the controller ends."""
-        self._quit_sent = True
+        self._quit_sent, self._time_ns = True, time_ns
         self.counts["stop_battery"] += 1
         error = PeerError(StopReason.BATTERY.doc, where=self._configuration.name)
         return [Stop(StopReason.BATTERY), self._write(0, [Quit()]), ProtocolFailure(error)]
