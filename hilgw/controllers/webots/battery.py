@@ -13,7 +13,7 @@ WATCH_MS = 1000.0
 class Battery:
     """Webots' field `battery`, and `cpuConsumption`.
 
-    energy_j: at simulation time 0; None: the robot has no battery, or its charge is not known.
+    energy_j: when the first controller begins; None: there is no battery.
     consumption_w: what the robot uses up. sensor: the device that measures the energy, in J; then
     the others do not count. is_present: whether the robot has one.
     """
@@ -25,7 +25,14 @@ class Battery:
         self._first_j = None if sensor else energy_j
         self._consumption_w = consumption_w
         self._measured_j: float | None = None
+        self._began_ns: int | None = None
         self.is_present = bool(sensor) or energy_j is not None
+
+    def begin(self, time_ns: int) -> None:
+        """A controller begins, at this simulation time. The first one finds the battery as it was
+        given, however long the gateway has waited for it."""
+        if self._began_ns is None:
+            self._began_ns = time_ns
 
     def measure(self, energy_j: object) -> None:
         """A value of the sensor; what is not a number changes nothing."""
@@ -40,7 +47,8 @@ class Battery:
         """What is left at this simulation time."""
         if self._first_j is None:
             return self._measured_j
-        return max(0.0, self._first_j - self._consumption_w * time_ns / NS_PER_S)
+        used_ns = 0 if self._began_ns is None else time_ns - self._began_ns
+        return max(0.0, self._first_j - self._consumption_w * used_ns / NS_PER_S)
 
     def is_empty(self, time_ns: int) -> bool:
         """Whether nothing is left; False while the charge is not known."""

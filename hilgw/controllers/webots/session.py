@@ -291,12 +291,14 @@ class WebotsControllerSession:
         if request is None:
             return []
         self._waiting = None
-        if not self._is_configured:
-            return [self._configure(time_ns)]
         robot, commands, sensors = self._robot, self._commands, self._sensors
+        if not self._is_configured:
+            robot.battery.begin(time_ns)
         has_battery = robot.battery.is_present
         if has_battery and robot.battery.is_empty(time_ns):
             return self._run_down(time_ns)
+        if not self._is_configured:
+            return [self._configure(time_ns)]
         messages: list[Message] = []
         if robot.answers or commands.answers:
             messages = robot.answers + commands.answers
@@ -340,8 +342,12 @@ class WebotsControllerSession:
         """The battery is empty: as in Webots, the robot stops and the controller ends."""
         self._quit_sent, self._time_ns = True, time_ns
         self.counts["stop_battery"] += 1
+        messages: list[Message] = []
+        if not self._is_configured:  # of a controller that finds it empty
+            messages = self._configuration_messages(time_ns)
         error = PeerError(StopReason.BATTERY.doc, where=self._configuration.name)
-        return [Stop(StopReason.BATTERY), self._write(0, [Quit()]), ProtocolFailure(error)]
+        farewell = self._write(0, [*messages, Quit()])
+        return [Stop(StopReason.BATTERY), farewell, ProtocolFailure(error)]
 
     def _configure(self, time_ns: int) -> Event:
         self._time_ns = self._told_ns = time_ns

@@ -76,9 +76,17 @@ def test_an_empty_battery_stops_the_robot_and_ends_the_controller() -> None:
     moving = request(32, block(WHEEL, b"\1\0" + f64(1.0)))
     assert written(run.session.receive(moving, 0)) == QUIT  # answered, and not executed
     assert others(run.session.receive(LEAVE, 0)) == [STOP, Disconnected("the controller ended")]
-    assert run.open()  # the next controller learns its robot, and ends at its first step
-    run.send(STEP)
-    assert written(run.session.answer(run.time_ns)) == QUIT
+    next_one = run.open()  # it learns its robot, and moves nothing
+    assert b"rob\0R2025a\0" in next_one and next_one.endswith(QUIT[-3:])
+    assert others(run.session.receive(moving, 0)) == []
+
+
+def test_the_battery_waits_for_the_first_controller() -> None:
+    run = Run(battery=Battery(10.0, 1000.0))
+    run.time_ns = 3_600_000 * MS
+    run.open()
+    run.step(4)
+    assert run.session.robot_report()["battery_j"] == pytest.approx(6.0)
 
 
 def measured() -> Run:
