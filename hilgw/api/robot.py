@@ -6,12 +6,13 @@ import sys
 from typing import Any, ClassVar
 
 from hilgw.api import current
-from hilgw.api._errors import deprecated, report
+from hilgw.api._errors import report
 from hilgw.api.actuators import LED, Brake, Motor
 from hilgw.api.connection import Closed, connect
 from hilgw.api.device import Device
 from hilgw.api.inputs import Joystick, Keyboard, Mouse
 from hilgw.api.modes import Modes
+from hilgw.api.old_names import OldNames
 from hilgw.api.packets import Emitter, Receiver
 from hilgw.api.sensors import (
     GPS,
@@ -54,7 +55,7 @@ CLASSES: tuple[type[Device], ...] = (
 _CLASS_OF = {kind: each for each in CLASSES for kind in each.kinds}
 
 
-class Robot:
+class Robot(OldNames):
     """Connects to the simulator that WEBOTS_CONTROLLER_URL names; without it, to the one on this
     machine. devices: by name. One robot per process, as in Webots."""
 
@@ -309,18 +310,3 @@ class Robot:
         else:
             self._battery_period = period
             self._session.put(BatterySamplingPeriod(period))
-
-
-def _old_getter(name: str) -> Any:
-    def get(self: Robot, name_: str) -> Any:
-        deprecated(f"Robot.get{name}", "Robot.getDevice")
-        return self.getDevice(name_)
-
-    get.__name__ = f"get{name}"
-    return get
-
-
-for _name in (*(each.__name__ for each in CLASSES), "Altimeter", "Camera", "Connector", "Display"):
-    setattr(Robot, f"get{_name}", _old_getter(_name))
-for _name in ("Lidar", "Pen", "Radar", "RangeFinder", "Skin", "Speaker"):
-    setattr(Robot, f"get{_name}", _old_getter(_name))

@@ -53,6 +53,7 @@ def add_program(
     port.on_listening = start
     program = Program(kind.command(settings), settings.restart)
     child = Child(link.name, program, gateway.observer)
+    port.on_told_to_quit = child.told_to_end
     gateway.children.append(child)
     gateway.reports[f"{link.name}.program"] = child.report
     gateway.supervisors[link.name] = port

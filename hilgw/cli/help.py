@@ -22,6 +22,8 @@ COMMANDS = {
     "token": "make a token for a client on another host",
     "completion": "print a completion script for bash, zsh or fish",
     "mode": "give a robot's controller the simulated or the real body",
+    "key": "press keys of a robot's keyboard, such as the arrows",
+    "say": "send a text to a controller, as from its robot window",
     "arm": "let the motors of robots move (real ones; a latched stop)",
     "disarm": "stop robots until they are armed again",
 }

@@ -50,6 +50,7 @@ class StopReason(Reason):
     BODY = "body", "the body is gone, and has to stop its motors itself"
     EXCHANGED = "exchanged", "another body takes its place"
     FAULT = "fault", "a session failed"
+    BATTERY = "battery", "the battery is empty"
     REMOTE = "remote", "the controller's remote-control plug-in drives another robot"
     DISARMED = "disarmed", "the user disarmed the robot"
     ENDED = "gateway_ended", "the gateway ends"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from hilgw.control.session import LinkSession
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from hilgw.control.events import Event, PacketIn
     from hilgw.devices.kinds import Device, Value
@@ -130,6 +130,19 @@ class SteppedSession(PeerSession, Protocol):
 
     def quit(self) -> list[Event]:
         """Ends the peer; always before its connection is closed."""
+
+    def press(self, keys: Sequence[int], hold_ns: int) -> list[Event]:
+        """Keys of the keyboard (`hilgw.devices.keys`) are down for so long of simulated time.
+        Raises HilgwError when the peer takes none."""
+
+    def say(self, text: str) -> list[Event]:
+        """A text for the peer, as from its robot window. Raises HilgwError when it takes none."""
+
+    def show_paths(self, project: str, world: str) -> None:
+        """What the next peer learns as its project and world."""
+
+    def robot_report(self) -> dict[str, Any]:
+        """The robot's own values for the report, JSON types."""
 
 
 @runtime_checkable

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from hilgw.controllers.webots import WebotsController
+from hilgw.controllers.webots import settings as parts
 from hilgw.settings import setting
 
 if TYPE_CHECKING:
@@ -30,13 +32,10 @@ class PythonControllerSettings:
         "of the program",
         True,
     )
-    battery_j: float | None = setting(
-        "energy that the battery sensor reports; not set: there is no battery",
-        None,
-        ge=0,
-        le=1e12,
-        unit="J",
-    )
+    battery: tuple[float, ...] = parts.battery()
+    cpuConsumption: float = parts.cpu_consumption()
+    battery_sensor: str = parts.battery_sensor()
+    battery_j: float | None = parts.constant_battery()
     model: str = setting("model of the robot, for the program", "")
     customData: str = setting("custom data of the robot, for the program", "")
 
@@ -52,7 +51,11 @@ class PythonController(WebotsController):
         self, settings: PythonControllerSettings | WebotsControllerSettings
     ) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the controller, message, fix)."""
-        return self.text_problems(settings)
+        return self.data_problems(settings)
+
+    def controller_name(self, settings: Any) -> str:
+        """What the program reads as the field `controller`: its name without the suffix."""
+        return PurePath(settings.file).stem
 
     def command(self, settings: PythonControllerSettings) -> list[str]:
         """Python without a buffer, so that what it prints is shown at once."""

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 from hilgw.client.control_socket import LINE_BYTES
 from hilgw.control.modes import RobotMode
 from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
+from hilgw.devices.keys import is_code
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError, PeerError, UsageError, quoted
 from hilgw.medium.pose import Pose
+from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
@@ -31,6 +33,8 @@ READ_BYTES = 65536
 ADDRESS = re.compile(r"[0-9A-Fa-f]{16}|[0-9A-Fa-f]{4}")
 COMMAND = re.compile(r"[A-Z%][A-Z0-9]")
 COMMAND_BYTES = 64
+HOLD_S = 0.5  # of a key: longer than the pause before a terminal repeats it
+LONGEST_HOLD_S = 60.0
 
 
 class ControlServer:
@@ -123,6 +127,13 @@ class ControlServer:
                     return {"ok": True, "config": self._config, "pid": os.getpid()}
                 case {"do": "mode", "robot": str(robot)}:
                     return {"ok": True, **self._mode(robot, request.get("mode"))}
+                case {"do": "key", "robot": str(robot), "keys": [*keys]}:
+                    hold_ns = _hold_ns(request.get("hold_s", HOLD_S))
+                    self._gateway.control_loops[robot].steps.press(_keys(keys), hold_ns)
+                    return {"ok": True}
+                case {"do": "say", "robot": str(robot), "text": str(text)}:
+                    self._gateway.control_loops[robot].steps.say(text)
+                    return {"ok": True}
                 case {"do": "arm" | "disarm" as word}:
                     return self._arm(word, request)
                 case {"do": "report"}:
@@ -193,6 +204,20 @@ async def _read_line(connection: socket.socket, received: bytearray) -> bytes:
 
 def _encode(answer: dict[str, Any]) -> bytes:
     return json.dumps(answer).encode() + b"\n"
+
+
+def _keys(given: list[object]) -> list[int]:
+    """Key codes; UsageError for what is not one."""
+    codes = [code for code in given if isinstance(code, int) and is_code(code)]
+    if not codes or len(codes) < len(given):
+        raise UsageError("keys must be codes of Webots' keyboard")
+    return codes
+
+
+def _hold_ns(given: object) -> int:
+    if type(given) not in (int, float) or not 0 <= float(str(given)) <= LONGEST_HOLD_S:
+        raise UsageError(f"hold_s must be 0 to {LONGEST_HOLD_S:g} s")
+    return s_to_ns(float(str(given)))
 
 
 def _pose(position: object, rotation: object) -> Pose | None:

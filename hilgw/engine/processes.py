@@ -25,6 +25,7 @@ LAUNCHER = Path(__file__).with_name("_child.py")
 BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 FAILURES = 10  # in a row; then it stays down
 STEADY_S = 60.0  # a run of so long ends a row
+TOLD_S = 1.0  # for a program whose step returned -1 (Webots reference manual, wb_robot_step)
 LEAVE_S = 0.5  # the program may end by itself, as its connection ended
 TERMINATE_S = 0.5  # from SIGTERM to SIGKILL
 LINE_BYTES = 1000  # a longer line is shown in pieces
@@ -56,6 +57,8 @@ class Child:
         self._observer = observer
         self._environment: Mapping[str, str] = {}
         self._task: asyncio.Task[None] | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     def start(self, environment: Mapping[str, str]) -> None:
         """Starts the program with these variables and no others, once."""
@@ -63,9 +66,17 @@ class Child:
             self._environment = environment
             self._task = asyncio.ensure_future(self._run())
 
+    def told_to_end(self) -> None:
+        """The program's step returned -1: as in Webots, it has TOLD_S to end by itself."""
+        process = self._process
+        if process is not None and process.returncode is None and self._ending is None:
+            self._ending = asyncio.ensure_future(self._end(process, TOLD_S))
+
     async def stop(self) -> None:
         """Ends the process group; returns when none of it is left, after at most LEAVE_S +
         TERMINATE_S and what the kernel needs."""
+        if self._ending is not None:
+            self._ending.cancel()
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -111,11 +122,12 @@ class Child:
             self._observer.notice(self.name, f"cannot start: {error.strerror or error}")
             return 1
         self.runs += 1
+        self._process = process
         output = asyncio.create_task(self._show(process))
         try:
             await process.wait()
         except asyncio.CancelledError:
-            await self._end(process)
+            await self._end(process, LEAVE_S)
             raise
         finally:
             # What is left of the group has no controller above it any more.
@@ -123,12 +135,16 @@ class Child:
             with contextlib.suppress(TimeoutError):
                 await in_real_time(asyncio.wait([output]), TERMINATE_S)
             output.cancel()
+            self._process = None
+            if self._ending is not None:
+                self._ending.cancel()
+                self._ending = None
             self.exits = [*self.exits[1 - FAILURES :], process.returncode or 0]
         return process.returncode or 0
 
-    async def _end(self, process: asyncio.subprocess.Process) -> None:
+    async def _end(self, process: asyncio.subprocess.Process, leave_s: float) -> None:
         """Waits for the program, then asks, then kills."""
-        for wait_s, number in ((LEAVE_S, signal.SIGTERM), (TERMINATE_S, signal.SIGKILL)):
+        for wait_s, number in ((leave_s, signal.SIGTERM), (TERMINATE_S, signal.SIGKILL)):
             with contextlib.suppress(TimeoutError):
                 await in_real_time(process.wait(), wait_s)
                 return

@@ -28,6 +28,7 @@ _DEFAULT_STEP_MS = 32
 _LONGEST_STEP_MS = 60_000
 _LARGEST_M = 1e9
 _LARGEST_J = 1e12
+_LARGEST_W = 1e9
 _NO_CONTROLLER = {"", "void", "<none>", "<generic>"}
 _PLAIN_FIELDS = {"translation", "rotation", "scale", "name", "controller", "controllerArgs"}
 _NAMED_IN_LINE = 6
@@ -207,8 +208,11 @@ def _settings_of(node: Node) -> dict[str, object]:
         if given := (node.text(name) or "").replace("\0", ""):
             settings[name] = given
     battery = node.numbers("battery")
-    if battery and 0.0 <= battery[0] <= _LARGEST_J:
-        settings["battery_j"] = battery[0]
+    if battery and len(battery) == 3 and 0.0 <= battery[0] <= battery[1] <= _LARGEST_J:
+        settings["battery"] = [*battery[:2], min(max(0.0, battery[2]), _LARGEST_W)]
+        consumption_w = node.number("cpuConsumption") or 0.0
+        if 0.0 < consumption_w <= _LARGEST_W:
+            settings["cpuConsumption"] = consumption_w
     return settings
 
 

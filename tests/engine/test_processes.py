@@ -141,3 +141,20 @@ def test_no_program_outlives_a_killed_gateway() -> None:
         assert not is_gone(pid)
         os.kill(gateway.pid, signal.SIGKILL)
     wait_until(lambda: is_gone(pid))
+
+
+def test_a_program_that_was_told_to_end_has_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Webots kills a controller that goes on after its step returned -1."""
+    monkeypatch.setattr(processes, "TOLD_S", 0.01)
+
+    async def main() -> Child:
+        one, seen = child("print('there', flush=True)\nwhile True: pass")
+        one.told_to_end()  # there is no program yet
+        one.start({})
+        await until(lambda: "there" in seen.lines)
+        one.told_to_end()
+        one.told_to_end()
+        await one.join()
+        return one
+
+    assert asyncio.run(main()).exits == [-signal.SIGTERM]

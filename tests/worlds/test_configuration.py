@@ -184,7 +184,7 @@ def test_comments_name_what_is_hidden() -> None:
 def test_an_extern_robot_gets_a_controller() -> None:
     body = """Robot { name "a" controller "<extern>" } Robot { name "b" controller "brain" }
 Robot { name "c" controller "<extern>" synchronization FALSE model "M: 1" customData "x"
-battery [ 9.5 10 1 ] }"""
+battery [ 9.5 10 1 ] cpuConsumption 0.5 }"""
     robots = loaded(body).robots
     first, second, third = (robot.controller for robot in robots.values())
     assert first is not None
@@ -195,7 +195,7 @@ battery [ 9.5 10 1 ] }"""
     assert third.settings.listen == first.settings.listen
     assert not third.settings.synchronization
     assert (third.settings.model, third.settings.customData) == ("M: 1", "x")
-    assert third.settings.battery_j == 9.5
+    assert third.settings.battery == (9.5, 10, 1) and third.settings.cpuConsumption == 0.5
 
 
 @pytest.mark.parametrize(

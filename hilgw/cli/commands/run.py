@@ -237,6 +237,7 @@ async def _serve(
     control = ControlServer(gateway, getattr(args, "control", None), config=args.file)
     gateway.reports["control_socket"] = control.report
     await control.start()
+    gateway.control_loops.show_file(args.file)
     gateway.control_path = str(control.path.absolute())
     try:
         await gateway.run(stop, getattr(args, "duration", None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.session import WebotsControllerSession
 from hilgw.controllers.webots.settings import WebotsControllerSettings
 from hilgw.devices.fields import DEFAULT_STEP_MS
@@ -29,14 +30,15 @@ class WebotsController:
         if settings.listen is None and not settings.ipc:
             what = "neither listen nor ipc is set: no controller can connect"
             return [("listen", what, 'e.g. listen: "tcp://127.0.0.1:1234"')]
-        return self.text_problems(settings)
+        return self.data_problems(settings)
 
-    def text_problems(self, settings: Any) -> list[tuple[str, str, str]]:
-        """Texts that the protocol cannot carry."""
-        texts = {"model": settings.model, "customData": settings.customData}
-        return [
-            (key, "the text has a NUL", "delete it") for key, text in texts.items() if "\0" in text
-        ]
+    def data_problems(self, settings: Any) -> list[tuple[str, str, str]]:
+        """Texts that the protocol cannot carry, and a battery that Webots does not have."""
+        return _text_problems(settings) + _battery_problems(settings)
+
+    def controller_name(self, settings: Any) -> str:
+        """What the controller reads as the field `controller`."""
+        return "<extern>"
 
     def mock(self, settings: WebotsControllerSettings, version: str) -> MockSpec:
         """The mock of the controller, with a library of this version."""
@@ -58,10 +60,40 @@ class WebotsController:
             synchronization=settings.synchronization,
             basicTimeStep=float(step_ms),
             model=settings.model,
-            controller="<extern>",
+            controller=self.controller_name(settings),
             customData=settings.customData,
         )
-        return WebotsControllerSession(configuration, version, battery_j=settings.battery_j)
+        return WebotsControllerSession(configuration, version, battery=_battery(settings))
+
+
+def _text_problems(settings: Any) -> list[tuple[str, str, str]]:
+    texts = {
+        "model": settings.model,
+        "customData": settings.customData,
+        "battery_sensor": settings.battery_sensor,
+    }
+    return [(key, "the text has a NUL", "delete it") for key, text in texts.items() if "\0" in text]
+
+
+def _battery_problems(settings: Any) -> list[tuple[str, str, str]]:
+    given = {
+        "battery": bool(settings.battery),
+        "battery_j": settings.battery_j is not None,
+        "battery_sensor": bool(settings.battery_sensor),
+    }
+    first, *others = [key for key, is_set in given.items() if is_set] or [""]
+    problems = [(key, f"{first} is set too", f"delete {key} or {first}") for key in others]
+    example = "e.g. [1000, 2000, 0]: energy J, the most J, recharge W"
+    if len(settings.battery) not in (0, 3):
+        problems.append(("battery", "battery has three numbers", example))
+    elif settings.battery and settings.battery[0] > settings.battery[1]:
+        problems.append(("battery", "the energy is more than the battery holds", example))
+    return problems
+
+
+def _battery(settings: Any) -> Battery:
+    energy_j = settings.battery[0] if settings.battery else settings.battery_j
+    return Battery(energy_j, settings.cpuConsumption, settings.battery_sensor)
 
 
 CONTROLLER = WebotsController()

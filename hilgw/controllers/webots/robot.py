@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from hilgw.control.events import Event, Notice, Stop, StopReason
+from hilgw.control.events import Event, Notice, SensorSwitch, Stop, StopReason
+from hilgw.controllers.webots.battery import WATCH_MS, Battery
+from hilgw.controllers.webots.keyboard import KeyboardState
 from hilgw.controllers.webots.sampling import Grid
+from hilgw.devices.keys import MOST_KEYS
+from hilgw.devices.kinds import Device
+from hilgw.errors import HilgwError
 from hilgw.protocols.webots import (
     CONSOLE_STDERR,
-    Battery,
     BatterySamplingPeriod,
     ClientExitNotify,
     Command,
@@ -27,22 +34,27 @@ from hilgw.protocols.webots import (
     WaitForUserInput,
     WwiMessage,
 )
+from hilgw.protocols.webots import Battery as BatteryMessage
 from hilgw.units import ms_to_ns
 
-NO_EVENT = 0
+NO_EVENT, KEYBOARD_EVENT = 0, 4
+MOST_TEXTS = 100  # of the user, that wait for the next answer
 SHOWN_LINES = 100
 SHOWN_CHARACTERS = 500
 _BATTERY = "battery"
-_NO_INPUT = "there is no keyboard, mouse or joystick here: the controller gets no input"
+_USER_COUNTS = ("keys", "window_texts_in", "window_texts_out")
+_NO_INPUT = "there is no mouse or joystick here: the controller gets no input of them"
 
 
 class RobotState:
-    """What the controller has set on the robot. answers: for the next answer. battery_j: the energy
-    that the battery sensor reports; None: it reports nothing."""
+    """What the controller has set on the robot. answers: for the next answer."""
 
-    def __init__(self, name: str, custom_data: str, battery_j: float | None) -> None:
+    def __init__(self, name: str, custom_data: str, battery: Battery) -> None:
         self.custom_data = custom_data
-        self.battery_j = battery_j
+        self.battery = battery
+        self.battery_index: int | None = None  # of the device that measures the charge
+        self.counts: Counter[str] = Counter()
+        self.keyboard = KeyboardState()
         self._name = name
         self._battery: Grid[str] = Grid()
         self.reset()
@@ -53,7 +65,9 @@ class RobotState:
         self.is_exiting = False
         self.is_remote = False
         self.input_due_ns: int | None = None  # the end of WaitForUserInput
+        self._awaited = NO_EVENT  # the events that it waits for
         self._battery.clear()
+        self.keyboard.reset()
         self.begin_request()
 
     def begin_request(self) -> None:
@@ -71,19 +85,25 @@ class RobotState:
                 self.is_exiting = True
             case BatterySamplingPeriod(period):
                 self._battery.switch(_BATTERY, period, time_ns)
-                if period and self.battery_j is None:
+                if period and not self.battery.is_present:
                     return [Notice("the robot has no battery: its sensor reports nothing")]
-            case KeyboardSamplingPeriod(p) | MouseSamplingPeriod(p) | JoystickSamplingPeriod(p):
-                return [Notice(_NO_INPUT)] if p else []
+                return self.watch_battery(float(period) or WATCH_MS)
+            case KeyboardSamplingPeriod(period):
+                self.keyboard.switch(period, time_ns)
+            case MouseSamplingPeriod(period) | JoystickSamplingPeriod(period):
+                return [Notice(_NO_INPUT)] if period else []
             case GetUrdf(prefix):
                 self.answers.append(Urdf(self._urdf(prefix)))
-            case WaitForUserInput(_, timeout):
+            case WaitForUserInput(event, timeout):
                 self.input_due_ns = None if timeout < 0 else now + ms_to_ns(timeout)
-                return [Notice(_NO_INPUT)]
+                self._awaited = event
+                return [] if event & KEYBOARD_EVENT else [Notice(_NO_INPUT)]
             case RemoteOn() | RemoteOff():
                 return self._remote(isinstance(command, RemoteOn))
-            case WwiMessage():
-                return [Notice("there is no robot window: messages to it are lost")]
+            case WwiMessage(data):
+                texts = data.decode(errors="replace").removesuffix("\0").split("\0")
+                self.counts["window_texts_in"] += len(texts)
+                return [event for text in texts for event in self._show("window: ", text)]
             case Pin():
                 return [Notice("pin has no effect on a real robot")]
             case _:  # the joystick's forces, the mouse's position
@@ -91,30 +111,91 @@ class RobotState:
         return []
 
     def due(self, time_ns: int) -> list[Message]:
-        """The battery's value, when it is due."""
-        if self.battery_j is None:
+        """The battery's value, when it is known and due."""
+        energy_j = self.battery.energy_j(time_ns)
+        if energy_j is None:
             return []
         due = self._battery.due(time_ns)
         for key in due:
             self._battery.sampled(key, time_ns)
-        return [Battery(self.battery_j) for _ in due]
+        return [BatteryMessage(energy_j) for _ in due]
+
+    def watch_battery(self, period_ms: float = WATCH_MS) -> list[Event]:
+        """Has the body measure the charge, where a device does."""
+        return [] if self.battery_index is None else [SensorSwitch(self.battery_index, period_ms)]
+
+    def watch_battery_of(self, devices: Iterable[Device]) -> list[Event]:
+        """The device that measures the charge is on for as long as the controller is there.
+        devices: of the robot."""
+        name = self.battery.sensor
+        found = [each.index for each in devices if each.name == name]
+        self.battery_index = found[0] if name and found else None
+        if name and not found:
+            return [Notice(f"battery_sensor: the robot has no device '{name}'")]
+        return self.watch_battery()
+
+    def keep_watch(self, event: Event) -> Event:
+        """The controller may switch the sensor of the charge off, but not its measurement."""
+        index = self.battery_index
+        if index is None or event != SensorSwitch(index, 0.0):
+            return event
+        return SensorSwitch(index, WATCH_MS)
+
+    def report(self, time_ns: int) -> dict[str, Any]:
+        """The robot's own values, and what passed between user and controller."""
+        return {
+            "custom_data": self.custom_data,
+            "battery_j": self.battery.energy_j(time_ns),
+            **{name: self.counts[name] for name in _USER_COUNTS},
+        }
+
+    # --- the user -----------------------------------------------------------------------------
+
+    def press(self, keys: Sequence[int], time_ns: int, hold_ns: int) -> list[Message]:
+        """The user presses these keys: the answer for a controller that waits for one. Raises
+        HilgwError when the controller does not read its keyboard, or more than 7 are down."""
+        waits = bool(self._awaited & KEYBOARD_EVENT)
+        if not self.keyboard.is_enabled and not waits:
+            fix = "call Keyboard.enable in the controller"
+            raise HilgwError("the controller does not read its keyboard", where=self._name, fix=fix)
+        if not self.keyboard.can_take(keys, time_ns):
+            raise HilgwError(f"more than {MOST_KEYS} keys are down", where=self._name)
+        self.counts["keys"] += len(keys)
+        self.keyboard.press(keys, time_ns, hold_ns)
+        if not waits:
+            return []
+        self.input_due_ns, self._awaited = None, NO_EVENT
+        return [self.keyboard.sample(time_ns), UserInputEvent(KEYBOARD_EVENT)]
+
+    def say(self, text: str) -> None:
+        """The user writes a text to the controller. Raises HilgwError when it cannot take it."""
+        if sum(type(each) is WwiMessage for each in self.answers) >= MOST_TEXTS:
+            raise HilgwError("too many texts wait for the controller", where=self._name)
+        if "\0" in text:
+            raise HilgwError("the text has a NUL", where=self._name, fix="delete it")
+        self.counts["window_texts_out"] += 1
+        self.answers.append(WwiMessage(text.encode(errors="replace") + b"\0"))
 
     def end_of_input(self, now: int) -> list[Message]:
         """No event, when the wait for one is over."""
         if self.input_due_ns is None or now < self.input_due_ns:
             return []
-        self.input_due_ns = None
+        self.input_due_ns, self._awaited = None, NO_EVENT
         return [UserInputEvent(NO_EVENT)]
 
     def _output(self, stream: int, text: str) -> list[Event]:
-        """Output of the controller, line by line, safe to print; SHOWN_LINES of each request."""
-        head = "stderr: " if stream == CONSOLE_STDERR else ""
+        return self._show("stderr: " if stream == CONSOLE_STDERR else "", text)
+
+    def _show(self, head: str, text: str) -> list[Event]:
+        """Text of the controller, line by line, safe to print; SHOWN_LINES of each request."""
         lines = text.splitlines()
-        shown = lines[: self._lines_left]
-        events: list[Event] = [Notice(head + _shown(line), once=False) for line in shown]
-        if len(lines) > self._lines_left > 0:
+        left = self._lines_left  # -1 once it was shown that some are left out
+        events: list[Event] = [
+            Notice(head + _shown(line), once=False) for line in lines[: max(0, left)]
+        ]
+        self._lines_left = max(-1, left - len(lines))
+        if len(lines) > left >= 0:
             events.append(Notice(f"{head}... the rest of this step's output is left out"))
-        self._lines_left -= len(shown)
         return events
 
     def _remote(self, on: bool) -> list[Event]:

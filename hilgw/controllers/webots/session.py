@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 from hilgw.control.events import (
     Connected,
@@ -31,11 +31,13 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.commands import DeviceCommands
 from hilgw.controllers.webots.robot import RobotState
 from hilgw.controllers.webots.sensors import Sensors
 from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.kinds import Device, Devices, Value
+from hilgw.errors import PeerError
 from hilgw.protocols.webots import (
     MOST_MESSAGES,
     ROBOT_TAG,
@@ -68,9 +70,9 @@ class WebotsControllerSession:
     """The pure session; see `hilgw.controllers.base.PeerSession`.
 
     robot: what the controller learns about the robot, without its devices and the time. local: the
-    peer is on a local socket, whose answers have no chunks; set before `open`. battery_j: what the
-    battery's sensor reports; None: the robot has none. shows_arming: the controller learns whether
-    the motors may move, as the mode of the simulation: a robot that is not armed is paused.
+    peer is on a local socket, whose answers have no chunks; set before `open`. battery: None: the
+    robot has none. shows_arming: the controller learns whether the motors may move, as the mode of
+    the simulation: a robot that is not armed is paused.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class WebotsControllerSession:
         version: str = "R2025a",
         *,
         local: bool = False,
-        battery_j: float | None = None,
+        battery: Battery | None = None,
         shows_arming: bool = False,
     ) -> None:
         self.armed = True
@@ -92,7 +94,7 @@ class WebotsControllerSession:
             self._configuration = dataclasses.replace(robot, version=version)
         self.local = local
         self._table = TagTable(version)
-        self._robot = RobotState(robot.name, robot.customData, battery_j)
+        self._robot = RobotState(robot.name, robot.customData, battery or Battery())
         self._sensors = Sensors()
         self._commands = DeviceCommands(self._table, self._sensors)
         self._reader: RequestReader | None = None
@@ -200,12 +202,15 @@ class WebotsControllerSession:
     def forget_values(self) -> None:
         """Another body takes the place of the one that reported the values."""
         self._sensors.forget_values()
+        self._robot.battery.forget()
 
     def report(self, values: Iterable[tuple[int, Value]], now: int) -> list[Event]:
         """Values of sensors, (index, value) each: kept until they are due."""
         events: list[Event] = []
         for index, value in values:
             tag = self._table.tags.get(index)
+            if index == self._robot.battery_index:
+                self._robot.battery.measure(value)
             if tag is None:
                 if index not in self.devices:
                     text = f"no device {index} in this control loop"
@@ -239,6 +244,36 @@ class WebotsControllerSession:
         """A device failed, or refused a request: Webots has no message for it."""
         return []
 
+    # --- from the user ------------------------------------------------------------------------
+
+    def press(self, keys: Sequence[int], hold_ns: int) -> list[Event]:
+        """Keys of the keyboard (`hilgw.devices.keys`) are down for so long. Raises HilgwError when
+        the controller takes none."""
+        self._demand_controller()
+        messages = self._robot.press(keys, self._time_ns, hold_ns)
+        return [self._write(0, messages)] if messages else []
+
+    def say(self, text: str) -> list[Event]:
+        """A text for the controller, as from its robot window. Raises HilgwError as `press`."""
+        self._demand_controller()
+        self._robot.say(text)
+        return []
+
+    def show_paths(self, project: str, world: str) -> None:
+        """What the next controller gets as project path and world path."""
+        self._configuration = dataclasses.replace(
+            self._configuration, projectPath=project, worldPath=world
+        )
+
+    def robot_report(self) -> dict[str, Any]:
+        """The robot's own values, and what passed between user and controller."""
+        return self._robot.report(self._time_ns)
+
+    def _demand_controller(self) -> None:
+        if self._left or self._quit_sent or not self._is_configured:
+            name = self._configuration.name
+            raise PeerError("no controller is connected", where=name, fix="start it")
+
     # --- the answer ---------------------------------------------------------------------------
 
     @property
@@ -256,9 +291,14 @@ class WebotsControllerSession:
         if request is None:
             return []
         self._waiting = None
+        robot, commands, sensors = self._robot, self._commands, self._sensors
+        if not self._is_configured:
+            robot.battery.begin(time_ns)
+        has_battery = robot.battery.is_present
+        if has_battery and robot.battery.is_empty(time_ns):
+            return self._run_down(time_ns)
         if not self._is_configured:
             return [self._configure(time_ns)]
-        robot, commands, sensors = self._robot, self._commands, self._sensors
         messages: list[Message] = []
         if robot.answers or commands.answers:
             messages = robot.answers + commands.answers
@@ -271,8 +311,10 @@ class WebotsControllerSession:
         if time_ns != self._told_ns:
             self._told_ns = time_ns
             data = encode_time(ns_to_s(time_ns))
+        if robot.keyboard.is_enabled:
+            messages += robot.keyboard.due(time_ns)
         if not robot.is_remote:  # then values come from the plug-in
-            if robot.battery_j is not None:
+            if has_battery:
                 messages += robot.due(time_ns)
             data += sensors.due(time_ns)
         messages += sensors.receivers.due(time_ns)
@@ -295,6 +337,17 @@ class WebotsControllerSession:
         if not self._is_configured:  # libController cannot quit before it
             messages = self._configuration_messages(self._time_ns)
         return [self._write(0, [*messages, Quit()])]
+
+    def _run_down(self, time_ns: int) -> list[Event]:
+        """The battery is empty: as in Webots, the robot stops and the controller ends."""
+        self._quit_sent, self._time_ns = True, time_ns
+        self.counts["stop_battery"] += 1
+        messages: list[Message] = []
+        if not self._is_configured:  # of a controller that finds it empty
+            messages = self._configuration_messages(time_ns)
+        error = PeerError(StopReason.BATTERY.doc, where=self._configuration.name)
+        farewell = self._write(0, [*messages, Quit()])
+        return [Stop(StopReason.BATTERY), farewell, ProtocolFailure(error)]
 
     def _configure(self, time_ns: int) -> Event:
         self._time_ns = self._told_ns = time_ns
@@ -335,6 +388,8 @@ class WebotsControllerSession:
         self._waiting = request
         self._robot.begin_request()
         first = len(events)
+        if not self._is_configured:
+            events += self._robot.watch_battery_of(self._table.devices.values())
         count = 0
         for block in request.blocks:
             commands = self._table.codec.decode_commands(block)
@@ -346,7 +401,8 @@ class WebotsControllerSession:
                 for command in commands:
                     events += self._robot.apply(command, self._time_ns, now)
             else:
-                events += self._commands.apply(block.tag, commands, self._time_ns)
+                made = self._commands.apply(block.tag, commands, self._time_ns)
+                events += map(self._robot.keep_watch, made)
         if len(events) > first:
             self._count(events[first:])
         if request.duration_ms != self._step.duration_ms:

@@ -7,7 +7,46 @@ from typing import Any
 
 from hilgw.settings import setting
 
+LARGEST_J = 1e12
+LARGEST_W = 1e9
 URL = r"tcp://(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]{1,5}"
+
+
+def battery() -> Any:
+    """The setting `battery` of a kind of controller."""
+    return setting(
+        "Webots' field: energy (J), the most it holds (J), recharge (W, without effect: there is "
+        "no Charger); at 0 J the robot stops and the controller ends; empty: no battery",
+        (),
+        ge=0,
+        le=LARGEST_J,
+        example=[1000, 2000, 0],
+    )
+
+
+def cpu_consumption() -> Any:
+    """The setting `cpuConsumption`."""
+    return setting("what empties the battery, in simulated time", 0.0, ge=0, le=LARGEST_W, unit="W")
+
+
+def battery_sensor() -> Any:
+    """The setting `battery_sensor`."""
+    return setting(
+        "a sensor of the body that measures the energy in J, instead of `battery`",
+        "",
+        example="charge",
+    )
+
+
+def constant_battery() -> Any:
+    """The setting `battery_j`."""
+    return setting(
+        "short for battery: [J, J, 0]; not set: there is no battery",
+        None,
+        ge=0,
+        le=LARGEST_J,
+        unit="J",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +69,10 @@ class WebotsControllerSettings:
         "delay of the controller",
         True,
     )
-    battery_j: float | None = setting(
-        "energy that the battery sensor reports; not set: there is no battery",
-        None,
-        ge=0,
-        le=1e12,
-        unit="J",
-    )
+    battery: tuple[float, ...] = battery()
+    cpuConsumption: float = cpu_consumption()
+    battery_sensor: str = battery_sensor()
+    battery_j: float | None = constant_battery()
     model: str = setting("model of the robot, for the controller", "")
     customData: str = setting("custom data of the robot, for the controller", "")
     mock: dict[str, Any] = setting(

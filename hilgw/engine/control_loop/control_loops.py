@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.control_loop.watchdog import Watchdog
@@ -47,6 +48,13 @@ class ControlLoops:
         if not self._loops:
             raise HilgwError("no robot with a control loop here")
         return list(self._loops)
+
+    def show_file(self, file: str) -> None:
+        """The configuration file, which Webots' controllers learn as their world."""
+        path = Path(file).absolute()
+        for loop in self._loops.values():
+            if loop.is_stepped:
+                loop.steps.show_paths(str(path.parent), str(path))
 
     def start(self) -> None:
         self.watchdog.start()

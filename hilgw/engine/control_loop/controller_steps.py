@@ -8,7 +8,7 @@ from hilgw.engine.control_loop.stepping import Stepper
 from hilgw.engine.simulated.pace import Hold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hilgw.control.events import StepRequest
     from hilgw.engine.control_loop.body_ends import BodyEnds
@@ -68,6 +68,29 @@ class ControllerSteps:
         self._bodies.repeat(now)
         self._bodies.suspend_deadlines()
         self._stepper.request(event.duration_ms)
+
+    # --- the user -----------------------------------------------------------------------------
+
+    def press(self, keys: Sequence[int], hold_ns: int) -> None:
+        """Keys are down for so long of simulated time. HilgwError when nothing reads them."""
+        now = self._controller.checked_now()
+        self._controller.handle(self._controller.session.press(keys, hold_ns), now)
+
+    def say(self, text: str) -> None:
+        """A text for the controller, as from its robot window. HilgwError when it takes none."""
+        now = self._controller.checked_now()
+        self._controller.handle(self._controller.session.say(text), now)
+
+    def show_paths(self, project: str, world: str) -> None:
+        """What the controller learns as its project and world."""
+        self._controller.session.show_paths(project, world)
+
+    def report(self) -> dict[str, Any]:
+        """The part `robot` of the control loop's report."""
+        found: dict[str, Any] = self._controller.session.robot_report()
+        return found
+
+    # --- answers ------------------------------------------------------------------------------
 
     def _answer(self, time_ns: int, delay_ms: int) -> None:
         controller, now = self._controller, self._scheduler.now()

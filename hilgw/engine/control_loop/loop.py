@@ -56,6 +56,7 @@ from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of
 from hilgw.engine.control_loop.requests import Requests
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.statistics import ControlLoopStatistics
+from hilgw.errors import HilgwError
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
@@ -224,6 +225,19 @@ class ControlLoop:
         )
         self._registration.on_complete = steps.expect
         self._controller_handlers[StepRequest] = steps.request
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether the controller asks for steps."""
+        return self._steps is not None
+
+    @property
+    def steps(self) -> ControllerSteps:
+        """HilgwError when the robot has no such controller."""
+        if self._steps is None:
+            fix = "give it a controller of kind webots or python"
+            raise HilgwError("the robot has no Webots controller", where=self.name, fix=fix)
+        return self._steps
 
     @property
     def is_complete(self) -> bool:
@@ -437,6 +451,8 @@ class ControlLoop:
         report = report_of(
             self._bodies.link, self._controller, self.statistics, self.safety, self._forwarder
         )
+        if self._steps is not None:
+            report["robot"] = self._steps.report()
         return report | mode_report(self._bodies, self._modes.comparison)
 
 

@@ -57,7 +57,7 @@ class WebotsPort(ControllerPort):
 
     robot: its name. server: None: no TCP. is_open: whether a controller may connect now; the
     others wait. local: makes a local socket too. on_listening is called with host and port,
-    on_local with the path of the local socket.
+    on_local with the path of the local socket, on_told_to_quit when the gateway ends a controller.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class WebotsPort(ControllerPort):
         self.is_open = is_open
         self.on_listening: Callable[[str, int], None] | None = None
         self.on_local: Callable[[str], None] | None = None
+        self.on_told_to_quit: Callable[[], None] | None = None
         self._server = server
         self._caller: Caller | None = None
         self._callers: set[Caller] = set()  # on the local socket
@@ -181,6 +182,8 @@ class WebotsPort(ControllerPort):
             caller.close()
         else:
             caller.say_farewell()
+            if self.on_told_to_quit is not None:
+                self.on_told_to_quit()
         self._is_lost = False
 
     def _stop_listening(self) -> None:

@@ -1,0 +1,65 @@
+"""`hilgw key ROBOT KEY...`: presses keys of a robot's keyboard."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from hilgw.cli.gateways import add_options
+from hilgw.errors import UsageError, quoted
+
+HOLD_S = 0.5
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "key",
+        description="Presses keys for the controller of a robot, in the gateway that runs on this "
+        "machine: the controller reads them with Webots' Keyboard. Without a KEY, what you type in "
+        "this terminal is pressed until Ctrl-C or Ctrl-D. A key is down for half a second, so that "
+        "one held in a terminal stays down.",
+        epilog="examples: hilgw key rover up\n"
+        "          hilgw key rover control+b --hold 2\n"
+        "          hilgw key rover",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("robot", metavar="ROBOT", help="a robot with a Webots or Python controller")
+    parser.add_argument(
+        "keys",
+        metavar="KEY",
+        nargs="*",
+        help="a character, up, down, left, right, home, end, pageup, pagedown, numpad-..., space; "
+        "with shift+, control+ or alt+ before it; several are down at the same time",
+    )
+    parser.add_argument(
+        "--hold",
+        metavar="SECONDS",
+        type=float,
+        default=HOLD_S,
+        help="how long they are down, in simulated time; default 0.5",
+    )
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+    from hilgw.cli.terminal_keys import read_keys
+    from hilgw.client.control_socket import find_gateway
+    from hilgw.client.user import press
+    from hilgw.devices.keys import code_of
+
+    control = str(find_gateway(getattr(args, "control", None), getattr(args, "config", None)))
+    if not args.keys:
+        print(f"{args.robot}: type keys; Ctrl-D ends", file=sys.stderr)
+        descriptor = sys.stdin.fileno()
+        read_keys(descriptor, lambda codes: press(args.robot, codes, args.hold, control))
+        return 0
+    codes = []
+    for word in args.keys:
+        code = code_of(word)
+        if code is None:
+            raise UsageError(f"{quoted(word)} is not a key", fix="hilgw key --help lists them")
+        codes.append(code)
+    press(args.robot, codes, args.hold, control)
+    return 0

@@ -1,0 +1,55 @@
+"""The battery of a robot: declared, and used up in simulated time, or measured by its body."""
+
+from __future__ import annotations
+
+import math
+
+from hilgw.units import NS_PER_S
+
+WATCH_MS = 1000.0
+"""How often the charge is measured while the controller does not ask for it."""
+
+
+class Battery:
+    """Webots' field `battery`, and `cpuConsumption`.
+
+    energy_j: when the first controller begins; None: there is no battery.
+    consumption_w: what the robot uses up. sensor: the device that measures the energy, in J; then
+    the others do not count. is_present: whether the robot has one.
+    """
+
+    def __init__(
+        self, energy_j: float | None = None, consumption_w: float = 0.0, sensor: str = ""
+    ) -> None:
+        self.sensor = sensor
+        self._first_j = None if sensor else energy_j
+        self._consumption_w = consumption_w
+        self._measured_j: float | None = None
+        self._began_ns: int | None = None
+        self.is_present = bool(sensor) or energy_j is not None
+
+    def begin(self, time_ns: int) -> None:
+        """A controller begins, at this simulation time. The first one finds the battery as it was
+        given, however long the gateway has waited for it."""
+        if self._began_ns is None:
+            self._began_ns = time_ns
+
+    def measure(self, energy_j: object) -> None:
+        """A value of the sensor; what is not a number changes nothing."""
+        if isinstance(energy_j, int | float) and math.isfinite(energy_j):
+            self._measured_j = max(0.0, float(energy_j))
+
+    def forget(self) -> None:
+        """What was measured is of a body that is gone."""
+        self._measured_j = None
+
+    def energy_j(self, time_ns: int) -> float | None:
+        """What is left at this simulation time."""
+        if self._first_j is None:
+            return self._measured_j
+        used_ns = 0 if self._began_ns is None else time_ns - self._began_ns
+        return max(0.0, self._first_j - self._consumption_w * used_ns / NS_PER_S)
+
+    def is_empty(self, time_ns: int) -> bool:
+        """Whether nothing is left; False while the charge is not known."""
+        return self.energy_j(time_ns) == 0.0
