@@ -5,7 +5,7 @@ from __future__ import annotations
 COMMANDS = {
     "run": "run a gateway (the default)",
     "check": "check configuration files and report all errors",
-    "schema": "print the JSON Schema of a configuration file, for editors",
+    "schema": "print or write the JSON Schema of configurations, for editors",
     "example": "print a shipped configuration",
     "import-world": "make a configuration of a Webots world file",
     "bridge": "connect a serial port to TCP clients, for any program",

@@ -7,7 +7,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -117,52 +116,3 @@ def test_make_has_the_same_two_commands() -> None:
         assert done.stdout.strip() == tool
     for tool in ("tools/run", "tools/test", ".ci/run"):
         assert os.access(ROOT / tool, os.X_OK)
-
-
-TEST_OF_A_USER = """
-from pathlib import Path
-
-import hilgw
-
-
-def test_pong(gateway):
-    assert Path(hilgw.__file__).is_relative_to(Path.cwd() / "unpacked")
-    assert not Path("configs").exists()
-    gateway("configs/xbee.yaml", seed=7).wait_for(b"pong 1", source="xbee0")
-"""
-
-
-def test_the_wheel_carries_the_examples(tmp_path: Path) -> None:
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "-q",
-            "--no-deps",
-            "--no-build-isolation",
-            "-w",
-            str(tmp_path),
-            str(ROOT),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    (wheel,) = tmp_path.glob("*.whl")
-    unpacked = tmp_path / "unpacked"
-    subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), str(unpacked)], check=True)
-    done = run("example", "xbee", cwd=tmp_path, PYTHONPATH=str(unpacked))
-    assert done.stdout == (ROOT / "configs" / "xbee.yaml").read_text()
-    done = run("mock", "--list", cwd=tmp_path, PYTHONPATH=str(unpacked))
-    assert "xbee" in done.stdout
-    (tmp_path / "test_mine.py").write_text(TEST_OF_A_USER)
-    test = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
-    tested = subprocess.run(
-        test,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(unpacked)},
-        capture_output=True,
-        text=True,
-    )
-    assert tested.returncode == 0, tested.stdout
