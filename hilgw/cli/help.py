@@ -23,6 +23,8 @@ COMMANDS = {
     "mode": "give a robot's controller the simulated or the real body",
     "arm": "let the motors of robots move (real ones; a latched stop)",
     "disarm": "stop robots until they are armed again",
+    "new-adapter": "write the files of a new adapter",
+    "mocap-send": "send poses to a gateway, as motion capture does",
 }
 
 _HEAD = """\
