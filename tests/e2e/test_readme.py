@@ -7,6 +7,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,8 +66,10 @@ def test_sending_by_hand(tmp_path: Path) -> None:
 def test_tools_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
     shown = re.search(r"It prints\n\n```\n(.*?)```", README, re.DOTALL)
     assert shown is not None
-    # The script sets up .venv in a checkout; the tests run in the one it made.
-    if not (ROOT / ".venv" / "bin" / "hilgw").exists():
+    # The script sets up .venv in a checkout, or that of $PYTHON; the tests run in the one it made.
+    other = f".venv-{sys.version_info[0]}.{sys.version_info[1]}"
+    own = other if os.environ.get("PYTHON") else ".venv"
+    if not (ROOT / own / "bin" / "hilgw").exists():
         pytest.fail("run the tests by tools/test")
     output = (tmp_path / "out.txt").open("w")
     process = subprocess.Popen(
