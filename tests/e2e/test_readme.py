@@ -119,3 +119,43 @@ def test_make_has_the_same_two_commands() -> None:
         assert done.stdout.strip() == tool
     for tool in ("tools/run", "tools/test", ".ci/run"):
         assert os.access(ROOT / tool, os.X_OK)
+
+
+def test_another_python_has_a_venv_of_its_own(tmp_path: Path) -> None:
+    script = '. tools/setup.sh && echo "$venv"'
+    for python, venv in (("", ".venv"), (sys.executable, ".venv-{}.{}".format(*sys.version_info))):
+        command = ["sh", "-c", script]
+        environ = os.environ | {"PYTHON": python}
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+        assert done.stdout.strip() == venv
+    for tool in ("tools/test", "tools/run"):
+        environ = os.environ | {"PYTHON": "python0"}
+        done = subprocess.run([ROOT / tool], env=environ, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "PYTHON=python0 does not run" in done.stderr
+
+
+def test_each_python_of_the_machine_can_run_the_tests(tmp_path: Path) -> None:
+    """With Pythons that only print: which of them are found, and what happens when one fails."""
+    (tmp_path / "tools").mkdir()
+    script = tmp_path / "tools" / "test_pythons"
+    script.write_text((ROOT / "tools" / "test_pythons").read_text())
+    (tmp_path / "tools" / "test").write_text('echo "$PYTHON $*"; [ "$PYTHON" != python3.13 ]\n')
+    (tmp_path / "tools" / "test").chmod(0o700)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for version, program in (("11", "false"), ("12", "true"), ("13", "true"), ("14", "false")):
+        (folder / f"python3.{version}").symlink_to(f"/bin/{program}")
+    environ = {"PATH": f"{folder}:/usr/bin:/bin", "PYENV_ROOT": str(tmp_path / "none")}
+    command = ["sh", str(script), "-k", "one"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "Python 3.11: not on this machine",
+        "Python 3.12: python3.12",
+        "python3.12 -k one",
+        "Python 3.13: python3.13",
+        "python3.13 -k one",
+        "Python 3.14: not on this machine",
+        "failed with Python 3.13",
+    ]
+    assert done.returncode == 1
