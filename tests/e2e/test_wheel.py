@@ -70,7 +70,7 @@ def test_what_an_index_shows(unpacked: Path) -> None:
         assert (ROOT / link.removeprefix(files)).is_file(), link
     assert {"xbee", "mock", "robotics"} < set(shown["Keywords"].split(","))
     versions = [each.rpartition(" :: ")[2] for each in shown.get_all("Classifier")]
-    assert {"3.11", "3.12", "3.13"} < set(versions)
+    assert {"3.11", "3.12"} < set(versions)
     (scripts,) = info.glob("entry_points.txt")
     assert "hilgw = hilgw.__main__:main" in scripts.read_text()
 
