@@ -1,4 +1,5 @@
 # Sourced by tools/run and tools/test: makes .venv with what $1 ("" or "[test]") needs, once.
+# PYTHON=python3.13 selects another Python, which gets a .venv-3.13 of its own.
 # As root it installs missing programs with apt; otherwise it prints the command that installs them.
 
 say() { printf '%s\n' "$*" >&2; }
@@ -11,19 +12,28 @@ install_debian() { # packages...; false without root or apt-get
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q "$@" >/dev/null
 }
 
+python=${PYTHON:-python3}
+venv=.venv
+if [ -n "${PYTHON:-}" ]; then
+    venv=.venv-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || {
+        say "PYTHON=$PYTHON does not run"
+        exit 1
+    }
+fi
+
 need_python() {
-    if ! command -v python3 >/dev/null 2>&1; then
+    if ! command -v "$python" >/dev/null 2>&1; then
         install_debian python3 python3-venv || {
             say "hilgw needs Python 3.11 or newer: sudo apt-get install python3 python3-venv"
             exit 1
         }
     fi
-    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-        say "hilgw needs Python 3.11 or newer; this is $(python3 --version 2>&1)"
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+        say "hilgw needs Python 3.11 or newer; this is $("$python" --version 2>&1)"
         exit 1
     }
     # Debian's python3 has the module venv, but not the pip that venv installs.
-    python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || install_debian python3-venv || {
+    "$python" -c 'import venv, ensurepip' >/dev/null 2>&1 || install_debian python3-venv || {
         say "hilgw needs Python's venv: sudo apt-get install python3-venv"
         exit 1
     }
@@ -31,7 +41,7 @@ need_python() {
 
 want_compiler() {
     # crcmod (and cobs on some Pythons) has no wheel: without a compiler it works, but slowly.
-    header=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
+    header=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
     if command -v cc >/dev/null 2>&1 && [ -e "$header" ]; then return; fi
     install_debian gcc libc6-dev python3-dev ||
         say "without a C compiler CRCs are slower: sudo apt-get install gcc libc6-dev python3-dev"
@@ -39,15 +49,15 @@ want_compiler() {
 
 setup() { # extras
     wanted=$(cksum <pyproject.toml)
-    stamp=.venv/set-up$1
-    if [ -x .venv/bin/hilgw ] && [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then return; fi
+    stamp=$venv/set-up$1
+    if [ -x "$venv/bin/hilgw" ] && [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then return; fi
     need_python
     want_compiler
-    say "setting up .venv (once; takes about a minute)"
-    [ -x .venv/bin/python ] && .venv/bin/python -c pass 2>/dev/null || python3 -m venv --clear .venv
-    .venv/bin/python -m pip install -qq --disable-pip-version-check -e ".$1" || {
+    say "setting up $venv (once; takes about a minute)"
+    [ -x "$venv/bin/python" ] && "$venv/bin/python" -c pass 2>/dev/null || "$python" -m venv --clear "$venv"
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e ".$1" || {
         say "the set-up failed; see above, and check that the package index is reachable"
         exit 1
     }
-    printf '%s\n' "$wanted" | tee .venv/set-up >"$stamp"
+    printf '%s\n' "$wanted" | tee "$venv/set-up" >"$stamp"
 }

@@ -6,7 +6,7 @@ COMMANDS = {
     "run": "run a gateway (the default)",
     "check": "check configuration files and report all errors",
     "explain": "explain what a configuration connects, and what stops it",
-    "schema": "print the JSON Schema of a configuration file, for editors",
+    "schema": "print or write the JSON Schema of configurations, for editors",
     "example": "print a shipped configuration",
     "import-world": "make a configuration of a Webots world file",
     "bridge": "connect a serial port to TCP clients, for any program",
@@ -26,6 +26,8 @@ COMMANDS = {
     "say": "send a text to a controller, as from its robot window",
     "arm": "let the motors of robots move (real ones; a latched stop)",
     "disarm": "stop robots until they are armed again",
+    "new-adapter": "write the files of a new adapter",
+    "mocap-send": "send poses to a gateway, as motion capture does",
 }
 
 _HEAD = """\

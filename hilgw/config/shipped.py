@@ -1,4 +1,4 @@
-"""The configurations that this distribution ships, from a wheel or a checkout."""
+"""The configurations and the schema that this distribution ships, from a wheel or a checkout."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import hilgw
 
 FOLDER = "configs"
 SUFFIX = ".yaml"
+SCHEMA = "hilgw.schema.json"
+HEADER = "# yaml-language-server: $schema="  # of a file, for editors; a path or an address follows
 
 
 def folder() -> Path | None:
@@ -37,3 +39,20 @@ def found(path: str) -> str:
         wanted = Path(FOLDER, path).with_suffix(SUFFIX)
     file = shipped / wanted.name
     return str(file) if wanted.parent == Path(FOLDER) and file.is_file() else path
+
+
+def schema() -> Path | None:
+    """The schema of all kinds of this distribution; None: this installation has none."""
+    package = Path(hilgw.__file__).parent
+    known = (package / SCHEMA, package.parent / "docs" / SCHEMA)
+    return next((path for path in known if path.is_file()), None)
+
+
+def header(folder: Path) -> str:
+    """The line of a file in this folder that names its schema: the one beside it, which
+    `hilgw schema --write` makes, or the one of this installation."""
+    installed = schema()
+    if (folder / SCHEMA).is_file() or installed is None:
+        return HEADER + SCHEMA
+    path = str(installed)  # editors read up to the first blank
+    return HEADER + (path if path.isprintable() and not path.count(" ") else installed.as_uri())

@@ -10,6 +10,7 @@ import hilgw
 from hilgw.cli.commands.example import examples, title
 from hilgw.cli.main import main
 from hilgw.config.load import load_text
+from hilgw.config.shipped import HEADER, SCHEMA
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,8 +29,32 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
 def test_one(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert main(["example", name]) == 0
     out = capsys.readouterr().out
-    assert out == (ROOT / "configs" / "xbee.yaml").read_text(encoding="utf-8")
+    shipped = (ROOT / "configs" / "xbee.yaml").read_text(encoding="utf-8")
+    assert out.partition("\n")[2] == shipped.partition("\n")[2]
     assert load_text(out, "f").warnings == []
+
+
+def test_the_first_line_names_a_schema_that_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def named() -> str:
+        assert main(["example", "uart"]) == 0
+        return capsys.readouterr().out.splitlines()[0].removeprefix(HEADER)
+
+    assert (tmp_path / named()).samefile(ROOT / "docs" / SCHEMA)
+    (tmp_path / SCHEMA).write_text("{}")
+    assert named() == SCHEMA
+    with_blank = tmp_path / "with a blank" / "hilgw"
+    (with_blank / "configs").mkdir(parents=True)
+    (with_blank / "configs" / "uart.yaml").write_text(f"{HEADER}x\nversion: 1\n")
+    (with_blank / SCHEMA).write_text("{}")
+    (tmp_path / SCHEMA).unlink()
+    monkeypatch.setattr(hilgw, "__file__", str(with_blank / "__init__.py"))
+    assert named() == (with_blank / SCHEMA).as_uri()
+    (with_blank / SCHEMA).unlink()
+    assert named() == SCHEMA
 
 
 def test_an_unknown_one(capsys: pytest.CaptureFixture[str]) -> None:

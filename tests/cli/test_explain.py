@@ -16,6 +16,7 @@ from hilgw.cli.main import main
 from hilgw.cli.output.diagram import ASCII, UNICODE, End, boxes, bus, glyphs_of
 from hilgw.cli.output.explanation import in_words
 from hilgw.config.explain import explain
+from hilgw.config.explain.facts import RobotFacts
 from hilgw.config.load import load_config
 from hilgw.control.events import StopReason
 
@@ -82,11 +83,18 @@ def test_it_names_every_part_of_every_configuration(config: Path, backend: str) 
     assert ("mock" in words) is (backend == "mock")
 
 
+def _explained(config: Path, options: list[str]) -> tuple[RobotFacts, ...]:
+    if options and config.stem != "webots-controller":
+        return ()
+    return explain(load_config(str(config), options)).robots
+
+
 def test_all_reasons_of_a_stop_are_explained() -> None:
     rules = [
         rule
         for config in CONFIGS
-        for robot in explain(load_config(str(config))).robots
+        for options in ([], ["robots.rover.controller.battery=[100, 100, 0]"])
+        for robot in _explained(config, options)
         for rule in robot.stops
     ]
     assert {reason for rule in rules for reason in rule.reasons} == set(StopReason)

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+import yaml
+
+from hilgw import plugins
+from hilgw.cli.parser import parse
+from hilgw.config.load import load_text
+from hilgw.config.schema.describe import rows
+from hilgw.engine.mock_host import create_mock
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,18 +56,56 @@ def test_stale_pages_are_named_and_written(tmp_path: Path) -> None:
 
 def test_the_page_of_a_kind_names_every_setting_and_mapping() -> None:
     from hilgw.adapters.xbee import ADAPTER
-    from hilgw.config.schema.describe import rows
 
     page = (ROOT / "docs" / "adapters" / "xbee.md").read_text(encoding="utf-8")
-    assert all(f"`{row.key}`" in page for row in rows(ADAPTER.Settings))
+    settings = [row.key for row in rows(ADAPTER.Settings) if not row.key.startswith("framing.")]
+    assert all(f"`{key}`" in page for key in settings)
     assert all(f"| {mapped.field} | {mapped.maps} |" in page for mapped in ADAPTER.limits.mapping)
 
 
 def test_the_yaml_in_the_page_is_a_configuration() -> None:
-    from hilgw.config.load import load_text
-
     page = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert len(examples) == 2
     for example in examples:
         assert load_text(example, "docs/config.md").warnings == []
+
+
+@pytest.mark.parametrize("kind", plugins.own(plugins.ADAPTERS))
+def test_the_page_of_a_kind_begins_with_an_example(kind: str) -> None:
+    page = (ROOT / "docs" / "adapters" / f"{kind}.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert page.index("## Example") < page.index("## Limits")
+    ((name, entry),) = yaml.safe_load(example)["adapters"].items()
+    assert entry["kind"] == kind
+    shipped = yaml.safe_load((ROOT / "configs" / f"{kind}.yaml").read_text(encoding="utf-8"))
+    assert entry == shipped["adapters"][name]
+
+
+def test_the_settings_of_framings_are_written_once() -> None:
+    pages = {file.name: file.read_text(encoding="utf-8") for file in ROOT.glob("docs/**/*.md")}
+    assert [name for name, text in pages.items() if "`framing.crc`" in text] == []
+    assert "[framings](../framing.md)" in pages["uart.md"]
+    for name, load in plugins.find(plugins.FRAMINGS).items():
+        section = re.search(
+            rf"<!-- table: framing {name} -->(.*?)<!-- end", pages["framing.md"], re.S
+        )
+        assert section
+        assert all(f"`{row.key}`" in section[1] for row in rows(load().Settings))
+
+
+def test_each_mock_has_an_example_before_its_table() -> None:
+    page = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
+    sections = re.findall(r"#### `mock: (\w+)`\n(.*?)\n\| parameter", page, re.DOTALL)
+    assert [name for name, _ in sections] == plugins.names(plugins.MOCKS)
+    for name, text in sections:
+        (command,) = re.findall(r"^    hilgw (mock .*)$", text, re.MULTILINE)
+        args = parse(shlex.split(command))
+        assert args.kind.replace("-", "_") == name
+        given: dict[str, dict[str, str]] = {}
+        for setting in args.settings:
+            key, value = setting.split("=", 1)
+            module, _, key = key.rpartition(".")
+            given.setdefault(module or "0", {})[key] = value
+        for module, parameters in given.items():
+            create_mock(name, module, plugins.new_air(), parameters, (0.0, 0.0, 0.0))

@@ -145,7 +145,7 @@ def test_a_file_that_holds_none(tmp_path: Path, content: bytes, said: str) -> No
         ("none.csv", "cannot be read: No such file or directory"),
         (".", "is not a regular file"),
         ("/dev/zero", "is not a regular file"),
-        ('"a\\0b"', "embedded null byte"),
+        ('"a\\0b"', "embedded null"),
     ],
 )
 def test_a_path_that_leads_to_no_file(tmp_path: Path, path: str, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 import yaml
 from pydantic_core import SchemaValidator, ValidationError
 
+from hilgw import plugins
 from hilgw.config.context import Context
 from hilgw.config.diagnose import locate
 from hilgw.config.load import load_text
@@ -317,6 +319,99 @@ def test_what_the_checks_refuse_editors_underline(
     assert not editor.is_valid(json.loads(json.dumps(data)))
     with pytest.raises(ConfigErrors):
         load_text(yaml.safe_dump(data), "f")
+
+
+# --- one message, at the line at hand -------------------------------------------------------------
+
+
+def errors(editor: jsonschema.Draft202012Validator, data: Any) -> list[tuple[list[Any], str]]:
+    """All messages of a file, each with its place."""
+    found = editor.iter_errors(json.loads(json.dumps(data)))
+    return [(list(error.absolute_path), error.message) for error in found]
+
+
+def entries() -> dict[tuple[str, str], tuple[Path, list[Any]]]:
+    """Of each group and kind, a shipped file that has it, and where in the file."""
+    found: dict[tuple[str, str], tuple[Path, list[Any]]] = {}
+    for file in sorted(ROOT.glob("configs/*.yaml")):
+        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        for name, entry in data.get("adapters", {}).items():
+            found.setdefault(("adapters", entry["kind"]), (file, ["adapters", name]))
+        for name, robot in data.get("robots", {}).items():
+            for part in ("controller", "body", "motion"):
+                if part in robot:
+                    at = ["robots", name, part]
+                    found.setdefault((part, robot[part]["kind"]), (file, at))
+            for device, entry in robot.get("devices", {}).items():
+                at = ["robots", name, "devices", device]
+                found.setdefault(("devices", entry["node"]), (file, at))
+    return found
+
+
+ENTRIES = entries()
+
+
+def test_each_kind_of_hardware_body_and_controller_has_a_shipped_file() -> None:
+    for part, group in (
+        ("adapters", plugins.ADAPTERS),
+        ("body", plugins.BODIES),
+        ("controller", plugins.CONTROLLERS),
+    ):
+        assert {kind for where, kind in ENTRIES if where == part} == set(plugins.own(group))
+
+
+@pytest.mark.parametrize("case", ENTRIES, ids=" ".join)
+def test_a_faulty_entry_has_one_message_at_its_line(
+    editor: jsonschema.Draft202012Validator, case: tuple[str, str]
+) -> None:
+    file, place = ENTRIES[case]
+    data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    *above, last = place
+    parent = functools.reduce(lambda part, key: part[key], above, data)
+    entry, tag = parent[last], "node" if case[0] == "devices" else "kind"
+    parent[last] = entry | {"buadRate": 9600}
+    ((where, message),) = errors(editor, data)
+    assert where == place  # editors underline the key that the message names
+    assert "'buadRate' was unexpected" in message
+    parent[last] = entry | {tag: "xbe"}
+    ((where, message),) = errors(editor, data)
+    assert where == [*place, tag]
+    assert message.startswith("'xbe' is not one of [")
+    parent[last] = {key: value for key, value in entry.items() if key != tag}
+    assert errors(editor, data) == [(place, f"'{tag}' is a required property")]
+    for key in entry.keys() - {tag}:
+        parent[last] = entry | {key: [[[]]]}
+        places = [where for where, _ in errors(editor, data)]
+        assert places, key
+        assert all(where[: len(place) + 1] == [*place, key] for where in places), key
+    parent[last] = 5
+    assert errors(editor, data) == [(place, "5 is not of type 'object'")]
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "said"),
+    [
+        ({"framing": {"framing": "slip", "crk": "none"}}, ["framing"], "'crk' was unexpected"),
+        ({"framing": {"framing": "slip", "crc": 5}}, ["framing", "crc"], "5 is not of type"),
+        ({"framing": {"framing": "slp"}}, ["framing", "framing"], "'slp' is not one of"),
+        ({"framing": 5}, ["framing"], "5 is not of type 'string', 'object'"),
+        ({"mapping": {"by": "header", "x": 1}}, ["mapping"], "'x' was unexpected"),
+        ({"position": [1, 2]}, ["position"], "[1, 2] is too short"),
+        ({"position": [1, 2, "3"]}, ["position", 2], "'3' is not of type 'number'"),
+        ({"port": {"usb": {"pid": 1}}}, ["port", "usb"], "'vid' is a required property"),
+        ({"port": {"usb": 5}}, ["port", "usb"], "5 is not of type 'object'"),
+    ],
+    ids=str,
+)
+def test_choices_inside_an_entry_have_one_message_too(
+    editor: jsonschema.Draft202012Validator, change: dict[str, Any], place: list[Any], said: str
+) -> None:
+    entry = {"kind": "uart", "port": "/dev/ttyUSB0"}
+    assert errors(editor, {"version": 1, "adapters": {"line": entry}}) == []
+    found = errors(editor, {"version": 1, "adapters": {"line": entry | change}})
+    assert found[0][0] == ["adapters", "line", *place]
+    assert said in found[0][1]
+    assert {len(where) for where, _ in found} == {2 + len(place)}
 
 
 def test_root() -> None:

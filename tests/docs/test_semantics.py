@@ -15,12 +15,13 @@ from hilgw.engine.observer import Observer
 from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose
 from hilgw.reasons import NotReceivedReason
+from tests.e2e.running import run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text(encoding="utf-8")
 
 
 def test_the_configuration_it_shows(tmp_path: Path) -> None:
-    (shown,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    _, shown = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     header = re.search(r"lines `(time_s,[\w,]+)`", PAGE)
     assert header
     (tmp_path / "poses.csv").write_text(f"{header[1]}\n# a comment\n0,drone,0,0,1,0,0,0,1\n")
@@ -28,6 +29,28 @@ def test_the_configuration_it_shows(tmp_path: Path) -> None:
     loaded = load_config(str(tmp_path / "c.yaml"))
     assert loaded.warnings == []
     assert set(loaded.config.obstacles) == {"wall", "turret"}
+
+
+def test_the_page_begins_with_an_example_and_its_output(tmp_path: Path) -> None:
+    assert PAGE.index("## An example") < PAGE.index("| case |")
+    file = tmp_path / "example.yaml"
+    file.write_text(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0])
+    command = re.search(r"`hilgw --config FILE (.*?)` prints\n\n```\n(.*?)```", PAGE, re.DOTALL)
+    assert command
+    done = run("--config", str(file), *command[1].split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("ready\n")[1].split("summary")[0] == command[2]
+    lines = [line.split()[:2] for line in command[2].splitlines()]
+    assert lines[:2] == [["0.032", "rover.tx"], ["0.064", "truck.rx"]]
+
+
+def test_the_example_without_steps() -> None:
+    """25 ms for the first packet, as the text says."""
+    (shown, _) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    config = load_text(shown, "f").config
+    field = config.robots["rover"].devices["tx"]
+    payload = config.robots["rover"].controller.settings.payload.format(n=1)
+    assert len(payload) * field.byteSize * 1000 / field.baudRate == 25
 
 
 def test_the_datagram_it_shows() -> None:

@@ -66,8 +66,10 @@ def test_sending_by_hand(tmp_path: Path) -> None:
 def test_tools_run_prints_what_the_readme_shows(tmp_path: Path) -> None:
     shown = re.search(r"It prints\n\n```\n(.*?)```", README, re.DOTALL)
     assert shown is not None
-    # The script sets up .venv in a checkout; the tests run in the one it made.
-    if not (ROOT / ".venv" / "bin" / "hilgw").exists():
+    # The script sets up .venv in a checkout, or that of $PYTHON; the tests run in the one it made.
+    other = f".venv-{sys.version_info[0]}.{sys.version_info[1]}"
+    own = other if os.environ.get("PYTHON") else ".venv"
+    if not (ROOT / own / "bin" / "hilgw").exists():
         pytest.fail("run the tests by tools/test")
     output = (tmp_path / "out.txt").open("w")
     process = subprocess.Popen(
@@ -119,50 +121,41 @@ def test_make_has_the_same_two_commands() -> None:
         assert os.access(ROOT / tool, os.X_OK)
 
 
-TEST_OF_A_USER = """
-from pathlib import Path
+def test_another_python_has_a_venv_of_its_own(tmp_path: Path) -> None:
+    script = '. tools/setup.sh && echo "$venv"'
+    for python, venv in (("", ".venv"), (sys.executable, ".venv-{}.{}".format(*sys.version_info))):
+        command = ["sh", "-c", script]
+        environ = os.environ | {"PYTHON": python}
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+        assert done.stdout.strip() == venv
+    for tool in ("tools/test", "tools/run"):
+        environ = os.environ | {"PYTHON": "python0"}
+        done = subprocess.run([ROOT / tool], env=environ, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "PYTHON=python0 does not run" in done.stderr
 
-import hilgw
 
-
-def test_pong(gateway):
-    assert Path(hilgw.__file__).is_relative_to(Path.cwd() / "unpacked")
-    assert not Path("configs").exists()
-    gateway("configs/xbee.yaml", seed=7).wait_for(b"pong 1", source="xbee0")
-"""
-
-
-def test_the_wheel_carries_the_examples(tmp_path: Path) -> None:
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "-q",
-            "--no-deps",
-            "--no-build-isolation",
-            "-w",
-            str(tmp_path),
-            str(ROOT),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    (wheel,) = tmp_path.glob("*.whl")
-    unpacked = tmp_path / "unpacked"
-    subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), str(unpacked)], check=True)
-    done = run("example", "xbee", cwd=tmp_path, PYTHONPATH=str(unpacked))
-    assert done.stdout == (ROOT / "configs" / "xbee.yaml").read_text()
-    done = run("mock", "--list", cwd=tmp_path, PYTHONPATH=str(unpacked))
-    assert "xbee" in done.stdout
-    (tmp_path / "test_mine.py").write_text(TEST_OF_A_USER)
-    test = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
-    tested = subprocess.run(
-        test,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(unpacked)},
-        capture_output=True,
-        text=True,
-    )
-    assert tested.returncode == 0, tested.stdout
+def test_each_python_of_the_machine_can_run_the_tests(tmp_path: Path) -> None:
+    """With Pythons that only print: which of them are found, and what happens when one fails."""
+    (tmp_path / "tools").mkdir()
+    script = tmp_path / "tools" / "test_pythons"
+    script.write_text((ROOT / "tools" / "test_pythons").read_text())
+    (tmp_path / "tools" / "test").write_text('echo "$PYTHON $*"; [ "$PYTHON" != python3.13 ]\n')
+    (tmp_path / "tools" / "test").chmod(0o700)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for version, program in (("11", "false"), ("12", "true"), ("13", "true"), ("14", "false")):
+        (folder / f"python3.{version}").symlink_to(f"/bin/{program}")
+    environ = {"PATH": f"{folder}:/usr/bin:/bin", "PYENV_ROOT": str(tmp_path / "none")}
+    command = ["sh", str(script), "-k", "one"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "Python 3.11: not on this machine",
+        "Python 3.12: python3.12",
+        "python3.12 -k one",
+        "Python 3.13: python3.13",
+        "python3.13 -k one",
+        "Python 3.14: not on this machine",
+        "failed with Python 3.13",
+    ]
+    assert done.returncode == 1

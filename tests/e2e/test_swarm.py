@@ -104,7 +104,7 @@ def test_invalid_commands_are_refused(tmp_path: Path) -> None:
 
 
 def send_poses(address: str, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "tools" / "mocap_send"), address, *words]
+    command = [sys.executable, "-m", "hilgw", "mocap-send", address, *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 

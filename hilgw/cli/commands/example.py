@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from hilgw.cli.output.text import table
-from hilgw.config.shipped import folder
+from hilgw.config.shipped import HEADER, folder, header
 from hilgw.errors import UsageError, quoted, suggest
 
 
@@ -13,7 +14,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "example",
         description="Prints a shipped configuration; without NAME, lists them. Each runs on mocks "
-        "without changes.",
+        "without changes. Its first line names the schema for editors: hilgw.schema.json, if this "
+        "folder has it (hilgw schema --write), else that of the installation.",
         epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee")
@@ -23,7 +25,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(args: argparse.Namespace) -> int:
     """Prints; returns 0. Raises UsageError for an unknown name."""
     if args.name is not None:
-        print(example(args.name), end="")
+        print(_for_editors(example(args.name)), end="")
         return 0
     known = examples()
     for line in table((name, title(text)) for name, text in known.items()):
@@ -46,6 +48,12 @@ def example(name: str) -> str:
     if text is None:
         raise UsageError(f"unknown example {quoted(name)}", fix=suggest(name, known))
     return text
+
+
+def _for_editors(text: str) -> str:
+    """The text with the schema that a file in the present folder has."""
+    first, newline, rest = text.partition("\n")
+    return header(Path()) + newline + rest if first.startswith(HEADER) else text
 
 
 def title(text: str) -> str:

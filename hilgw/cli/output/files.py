@@ -61,6 +61,14 @@ def write(path: str, text: str) -> None:
         raise HilgwError(f"cannot write: {error.strerror}", where=path) from None
 
 
+def write_schema(path: str, text: str) -> None:
+    """Writes a schema of configurations. Raises HilgwError when `path` cannot be written, or has
+    something else."""
+    expect(path)
+    _expect_own(Path(path), _is_schema, "a schema")
+    write(path, text)
+
+
 def write_report(target: str | None, report: dict[str, Any]) -> None:
     """Writes a report as JSON to a file; "-": to stdout; None: nowhere. Raises HilgwError.
 
@@ -110,8 +118,17 @@ def _is_process_id(content: bytes) -> bool:
 
 
 def _is_report(content: bytes) -> bool:
+    return "duration_s" in _mapping(content)
+
+
+def _is_schema(content: bytes) -> bool:
+    return str(_mapping(content).get("title", "")).startswith("hilgw")
+
+
+def _mapping(content: bytes) -> dict[str, Any]:
+    """The JSON object that this is, or an empty one."""
     try:
-        report = json.loads(content)
+        read = json.loads(content)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(report, dict) and "duration_s" in report
+        return {}
+    return read if isinstance(read, dict) else {}

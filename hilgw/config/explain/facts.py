@@ -121,7 +121,8 @@ class BodyFacts:
 class ControllerFacts:
     """The controller. moves: whether it commands motors. step_ms: of its steps, None without.
     silence_s: of its serial line that counts as a disconnect. period_ms: of a controller in the
-    gateway. behind: the simulator of a proxy. only: its devices that use real hardware only."""
+    gateway. behind: the simulator of a proxy. only: its devices that use real hardware only.
+    has_battery: that of the robot ends it when it is empty."""
 
     kind: str
     summary: str
@@ -132,6 +133,7 @@ class ControllerFacts:
     period_ms: float | None = None
     behind: Connection | None = None
     only: tuple[str, ...] = ()
+    has_battery: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,14 @@ def _controller(config: GatewayConfig, name: str, robot: RobotConfig) -> Control
         period_ms=period_ms,
         behind=behind,
         only=tuple(getattr(part.settings, "only", ())),
+        has_battery=_has_battery(part.settings),
     )
+
+
+def _has_battery(settings: Any) -> bool:
+    """Whether these settings of a controller, of any kind, declare a battery."""
+    given = (getattr(settings, name, None) for name in ("battery", "battery_j", "battery_sensor"))
+    return any(each not in (None, "", ()) and each != [] for each in given)
 
 
 def _simulator(config: GatewayConfig, name: str, part: PartConfig, world: str) -> Connection:

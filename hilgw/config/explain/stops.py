@@ -41,6 +41,8 @@ def _of_controller(controller: ControllerFacts, bodies: Sequence[BodyFacts]) -> 
         "for 0.5 s the controller sends more than hilgw can process",
         StopReason.SWAMPED,
     )
+    if controller.has_battery:
+        yield _rule("the robot's battery is empty; its controller ends", StopReason.BATTERY)
     if controller.step_ms is not None and controller.connection.way != "program":
         yield _rule(
             "a remote-control plug-in that the controller loads drives another robot",

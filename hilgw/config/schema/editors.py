@@ -1,4 +1,8 @@
-"""The JSON Schema of settings, for editors."""
+"""The JSON Schema of settings, for editors.
+
+A choice between mappings, such as the kinds of adapters, is `if` and `then`, never `oneOf`: an
+editor then underlines the line that is wrong, with the message of the kind that is written there.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,18 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticOmit, to_jsonable_python
 
+from hilgw.config.schema.unions import CHOICE
 from hilgw.errors import ConfigError
 
 _PART = "$part"  # a mapping of settings, before all have their names
+
+# Keywords that say nothing of null: a schema of these alone takes null by its type.
+_OF_ONE_TYPE = {"type", "pattern", "items", "prefixItems", "minItems", "maxItems"} | {
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+}
 
 
 def json_schema_of(schema: Any) -> dict[str, Any]:
@@ -45,9 +58,62 @@ class _Generator(GenerateJsonSchema):
             made = schema["metadata"]["make"]()
         except ConfigError:
             raise PydanticOmit from None
-        if made["type"] == "tagged-union" and not made["choices"]:
-            raise PydanticOmit
         return self.generate_inner(made)
+
+    def tagged_union_schema(self, schema: Any) -> dict[str, Any]:
+        """One `if` and `then` for each name under the tag, and for each type."""
+        by_name, others = self._members(schema)
+        if by_name:
+            others.append(_by_tag(schema["custom_error_context"]["tag"], by_name))
+        if not others:
+            raise PydanticOmit
+        if len(others) == 1:
+            return others[0]
+        types = [member.get("type", "object") for member in others]
+        branches = zip(types, others, strict=True)
+        return {"type": types, "allOf": [_if({"type": each}, then) for each, then in branches]}
+
+    def _members(self, schema: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The members that the tag names, by name, and those of other types."""
+        by_name: dict[str, Any] = {}
+        others: list[dict[str, Any]] = []
+        for choice, member in schema["choices"].items():
+            if choice == CHOICE:  # the kinds of other distributions
+                by_name |= self._members(member["metadata"]["make"]())[0]
+                continue
+            try:
+                made = self.generate_inner(member)
+            except PydanticOmit:
+                continue
+            name = choice.removeprefix(CHOICE)
+            if name in schema["metadata"]["names"]:
+                by_name[name] = made
+            else:
+                others.append(made)
+        return by_name, others
+
+    def nullable_schema(self, schema: Any) -> dict[str, Any]:
+        made = self.generate_inner(schema["schema"])
+        if "type" in made and made.keys() <= _OF_ONE_TYPE:
+            return {**made, "type": [made["type"], "null"]}
+        return {"if": {"type": "null"}, "else": made}
+
+
+def _by_tag(tag: str, members: dict[str, Any]) -> dict[str, Any]:
+    """A mapping whose keys depend on the name that it has under the tag."""
+    return {
+        "type": "object",
+        "required": [tag],
+        "properties": {tag: {"enum": list(members)}},
+        "allOf": [
+            _if({"type": "object", "properties": {tag: {"const": name}}, "required": [tag]}, member)
+            for name, member in members.items()
+        ],
+    }
+
+
+def _if(condition: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+    return {"if": condition, "then": then}
 
 
 def _linked(schema: Any) -> Any:

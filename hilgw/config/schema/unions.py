@@ -67,6 +67,7 @@ def union(
         custom_error_type="hilgw_union",
         custom_error_message="fits no member of the union",
         custom_error_context=context,
+        metadata={"names": frozenset(by_name)},
     )
 
 

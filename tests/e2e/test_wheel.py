@@ -1,0 +1,135 @@
+"""The wheel has all that a user needs who has no checkout."""
+
+from __future__ import annotations
+
+import email
+import json
+import os
+import re
+import runpy
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from hilgw.config.shipped import HEADER
+from tests.e2e.running import ROOT, run
+
+URL = "https://code.example.org/lab/hilgw"
+
+pytestmark = pytest.mark.xdist_group("wheel")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check"]
+    options = ["--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
+    environment = os.environ | {"HILGW_URL": URL}
+    subprocess.run([*pip, *options], check=True, capture_output=True, env=environment)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel: Path) -> Path:
+    folder = wheel.parent / "unpacked"
+    subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), str(folder)], check=True)
+    return folder
+
+
+def test_an_example_and_its_schema(unpacked: Path, tmp_path: Path) -> None:
+    done = run("example", "xbee", cwd=tmp_path, PYTHONPATH=str(unpacked))
+    first, _, rest = done.stdout.partition("\n")
+    assert rest == (ROOT / "configs" / "xbee.yaml").read_text().partition("\n")[2]
+    named = tmp_path / first.removeprefix(HEADER)
+    assert named.is_relative_to(unpacked)
+    editor = jsonschema.Draft202012Validator(json.loads(named.read_text()))
+    editor.validate(json.loads(json.dumps(yaml.safe_load(done.stdout))))
+    assert not editor.is_valid({"version": 1, "adapters": {"a": {"kind": "xbe"}}})
+    done = run("schema", "--write", cwd=tmp_path, PYTHONPATH=str(unpacked))
+    assert done.returncode == 0
+    assert json.loads((tmp_path / "hilgw.schema.json").read_text()) == editor.schema
+
+
+def test_what_an_index_shows(unpacked: Path) -> None:
+    (info,) = unpacked.glob("*.dist-info")
+    shown = email.message_from_bytes((info / "METADATA").read_bytes())
+    urls = dict(each.split(", ") for each in shown.get_all("Project-URL"))
+    assert urls["Source"] == URL
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} < urls.keys()
+    links = re.findall(r"\]\(([^)]+)\)", shown.get_payload())
+    assert len(links) > 20
+    files = f"{URL}/blob/v{shown['Version']}/"
+    assert all(link.startswith(files) for link in links)
+    for link in [*links, urls["Documentation"], urls["Changelog"]]:
+        assert (ROOT / link.removeprefix(files)).is_file(), link
+    assert {"xbee", "mock", "robotics"} < set(shown["Keywords"].split(","))
+    versions = [each.rpartition(" :: ")[2] for each in shown.get_all("Classifier")]
+    assert {"3.11", "3.12"} < set(versions)
+    (scripts,) = info.glob("entry_points.txt")
+    assert "hilgw = hilgw.__main__:main" in scripts.read_text()
+
+
+def test_links_are_text_where_no_address_is_known() -> None:
+    build = runpy.run_path(str(ROOT / "tools" / "hatch_build.py"))
+    readme = (ROOT / "README.md").read_text()
+    shown = build["for_index"](readme, "", "v1")
+    assert "](docs/" not in shown
+    assert 'see "Poses and motion" in semantics.' in shown
+    kept = "[a](https://b.example) [c](#d) `[e](f.md)`\n```\n[g](h.md)\n```\n"
+    assert build["for_index"](kept, "", "v1") == kept
+    for url, made in (("https://x/y", "![i](https://x/y/raw/v1/docs/i.svg)"), ("", "i")):
+        assert build["for_index"]("![i](docs/i.svg)", url, "v1") == made
+    assert build["repository_of"]({"HILGW_URL": "https://x/y/"}) == "https://x/y"
+    for wrong in ("x/y", "ftp://x/y", "https://"):
+        with pytest.raises(ValueError, match="is not the address of a repository"):
+            build["repository_of"]({"HILGW_URL": wrong})
+
+
+def test_it_carries_new_adapter_and_mocap_send(unpacked: Path, tmp_path: Path) -> None:
+    done = run("new-adapter", "buzz", cwd=tmp_path, PYTHONPATH=str(unpacked))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "hilgw-buzz" / "pyproject.toml").is_file()
+    first = (tmp_path / "hilgw-buzz" / "buzz.yaml").read_text().splitlines()[0]
+    assert Path(first.removeprefix(HEADER)).is_relative_to(unpacked)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as gateway:
+        gateway.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{gateway.getsockname()[1]}"
+        done = run("mocap-send", address, "--lost", "a", cwd=tmp_path, PYTHONPATH=str(unpacked))
+        assert done.returncode == 0, done.stderr
+        gateway.settimeout(10)
+        assert json.loads(gateway.recv(1000)) == {"a": None}
+
+
+TEST_OF_A_USER = """
+from pathlib import Path
+
+import hilgw
+
+
+def test_pong(gateway):
+    assert Path(hilgw.__file__).is_relative_to(UNPACKED)
+    assert not Path("configs").exists()
+    gateway("configs/xbee.yaml", seed=7).wait_for(b"pong 1", source="xbee0")
+"""
+
+
+def test_mocks_and_the_fixtures_of_pytest(unpacked: Path, tmp_path: Path) -> None:
+    done = run("mock", "--list", cwd=tmp_path, PYTHONPATH=str(unpacked))
+    assert "xbee" in done.stdout
+    text = TEST_OF_A_USER.replace("UNPACKED", repr(str(unpacked)))
+    (tmp_path / "test_mine.py").write_text(text)
+    test = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+    tested = subprocess.run(
+        test,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(unpacked)},
+        capture_output=True,
+        text=True,
+    )
+    assert tested.returncode == 0, tested.stdout
