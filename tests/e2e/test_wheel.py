@@ -62,11 +62,18 @@ def test_what_an_index_shows(unpacked: Path) -> None:
     urls = dict(each.split(", ") for each in shown.get_all("Project-URL"))
     assert urls["Source"] == URL
     assert {"Homepage", "Documentation", "Changelog", "Issues"} < urls.keys()
-    links = re.findall(r"\]\(([^)]+)\)", shown.get_payload())
+    every = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", shown.get_payload())
+    images = [link for image, link in every if image]
+    links = [link for image, link in every if not image and link.startswith(URL)]
     assert len(links) > 20
+    assert all(link.startswith("https://") for _, link in every)
     files = f"{URL}/blob/v{shown['Version']}/"
-    assert all(link.startswith(files) for link in links)
-    for link in [*links, urls["Documentation"], urls["Changelog"]]:
+    for link in [
+        *(image.replace("/raw/", "/blob/") for image in images),
+        *links,
+        urls["Documentation"],
+        urls["Changelog"],
+    ]:
         assert (ROOT / link.removeprefix(files)).is_file(), link
     assert {"xbee", "mock", "robotics"} < set(shown["Keywords"].split(","))
     versions = [each.rpartition(" :: ")[2] for each in shown.get_all("Classifier")]

@@ -241,6 +241,8 @@ class Wc2ecBodySession:
 
     def _receive(self, message: wc2ec.Message) -> list[Event]:
         match message:
+            case wc2ec.SensorData(_, index) if self.devices.by_index(index) is None:
+                return [self._value(message)]  # of a robot that was sending; it registers yet
             case wc2ec.SensorData():
                 if error := self._line_error():
                     return self._fail(error, b"")

@@ -36,6 +36,11 @@ class DirectJumpingSelector(DirectSelector):
         over = jumps.over(timeout)
         while True:
             end, wait_s = jumps.next(over)
+            if wait_s != 0 and jumps.pace.passes and (events := poll(0)):
+                self.dispatch(events)  # it was there before the wait, which advances the time
+                if self.wanted:
+                    return self.others()
+                continue
             events = poll(wait_s)
             if events:
                 if wait_s != 0:

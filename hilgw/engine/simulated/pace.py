@@ -16,7 +16,12 @@ SHORTEST_S = 1e-6  # of a wait: 0 would let time advance
 
 class Pace(Protocol):
     """Asked by the event loop before each jump of its clock. It sleeps for `wait_s` at most, then
-    calls `reached` when something came from outside, `waited` when nothing did."""
+    calls `reached` when something came from outside, `waited` when nothing did.
+
+    passes: whether simulated time passes during a wait.
+    """
+
+    passes: bool
 
     def wait_s(self, now: int, end: int) -> float | None:
         """Real seconds until simulated time may advance from `now` to `end`; 0: at once; None:
@@ -31,6 +36,8 @@ class Pace(Protocol):
 
 class Factor:
     """Simulated time advances `factor` times as fast as real time; slower where the machine is."""
+
+    passes = True
 
     def __init__(self, factor: float, real_now: Callable[[], int] = time.monotonic_ns) -> None:
         self._factor = factor
@@ -94,6 +101,8 @@ class Holds:
     Where simulated time has another pace, or time is real, nothing asks this object: holds have no
     effect and never expire.
     """
+
+    passes = False
 
     def __init__(self, real_now: Callable[[], int] = time.monotonic_ns) -> None:
         self.on_expired: Callable[[Hold], None] = lambda hold: None

@@ -121,6 +121,9 @@ class ScriptedBody(ScriptedSession):
 
 
 class ScriptedController(ScriptedSession):
+    def robot_report(self) -> dict[str, Any]:
+        return {}
+
     def register(self, device: Device) -> list[Event]:
         if device.index not in self.devices:
             self.devices.add(device)

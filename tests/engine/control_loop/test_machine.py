@@ -87,7 +87,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(motor=st.sampled_from(MOTORS), speed=SPEEDS, cuts=st.lists(st.integers(0, 11)))
     def command(self, motor: int, speed: float, cuts: list[int]) -> None:
         order = set_value(motor, speed)
-        may = self.robot_is_there and not self.loop.safety.latched
+        may = self.robot_is_there and self.loop.safety.armed
         before = len(self.loop.robot.messages())
         self.say(order, cuts)
         told = self.loop.robot.messages()[before:]
