@@ -210,6 +210,7 @@ class CodecRules(Subject):
             )
             session.close()
 
+        check(("ready", [(b"", 0, 1)]))  # a frame without any answer
         step = st.tuples(
             anything(frames),
             st.sampled_from((0, 1_000_000, SECOND_NS)),
