@@ -6,9 +6,16 @@ import json
 import re
 from pathlib import Path
 
+from hilgw.client.control_socket import ask
 from tests.e2e.running import Gateway, run, wait_until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "modes.md").read_text()
+
+
+def commands_to_bodies(folder: Path) -> int:
+    report = ask(folder / "control", {"do": "report"})["report"]
+    count: int = report["control_loops"]["rover"]["commands_out"]
+    return count
 
 
 def test_the_commands_of_the_page(tmp_path: Path) -> None:
@@ -19,7 +26,12 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     with Gateway(tmp_path, options) as gateway:
         wait_until(lambda: "ready" in gateway.text())
         wait_until(lambda: re.search(r"shadow \| .* \| shadow \w+ offset", gateway.text()))
-        answers = [run(*each.split(), "--control", "control", cwd=tmp_path) for each in commands]
+        answers = [
+            run(*each.split(), "--control", "control", cwd=tmp_path) for each in commands[:2]
+        ]
+        before = commands_to_bodies(tmp_path)
+        wait_until(lambda: commands_to_bodies(tmp_path) > before, "the real robot is commanded")
+        answers.append(run(*commands[2].split(), "--control", "control", cwd=tmp_path))
         gateway.stop()
         text = gateway.text()
     up = {"body": "up", "remote": "up"}
