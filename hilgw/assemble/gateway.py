@@ -85,7 +85,7 @@ def build(
         on_transmit=lambda *transmitted: gateway.transmitted(*transmitted),
     )
     steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
-    schedule = Schedule(timer, steps)
+    schedule = Schedule(timer, steps) if paced is None else Schedule(timer, steps, paced.advance)
     scene = Scene(medium, timer, upright_axis(config.webots), steps, schedule.catch_up)
     gateway = Gateway(timer, ledger, medium, scene, observer)
     if paced is not None:

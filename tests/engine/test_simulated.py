@@ -224,6 +224,56 @@ def test_an_outside_event_comes_at_the_time_that_the_pace_has_reached() -> None:
     run(scenario, 10)
 
 
+STEP_NS = 32 * NS_PER_MS
+
+
+def deadline(loop: PacedLoop, other: socket.socket) -> None:
+    loop.clock.call_at(loop.clock.now() + STEP_NS, lambda: None)
+
+
+OBSTACLES: dict[str, tuple[Callable[[PacedLoop, socket.socket], object], bool]] = {
+    "nothing": (lambda loop, other: None, True),
+    "a deadline at the step end": (deadline, False),
+    "a later deadline": (lambda loop, other: loop.clock.call_at(2**62, lambda: None), True),
+    "a hold": (lambda loop, other: loop.holds.hold("another"), False),
+    "bytes for another": (lambda loop, other: other.send(b"x"), False),
+    "a callback": (lambda loop, other: loop.call_soon(lambda: None), False),
+    "a timer": (lambda loop, other: loop.call_later(0.001, lambda: None), False),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the clock advances by itself")
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+def test_a_callback_advances_time_at_once_only_where_nothing_comes_before(obstacle: str) -> None:
+    put, expected = OBSTACLES[obstacle]
+
+    async def scenario(loop: PacedLoop) -> tuple[bool, int]:
+        ours, theirs = socket.socketpair()
+        waiting, other = socket.socketpair()
+        done: list[tuple[bool, int]] = []
+
+        def receive() -> None:
+            ours.recv(100)
+            put(loop, other)
+            begin = loop.clock.now()
+            done.append((loop.advance(begin + STEP_NS), loop.clock.now() - begin))
+            ended.set()
+
+        with ours, theirs, waiting, other:
+            ended = asyncio.Event()
+            loop.add_reader(waiting.fileno(), lambda: waiting.recv(100))
+            loop.add_reader(ours.fileno(), receive)
+            assert not loop.advance(loop.clock.now() + STEP_NS)  # not in a descriptor's callback
+            theirs.send(b"step")
+            await ended.wait()
+            loop.remove_reader(ours.fileno())
+            loop.remove_reader(waiting.fileno())
+        return done[0]
+
+    assert run(scenario) == (expected, STEP_NS if expected else 0)
+    assert run(scenario, 10) == (False, 0)
+
+
 # --- connections in process ---------------------------------------------------------------------
 
 

@@ -2,8 +2,10 @@
 """Steps of Webots controllers without Webots: unpaced, and many robots in real time.
 
 Unpaced: a C client and hilgw's Python API, one sensor and one motor each, on a gateway with
-`speed: max` and on a bare blocking server that answers empty steps; they take turns. Real time:
-many robots at 32 ms on one gateway, and their late steps. Exit 1 when a goal is missed. Needs cc.
+`speed: max` and on a bare blocking server that answers empty steps; they take turns. The client has
+a core of its own: where both ends share a core, the figure is that of the kernel's choice of cores.
+Real time: many robots at 32 ms on one gateway, and their late steps. Exit 1 when a goal is missed.
+Needs cc.
 
     python3 tools/bench/webots.py [--steps 20000] [--rounds 5] [--robots 100 ...] [--seconds 20]
 """
@@ -22,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -131,8 +133,26 @@ def steps_per_s(client: list[str], port: int, steps: int) -> float:
     path = str(ROOT / "hilgw" / "api" / "path")
     environment = {**os.environ, "WEBOTS_CONTROLLER_URL": url, "PYTHONPATH": path}
     words = [word.format(port=port, steps=steps) for word in client]
-    done = subprocess.run(words, env=environment, check=True, capture_output=True, text=True)
+    own = min(os.sched_getaffinity(0))
+
+    def take_core() -> None:
+        os.sched_setaffinity(0, {own})
+
+    done = subprocess.run(
+        words, env=environment, check=True, capture_output=True, text=True, preexec_fn=take_core
+    )
     return steps / float(done.stdout)
+
+
+@contextmanager
+def other_cores() -> Iterator[None]:
+    """Processes that are started meanwhile leave one core to the client."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores - {min(cores)} or cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def unpaced(folder: Path, client: str, steps: int, rounds: int) -> bool:
@@ -143,7 +163,10 @@ def unpaced(folder: Path, client: str, steps: int, rounds: int) -> bool:
         "API": [sys.executable, str(script), "{steps}"],
     }
     good = True
-    with bare_server() as bare, gateway(folder, 1, "max") as (port, _, _):
+    with ExitStack() as stack:
+        with other_cores():
+            bare = stack.enter_context(bare_server())
+            port, _, _ = stack.enter_context(gateway(folder, 1, "max"))
         for name, words in clients.items():
             pairs = [
                 (steps_per_s(words, bare, steps), steps_per_s(words, port, steps))

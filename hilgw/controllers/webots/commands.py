@@ -133,7 +133,10 @@ _MOVES_NOTHING = frozenset((SetFeedbackPeriod, GetAssociatedDevice))
 
 def _split(commands: list[Command]) -> tuple[list[Command], list[Command]]:
     """The commands of a motor that move it, and the others."""
-    if _MOVES_NOTHING.isdisjoint(map(type, commands)):
+    for each in commands:
+        if type(each) in _MOVES_NOTHING:
+            break
+    else:
         return commands, []
     moving = [each for each in commands if type(each) not in _MOVES_NOTHING]
     return moving, [each for each in commands if type(each) in _MOVES_NOTHING]

@@ -76,11 +76,14 @@ class Receivers:
         """The controller is gone: the packets held for it are lost. Returns how many."""
         return sum(receiver.enable(0) for receiver in self.by_tag.values())
 
+    @property
+    def are_enabled(self) -> bool:
+        """Whether any is."""
+        return bool(self._grid)
+
     def due(self, time_ns: int) -> list[Receive]:
         """The packets of all Receivers that are due."""
         packets: list[Receive] = []
-        if not self._grid:
-            return packets
         for tag in self._grid.due(time_ns):
             packets += self.by_tag[tag].take(tag)
             self._grid.sampled(tag, time_ns)

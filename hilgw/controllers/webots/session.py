@@ -317,7 +317,8 @@ class WebotsControllerSession:
             if has_battery:
                 messages += robot.due(time_ns)
             data += sensors.due(time_ns)
-        messages += sensors.receivers.due(time_ns)
+        if sensors.receivers.are_enabled:
+            messages += sensors.receivers.due(time_ns)
         if self._shows_arming and self.armed is not self._told_armed:
             messages.append(SimulationMode(self._mode()))
         if messages:
@@ -402,7 +403,8 @@ class WebotsControllerSession:
                     events += self._robot.apply(command, self._time_ns, now)
             else:
                 made = self._commands.apply(block.tag, commands, self._time_ns)
-                events += map(self._robot.keep_watch, made)
+                if made:
+                    events += map(self._robot.keep_watch, made)
         if len(events) > first:
             self._count(events[first:])
         if request.duration_ms != self._step.duration_ms:

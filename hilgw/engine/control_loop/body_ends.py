@@ -27,6 +27,7 @@ class BodyEnds:
     def __init__(self, name: str, safety: Safety) -> None:
         """safety: until there is a body."""
         self.safety = safety
+        self.safeties = [safety]  # of all bodies; of a robot without one, that of the control loop
         self.mode = RobotMode.SIMULATION
         self.body: BodyEnd | None = None
         self.remote: BodyEnd | None = None
@@ -34,6 +35,14 @@ class BodyEnds:
         self.shadow: Shadow | None = None
         self._name = name
         self._compared: set[str] = set()  # differences that were shown
+
+    def add(self, end: BodyEnd, *, remote: bool = False) -> None:
+        """A body, before the first connection; the remote one is the second."""
+        if remote:
+            self.remote = end
+        else:
+            self.body = end
+        self.safeties = [each.safety for each in self]
 
     def __iter__(self) -> Iterator[BodyEnd]:
         return (end for end in (self.body, self.remote) if end is not None)
@@ -46,11 +55,6 @@ class BodyEnds:
     def link(self) -> PeerLink[BodySession] | None:
         """The link to the controller's body."""
         return None if self.active is None else self.active.link
-
-    @property
-    def safeties(self) -> list[Safety]:
-        """Of all bodies; of a robot without one, that of the control loop."""
-        return [end.safety for end in self] or [self.safety]
 
     @property
     def commanded(self) -> list[Safety]:
@@ -98,8 +102,9 @@ class BodyEnds:
 
     def repeat(self, now: int) -> None:
         """The last commands, again."""
-        if self.active is not None:
-            self.active.repeat(now)
+        if self.active is None:
+            return
+        self.active.repeat(now)
         if self.shadow is not None:
             self.shadow.end.repeat(now)
 

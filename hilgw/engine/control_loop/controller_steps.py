@@ -65,8 +65,9 @@ class ControllerSteps:
         self._stepper.reset()
 
     def request(self, event: StepRequest, now: int) -> None:
-        self._bodies.repeat(now)
-        self._bodies.suspend_deadlines()
+        bodies = self._bodies
+        bodies.repeat(now)
+        bodies.suspend_deadlines()
         self._stepper.request(event.duration_ms)
 
     # --- the user -----------------------------------------------------------------------------
@@ -94,9 +95,10 @@ class ControllerSteps:
 
     def _answer(self, time_ns: int, delay_ms: int) -> None:
         controller, now = self._controller, self._scheduler.now()
-        controller.session.armed = self._bodies.safety.state.armed
+        session = controller.session
+        session.armed = self._bodies.safety.state.armed
         try:
-            events = controller.session.answer(time_ns, delay_ms)
+            events = session.answer(time_ns, delay_ms)
         except Exception as error:  # noqa: BLE001 - as in PeerLink.call, without its allocation
             controller.fault(error)
         else:

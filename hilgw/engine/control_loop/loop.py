@@ -1,7 +1,7 @@
 """A control loop: motor commands go from controller to body, sensor values from body to controller.
 
 Each end is a `PeerLink`; the sessions know the protocols. The way of a motor command: session of
-the controller, `from_controller`, `_command`, `BodyEnd.encode`: `Safety.check` (armed, limits,
+the controller, `ControllerEnd.events`, `_command`, `BodyEnd.encode`: `Safety.check` (armed, limits,
 whether it can be stopped) and session of the body; then `PeerLink.handle`, which writes. A value of
 a sensor takes the way `from_body`, `Readings.report`, session of the controller. `Registration` has
 the devices, `ControllerSteps` what is particular to a controller that is stepped.
@@ -9,7 +9,7 @@ the devices, `ControllerSteps` what is particular to a controller that is steppe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ from hilgw.control.events import (
 from hilgw.engine.control_loop.body_end import BodyEnd
 from hilgw.engine.control_loop.body_ends import BodyEnds
 from hilgw.engine.control_loop.configured import ConfiguredDevices
-from hilgw.engine.control_loop.controller_listener import ControllerListener
+from hilgw.engine.control_loop.controller_end import ControllerEnd
 from hilgw.engine.control_loop.controller_steps import LATE_STEP, ControllerSteps
 from hilgw.engine.control_loop.mode_switch import ModeSwitch
 from hilgw.engine.control_loop.notices import Notices
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from hilgw.controllers.base import PeerSession
     from hilgw.devices.kinds import Value
     from hilgw.devices.properties import DeviceFields
+    from hilgw.engine.control_loop.controller_end import Handlers
     from hilgw.engine.control_loop.forwarder import Forwarder
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.radios import Radios
@@ -73,10 +74,6 @@ if TYPE_CHECKING:
     from hilgw.engine.simulated.pace import Holds
     from hilgw.medium.packet import Copy
     from hilgw.transports.base import Scheduler
-
-_NO_SIGN_OF_LIFE = frozenset((Connected, Disconnected, Stop))
-
-Handlers = dict[type[Any], Callable[[Any, int], None]]
 
 
 class ControlLoop:
@@ -146,10 +143,12 @@ class ControlLoop:
         self._body_handlers = self._handlers_of_body()
         self._controller_handlers = self._handlers_of_controller()
         if body is not None:
-            self._bodies.body = BodyEnd(body, self.safety, self)
-            self._modes.take(self._bodies.body)
+            end = BodyEnd(body, self.safety, self)
+            self._bodies.add(end)
+            self._modes.take(end)
         if controller is not None:
-            controller.listener = ControllerListener(self, self._bodies, self._readings)
+            handlers = self._controller_handlers
+            ControllerEnd(controller, self, handlers, self._bodies, self._readings, self._notices)
 
     @property
     def safety(self) -> Safety:
@@ -182,7 +181,7 @@ class ControlLoop:
             link.name,
         )
         own.drops_controller = False
-        self._bodies.remote = BodyEnd(link, own, self)
+        self._bodies.add(BodyEnd(link, own, self), remote=True)
         for end in self._bodies:
             end.number()
         self._status.show_modes(self._modes)
@@ -293,22 +292,6 @@ class ControlLoop:
             EmitterSettings: self._requests.tune,
             ReceiverSettings: self._requests.tune,
         }
-
-    def from_controller(self, events: list[Event], now: int) -> None:
-        """Events of the controller's session."""
-        controller = self._controller
-        assert controller is not None
-        for event in events:
-            kind = type(event)
-            handle = self._controller_handlers.get(kind)
-            if handle is None:
-                self._notices.show(controller.name, event)
-                continue
-            if kind not in _NO_SIGN_OF_LIFE:
-                controller.peer_confirmed = True
-                if kind is not StepRequest:  # its answer is one
-                    self._bodies.alive(now)
-            handle(event, now)
 
     def _command(self, command: Command, now: int) -> None:
         """One motor command: checked, turned into bytes by the body's session, and written."""

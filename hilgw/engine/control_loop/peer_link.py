@@ -91,6 +91,7 @@ class PeerLink(Generic[S]):
         self.lock = threading.Lock()
         self.transport: Transport | None = None
         self._scheduler = scheduler
+        self._now, self._check = scheduler.now, watchdog.check  # bound once: each read calls both
         self._watchdog = watchdog
         self._pacer = pacer
         self._wakeup = Wakeup(scheduler, self._wake)
@@ -130,7 +131,8 @@ class PeerLink(Generic[S]):
         self.listener.detached(now)
 
     def data_received(self, data: bytes) -> None:
-        now = self.checked_now()
+        now = self._now()
+        self._check(now)
         if self.transport is None or now < self._discard_until_ns:
             return
         if len(data) < READ_BYTES:
@@ -142,7 +144,7 @@ class PeerLink(Generic[S]):
         except Exception as error:  # noqa: BLE001 - as in call, which would cost an allocation
             self.fault(error, by_peer=True)
             return
-        if not self._first_frame.over and self._pacer is not None:
+        if self._pacer is not None and not self._first_frame.over:
             self._watch(data, events, now)
         self.handle(events, now)
 
@@ -210,14 +212,16 @@ class PeerLink(Generic[S]):
     def handle(self, events: list[Event], now: int) -> bool:
         """Writes what the session wants to write, and passes its other events on. Returns whether
         the connection took all bytes."""
-        others: list[Event] = []
+        others: list[Event] | None = None
         written = True
         for event in events:
             if type(event) is Write:
                 written &= self._write(event.data, now)
+            elif others is None:
+                others = [event]
             else:
                 others.append(event)
-        if others:
+        if others is not None:
             self.listener.events(others, now)
             for event in others:
                 if type(event) is ProtocolFailure:

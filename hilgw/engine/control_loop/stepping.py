@@ -70,24 +70,27 @@ class Stepper:
         """The controller asks for a step; 0: for an immediate answer, which takes no time."""
         if self._hold is not None:
             self._hold.release()
-        grid, steps = self._grid, self._grid.steps
-        began = steps.last(grid.schedule.now())
+        schedule, steps, last = self._grid.schedule, self._grid.steps, self._end
+        now = schedule.now()
+        began = now if now == last else steps.last(now)
         if not duration_ms:
             self._respond(began, 0)
             return
-        last = began if self._end is None else self._end
+        if last is None:
+            last = began
         due = steps.end(last + duration_ms * NS_PER_MS)
         if self._synchronization:
-            end, self._delay_ms = max(due, began + steps.step_ns), 0
+            end, delay_ms = max(due, began + steps.step_ns), 0
         else:
-            end, self._delay_ms = max(due, began), (began - last) // NS_PER_MS
+            end, delay_ms = max(due, began), (began - last) // NS_PER_MS
         self._end = end
         if end > due:
             self._on_late((end - due) // NS_PER_MS)
-        if end > began:
-            self._entry.set(end)
+        if end == began or schedule.advance(end):
+            self._respond(end, delay_ms)
         else:
-            self._step_is_over(end)
+            self._delay_ms = delay_ms
+            self._entry.set(end)
 
     def reset(self) -> None:
         """The controller is gone."""
@@ -108,6 +111,6 @@ class Stepper:
             self._respond(end, delay_ms)
 
     def _respond(self, end: int, delay_ms: int) -> None:
+        self._answer(self._grid.steps.time(end), delay_ms)
         if self._hold is not None:
             self._hold.begin()
-        self._answer(self._grid.steps.time(end), delay_ms)

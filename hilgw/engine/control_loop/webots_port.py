@@ -217,11 +217,13 @@ class Caller:
         callers.add(self)
 
     def start(self) -> None:
-        self.stream.start(lambda data: self.on_data(data), lambda error: self.on_lost(self, error))
+        """Passes on what comes, as `on_data` and `on_lost` are now."""
+        self.stream.start(self.on_data, lambda error: self.on_lost(self, error))
 
     def say_farewell(self) -> None:
         """The controller was told to quit; it closes the connection, or is closed soon."""
         self.on_data, self.on_lost = _ignore, Caller._leave
+        self.start()
         self.expect(FAREWELL_S, self.close)
 
     def close(self) -> None:

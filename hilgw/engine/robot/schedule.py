@@ -43,11 +43,18 @@ class Entry:
 
 
 class Schedule:
-    """All devices of one gateway."""
+    """All devices of one gateway. advance(end): simulated time is `end` at once, where nothing else
+    is due by then; returns whether it is."""
 
-    def __init__(self, scheduler: Scheduler, steps: StepClock) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        steps: StepClock,
+        advance: Callable[[int], bool] = lambda end: False,
+    ) -> None:
         self.steps = steps
         self.now = scheduler.now
+        self.advance = advance
         self._heap: list[tuple[int, tuple[int, int], int, Entry]] = []
         self._entries = 0
         self._pushed = 0

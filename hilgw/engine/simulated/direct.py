@@ -2,7 +2,8 @@
 
 As `hilgw.engine.direct_loop` does in real time. A step of a controller is two system calls beside
 its read and its write: one that finds nothing before time jumps to the end of the step, and one
-that waits for the next request.
+that waits for the next request. That request is mostly a few microseconds away, and to sleep and to
+be woken takes longer: so the selector asks some times before it sleeps.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING
 from hilgw.engine.direct_loop import DirectSelector
 
 if TYPE_CHECKING:
-    from hilgw.engine.direct_loop import Ready
+    from hilgw.engine.direct_loop import Poll, Ready
     from hilgw.engine.simulated.jumps import Jumps
+
+ASKS = 120  # before it sleeps while a controller holds time: some 50 microseconds
 
 
 class DirectJumpingSelector(DirectSelector):
@@ -24,6 +27,22 @@ class DirectJumpingSelector(DirectSelector):
     def __init__(self, jumps: Jumps) -> None:
         super().__init__()
         self._jumps = jumps
+        self._is_serving = False
+        self._over: int | None = None  # the end of this select()
+
+    def advance(self, end: int) -> bool:
+        """See `JumpingSelector.advance`: where no event, deadline or hold comes before."""
+        jumps, over = self._jumps, self._over
+        if not self._is_serving or self.wanted or jumps.pace.passes:
+            return False
+        clock = jumps.clock
+        due = clock.next()
+        if (due is not None and due <= end) or (over is not None and over <= end):
+            return False
+        if jumps.pace.wait_s(clock.time, end) != 0 or self._direct.poll(0):
+            return False
+        clock.time = end
+        return True
 
     def select(self, timeout: float | None = None) -> Ready:
         poll = self.begin()
@@ -32,15 +51,29 @@ class DirectJumpingSelector(DirectSelector):
             if events:
                 self.call_soon(self.dispatch, events)
             return self.others()
-        jumps = self._jumps
-        over = jumps.over(timeout)
-        while True:
+        self._over = self._jumps.over(timeout)
+        self._is_serving = True
+        try:
+            self._serve(poll)
+        finally:
+            self._is_serving = False
+        return self.others()
+
+    def _serve(self, poll: Poll) -> None:
+        """Until the event loop has something to do."""
+        jumps, over = self._jumps, self._over
+        asks = 1 if jumps.pace.passes else ASKS
+        while not self.wanted:
             end, wait_s = jumps.next(over)
-            if wait_s != 0 and jumps.pace.passes and (events := poll(0)):
-                self.dispatch(events)  # it was there before the wait, which advances the time
-                if self.wanted:
-                    return self.others()
-                continue
+            if wait_s != 0:
+                # What is there comes before the wait, which may advance the time.
+                for _ in range(asks):
+                    events = poll(0)
+                    if events:
+                        break
+                if events:
+                    self.dispatch(events)
+                    continue
             events = poll(wait_s)
             if events:
                 if wait_s != 0:
@@ -51,6 +84,4 @@ class DirectJumpingSelector(DirectSelector):
             else:
                 jumps.jump(end)
                 if over is not None and jumps.clock.time >= over:
-                    return self.others()
-            if self.wanted:
-                return self.others()
+                    return

@@ -27,6 +27,11 @@ class JumpingSelector(selectors.DefaultSelector):
         super().__init__()
         self.jumps = jumps
 
+    def advance(self, end: int) -> bool:
+        """Called from a descriptor's callback: sets simulated time to `end` at once, where nothing
+        else could happen before. Returns whether it did: this selector never does."""
+        return False
+
     def select(self, timeout: float | None = None) -> Ready:
         jumps = self.jumps
         ready = super().select(0)
@@ -82,9 +87,9 @@ else:
 class PacedLoop(SimulatedLoop, _ServingLoop):
     """The event loop of a gateway at another speed than real time. speed: a factor, or "max".
 
-    holds: where controllers hold simulated time; of effect at "max" only. real_timer: deadlines of
-    other processes, in real time. A callback of the clock that raises is reported to the exception
-    handler; the others run.
+    holds: where controllers hold simulated time; of effect at "max" only. advance: see
+    `JumpingSelector.advance`. real_timer: deadlines of other processes, in real time. A callback of
+    the clock that raises is reported to the exception handler; the others run.
     """
 
     def __init__(self, speed: float | str) -> None:
@@ -94,7 +99,9 @@ class PacedLoop(SimulatedLoop, _ServingLoop):
         pace = Factor(speed) if isinstance(speed, float | int) else self.holds
         jumps = Jumps(clock, pace)
         jumps.on_fault = self._report_jump
-        super().__init__(clock, _Selector(jumps))
+        selector = _Selector(jumps)
+        self.advance = selector.advance
+        super().__init__(clock, selector)
         self.real_timer = Timer(self)
 
     def close(self) -> None:

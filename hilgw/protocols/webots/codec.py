@@ -32,7 +32,7 @@ from hilgw.protocols.webots.forms import (
     ROBOT_TAG,
     Form,
 )
-from hilgw.protocols.webots.requests import Block
+from hilgw.protocols.webots.requests import MOST_REPEATED, REPEATED_BYTES, Block
 from hilgw.protocols.webots.robot_messages import (
     DeviceEntry,
     JoystickConfiguration,
@@ -143,6 +143,7 @@ class Codec:
     def __init__(self, version: str = "R2025a") -> None:
         self.version = version
         self.kinds: dict[int, str] = {ROBOT_TAG: ROBOT}
+        self._repeated: dict[Block, list[Command]] = {}
         self._robot_node = nodes.number(version, "ROBOT")
         self._named_first = version.strip() >= _NAMED_FIRST
 
@@ -158,6 +159,7 @@ class Codec:
     def forget(self) -> None:
         """A new connection: the kinds are not known before its configuration."""
         self.kinds = {ROBOT_TAG: ROBOT}
+        self._repeated.clear()
 
     # --- from the simulator -------------------------------------------------------------------
 
@@ -243,6 +245,7 @@ class Codec:
     def _learn(self, entries: tuple[DeviceEntry, ...], first: int) -> None:
         if first + len(entries) > MOST_DEVICES + 1:
             raise ProtocolError(f"a robot with {first + len(entries) - 1} devices is not possible")
+        self._repeated.clear()
         if first == 1:
             self.kinds = {ROBOT_TAG: ROBOT}
         for tag, entry in enumerate(entries, first):
@@ -251,7 +254,17 @@ class Codec:
     # --- from the controller ------------------------------------------------------------------
 
     def decode_commands(self, block: Block) -> list[Command]:
-        """The commands of one block. Raises ProtocolError."""
+        """The commands of one block; callers do not change the list. Raises ProtocolError."""
+        commands = self._repeated.get(block)
+        if commands is None:
+            commands = self._decode_commands(block)
+            if len(block.data) <= REPEATED_BYTES:
+                if len(self._repeated) == MOST_REPEATED:
+                    self._repeated.clear()
+                self._repeated[block] = commands
+        return commands
+
+    def _decode_commands(self, block: Block) -> list[Command]:
         tag, data = block
         alone = _ALONE.get(self.kinds.get(tag, ""))
         if alone is not None:

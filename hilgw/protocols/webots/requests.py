@@ -19,6 +19,9 @@ LARGEST_REQUEST = 64 * 1024 * 1024
 """Four full Emitters of 16 MiB: more than any robot sends in a step."""
 MOST_BLOCKS = 65_536
 """One for each tag."""
+REPEATED_BYTES = 64
+"""Requests up to this size are decoded once: most controllers repeat them."""
+MOST_REPEATED = 256
 LEAVE = b"\0\0\0\0"
 
 _HEAD = struct.Struct("<iI")
@@ -66,6 +69,7 @@ class RequestReader:
         self._buffer = bytearray()
         self._limit = limit
         self._error: ProtocolError | None = None
+        self._repeated: dict[bytes, Request] = {}
 
     @property
     def pending(self) -> int:
@@ -75,10 +79,20 @@ class RequestReader:
     def whole(self, data: bytes) -> Request | None:
         """Received bytes, when they are one request as most are; None: `feed` takes them. Raises
         ProtocolError."""
-        size = len(data)
-        if self._buffer or self._error is not None or not _EMPTY_BYTES <= size <= self._limit:
+        if self._buffer or self._error is not None:
             return None
-        return self._decode(data, size) if _SIZE.unpack_from(data)[0] == size else None
+        request = self._repeated.get(data)
+        if request is not None:
+            return request
+        size = len(data)
+        if not _EMPTY_BYTES <= size <= self._limit or _SIZE.unpack_from(data)[0] != size:
+            return None
+        request = self._decode(data, size)
+        if size <= REPEATED_BYTES:
+            if len(self._repeated) == MOST_REPEATED:
+                self._repeated.clear()
+            self._repeated[data] = request
+        return request
 
     def feed(self, data: bytes) -> None:
         """Received bytes; call `next` until it returns None."""

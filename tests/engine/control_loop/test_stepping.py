@@ -144,6 +144,21 @@ def test_packets_and_samples_of_a_step_end_come_before_its_answer() -> None:
     assert order == ["depart", "sample", "readable", "answer"]
 
 
+def test_where_time_advances_at_once_the_answer_is_immediate_and_the_same() -> None:
+    steps = Steps()
+
+    def advance(end: int) -> bool:
+        steps.clock.time = end
+        return True
+
+    steps.schedule.advance = advance
+    steps.request(32)
+    steps.request(64)
+    steps.request(0)
+    assert steps.answers == [(32, 32, 0), (96, 96, 0), (96, 96, 0)]
+    assert steps.clock.waiting == 0
+
+
 def test_a_controller_that_left_gets_no_answer_and_the_next_one_its_own() -> None:
     steps = Steps()
     steps.request(64)
