@@ -2,10 +2,9 @@
 """Steps of Webots controllers without Webots: unpaced, and many robots in real time.
 
 Unpaced: a C client and hilgw's Python API, one sensor and one motor each, on a gateway with
-`speed: max` and on a bare blocking server that answers empty steps; they take turns. The client has
-a core of its own: where both ends share a core, the figure is that of the kernel's choice of cores.
-Real time: many robots at 32 ms on one gateway, and their late steps. Exit 1 when a goal is missed.
-Needs cc.
+`speed: max`, on a bare blocking server that answers empty steps, and on an asyncio.Protocol that
+does the same; they take turns, each client on a core of its own (see cores.py). Real time: many
+robots at 32 ms on one gateway, and their late steps. Exit 1 when a goal is missed. Needs cc.
 
     python3 tools/bench/webots.py [--steps 20000] [--rounds 5] [--robots 100 ...] [--seconds 20]
 """
@@ -13,6 +12,7 @@ Needs cc.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import re
@@ -23,9 +23,12 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import cast
+
+from cores import on_own_core, other_cores
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -77,6 +80,25 @@ def gateway(folder: Path, robots: int, speed: str = "") -> Iterator[tuple[int, P
         process.communicate(timeout=30)
 
 
+def framed(data: bytes) -> bytes:
+    data = struct.pack("<i", 0) + data
+    return struct.pack("<HiiB", 1, len(data), len(data), 0) + data
+
+
+def robot() -> bytes:
+    """The first answer: a robot with the devices of the clients."""
+    devices = struct.pack("<H", 42) + b"ds\0\0" + struct.pack("<H", 57) + b"left\0\0"
+    made = b"\0\0\0r0\0R2025a\0\0\1" + struct.pack("<HHd", 3, 34, 0.0) + devices
+    made += struct.pack("<d", 32.0) + 9 * b"\0" + struct.pack("<i", 1)
+    made += struct.pack("<HBidddi", 1, 0, 0, 0.0, 1000.0, 1.5, 0)
+    made += struct.pack("<HBi11di", 2, 0, 0, 0.0, 0.0, 10.0, -1.0, 10.0, *5 * (0.0,), 1.0, 0)
+    return framed(made)
+
+
+def empty_step(time_ms: int) -> bytes:
+    return framed(b"\0\0\4" + struct.pack("<d", time_ms / 1000))
+
+
 def serve_bare(listening: socket.socket) -> None:
     """One controller after the other: blocking, no codec; never returns."""
 
@@ -89,38 +111,61 @@ def serve_bare(listening: socket.socket) -> None:
             data += more
         return data
 
-    def framed(data: bytes) -> bytes:
-        data = struct.pack("<i", 0) + data
-        return struct.pack("<HiiB", 1, len(data), len(data), 0) + data
-
-    devices = struct.pack("<H", 42) + b"ds\0\0" + struct.pack("<H", 57) + b"left\0\0"
-    robot = b"\0\0\0r0\0R2025a\0\0\1" + struct.pack("<HHd", 3, 34, 0.0) + devices
-    robot += struct.pack("<d", 32.0) + 9 * b"\0" + struct.pack("<i", 1)
-    robot += struct.pack("<HBidddi", 1, 0, 0, 0.0, 1000.0, 1.5, 0)
-    robot += struct.pack("<HBi11di", 2, 0, 0, 0.0, 0.0, 10.0, -1.0, 10.0, *5 * (0.0,), 1.0, 0)
     while True:
         connection, _ = listening.accept()
         with connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.recv(200)
             connection.sendall(b"CONNECTED")
-            time_ms, answer = 0, framed(robot)
+            time_ms, answer = 0, robot()
             try:
                 while size := struct.unpack("<i", take(4))[0]:
                     (step_ms,) = struct.unpack_from("<I", take(size - 4))
                     connection.sendall(answer)
                     time_ms += step_ms
-                    answer = framed(b"\0\0\4" + struct.pack("<d", time_ms / 1000))
+                    answer = empty_step(time_ms)
             except EOFError:
                 pass
 
 
+class EmptySteps(asyncio.Protocol):
+    """The same server on asyncio, for comparison."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._time_ms, self._answer, self._unread = 0, b"", b""
+
+    def data_received(self, data: bytes) -> None:
+        if not self._answer:
+            self._transport.write(b"CONNECTED")
+            self._answer = robot()
+            return
+        self._unread += data
+        while len(self._unread) >= 8:
+            size, step_ms = struct.unpack_from("<iI", self._unread)
+            if len(self._unread) < size:
+                return
+            self._unread = self._unread[size:]
+            self._transport.write(self._answer)
+            self._time_ms += step_ms
+            self._answer = empty_step(self._time_ms)
+
+
+def serve_asyncio(listening: socket.socket) -> None:
+    async def serve() -> None:
+        server = await asyncio.get_running_loop().create_server(EmptySteps, sock=listening)
+        await server.serve_forever()
+
+    asyncio.run(serve())
+
+
 @contextmanager
-def bare_server() -> Iterator[int]:
+def server(serve: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A server in a process of its own: its port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         child = os.fork()
         if child == 0:
-            serve_bare(listening)
+            serve(listening)
         try:
             yield listening.getsockname()[1]
         finally:
@@ -133,26 +178,7 @@ def steps_per_s(client: list[str], port: int, steps: int) -> float:
     path = str(ROOT / "hilgw" / "api" / "path")
     environment = {**os.environ, "WEBOTS_CONTROLLER_URL": url, "PYTHONPATH": path}
     words = [word.format(port=port, steps=steps) for word in client]
-    own = min(os.sched_getaffinity(0))
-
-    def take_core() -> None:
-        os.sched_setaffinity(0, {own})
-
-    done = subprocess.run(
-        words, env=environment, check=True, capture_output=True, text=True, preexec_fn=take_core
-    )
-    return steps / float(done.stdout)
-
-
-@contextmanager
-def other_cores() -> Iterator[None]:
-    """Processes that are started meanwhile leave one core to the client."""
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores - {min(cores)} or cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
+    return steps / float(on_own_core(words, environment).stdout)
 
 
 def unpaced(folder: Path, client: str, steps: int, rounds: int) -> bool:
@@ -165,18 +191,20 @@ def unpaced(folder: Path, client: str, steps: int, rounds: int) -> bool:
     good = True
     with ExitStack() as stack:
         with other_cores():
-            bare = stack.enter_context(bare_server())
+            bare = stack.enter_context(server(serve_bare))
+            plain = stack.enter_context(server(serve_asyncio))
             port, _, _ = stack.enter_context(gateway(folder, 1, "max"))
         for name, words in clients.items():
-            pairs = [
-                (steps_per_s(words, bare, steps), steps_per_s(words, port, steps))
+            runs = [
+                [steps_per_s(words, each, steps) for each in (bare, plain, port)]
                 for _ in range(rounds)
             ]
-            ratio = statistics.median(ours / theirs for theirs, ours in pairs)
-            theirs, ours = (statistics.median(each) for each in zip(*pairs, strict=True))
+            theirs, other, ours = (statistics.median(each) for each in zip(*runs, strict=True))
+            of_asyncio = statistics.median(run[1] / run[0] for run in runs)
+            ratio = statistics.median(run[2] / run[0] for run in runs)
             print(
-                f"{name:<4} bare server {theirs:7.0f} steps/s, gateway {ours:7.0f} steps/s: "
-                f"{ratio:.2f} x (goal {GOAL})"
+                f"{name:<4} bare server {theirs:7.0f} steps/s; asyncio.Protocol {other:7.0f}, "
+                f"{of_asyncio:.2f} x; gateway {ours:7.0f}, {ratio:.2f} x (goal {GOAL})"
             )
             good &= ratio >= GOAL
     return good

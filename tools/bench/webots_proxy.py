@@ -2,8 +2,9 @@
 """What the proxy between a Webots controller and Webots costs, per step.
 
 A controller in C (one sensor, one motor) steps against a bare blocking server, directly and through
-hilgw; both take turns. Prints steps/s of both, their ratio, and the latency that the proxy adds
-(difference of the medians). Exit 1 when a goal is missed. Needs a C compiler.
+hilgw; both take turns. The client has a core of its own, as in webots.py. Prints steps/s of both,
+their ratio, and the latency that the proxy adds (difference of the medians). Exit 1 when a goal is
+missed. Needs a C compiler.
 
     python3 tools/bench/webots_proxy.py [--steps 5000] [--rounds 8]
 """
@@ -20,7 +21,10 @@ import struct
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
+
+from cores import on_own_core, other_cores
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
@@ -77,9 +81,7 @@ def serve(listening: socket.socket) -> None:
 
 def run(client: Path, port: int, steps: int) -> tuple[float, float]:
     """Steps per second and median round trip in us."""
-    done = subprocess.run(
-        [str(client), str(port), str(steps)], capture_output=True, text=True, check=True
-    )
+    done = on_own_core([str(client), str(port), str(steps)])
     rate, median = done.stdout.split()
     return float(rate), float(median)
 
@@ -91,9 +93,6 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="prints the numbers as JSON")
     args = parser.parse_args()
     listening = socket.create_server(("127.0.0.1", 0))
-    server = os.fork()  # a process of its own: a thread would wait for this one's lock
-    if server == 0:
-        serve(listening)
     direct_port, proxy_port = listening.getsockname()[1], free_port()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -102,7 +101,12 @@ def main() -> int:
         subprocess.run(["cc", "-O2", "-o", str(client), str(source)], check=True)
         (folder / "c.yaml").write_text(CONFIG.format(listen=proxy_port, connect=direct_port))
         direct, through = [], []
-        with Gateway(folder, ["--config", "c.yaml"]):
+        with ExitStack() as stack:
+            with other_cores():
+                server = os.fork()  # a process of its own: a thread would wait for this one's lock
+                if server == 0:
+                    serve(listening)
+                stack.enter_context(Gateway(folder, ["--config", "c.yaml"]))
             for _ in range(args.rounds):
                 direct.append(run(client, direct_port, args.steps))
                 through.append(run(client, proxy_port, args.steps))
