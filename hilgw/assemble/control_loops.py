@@ -21,15 +21,15 @@ from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import ProgramController, SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.steps import StepClock
-from hilgw.engine.control_loop.forwarder import Forwarder
+from hilgw.engine.control_loop.bodies.forwarder import Forwarder
+from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
-from hilgw.engine.control_loop.radios import Radios
+from hilgw.engine.control_loop.servers.tcp_server import TcpServer
+from hilgw.engine.control_loop.servers.webots_port import WebotsPort
+from hilgw.engine.control_loop.servers.webots_server import WebotsServer
+from hilgw.engine.control_loop.servers.webots_socket import PluginSocket, WebotsSocket
 from hilgw.engine.control_loop.stepping import StepGrid
-from hilgw.engine.control_loop.tcp_server import TcpServer
-from hilgw.engine.control_loop.webots_port import WebotsPort
-from hilgw.engine.control_loop.webots_server import WebotsServer
-from hilgw.engine.control_loop.webots_socket import PluginSocket, WebotsSocket
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import OpenPort, PortIdentity, Supervisor
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from hilgw.bodies.base import Body
     from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
     from hilgw.controllers.base import ControllerSession, PeerController
-    from hilgw.engine.control_loop.webots_socket import LocalSocket
+    from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.robot.schedule import Schedule

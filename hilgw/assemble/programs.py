@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hilgw.api.environment import environment
-from hilgw.engine.control_loop.webots_port import WebotsPort
-from hilgw.engine.control_loop.webots_server import WebotsServer
+from hilgw.engine.control_loop.servers.webots_port import WebotsPort
+from hilgw.engine.control_loop.servers.webots_server import WebotsServer
 from hilgw.engine.processes import Child, Program
 from hilgw.reasons import RequestRefused
 from hilgw.security.access import Access

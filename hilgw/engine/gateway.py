@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hilgw.adapters.base import RemoteAnswer
-    from hilgw.engine.control_loop.controller_port import ControllerPort
+    from hilgw.engine.control_loop.servers.controller_port import ControllerPort
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.processes import Child
     from hilgw.engine.proxy.server import ProxyServer

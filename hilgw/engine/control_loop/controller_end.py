@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from hilgw.control.events import Event
     from hilgw.controllers.base import PeerSession
-    from hilgw.engine.control_loop.body_ends import BodyEnds
+    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+    from hilgw.engine.control_loop.devices.readings import Readings
     from hilgw.engine.control_loop.notices import Notices
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.readings import Readings
 
 Handlers = dict[type[Any], "Callable[[Any, int], None]"]
 

@@ -41,20 +41,19 @@ from hilgw.control.events import (
     StopSent,
     Write,
 )
-from hilgw.engine.control_loop.body_end import BodyEnd
-from hilgw.engine.control_loop.body_ends import BodyEnds
-from hilgw.engine.control_loop.configured import ConfiguredDevices
+from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+from hilgw.engine.control_loop.bodies.mode_switch import ModeSwitch
 from hilgw.engine.control_loop.controller_end import ControllerEnd
-from hilgw.engine.control_loop.controller_steps import LATE_STEP, ControllerSteps
-from hilgw.engine.control_loop.mode_switch import ModeSwitch
+from hilgw.engine.control_loop.devices.packets import Packets
+from hilgw.engine.control_loop.devices.periods import Periods
+from hilgw.engine.control_loop.devices.readings import Readings
+from hilgw.engine.control_loop.devices.registration import ConfiguredDevices, Registration
+from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.notices import Notices
-from hilgw.engine.control_loop.packets import Packets
-from hilgw.engine.control_loop.periods import Periods
-from hilgw.engine.control_loop.readings import Readings
-from hilgw.engine.control_loop.registration import Registration
 from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of
-from hilgw.engine.control_loop.requests import Requests
 from hilgw.engine.control_loop.safety import Safety
+from hilgw.engine.control_loop.stepping import LATE_STEP, ControllerSteps
 from hilgw.engine.statistics import ControlLoopStatistics
 from hilgw.errors import HilgwError
 from hilgw.reasons import RequestRefused
@@ -65,10 +64,10 @@ if TYPE_CHECKING:
     from hilgw.controllers.base import PeerSession
     from hilgw.devices.kinds import Value
     from hilgw.devices.properties import DeviceFields
+    from hilgw.engine.control_loop.bodies.forwarder import Forwarder
     from hilgw.engine.control_loop.controller_end import Handlers
-    from hilgw.engine.control_loop.forwarder import Forwarder
+    from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.radios import Radios
     from hilgw.engine.control_loop.stepping import StepGrid
     from hilgw.engine.observer import Observer
     from hilgw.engine.simulated.pace import Holds

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.control_loop.shadow import divergence_report
+from hilgw.engine.control_loop.bodies.shadow import divergence_report
 from hilgw.engine.statistics import ControlLoopStatistics, finite, merged, refusals
 from hilgw.units import NS_PER_S, ns_to_s
 
 if TYPE_CHECKING:
     from hilgw.control.divergence import Comparison
-    from hilgw.engine.control_loop.body_end import BodyEnd
-    from hilgw.engine.control_loop.body_ends import BodyEnds
-    from hilgw.engine.control_loop.forwarder import Forwarder
-    from hilgw.engine.control_loop.mode_switch import ModeSwitch
+    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+    from hilgw.engine.control_loop.bodies.forwarder import Forwarder
+    from hilgw.engine.control_loop.bodies.mode_switch import ModeSwitch
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.engine.observer import Observer

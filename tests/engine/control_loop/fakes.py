@@ -9,9 +9,9 @@ from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
+from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
-from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.supervisor import PortListener

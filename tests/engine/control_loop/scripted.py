@@ -22,9 +22,9 @@ from hilgw.control.safety import Mode, SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.kinds import Device, Devices
 from hilgw.devices.properties import DeviceFields
+from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
-from hilgw.engine.control_loop.radios import Radios
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.testing.sim import Clock, FakeTransport, Recorder
 from tests.engine.control_loop.fakes import MS

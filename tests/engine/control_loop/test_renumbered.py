@@ -21,7 +21,7 @@ from hilgw.control.events import (
 )
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import Device
-from hilgw.engine.control_loop.renumbered import RenumberedSession
+from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
 from tests.engine.control_loop.scripted import ScriptedBody
 
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=3)

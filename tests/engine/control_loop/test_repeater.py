@@ -5,7 +5,7 @@ from __future__ import annotations
 from hilgw.control.events import MotorCommand, MotorSettings, StepRequest, StopReason
 from hilgw.devices.kinds import Device
 from hilgw.devices.steps import StepClock
-from hilgw.engine.control_loop.repeater import REPEAT_NS, Repeater
+from hilgw.engine.control_loop.bodies.repeater import REPEAT_NS, Repeater
 from hilgw.engine.control_loop.stepping import StepGrid
 from hilgw.engine.robot.schedule import Schedule
 from tests.engine.control_loop.fakes import MS

@@ -31,7 +31,7 @@ def instances(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         root = Path(folder) / "webots"
         monkeypatch.setenv("USER", "ann")
         monkeypatch.setattr("hilgw.api.address.INSTANCES", root)
-        monkeypatch.setattr("hilgw.engine.control_loop.webots_socket.INSTANCES", root)
+        monkeypatch.setattr("hilgw.engine.control_loop.servers.webots_socket.INSTANCES", root)
         yield root / "ann"
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
-from hilgw.engine.control_loop.body_end import REGISTRATION_PAUSE_NS
+from hilgw.devices.kinds import Device
+from hilgw.devices.properties import node_of
+from hilgw.engine.control_loop.bodies.body_end import REGISTRATION_PAUSE_NS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hilgw.bodies.base import BodySession
     from hilgw.controllers.base import PeerSession
-    from hilgw.devices.kinds import Device
-    from hilgw.engine.control_loop.configured import ConfiguredDevices
+    from hilgw.devices.properties import DeviceFields
+    from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.radios import Radios
     from hilgw.engine.statistics import ControlLoopStatistics
     from hilgw.transports.base import Handle, Scheduler
 
@@ -123,3 +125,37 @@ class Registration:
         if self._are_stale and self._controller is not None:
             self._are_stale = False
             self._controller.session.forget()
+
+
+class ConfiguredDevices:
+    """The devices that the configuration lists for a robot. One that has the name and kind of a
+    device of the body is that device: the file adds the fields of its node. The others follow after
+    the body's devices, in the order of the file."""
+
+    def __init__(self, fields: Mapping[str, DeviceFields]) -> None:
+        """fields: of each node, by the name of the device."""
+        self._fields = fields
+        self._found: set[str] = set()
+
+    def complete(self, device: Device) -> Device:
+        """The body's device, with the fields that the file has for it."""
+        fields = self._fields.get(device.name)
+        if fields is None or node_of(fields) != device.kind:
+            return device
+        self._found.add(device.name)
+        return dataclasses.replace(device, fields=fields)
+
+    def missing(self, first: int) -> list[Device]:
+        """The devices that the body does not have, with indices from `first` on; each once."""
+        devices = [
+            Device(name=name, kind=node_of(fields), index=first + place, fields=fields)
+            for place, (name, fields) in enumerate(
+                (name, fields) for name, fields in self._fields.items() if name not in self._found
+            )
+        ]
+        self._found |= self._fields.keys()
+        return devices
+
+    def forget(self) -> None:
+        """The body is gone: the indices are void."""
+        self._found.clear()

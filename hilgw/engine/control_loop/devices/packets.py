@@ -9,10 +9,10 @@ from hilgw.reasons import RequestRefused
 if TYPE_CHECKING:
     from hilgw.control.events import PacketIn, PacketOut
     from hilgw.controllers.base import PeerSession
-    from hilgw.engine.control_loop.body_ends import BodyEnds
-    from hilgw.engine.control_loop.forwarder import Forwarder
+    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+    from hilgw.engine.control_loop.bodies.forwarder import Forwarder
+    from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.radios import Radios
     from hilgw.engine.statistics import ControlLoopStatistics
     from hilgw.medium.packet import Copy
     from hilgw.transports.base import Scheduler

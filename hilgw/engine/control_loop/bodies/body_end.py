@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from hilgw.control.events import Connected, Disconnected, Registered, Write
+from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
+from hilgw.engine.control_loop.bodies.repeater import Repeater
 from hilgw.engine.control_loop.peer_link import PeerListener
-from hilgw.engine.control_loop.renumbered import RenumberedSession
-from hilgw.engine.control_loop.repeater import Repeater
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from hilgw.bodies.base import BodySession
     from hilgw.control.events import StopReason
     from hilgw.devices.kinds import Device
-    from hilgw.engine.control_loop.body_end import BodyEnd
+    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+    from hilgw.engine.control_loop.bodies.shadow import Shadow
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.safety import Safety
-    from hilgw.engine.control_loop.shadow import Shadow
     from hilgw.transports.base import Scheduler
 
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hilgw.api.address import DEFAULT_PORT
-from hilgw.engine.control_loop.controller_port import ControllerPort
+from hilgw.engine.control_loop.servers.controller_port import ControllerPort
 from hilgw.engine.observer import State
 from hilgw.engine.simulated.event_loop import call_in_real_time, sleep_in_real_time
 from hilgw.engine.supervisor import STALL_POLL_S
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hilgw.engine.control_listener import ClientHandler
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.webots_socket import LocalSocket
+    from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.observer import Observer
     from hilgw.transports.base import Handle, Transport
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.control_loop.controller_port import ControllerPort
+from hilgw.engine.control_loop.servers.controller_port import ControllerPort
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.errors import PeerError, PortError

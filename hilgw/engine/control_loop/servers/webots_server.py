@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hilgw.engine.control_loop.webots_port import ANSWER_BYTES, Caller, WebotsPort
+from hilgw.engine.control_loop.servers.webots_port import ANSWER_BYTES, Caller, WebotsPort
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.engine.webots_handshake import Handshake
 from hilgw.errors import PortError

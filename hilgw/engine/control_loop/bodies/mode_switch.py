@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hilgw.control.divergence import Comparison
 from hilgw.control.events import StopReason, StopSent
 from hilgw.control.modes import RobotMode
-from hilgw.engine.control_loop.shadow import Shadow
+from hilgw.engine.control_loop.bodies.shadow import Shadow
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from hilgw.control.divergence import Divergence
     from hilgw.control.events import Event
-    from hilgw.engine.control_loop.body_end import BodyEnd
-    from hilgw.engine.control_loop.body_ends import BodyEnds
-    from hilgw.engine.control_loop.forwarder import Forwarder
+    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+    from hilgw.engine.control_loop.bodies.forwarder import Forwarder
+    from hilgw.engine.control_loop.devices.periods import Periods
+    from hilgw.engine.control_loop.devices.readings import Readings
+    from hilgw.engine.control_loop.devices.registration import Registration
     from hilgw.engine.control_loop.notices import Notices
-    from hilgw.engine.control_loop.periods import Periods
-    from hilgw.engine.control_loop.readings import Readings
-    from hilgw.engine.control_loop.registration import Registration
     from hilgw.transports.base import Scheduler
 
 # A robot on a line that lost a registration repeats it after a second.

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         SensorSwitch,
     )
     from hilgw.devices.kinds import Device, Value
-    from hilgw.engine.control_loop.body_end import BodyEnd
-    from hilgw.engine.control_loop.periods import Periods
+    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
+    from hilgw.engine.control_loop.devices.periods import Periods
 
 
 class Shadow:

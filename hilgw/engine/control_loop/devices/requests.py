@@ -19,10 +19,10 @@ if TYPE_CHECKING:
         ReceiverSettings,
     )
     from hilgw.controllers.base import PeerSession
-    from hilgw.engine.control_loop.body_ends import BodyEnds
+    from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
+    from hilgw.engine.control_loop.devices.periods import Periods
+    from hilgw.engine.control_loop.devices.radios import Radios
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.control_loop.periods import Periods
-    from hilgw.engine.control_loop.radios import Radios
     from hilgw.engine.observer import Observer
     from hilgw.engine.statistics import ControlLoopStatistics
     from hilgw.transports.base import Scheduler
