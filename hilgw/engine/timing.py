@@ -1,13 +1,27 @@
-"""When to act: at whichever deadline comes first."""
+"""When to act: at whichever deadline comes first, or at an event that is about to come."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
     from collections.abc import Callable
 
     from hilgw.transports.base import Handle, Scheduler
+
+
+@runtime_checkable
+class Expecting(Protocol):
+    """An event loop that can ask for events before it sleeps."""
+
+    def expect_event(self) -> None: ...
+
+
+def event_expectation(loop: AbstractEventLoop) -> Callable[[], None]:
+    """What to call where the next event is a few microseconds away, and to sleep and to be woken
+    would take longer: an event loop that can asks for events for a while before it sleeps."""
+    return loop.expect_event if isinstance(loop, Expecting) else lambda: None
 
 
 class Wakeup:

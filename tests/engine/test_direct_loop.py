@@ -9,11 +9,12 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from hilgw.engine.direct_loop import DirectLoop
+from hilgw.engine.timing import event_expectation
 from hilgw.testing.sim import until
 
 
@@ -249,3 +250,31 @@ async def test_an_idle_loop_sleeps(loop: DirectLoop, monkeypatch: pytest.MonkeyP
     loop.remove_reader(reader)
     os.close(reader)
     os.close(writer)
+
+
+def test_an_expected_event_is_served_whether_it_comes_at_once_or_later(
+    runner: asyncio.Runner, loop: asyncio.AbstractEventLoop
+) -> None:
+    expect = event_expectation(loop)
+    assert expect == cast(DirectLoop, loop).expect_event
+
+    async def scenario() -> list[bytes]:
+        ours, theirs = socket.socketpair()
+        got: list[bytes] = []
+        with ours, theirs:
+            loop.add_reader(ours.fileno(), lambda: got.append(ours.recv(100)))
+            for delay_s in (0, 0.01):
+                expect()
+                loop.call_later(delay_s, theirs.send, b"x")
+                before = len(got)
+                await until(lambda before=before: len(got) > before)  # type: ignore[misc]
+            loop.remove_reader(ours.fileno())
+        return got
+
+    assert runner.run(scenario()) == [b"x", b"x"]
+
+
+def test_another_event_loop_expects_nothing() -> None:
+    loop = asyncio.SelectorEventLoop()
+    event_expectation(loop)()
+    loop.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from hilgw.engine.timing import event_expectation
 from hilgw.errors import HilgwError, PeerError, PortError
 from hilgw.protocols.webots import (
     LARGEST_ANSWER,
@@ -59,6 +60,7 @@ class ProxyConnection:
         self._word = b""  # of Webots, not complete
         self._early = b""  # of Webots, before the controller's first request
         self._requested = False
+        self._expect_event = event_expectation(self._loop)
         self._quitting: HilgwError | None = None
         self._task = self._loop.create_task(self._connect())
 
@@ -122,6 +124,7 @@ class ProxyConnection:
             return
         if passed:
             self._to_webots(passed)
+            self._expect_event()
         if events:
             self.robot.act(events)
         if not self._requested:
@@ -147,6 +150,7 @@ class ProxyConnection:
             return
         if passed:
             self._to_controller(passed)
+            self._expect_event()
         if events:
             self.robot.act(events)
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hilgw.engine.direct_loop import DirectSelector
+from hilgw.engine.direct_loop import ASKS, DirectSelector
 
 if TYPE_CHECKING:
     from hilgw.engine.direct_loop import Poll, Ready
     from hilgw.engine.simulated.jumps import Jumps
-
-ASKS = 120  # before it sleeps while a controller holds time: some 50 microseconds
 
 
 class DirectJumpingSelector(DirectSelector):
