@@ -33,7 +33,7 @@ move motors, so only loopback addresses are allowed; from other hosts use ssh -L
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from hilgw.cli.output.text import duration
 
     parser = commands.add_parser(

@@ -47,7 +47,7 @@ class Module:
         self.parameters: dict[str, Any] = {}
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "mock",
         description="Runs mocks of one kind that share an air, each on a virtual port or a TCP "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
         description="Runs the gateway of a configuration until Ctrl-C or --duration.",
