@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.open_errors import port_error

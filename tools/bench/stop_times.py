@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT))
 import hilgw.assemble.gateway  # noqa: E402 - imported once, for all gateways
 import hilgw.cli.commands.run  # noqa: E402
 import hilgw.engine.control_socket  # noqa: E402
-import hilgw.engine.direct_loop  # noqa: E402, F401
+import hilgw.engine.event_loop.direct_loop  # noqa: E402, F401
 from firmware_mocks import create2, dynamixel, wc2ec_robot  # noqa: E402
 from firmware_mocks.air import Air  # noqa: E402
 from hilgw import plugins  # noqa: E402

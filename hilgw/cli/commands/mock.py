@@ -163,8 +163,8 @@ async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
 
     from hilgw.cli.output import files
     from hilgw.cli.signals import Stop
+    from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mock_host import MockHost
-    from hilgw.engine.scheduler import Timer
     from hilgw.plugins import new_air
 
     stop = Stop()

@@ -140,7 +140,7 @@ def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop
 
         return lambda: PacedLoop(config.speed)
     if sys.platform == "linux":
-        from hilgw.engine.direct_loop import DirectLoop
+        from hilgw.engine.event_loop.direct_loop import DirectLoop
 
         return DirectLoop
     return None

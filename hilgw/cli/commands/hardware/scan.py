@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 async def _scan(args: argparse.Namespace) -> list[Found]:
     import asyncio
 
-    from hilgw.engine.scheduler import Timer
+    from hilgw.engine.event_loop.scheduler import Timer
 
     found: list[Found] = []
     timer = Timer(asyncio.get_running_loop())

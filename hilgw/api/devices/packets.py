@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from hilgw.api._errors import deprecated, report
-from hilgw.api.device import Device, Sensor
+from hilgw.api.devices.base import Device, Sensor
 from hilgw.protocols.webots import Receive
 
 Message = bytes | bytearray | memoryview | str | list[Any] | tuple[Any, ...]

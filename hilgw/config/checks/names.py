@@ -1,4 +1,4 @@
-"""Names that settings refer to: robots, adapters, airs, and the devices of one robot."""
+"""Checks of names: those that settings refer to exist, and none stands for two things."""
 
 from __future__ import annotations
 
@@ -30,6 +30,20 @@ def check_references(inspection: Inspection) -> None:
             problem = _find(inspection, section, refers, name)
         if problem:
             document.report(document.position_of_value(path), path, *problem)
+
+
+def check_names(inspection: Inspection) -> None:
+    """Names that would be ambiguous in commands and reports."""
+    robots = inspection.get("robots")
+    for path, _ in inspection.each("adapters", None):
+        if isinstance(robots, dict) and path[-1] in robots:
+            inspection.error(path, f"{quoted(str(path[-1]))} is a robot too", "rename one of them")
+    adapters = dict(inspection.each("adapters", None))
+    for path, _ in inspection.each("airs", None, "nodes", None):
+        adapter = adapters.get(("adapters", path[-1]))
+        if adapter is not None and adapter.get("air") == path[1]:
+            what = f"{quoted(str(path[-1]))} is an adapter in this air too"
+            inspection.error(path, what, "rename one of them")
 
 
 def _references(data: Any, context: Context, path: Path) -> Iterator[tuple[Path, str, str]]:

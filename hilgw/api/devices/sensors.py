@@ -7,7 +7,7 @@ from typing import Any
 
 from hilgw.api import current
 from hilgw.api._errors import report
-from hilgw.api.device import Sensor
+from hilgw.api.devices.base import Sensor
 
 
 class DistanceSensor(Sensor):

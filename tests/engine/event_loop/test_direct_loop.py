@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine.direct_loop import DirectLoop
+from hilgw.engine.event_loop.direct_loop import DirectLoop
 from hilgw.testing.sim import until
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine import scheduler as module
-from hilgw.engine.scheduler import Deadline, Timer
+from hilgw.engine.event_loop import scheduler as module
+from hilgw.engine.event_loop.scheduler import Deadline, Timer
 from hilgw.testing.sim import until
 from tests.transports.rig import descriptors
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from hilgw.api import current
 from hilgw.api._errors import report
-from hilgw.api.device import Device
-from hilgw.api.states import period_refusal
+from hilgw.api.devices.base import Device
+from hilgw.api.devices.states import period_refusal
 from hilgw.protocols.webots import (
     SetAcceleration,
     SetAvailableForce,

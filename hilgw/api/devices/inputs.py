@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hilgw.api import current
 from hilgw.api._errors import report
-from hilgw.api.states import period_refusal
+from hilgw.api.devices.states import period_refusal
 from hilgw.protocols.webots import (
     Command,
     JoystickAutoCenteringGain,

@@ -8,8 +8,8 @@ from typing import Any
 
 from hilgw import plugins
 from hilgw.config.backends import MOCKED, is_mocked_at
+from hilgw.config.checks.modes import bodies
 from hilgw.config.context import Inspection
-from hilgw.config.modes import bodies
 from hilgw.config.source.positions import Path
 from hilgw.controllers.base import PeerController, ProxyController, SteppedController
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from hilgw.api import current
 from hilgw.api._errors import report
-from hilgw.api.states import STATES, SensorState, State, period_refusal
+from hilgw.api.devices.states import STATES, SensorState, State, period_refusal
 
 
 class Device:
