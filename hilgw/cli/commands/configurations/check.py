@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hilgw.errors import ConfigError
+from hilgw.cli.commands.configurations import loading
+from hilgw.errors import ConfigError, printable
+
+if TYPE_CHECKING:
+    from hilgw.config.source.positions import Diagnostic
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -19,79 +22,50 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="example: hilgw check configs/*.yaml",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="configuration files")
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        metavar="KEY=VALUE",
-        action="append",
-        default=argparse.SUPPRESS,  # they may precede the command
-        help="check with this value, e.g. adapters.xbee0.channel=13",
-    )
-    parser.add_argument(
-        "--backend",
-        metavar="NAME",
-        default=argparse.SUPPRESS,
-        help="check with this back end",
-    )
-    parser.add_argument(
-        "--speed",
-        metavar="N",
-        default=argparse.SUPPRESS,
-        help="check with this speed: a number, or max",
-    )
+    loading.add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0, or 3 when a file has errors."""
-    overrides, backend = getattr(args, "overrides", []), getattr(args, "backend", None)
-    speed = getattr(args, "speed", None)
     collects = gc.isenabled()
     gc.disable()  # it takes 4 % of the time of a check, which leaves little garbage
     try:
-        found = [_check(file, overrides, backend, speed) for file in args.files]
+        found = [(file, *_check(args, file)) for file in args.files]
     finally:
         if collects:
             gc.enable()
     if args.json:
-        print(json.dumps({"files": found}, indent=2))
+        print(json.dumps({"files": [_as_data(*each) for each in found]}, indent=2))
     else:
-        for entry in found:
-            _print(entry)
-    return 0 if all(entry["ok"] for entry in found) else ConfigError.exit_code
+        for each in found:
+            _print(*each)
+    return ConfigError.exit_code if any(errors for _, errors, _ in found) else 0
 
 
-def _check(
-    file: str, overrides: list[str], backend: str | None, speed: str | None
-) -> dict[str, Any]:
-    import dataclasses
-
-    from hilgw.config.load import load_config
-    from hilgw.config.shipped import found as find
+def _check(args: argparse.Namespace, file: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """The errors and the warnings of a file."""
     from hilgw.config.source.positions import ConfigErrors
 
     try:
-        loaded = load_config(find(file), overrides, backend, speed)
+        return [], loading.load(args, file).warnings
     except ConfigErrors as errors:
-        found, warnings = errors.diagnostics, errors.warnings
-    else:
-        found, warnings = [], loaded.warnings
+        return errors.diagnostics, errors.warnings
+
+
+def _as_data(file: str, errors: list[Diagnostic], warnings: list[Diagnostic]) -> dict[str, Any]:
+    import dataclasses
+
     return {
         "file": file,
-        "ok": not found,
-        "errors": [dataclasses.asdict(diagnostic) for diagnostic in found],
+        "ok": not errors,
+        "errors": [dataclasses.asdict(diagnostic) for diagnostic in errors],
         "warnings": [dataclasses.asdict(diagnostic) for diagnostic in warnings],
     }
 
 
-def _print(entry: dict[str, Any]) -> None:
-    from hilgw.config.source.positions import ConfigErrors, Diagnostic
-    from hilgw.errors import printable
-
-    for warning in entry["warnings"]:
-        sys.stderr.write(f"{Diagnostic(**warning)}\n")
-    if entry["ok"]:
-        print(f"{printable(entry['file'])}: ok")
-    else:
-        sys.stderr.write(f"{ConfigErrors([Diagnostic(**error) for error in entry['errors']])}\n")
+def _print(file: str, errors: list[Diagnostic], warnings: list[Diagnostic]) -> None:
+    loading.print_findings(errors, warnings)
+    if not errors:
+        print(f"{printable(file)}: ok")

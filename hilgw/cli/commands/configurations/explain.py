@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hilgw.cli.commands.configurations import loading
 from hilgw.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,26 +25,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="example: hilgw explain epuck --backend real",
     )
     parser.add_argument("file", metavar="CONFIG", help="a file, or a shipped one, as epuck")
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        metavar="KEY=VALUE",
-        action="append",
-        default=argparse.SUPPRESS,  # they may precede the command
-        help="explain with this value, e.g. adapters.xbee0.channel=13",
-    )
-    parser.add_argument(
-        "--backend",
-        metavar="NAME",
-        default=argparse.SUPPRESS,
-        help="explain with this back end",
-    )
-    parser.add_argument(
-        "--speed",
-        metavar="N",
-        default=argparse.SUPPRESS,
-        help="explain with this speed: a number, or max",
-    )
+    loading.add_options(parser)
     parser.add_argument(
         "--arm",
         action="store_true",
@@ -59,14 +41,12 @@ def run(args: argparse.Namespace) -> int:
     from hilgw.config.source.positions import ConfigErrors
 
     try:
-        loaded = _load(args)
+        loaded = loading.load(args, args.file)
     except ConfigErrors as errors:
         if args.json:
             _print_json({"file": args.file, "ok": False, "errors": errors.diagnostics})
         else:
-            for warning in errors.warnings:
-                sys.stderr.write(f"{warning}\n")
-            sys.stderr.write(f"{errors}\n")
+            loading.print_findings(errors.diagnostics, errors.warnings)
         return ConfigError.exit_code
     if args.json:
         from hilgw.config.explain import explain
@@ -75,25 +55,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(args.file, loaded)
     return 0
-
-
-def _load(args: argparse.Namespace) -> Loaded:
-    """The configuration with the options of the command. Raises ConfigErrors."""
-    import dataclasses
-
-    from hilgw.config.load import load_config
-    from hilgw.config.model import armed
-    from hilgw.config.shipped import found
-
-    loaded = load_config(
-        found(args.file),
-        getattr(args, "overrides", []),
-        getattr(args, "backend", None),
-        getattr(args, "speed", None),
-    )
-    if not getattr(args, "arm", False):
-        return loaded
-    return dataclasses.replace(loaded, config=armed(loaded.config))
 
 
 def _print(file: str, loaded: Loaded) -> None:
