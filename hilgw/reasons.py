@@ -98,6 +98,7 @@ class PacketRefused(RefusedReason):
     UNFRAMABLE = "unframable", "the framing or the hardware cannot carry these bytes"
     RESET = "reset", "the module restarted before it acknowledged the packet"
     NO_STATUS = "no_status", "the module did not answer in time"
+    NO_FRAME = "no_frame", "sent, but what the other end sends are no frames of this framing"
     NO_ACK = "no_ack", "the module at the other end did not acknowledge it"
 
 

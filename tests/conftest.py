@@ -17,7 +17,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import settings
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.testing.sim import Clock, SimEventLoop
 
 # How long one example takes says nothing on a busy machine. The suite's cases are the same in each

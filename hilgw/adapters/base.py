@@ -180,11 +180,15 @@ class Transmission:
     not acknowledge (the station then counts the packet as delivered when the line has sent it).
 
     air_time_ns: time on the air, where it is long. Another module of this gateway may receive the
-    packet that late and still recognises it as our own."""
+    packet that late and still recognises it as our own.
+
+    lost: without a token, the reason to count the packet as refused when the line has sent it: the
+    other end probably does not read it."""
 
     data: bytes
     token: int | None = None
     air_time_ns: int = 0
+    lost: RefusedReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ finders, displays and supervisors are not supported: their classes can be import
 NotImplementedError when they are used.
 """
 
-from hilgw.api.actuators import LED, Brake, Motor
 from hilgw.api.ansi_codes import AnsiCodes
-from hilgw.api.device import Device, Sensor
-from hilgw.api.inputs import Joystick, Keyboard, Mouse, MouseState
-from hilgw.api.packets import Emitter, Receiver
-from hilgw.api.robot import Robot
-from hilgw.api.sensors import (
+from hilgw.api.devices.actuators import LED, Brake, Motor
+from hilgw.api.devices.base import Device, Sensor
+from hilgw.api.devices.inputs import Joystick, Keyboard, Mouse, MouseState
+from hilgw.api.devices.packets import Emitter, Receiver
+from hilgw.api.devices.sensors import (
     GPS,
     Accelerometer,
     Compass,
@@ -23,6 +22,7 @@ from hilgw.api.sensors import (
     PositionSensor,
     TouchSensor,
 )
+from hilgw.api.robot import Robot
 from hilgw.api.unsupported import (
     Altimeter,
     Camera,

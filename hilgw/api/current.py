@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hilgw.api.devices.states import State
 from hilgw.api.session import Session
-from hilgw.api.states import State
 from hilgw.devices import nodes
 
 _session: Session | None = None

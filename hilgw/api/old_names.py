@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from hilgw.api._errors import deprecated
-from hilgw.api.inputs import Keyboard
+from hilgw.api.devices.inputs import Keyboard
 from hilgw.devices import nodes
 
 DEVICES = """Accelerometer Altimeter Brake Camera Compass Connector Display DistanceSensor Emitter

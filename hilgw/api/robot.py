@@ -7,14 +7,12 @@ from typing import Any, ClassVar
 
 from hilgw.api import current
 from hilgw.api._errors import report
-from hilgw.api.actuators import LED, Brake, Motor
 from hilgw.api.connection import Closed, connect
-from hilgw.api.device import Device
-from hilgw.api.inputs import Joystick, Keyboard, Mouse
-from hilgw.api.modes import Modes
-from hilgw.api.old_names import OldNames
-from hilgw.api.packets import Emitter, Receiver
-from hilgw.api.sensors import (
+from hilgw.api.devices.actuators import LED, Brake, Motor
+from hilgw.api.devices.base import Device
+from hilgw.api.devices.inputs import Joystick, Keyboard, Mouse
+from hilgw.api.devices.packets import Emitter, Receiver
+from hilgw.api.devices.sensors import (
     GPS,
     Accelerometer,
     Compass,
@@ -25,8 +23,10 @@ from hilgw.api.sensors import (
     PositionSensor,
     TouchSensor,
 )
+from hilgw.api.devices.states import period_refusal
+from hilgw.api.modes import Modes
+from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
-from hilgw.api.states import period_refusal
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import (
     BatterySamplingPeriod,

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from hilgw.api._errors import report
 from hilgw.api.connection import Closed
-from hilgw.api.states import STATES, State
+from hilgw.api.devices.states import STATES, State
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import (
     IMMEDIATE,

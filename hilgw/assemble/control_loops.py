@@ -11,11 +11,11 @@ from hilgw.assemble.mocks import mock_line
 from hilgw.assemble.programs import add_program
 from hilgw.assemble.real_ports import modem_lines_at_start, real_port
 from hilgw.bodies.base import ForwardingBody
-from hilgw.config.access import is_local
 from hilgw.config.backends import is_mocked, is_simulated
-from hilgw.config.checks import peer_of
-from hilgw.config.proxies import proxy_of
-from hilgw.config.speed import REAL_TIME
+from hilgw.config.checks.access import is_local
+from hilgw.config.checks.control_loops import peer_of
+from hilgw.config.checks.proxies import proxy_of
+from hilgw.config.checks.speed import REAL_TIME
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import ProgramController, SteppedController

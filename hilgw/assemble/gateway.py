@@ -16,10 +16,10 @@ from hilgw.assemble.mocks import MockPorts
 from hilgw.assemble.proxies import add_proxies
 from hilgw.assemble.real_ports import modem_lines_at_start, real_port
 from hilgw.assemble.scene import add_mocap, add_module, add_obstacles, add_robot
-from hilgw.config import line_rates
-from hilgw.config.proxies import proxy_of
+from hilgw.config.checks import line_rates
+from hilgw.config.checks.proxies import proxy_of
+from hilgw.config.checks.speed import REAL_TIME
 from hilgw.config.scene import air_of, mount_of
-from hilgw.config.speed import REAL_TIME
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import BROADCAST, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis
@@ -27,13 +27,13 @@ from hilgw.devices.properties import node_of
 from hilgw.devices.receiver import Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.discovery.ports import describe_port
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.proxy.ports import ProxyReceiverPort
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.robot import Robot
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
-from hilgw.engine.scheduler import Timer
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import Station

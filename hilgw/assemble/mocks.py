@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hilgw.config.backends import MOCKED, is_mocked
+from hilgw.config.checks.speed import REAL_TIME
 from hilgw.config.scene import air_of, mount_of
-from hilgw.config.speed import REAL_TIME
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.mock_host import Mock, MockHost, create_mock
 from hilgw.medium.pose import IDENTITY, Pose

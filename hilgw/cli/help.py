@@ -2,33 +2,7 @@
 
 from __future__ import annotations
 
-COMMANDS = {
-    "run": "run a gateway (the default)",
-    "check": "check configuration files and report all errors",
-    "explain": "explain what a configuration connects, and what stops it",
-    "schema": "print or write the JSON Schema of configurations, for editors",
-    "example": "print a shipped configuration",
-    "import-world": "make a configuration of a Webots world file",
-    "bridge": "connect a serial port to TCP clients, for any program",
-    "doctor": "find what blocks access to serial ports, and how to fix it",
-    "ports": "list the serial ports of this machine",
-    "scan": "find known modules on serial ports, and the network of an XBee",
-    "adapters": "list the kinds of hardware, their limits and their field mapping",
-    "mock": "run firmware mocks on virtual ports or TCP, for any program",
-    "exec": "run a Python controller without the library of Webots",
-    "send": "send one packet through a running gateway",
-    "place": "set the pose of an object in a running gateway",
-    "set": "change channel or range of a device, or a remote module",
-    "token": "make a token for a client on another host",
-    "completion": "print a completion script for bash, zsh or fish",
-    "mode": "give a robot's controller the simulated or the real body",
-    "key": "press keys of a robot's keyboard, such as the arrows",
-    "say": "send a text to a controller, as from its robot window",
-    "arm": "let the motors of robots move (real ones; a latched stop)",
-    "disarm": "stop robots until they are armed again",
-    "new-adapter": "write the files of a new adapter",
-    "mocap-send": "send poses to a gateway, as motion capture does",
-}
+from hilgw.cli.commands import COMMANDS
 
 _HEAD = """\
 usage: hilgw [OPTIONS] FILE.yaml
@@ -85,6 +59,6 @@ EXIT_CODES = {
 
 def help_text() -> str:
     """The help of the command without a subcommand."""
-    commands = "".join(f"  {name:<14}{summary}\n" for name, summary in COMMANDS.items())
+    commands = "".join(f"  {name:<14}{summary}\n" for name, (_, summary) in COMMANDS.items())
     codes = "".join(f"  {code:<4} {meaning}\n" for code, meaning in EXIT_CODES.items())
     return _HEAD + commands + _TAIL + codes

@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hilgw.cli.help import COMMANDS, help_text
+from hilgw.cli.commands import COMMANDS
+from hilgw.cli.help import help_text
 from hilgw.cli.version import print_version
 from hilgw.errors import nearest
 
@@ -56,12 +57,12 @@ def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.Argu
     run.add_options(parser)
     parser.set_defaults(run=run.run)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for name in COMMANDS:
-        if name == command:
-            module = name.replace("-", "_")
-            import_module(f"hilgw.cli.commands.{module}").add_parser(commands)
-        else:
+    wanted, _ = COMMANDS.get(command or "", ("", ""))
+    for name, (module, _) in COMMANDS.items():
+        if module != wanted:
             commands.add_parser(name, add_help=False)
+    if wanted:
+        import_module(f"hilgw.cli.commands.{wanted}").add_parsers(commands)
     return parser, commands.choices.get(command or "", parser)
 
 

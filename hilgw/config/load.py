@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic_core import ValidationError
 
-from hilgw.config import access
 from hilgw.config import overrides as options
-from hilgw.config.checks import check
+from hilgw.config.checks import access
+from hilgw.config.checks.check import check
+from hilgw.config.checks.programs import programs_in_folder
 from hilgw.config.context import Context
 from hilgw.config.model import VERSION, GatewayConfig
-from hilgw.config.programs import programs_in_folder
 from hilgw.config.scene import in_folder
 from hilgw.config.schema.file import file_validator
 from hilgw.config.source.document import Document, compose

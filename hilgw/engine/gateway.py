@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from hilgw.adapters.base import RemoteAnswer
     from hilgw.engine.control_loop.servers.controller_port import ControllerPort
+    from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.processes import Child
     from hilgw.engine.proxy.server import ProxyServer
     from hilgw.engine.robot.robot import Robot
     from hilgw.engine.scene import Scene
-    from hilgw.engine.scheduler import Timer
     from hilgw.engine.simulated.event_loop import PacedLoop
     from hilgw.engine.station.station import Station
     from hilgw.engine.supervisor import Supervisor

@@ -123,7 +123,8 @@ def _shortest_run(byte: int) -> int:
 class FirstFrame:
     """Watches one connection until its first frame. Pure; a byte costs nothing after that.
 
-    ours, baud_rate: as for `guess`.
+    ours, baud_rate: as for `guess`. over: a frame came, or the notice. missing: the notice came,
+    and since then no frame.
     """
 
     def __init__(self, ours: str = "", baud_rate: int = 0) -> None:
@@ -133,11 +134,14 @@ class FirstFrame:
         self._count = 0
         self._last_ns = 0
         self.deadline: int | None = None
-        self.over = False
+        self.over = self.missing = False
 
     def take(self, data: bytes, now: int) -> None:
         """Bytes that completed no frame."""
-        if self.over or not data:
+        if not data:
+            return
+        if self.over:
+            self._last_ns = now
             return
         if not self._count:
             self.deadline = now + AFTER_NS
@@ -149,6 +153,7 @@ class FirstFrame:
     def found(self) -> None:
         """A frame came: the watch is over."""
         self.over, self.deadline, self._data = True, None, b""
+        self.missing = False
 
     def forget(self) -> None:
         """What came until now was not the other end's."""
@@ -159,12 +164,28 @@ class FirstFrame:
         bytes look like one long frame that still comes in, the notice waits."""
         if self.deadline is None or now < self.deadline:
             return ""
-        looks = guess(self._data, self._ours, self._baud_rate)
+        looks = self._looks()
         if not looks and held == self._count and now - self._last_ns < AFTER_NS:
             self.deadline = now + AFTER_NS
             return ""
+        return self._end(looks)
+
+    def give_up(self) -> str:
+        """The notice of what came until now, for a connection that ends without a frame; "" if
+        nothing came, or the notice did."""
+        return self._end(self._looks()) if self._data else ""
+
+    def is_missing(self, now: int) -> bool:
+        """Whether the other end sends, still, what is no frame."""
+        return self.missing and now - self._last_ns < AFTER_NS
+
+    def _looks(self) -> str:
+        return guess(self._data, self._ours, self._baud_rate)
+
+    def _end(self, looks: str) -> str:
         text = _notice(self._count, self._data, looks)
         self.found()
+        self.missing = True
         return text
 
 

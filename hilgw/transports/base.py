@@ -23,7 +23,7 @@ class Handle(Protocol):
 
 
 class Scheduler(Protocol):
-    """The timer service; `hilgw.engine.scheduler.Timer` implements it."""
+    """The timer service; `hilgw.engine.event_loop.scheduler.Timer` implements it."""
 
     def now(self) -> int:
         """Monotonic time, integer nanoseconds."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from hilgw.bridge.bridge import Bridge, BridgeSettings
 from hilgw.discovery.ports import port_identity
-from hilgw.engine.direct_loop import DirectLoop
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.direct_loop import DirectLoop
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.framing import create
 from hilgw.testing.sim import Recorder, until
 from hilgw.transports.base import LineSettings

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from hilgw.bridge.bridge import Bridge, BridgeSettings
-from hilgw.engine.direct_loop import DirectLoop
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.direct_loop import DirectLoop
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.testing.sim import FakeTransport, Recorder, until
 from hilgw.transports.base import LineSettings, ModemState, Transport

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from hilgw.cli.commands import run
-from hilgw.cli.help import COMMANDS, help_text
+from hilgw.cli.commands import COMMANDS, run
+from hilgw.cli.help import help_text
 from hilgw.cli.main import main
 
 HEAVY = {"asyncio", "dataclasses", "pydantic", "serial", "yaml"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,8 @@ def test_without_arguments_it_shows_the_next_steps(
         assert command in shown
     assert ("hilgw robot.yaml" in shown) == own
     assert ("hilgw example xbee > my.yaml" in shown) != own
+    steps = [re.fullmatch(r"  (\S+(?: \S+)*  +)\S.*", line) for line in shown.splitlines()[1:]]
+    assert len({step and step.end(1) for step in steps}) == 1, shown
 
 
 @pytest.mark.parametrize(

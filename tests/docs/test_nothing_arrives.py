@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.open_errors import port_error
@@ -84,6 +84,9 @@ PROVOKED: dict[str, Callable[[], str]] = {
         "ir_toy", ("adapters.ir0.mapping.table", {4: {"address": 9}}), seconds=4
     ),
     "no frame yet": mocked("uart", (NODE, {"mode": "flood", "framing": "lines"}), seconds=3),
+    "refused (no frame) not delivered": mocked(
+        "uart", (NODE, {"mode": "flood", "framing": "lines"}), seconds=4
+    ),
     "this adapter takes": mocked("ir_toy", ("adapters.ir0.code", "rc5"), seconds=3),
     "the robot is not armed": mocked("create2", ("robots.create.safety", {"armed": False})),
 }

@@ -43,11 +43,11 @@ TESTS = {
     "wb_robot_cleanup": (API, "test_the_requests_are_those_of_libcontroller"),
     "wb_robot_get_device": (OLD, "test_old_names_do_what_their_successors_do"),
     "wb_robot_get_device_by_index": (
-        "tests.api.test_devices",
+        "tests.api.devices.test_devices",
         "test_every_device_is_there_by_name_and_by_index",
     ),
     "wb_robot_get_number_of_devices": (
-        "tests.api.test_devices",
+        "tests.api.devices.test_devices",
         "test_every_device_is_there_by_name_and_by_index",
     ),
     "wb_robot_get_mode": ("tests.api.test_modes", "test_the_gateway_is_asked_and_told"),

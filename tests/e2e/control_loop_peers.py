@@ -6,11 +6,11 @@ Messages are made and read by the mocks' own reading of WC2EC, not by the gatewa
 from __future__ import annotations
 
 import contextlib
-import os
 import select
-import signal
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -158,30 +158,28 @@ def port_in(text: str) -> int:
     return int(rest.split()[0]) if found and rest.split() else 0
 
 
+CONTROLLER = """
+import socket, sys
+
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+connection.recv(65536)
+connection.sendall(bytes.fromhex(sys.argv[2]))
+print("sent", flush=True)
+while connection.recv(65536):
+    pass
+"""
+
+
 @contextlib.contextmanager
 def controller_process(port: int, command: bytes) -> Iterator[int]:
     """A process of its own that has connected and sent `command`; yields its pid."""
-    ready, told = os.pipe()
-    pid = os.fork()
-    if pid == 0:
+    program = (sys.executable, "-I", "-S", "-c", CONTROLLER, str(port), command.hex())
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as child:
         try:
-            child = knock(port)
-            child.read(time.monotonic() + DEADLINE_S)
-            child.send(command)
-            os.write(told, b"x")
-            while child.connection.recv(65536):
-                pass
+            assert child.stdout is not None and child.stdout.readline() == b"sent\n"
+            yield child.pid
         finally:
-            os._exit(0)
-    try:
-        assert os.read(ready, 1) == b"x"
-        yield pid
-    finally:
-        os.close(ready)
-        os.close(told)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+            child.kill()
 
 
 def write_configuration(folder: Path, text: str) -> str:

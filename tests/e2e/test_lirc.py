@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.mock_host import MockHost, create_mock
-from hilgw.engine.scheduler import Timer
 from hilgw.plugins import new_air
 from hilgw.protocols.ir import Code, codec
 from hilgw.protocols.ir.base import TOGGLE

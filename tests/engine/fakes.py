@@ -22,6 +22,7 @@ from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
+from hilgw.reasons import PacketRefused
 from hilgw.testing.sim import Clock, FakeTransport
 
 
@@ -37,6 +38,7 @@ class EchoSession:
         self.channel = channel
         self.sent = 0
         self.open_tokens: list[int] = []
+        self.lost: PacketRefused | None = None  # of what is sent without a token
         self.gives_up_at: int | None = None  # waits until then for the answers
 
     def open(self, now: int) -> list[Event]:
@@ -59,7 +61,7 @@ class EchoSession:
             return CannotSend("too_long", "it is bad")
         self.sent += 1
         if not self.tokens:
-            return Transmission(packet.data)
+            return Transmission(packet.data, lost=self.lost)
         self.open_tokens.append(self.sent)
         return Transmission(packet.data, self.sent)
 

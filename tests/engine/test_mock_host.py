@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.mock_host import MockHost, create_mock
-from hilgw.engine.scheduler import Timer
 from hilgw.errors import ConfigError
 from hilgw.plugins import MOCKS, load_mock, names, new_air
 from hilgw.testing.sim import Clock

@@ -14,8 +14,8 @@ import pytest
 from hilgw.adapters.base import Event, Failed
 from hilgw.discovery.ports import port_identity
 from hilgw.engine import supervisor
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.observer import State
-from hilgw.engine.scheduler import Timer
 from hilgw.engine.supervisor import FAULTS_ALLOWED, POLL_S, STALL_S, UNANSWERED_S, Supervisor
 from hilgw.errors import MismatchError, PeerError, PortError
 from hilgw.testing.sim import Clock, FakeTransport, Recorder, elapse, until

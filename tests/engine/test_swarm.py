@@ -12,9 +12,9 @@ from typing import Any, cast
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config, load_text
 from hilgw.config.model import GatewayConfig
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Missed, Observer, missed_by_none
-from hilgw.engine.scheduler import Timer
 from hilgw.medium.packet import Copy, Packet
 from hilgw.testing.sim import Clock
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import DataPath, open_serial

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.testing.sim import Clock, until
 from hilgw.testing.sim import run as run_simulated

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import serial
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import tty

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import serial
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports import asyncio_stream, stream
 from hilgw.transports.asyncio_stream import AsyncioStream

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import Transport
 from hilgw.transports.serial.port import open_serial

@@ -17,7 +17,7 @@ import pytest
 import serial
 from serial.urlhandler import protocol_loop
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial import threaded as threaded_stream

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
@@ -310,7 +310,7 @@ input()
 
 KILLED = """
 import asyncio, os, sys
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.transports.virtual.pty import VirtualPort
 
 async def main():

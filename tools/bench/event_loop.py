@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What hilgw.engine.direct_loop gains: measurements on it and on asyncio's own event loop.
+"""Measurements on hilgw.engine.event_loop.direct_loop and on asyncio's own event loop: the gain.
 
 * CPU time per packet from an XBee through a gateway (xbee.py);
 * the round trip of a sensor value and a command through a control loop (control_loop.py), also in

@@ -22,8 +22,8 @@ from typing import Any
 
 from numbered import End
 
-from hilgw.engine.direct_loop import DirectLoop
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.direct_loop import DirectLoop
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pty import VirtualPort

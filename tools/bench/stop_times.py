@@ -20,6 +20,7 @@ import select
 import signal
 import socket
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -33,10 +34,6 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-import hilgw.assemble.gateway  # noqa: E402 - imported once, for all gateways
-import hilgw.cli.commands.run  # noqa: E402
-import hilgw.engine.control_socket  # noqa: E402
-import hilgw.engine.direct_loop  # noqa: E402, F401
 from firmware_mocks import create2, dynamixel, wc2ec_robot  # noqa: E402
 from firmware_mocks.air import Air  # noqa: E402
 from hilgw import plugins  # noqa: E402
@@ -182,8 +179,23 @@ class Robot(threading.Thread):
             self._server.close()
 
 
+def serve(config: str) -> int:
+    """A gateway whose controller session has the two defects."""
+    receive = Wc2ecControllerSession.receive
+
+    def broken(session: Wc2ecControllerSession, data: bytes, now: int) -> Any:
+        if DEFECT in data:
+            raise RuntimeError("a defect")
+        if HANG in data:
+            time.sleep(HANG_S)
+        return receive(session, data, now)
+
+    Wc2ecControllerSession.receive = broken  # type: ignore[method-assign]
+    return hilgw_main(["--config", config])
+
+
 class Gateway:
-    """A gateway in a process of its own, forked: it has its modules already."""
+    """A gateway in a process of its own, which is this script with `--serve`."""
 
     def __init__(self, kind: str, robot: Robot, folder: Path) -> None:
         self.robot = robot
@@ -196,39 +208,18 @@ class Gateway:
             '    controller: {kind: wc2ec, listen: "tcp://127.0.0.1:0"}\n'
             f"    safety: {{armed: true, latch: false, late_s: {LATE_MS / 1000}}}\n"
         )
-        self.output.write_text("")
-        os.environ["XDG_RUNTIME_DIR"] = str(folder)
-        self.pid = os.fork()
-        if self.pid == 0:
-            self._serve(str(config))
+        with self.output.open("w") as out:
+            self._process = subprocess.Popen(
+                (sys.executable, __file__, "--serve", str(config)),
+                env=os.environ | {"XDG_RUNTIME_DIR": str(folder)},
+                stdout=out,
+                stderr=out,
+            )
         end = time.monotonic() + LIMIT_S
         while not (port := port_in(self.output.read_text())):
             assert time.monotonic() < end, self.output.read_text()
             time.sleep(0.002)
         self.port = port
-
-    def _serve(self, config: str) -> None:
-        """In the child; with the two defects."""
-        out = os.open(self.output, os.O_WRONLY | os.O_TRUNC)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
-        os.closerange(3, 4096)
-        receive = Wc2ecControllerSession.receive
-
-        def broken(session: Wc2ecControllerSession, data: bytes, now: int) -> Any:
-            if DEFECT in data:
-                raise RuntimeError("a defect")
-            if HANG in data:
-                time.sleep(HANG_S)
-            return receive(session, data, now)
-
-        Wc2ecControllerSession.receive = broken  # type: ignore[method-assign]
-        code = 1
-        try:
-            code = hilgw_main(["--config", config])
-        finally:
-            sys.stdout.flush()
-            os._exit(code)
 
     @property
     def go(self) -> bytes:
@@ -252,11 +243,11 @@ class Gateway:
         raise AssertionError(self.output.read_text())
 
     def signal(self, number: int) -> None:
-        os.kill(self.pid, number)
+        self._process.send_signal(number)
 
     def close(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        self._process.kill()
+        self._process.wait()
 
 
 # --- the causes -----------------------------------------------------------------------------------
@@ -425,7 +416,10 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--body", choices=KINDS, action="append")
     parser.add_argument("--cause", choices=CAUSES, action="append")
+    parser.add_argument("--serve", metavar="FILE", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.serve:
+        return serve(args.serve)
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"from the cause to the stop on the wire, ms; load of this machine {load}\n")
     print("| body | cause | runs | deadline | p50 | p99 | max | goal | | repeated | echo |")

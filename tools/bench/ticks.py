@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 
 LEAD_NS = 20_000_000  # before the first tick
 
@@ -23,7 +23,7 @@ LEAD_NS = 20_000_000  # before the first tick
 def gateway_loop() -> asyncio.AbstractEventLoop:
     """An event loop of the kind that a gateway uses."""
     if sys.platform == "linux":
-        from hilgw.engine.direct_loop import DirectLoop
+        from hilgw.engine.event_loop.direct_loop import DirectLoop
 
         return DirectLoop()
     return asyncio.new_event_loop()

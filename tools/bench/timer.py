@@ -33,9 +33,9 @@ from ticks import gateway_loop
 from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields
 from hilgw.devices.steps import StepClock
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.robot.schedule import Schedule
-from hilgw.engine.scheduler import Timer
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Packet
 from hilgw.transports.base import Scheduler

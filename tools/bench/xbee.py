@@ -93,7 +93,7 @@ def receive_with_digi_xbee(port: str, packets: int) -> None:
 
 
 def receive_with_gateway(port: str, packets: int) -> None:
-    from hilgw.engine.direct_loop import DirectLoop
+    from hilgw.engine.event_loop.direct_loop import DirectLoop
 
     _receive_with_gateway(port, packets, DirectLoop)
 
@@ -143,7 +143,7 @@ async def _run_gateway(config: Any, packets: int) -> None:
 
 
 def receive_with_session(port: str, packets: int) -> None:
-    from hilgw.engine.direct_loop import DirectLoop
+    from hilgw.engine.event_loop.direct_loop import DirectLoop
 
     with asyncio.Runner(loop_factory=DirectLoop) as runner:
         runner.run(_run_session(port, packets))
@@ -153,7 +153,7 @@ async def _run_session(port: str, packets: int) -> None:
     """Does only what an engine does for a session."""
     from hilgw.adapters.base import Event, Ready, Received, StationSettings, Write
     from hilgw.adapters.xbee import ADAPTER
-    from hilgw.engine.scheduler import Timer
+    from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.transports.base import LineSettings
     from hilgw.transports.serial.port import open_serial
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from hilgw.adapters._common.channel_maps import ByHeader
 from hilgw.adapters._common.routes import HeaderRoute, OneChannelRoute, Route
-from hilgw.adapters._common.session_parts import DropCounts, NotBefore
+from hilgw.adapters._common.session_parts import DropCounts, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -98,8 +98,9 @@ class FramedLine:
         if not self._started:
             return []
         payloads = self._framing.feed(data, now)
-        if not self._first_frame.over and not payloads:
-            self._first_frame.take(data, now)
+        first_frame = self._first_frame
+        if not payloads and (first_frame.missing or not first_frame.over):
+            first_frame.take(data, now)
         return self._report(payloads, now)
 
     def next_deadline(self) -> int | None:
@@ -114,13 +115,12 @@ class FramedLine:
         if not self._started:
             return []
         events = self._report(self._framing.expire(now), now)
-        if notice := self._first_frame.expire(now, self._framing.held):
-            events.append(Notice(notice, once=False))
-        return events
+        return events + notice(self._first_frame.expire(now, self._framing.held))
 
     def _report(self, payloads: list[bytes], now: int) -> list[Event]:
         events = [self._received_event(payload, now) for payload in payloads]
-        if events and not self._first_frame.over:
+        first_frame = self._first_frame
+        if events and (first_frame.missing or not first_frame.over):
             self._watch(events)
         return events + self._drops()
 
@@ -166,7 +166,8 @@ class FramedLine:
         if framing.pause_ns:
             self._quiet.time_ns = now + self._duration_ns(frame) + framing.pause_ns
         self._sent(payload, frame, now)
-        return Transmission(frame)
+        is_lost = self._first_frame.is_missing(now)
+        return Transmission(frame, lost=PacketRefused.NO_FRAME if is_lost else None)
 
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
         """This frame is being sent now; a hook for subclasses."""

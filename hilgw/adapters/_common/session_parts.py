@@ -6,10 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
-from hilgw.adapters.base import Event, Failed, Write
+from hilgw.adapters.base import Event, Failed, Notice, Write
 from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Step, match_line
 
 T = TypeVar("T")
+
+
+def notice(text: str) -> list[Event]:
+    """A notice that is shown each time; nothing for no text."""
+    return [Notice(text, once=False)] if text else []
 
 
 class NotBefore:

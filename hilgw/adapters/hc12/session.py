@@ -6,7 +6,7 @@ from functools import partial
 
 from hilgw.adapters._common.framed_line import FramedLineSession, line_route
 from hilgw.adapters._common.framing_settings import name_of
-from hilgw.adapters._common.session_parts import LineDialogue, NotBefore
+from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -25,6 +25,7 @@ from hilgw.adapters.hc12.settings import (
     mode_of,
 )
 from hilgw.framing import create
+from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_S, s_to_ns
@@ -51,17 +52,20 @@ class Hc12Session:
         self._byte_ns = line.byteSize * NS_PER_S // line.baudRate
         self._dialogue: LineDialogue[Module] | None = None
         self._line = b""
+        self._first_answer = FirstFrame()
         self._ready = False
         self._quiet = NotBefore()  # the mode's pause after the last packet
 
     def open(self, now: int) -> list[Event]:
         events = self.close()
+        self._first_answer = FirstFrame("hc12", self._common.baudRate)
         self._dialogue = LineDialogue(handshake(self._settings, self._common))
         return events + self._after_dialogue(self._dialogue.start(now))
 
     def close(self) -> list[Event]:
         self._dialogue = None
         self._line = b""
+        self._first_answer.found()
         self._ready = False
         self._quiet.clear()
         return self._stream.close()
@@ -72,7 +76,8 @@ class Hc12Session:
             return events
         self._dialogue, module = None, dialogue.result
         if module is None:
-            return events
+            return notice(self._first_answer.give_up()) + events
+        self._first_answer.found()
         self._ready = True
         if module.values is not None:
             self._mode = f"FU{module.values['FU']}"
@@ -90,9 +95,13 @@ class Hc12Session:
         for line in lines:
             if self._dialogue is not None:
                 taken = self._dialogue.take_line(line[-LONGEST_REPLY:], now)
+                if taken is not None:
+                    self._first_answer.found()
                 events += self._after_dialogue(taken or [])
         if self._ready:
             self._line = b""
+        elif not self._first_answer.over:
+            self._first_answer.take(data, now)
         return events
 
     # --- to the module ---------------------------------------------------------------------------
@@ -122,13 +131,15 @@ class Hc12Session:
 
     def next_deadline(self) -> int | None:
         if self._dialogue is not None:
-            return self._dialogue.deadline
+            waits = [self._dialogue.deadline, self._first_answer.deadline]
+            return min((due for due in waits if due is not None), default=None)
         waits = [self._stream.next_deadline(), self._quiet.deadline]
         return min((due for due in waits if due is not None), default=None)
 
     def expire(self, now: int) -> list[Event]:
         if self._dialogue is not None:
-            return self._after_dialogue(self._dialogue.expire(now))
+            events = notice(self._first_answer.expire(now))
+            return events + self._after_dialogue(self._dialogue.expire(now))
         self._quiet.expire(now)
         return self._stream.expire(now)
 

@@ -6,7 +6,7 @@ import binascii
 import re
 
 from hilgw.adapters._common.routes import route_for
-from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, RestartLimit
+from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, RestartLimit, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -28,6 +28,7 @@ from hilgw.adapters.rylr998.handshake import ERROR, OK, Module, error_reason, er
 from hilgw.adapters.rylr998.settings import LONGEST, TO_ALL, RylrSettings, normal_address
 from hilgw.errors import PeerError
 from hilgw.framing.base import FrameDropped
+from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketDropped, PacketRefused
 from hilgw.units import NS_PER_S, s_to_ns
@@ -63,6 +64,7 @@ class RylrSession:
         self._hex = settings.encoding == "hex"
         self._decoder = Decoder()
         self._gap_deadline: int | None = None
+        self._first_frame = FirstFrame()
         self._dialogue: LineDialogue[Module] | None = None
         self._module: Module | None = None
         self._open = self._was_ready = False  # was_ready: at least once since `open`
@@ -77,12 +79,14 @@ class RylrSession:
         events = self.close()
         self._restarts.clear()
         self._open = True
+        self._first_frame = FirstFrame("rylr998", self._common.baudRate)
         return events + self._start_handshake(now)
 
     def close(self) -> list[Event]:
         events = self._refuse_outstanding(PacketRefused.DOWN)
         self._decoder.reset()
         self._gap_deadline = None
+        self._first_frame.found()
         self._dialogue = self._module = None
         self._open = self._was_ready = False
         self._air.clear()
@@ -99,7 +103,7 @@ class RylrSession:
             return events
         self._dialogue, self._module = None, dialogue.result
         if dialogue.result is None:
-            return events
+            return notice(self._first_frame.give_up()) + events
         self._restarts.clear()
         self._was_ready = True
         address = str(dialogue.result.address)
@@ -126,7 +130,13 @@ class RylrSession:
     def receive(self, data: bytes, now: int) -> list[Event]:
         if not self._open:
             return []
-        events = self._take(self._decoder.feed(data), now)
+        items = self._decoder.feed(data)
+        if not self._first_frame.over:
+            if any(map(_is_from_a_module, items)):
+                self._first_frame.found()
+            else:
+                self._first_frame.take(data, now)
+        events = self._take(items, now)
         self._gap_deadline = now + GAP_NS if self._decoder.held else None
         return events
 
@@ -178,8 +188,8 @@ class RylrSession:
         if error is None:
             return _unasked(line)
         code, token = int(error[1]), self._settled()
-        notice = Notice(f"the module reports: {error_text(code)} (+ERR={code})")
-        return [notice] if token is None else [notice, Refused(token, error_reason(code))]
+        shown = Notice(f"the module reports: {error_text(code)} (+ERR={code})")
+        return [shown] if token is None else [shown, Refused(token, error_reason(code))]
 
     def _settled(self) -> int | None:
         """Token of the frame that waited for its answer."""
@@ -216,7 +226,7 @@ class RylrSession:
     # --- time ------------------------------------------------------------------------------------
 
     def next_deadline(self) -> int | None:
-        waits = [self._gap_deadline, self._air.deadline]
+        waits = [self._gap_deadline, self._air.deadline, self._first_frame.deadline]
         if self._outstanding is not None:
             waits.append(self._outstanding[1])
         if self._dialogue is not None:
@@ -236,7 +246,7 @@ class RylrSession:
             )
         if self._dialogue is not None:
             events += self._after_dialogue(self._dialogue.expire(now))
-        return events
+        return events + notice(self._first_frame.expire(now, self._decoder.held))
 
     # --- as text ---------------------------------------------------------------------------------
 
@@ -245,6 +255,12 @@ class RylrSession:
         decoder = Decoder()
         items = decoder.feed(frame) + decoder.flush()
         return "; ".join(map(_item_text, items)) or "nothing"
+
+
+def _is_from_a_module(item: Item) -> bool:
+    if isinstance(item, bytes):
+        return item.endswith(RESTARTS) or _ANSWER.fullmatch(item) is not None
+    return isinstance(item, ReceivedMessage)
 
 
 def _unasked(line: bytes) -> list[Event]:

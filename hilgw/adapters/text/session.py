@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hilgw.adapters._common.routes import route_for
-from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, RestartLimit
+from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, RestartLimit, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -13,7 +13,6 @@ from hilgw.adapters.base import (
     Dropped,
     Event,
     Failed,
-    Notice,
     NotReady,
     Ready,
     Received,
@@ -174,7 +173,8 @@ class TextSession:
         if outcome:
             how = "does not answer" if outcome == PacketRefused.NO_STATUS else "rejects"
             what = f"the {name} {how} a step of setup or listen"
-            return [Failed(PeerError(what, fix="check power, wiring, baudRate and the steps"))]
+            failed = Failed(PeerError(what, fix="check power, wiring, baudRate and the steps"))
+            return [*notice(self._first_frame.give_up()), failed]
         self._ready = self._was_ready = True
         return [Ready(name)]
 
@@ -301,9 +301,7 @@ class TextSession:
         self._quiet.expire(now)
         if self._dialogue is not None:
             events += self._after_dialogue(self._dialogue.expire(now), now)
-        if notice := self._first_frame.expire(now, self._decoder.held):
-            events.append(Notice(notice, once=False))
-        return events
+        return events + notice(self._first_frame.expire(now, self._decoder.held))
 
     # --- as text ---------------------------------------------------------------------------------
 

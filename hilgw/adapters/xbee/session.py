@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hilgw.adapters._common.session_parts import notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -285,9 +286,7 @@ class XBeeSession:
         events += self._network.expire(now)
         if self._handshake is not None:
             events += self._after_handshake(self._handshake.expire(now))
-        if notice := self._first_frame.expire(now, self._decoder.pending):
-            events.append(Notice(notice, once=False))
-        return events
+        return events + notice(self._first_frame.expire(now, self._decoder.pending))
 
     # --- as text ------------------------------------------------------------------------------
 

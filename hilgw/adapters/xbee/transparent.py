@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from hilgw.adapters._common.framed_line import FramedLine, payload_text
+from hilgw.adapters._common.session_parts import notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
@@ -28,6 +29,7 @@ from hilgw.adapters.xbee.packets import route_of
 from hilgw.adapters.xbee.settings import XBeeSettings
 from hilgw.errors import FrameError
 from hilgw.framing import create
+from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
 from hilgw.reasons import PacketRefused
 
@@ -61,6 +63,7 @@ class TransparentSession:
         self.channels = self._stream.channels
         self._decoder = Decoder(types=FROM_MODULE)  # for a module that is in API mode after all
         self._handshake: Handshake | None = None
+        self._first_answer = FirstFrame()
         self._module: Module | None = None
 
     # --- open and close -----------------------------------------------------------------------
@@ -68,10 +71,12 @@ class TransparentSession:
     def open(self, now: int) -> list[Event]:
         events = self.close()
         self._handshake = Handshake(self._settings, self._common)
+        self._first_answer = FirstFrame("xbee", self._common.baudRate)
         return events + self._after_handshake(self._handshake.start(now), now)
 
     def close(self) -> list[Event]:
         self._decoder.reset()
+        self._first_answer.found()
         self._handshake = self._module = None
         return self._stream.close()
 
@@ -80,7 +85,9 @@ class TransparentSession:
         if handshake is None or handshake.module is None:
             if any(isinstance(event, Failed) for event in events):
                 self._handshake = None
+                return notice(self._first_answer.give_up()) + events
             return events
+        self._first_answer.found()
         self._handshake, self._module = None, handshake.module
         ready = Ready(f"{handshake.module.identity}, transparent, {self._stream.name}")
         events = [*events, ready, _LOSSES, *self._stream.start()]
@@ -100,6 +107,11 @@ class TransparentSession:
             except FrameError:
                 continue
             events += self._after_handshake(self._handshake.take_frame(record, now), now)
+        if not self._first_answer.over:
+            if events:
+                self._first_answer.found()
+            else:
+                self._first_answer.take(data, now)
         return events
 
     # --- to the module ------------------------------------------------------------------------
@@ -121,12 +133,14 @@ class TransparentSession:
 
     def next_deadline(self) -> int | None:
         if self._handshake is not None:
-            return self._handshake.deadline
+            waits = (self._handshake.deadline, self._first_answer.deadline)
+            return min((due for due in waits if due is not None), default=None)
         return self._stream.next_deadline()
 
     def expire(self, now: int) -> list[Event]:
         if self._handshake is not None:
-            return self._after_handshake(self._handshake.expire(now), now)
+            events = notice(self._first_answer.expire(now))
+            return events + self._after_handshake(self._handshake.expire(now), now)
         return self._stream.expire(now)
 
     # --- as text ------------------------------------------------------------------------------

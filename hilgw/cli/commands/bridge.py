@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hilgw.bridge.bridge import Bridge, BridgeSettings
     from hilgw.cli.output.console import ConsoleWriter
-    from hilgw.engine.scheduler import Timer
+    from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.framing.base import Framing
 
 BAUD_RATE = 115200
@@ -33,7 +33,7 @@ move motors, so only loopback addresses are allowed; from other hosts use ssh -L
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from hilgw.cli.output.text import duration
 
     parser = commands.add_parser(
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         files.clear(args.ready_file)
     new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
     if sys.platform == "linux":
-        from hilgw.engine.direct_loop import DirectLoop
+        from hilgw.engine.event_loop.direct_loop import DirectLoop
 
         new_loop = DirectLoop
     with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -196,7 +196,7 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
     from hilgw.cli.output.console import console_writer
     from hilgw.cli.output.terminal import Terminal
     from hilgw.cli.signals import Stop
-    from hilgw.engine.scheduler import Timer
+    from hilgw.engine.event_loop.scheduler import Timer
 
     stop = Stop()
     out = sys.stderr if args.report == "-" else sys.stdout

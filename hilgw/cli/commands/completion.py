@@ -7,7 +7,7 @@ import argparse
 SHELLS = ("bash", "zsh", "fish")
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "completion",
         description="Prints a script that completes commands, options, kinds and shipped "

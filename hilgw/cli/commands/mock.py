@@ -47,7 +47,7 @@ class Module:
         self.parameters: dict[str, Any] = {}
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "mock",
         description="Runs mocks of one kind that share an air, each on a virtual port or a TCP "
@@ -163,8 +163,8 @@ async def _serve(args: argparse.Namespace, modules: list[Module]) -> int:
 
     from hilgw.cli.output import files
     from hilgw.cli.signals import Stop
+    from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.mock_host import MockHost
-    from hilgw.engine.scheduler import Timer
     from hilgw.plugins import new_air
 
     stop = Stop()

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hilgw import __version__
-from hilgw.errors import HilgwError, SafetyError, UsageError
+from hilgw.cli.commands.configurations import loading
+from hilgw.errors import HilgwError, SafetyError, UsageError, printable
 
 if TYPE_CHECKING:
     import asyncio
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from hilgw.engine.observer import Observer
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
         description="Runs the gateway of a configuration until Ctrl-C or --duration.",
@@ -45,19 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     option(
         "-c", "--config", metavar="FILE", help="the configuration to run, or a shipped one, as xbee"
     )
-    option(
-        "--set",
-        metavar="PATH=VALUE",
-        action="append",
-        dest="overrides",
-        help="override one value, e.g. --set adapters.xbee0.channel=13 (repeatable)",
-    )
-    option("--backend", metavar="NAME", help="real, mock or loopback: what is behind the ports")
-    option(
-        "--speed",
-        metavar="N",
-        help="simulated time per real time, or max: as fast as the machine can (mocks only)",
-    )
+    loading.add_options(parser)
     option(
         "--duration",
         metavar="TIME",
@@ -86,28 +75,18 @@ def run(args: argparse.Namespace) -> int:
     if not getattr(args, "quiet", False):
         out.write(f"hilgw {__version__}  {config_path}\n")
         out.flush()  # at once: the imports below take longer
-    from hilgw.config.load import load_config
-    from hilgw.config.model import armed
-
-    loaded = load_config(
-        config_path,
-        getattr(args, "overrides", []),
-        getattr(args, "backend", None),
-        getattr(args, "speed", None),
-    )
-    config = armed(loaded.config) if getattr(args, "arm", False) else loaded.config
+    loaded = loading.load(args, config_path)
     from hilgw.cli.output import files
 
     ready_file = getattr(args, "ready_file", None)
     files.expect_report(report)
     if ready_file is not None:
         files.clear(ready_file)
-    for warning in loaded.warnings:
-        sys.stderr.write(f"{warning}\n")
+    loading.print_findings([], loaded.warnings)
     import asyncio
 
-    with asyncio.Runner(loop_factory=_event_loop(config)) as runner:
-        return runner.run(_run(args, config, out))
+    with asyncio.Runner(loop_factory=_event_loop(loaded.config)) as runner:
+        return runner.run(_run(args, loaded.config, out))
 
 
 def _config_path(args: argparse.Namespace) -> str:
@@ -122,15 +101,17 @@ def _config_path(args: argparse.Namespace) -> str:
 
 def _next_steps() -> str:
     """What to do without a configuration."""
-    here = sorted(path.name for path in Path().glob("*.y*ml"))
-    own = f"hilgw {here[0]}" if here else "hilgw example xbee > my.yaml && hilgw my.yaml"
-    return (
-        "next:\n"
-        "  hilgw --config xbee        run a shipped configuration, on mocks\n"
-        f"  {own:<26} run your own\n"
-        "  hilgw ports; hilgw scan    find hardware on the ports of this machine\n"
-        "  hilgw --help               all commands"
-    )
+    from hilgw.cli.output.text import table
+
+    here = sorted(printable(path.name) for path in Path().glob("*.y*ml"))
+    own = [(f"hilgw {name}", "run your own") for name in here[:1]]
+    steps = [
+        ("hilgw --config xbee", "run a shipped configuration, on mocks"),
+        *(own or [("hilgw example xbee > my.yaml", "begin your own; hilgw my.yaml runs it")]),
+        ("hilgw ports; hilgw scan", "find hardware on the ports of this machine"),
+        ("hilgw --help", "all commands"),
+    ]
+    return "\n".join(["next:", *table(steps, indent="  ")])
 
 
 def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -140,7 +121,7 @@ def _event_loop(config: GatewayConfig) -> Callable[[], asyncio.AbstractEventLoop
 
         return lambda: PacedLoop(config.speed)
     if sys.platform == "linux":
-        from hilgw.engine.direct_loop import DirectLoop
+        from hilgw.engine.event_loop.direct_loop import DirectLoop
 
         return DirectLoop
     return None

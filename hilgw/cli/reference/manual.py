@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hilgw.cli.help import COMMANDS, EXIT_CODES
+from hilgw.cli.help import EXIT_CODES
 from hilgw.cli.reference.options import Command, commands
 
 
@@ -40,7 +40,7 @@ def manual(version: str) -> str:
 
 
 def _sentence(command: Command) -> str:
-    return command.description or f"{COMMANDS[command.name].capitalize()}."
+    return command.description or f"{command.summary.capitalize()}."
 
 
 def _options(command: Command) -> list[str]:

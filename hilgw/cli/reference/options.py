@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from hilgw.cli.help import COMMANDS
+from hilgw.cli.commands import COMMANDS
 from hilgw.cli.parser import parsers
 
 FILES = "files"
@@ -39,7 +39,7 @@ class Command:
 def commands() -> list[Command]:
     """The default command, then all others in the order of the help."""
     return [_command("", "run a gateway")] + [
-        _command(name, summary) for name, summary in COMMANDS.items()
+        _command(name, summary) for name, (_, summary) in COMMANDS.items()
     ]
 
 

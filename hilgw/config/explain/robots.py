@@ -9,7 +9,10 @@ from typing import Any
 from hilgw import plugins
 from hilgw.bodies.base import ForwardingBody
 from hilgw.config.backends import is_mocked, is_simulated
-from hilgw.config.checks import peer_of
+from hilgw.config.checks.control_loops import peer_of
+from hilgw.config.checks.modes import BODY_KEYS
+from hilgw.config.checks.proxies import proxy_of, world_name
+from hilgw.config.checks.reach import meet
 from hilgw.config.explain.facts import (
     BodyFacts,
     Bound,
@@ -25,9 +28,6 @@ from hilgw.config.explain.facts import (
 )
 from hilgw.config.explain.stops import stops_of
 from hilgw.config.model import GatewayConfig, PartConfig, RobotConfig
-from hilgw.config.modes import BODY_KEYS
-from hilgw.config.proxies import proxy_of, world_name
-from hilgw.config.reach import meet
 from hilgw.control.safety import SafetyState
 from hilgw.controllers.base import ProgramController, SteppedController
 from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields

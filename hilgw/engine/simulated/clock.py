@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
-from hilgw.engine.scheduler import Deadline, Deadlines
+from hilgw.engine.event_loop.scheduler import Deadline, Deadlines
 from hilgw.units import NS_PER_S
 
 
 class SimulatedClock(Deadlines):
-    """A `hilgw.transports.base.Scheduler`, with close() as `hilgw.engine.scheduler.Timer` has it.
+    """A `hilgw.transports.base.Scheduler`, with the close() of `hilgw.engine.event_loop.scheduler`.
 
     time: integer nanoseconds; it always begins at the same value, so that two runs are equal to the
     nanosecond. It advances in step() only: callbacks run exactly at their times, in the order of

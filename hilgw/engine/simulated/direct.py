@@ -1,19 +1,19 @@
 """The selector of a simulated event loop that serves its descriptors by itself (Linux).
 
-As `hilgw.engine.direct_loop` does in real time. A step of a controller is two system calls beside
-its read and its write: one that finds nothing before time jumps to the end of the step, and one
-that waits for the next request. That request is mostly a few microseconds away, and to sleep and to
-be woken takes longer: so the selector asks some times before it sleeps.
+As `hilgw.engine.event_loop.direct_loop` does in real time. A step of a controller is two system
+calls beside its read and its write: one that finds nothing before time jumps to the end of the
+step, and one that waits for the next request. That request is mostly a few microseconds away, and
+to sleep and to be woken takes longer: so the selector asks some times before it sleeps.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hilgw.engine.direct_loop import ASKS, DirectSelector
+from hilgw.engine.event_loop.direct_loop import ASKS, DirectSelector
 
 if TYPE_CHECKING:
-    from hilgw.engine.direct_loop import Poll, Ready
+    from hilgw.engine.event_loop.direct_loop import Poll, Ready
     from hilgw.engine.simulated.jumps import Jumps
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from hilgw.engine.scheduler import Timer
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.jumps import Jumps
 from hilgw.engine.simulated.pace import Factor, Holds
@@ -78,7 +78,7 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
 
 
 if sys.platform == "linux":
-    from hilgw.engine.direct_loop import DirectLoop as _ServingLoop
+    from hilgw.engine.event_loop.direct_loop import DirectLoop as _ServingLoop
     from hilgw.engine.simulated.direct import DirectJumpingSelector as _Selector
 else:
     _ServingLoop, _Selector = asyncio.SelectorEventLoop, JumpingSelector

@@ -287,7 +287,7 @@ class Station:
                 backlog = False
                 air_time_ns = AIR_TIME_NS + frame.air_time_ns
                 self._airs.sent(self.air, copy.packet.data, now, self.name, air_time_ns)
-                queue.sent(copy, frame.token, ends)
+                queue.sent(copy, frame.token, ends, frame.lost)
         self._rearm(now)
 
     def _frame(self, copy: Copy, now: int) -> Transmission | CannotSend | None:
@@ -298,8 +298,12 @@ class Station:
             return CannotSend(PacketRefused.FAULT, "the adapter failed on it")
 
     def _settle(self, now: int) -> None:
-        while (copy := self._queue.take_delivered(now)) is not None:
-            self.statistics.deliver(copy, now)
+        while (sent := self._queue.take_sent(now)) is not None:
+            copy, lost = sent
+            if lost is None:
+                self.statistics.deliver(copy, now)
+            else:
+                self.statistics.refuse(lost, "not delivered")
 
     def _write(self, data: bytes) -> bool:
         """Whether the port took the bytes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from hilgw.medium.packet import Copy
-from hilgw.reasons import PacketRefused
+from hilgw.reasons import PacketRefused, RefusedReason
 
 UNLIMITED_BYTES = 16 * 1024 * 1024
 
@@ -22,7 +22,7 @@ class TransmitQueue:
         self.full_reason = PacketRefused.CAP if bufferSize < 0 else PacketRefused.OVERFLOW
         self.waiting: deque[Copy] = deque()
         self.outstanding: dict[int, Copy] = {}
-        self.on_wire: deque[tuple[int, Copy]] = deque()
+        self.on_wire: deque[tuple[int, Copy, RefusedReason | None]] = deque()
         self.bytes = 0
 
     def __len__(self) -> int:
@@ -44,17 +44,22 @@ class TransmitQueue:
         self.bytes -= len(copy.packet.data)
         return copy
 
-    def sent(self, copy: Copy, token: int | None, ends_ns: int) -> None:
-        """A copy is in flight: under a token, or until its last byte has left."""
+    def sent(
+        self, copy: Copy, token: int | None, ends_ns: int, lost: RefusedReason | None = None
+    ) -> None:
+        """A copy is in flight: under a token, or until its last byte has left. lost: the reason
+        why it does not count as delivered then."""
         if token is None:
-            self.on_wire.append((ends_ns, copy))
+            self.on_wire.append((ends_ns, copy, lost))
         else:
             self.outstanding[token] = copy
 
-    def take_delivered(self, now: int) -> Copy | None:
-        """Removes a copy whose last byte has left by now; None when there is none."""
+    def take_sent(self, now: int) -> tuple[Copy, RefusedReason | None] | None:
+        """Removes a copy whose last byte has left by now, with the reason why it is lost, if it
+        is; None when there is no such copy."""
         if self.on_wire and self.on_wire[0][0] <= now:
-            return self.on_wire.popleft()[1]
+            _, copy, lost = self.on_wire.popleft()
+            return copy, lost
         return None
 
     def drop_in_flight(self) -> int:

@@ -10,9 +10,9 @@ from functools import partial
 
 from hilgw.adapters.base import line_of
 from hilgw.discovery.ports import port_identity
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.observer import Observer, State
-from hilgw.engine.scheduler import Timer
 from hilgw.engine.supervisor import Supervisor
 from hilgw.medium.packet import Copy, Packet
 from hilgw.plugins import new_air

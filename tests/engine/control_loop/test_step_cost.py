@@ -15,7 +15,7 @@ import pytest
 
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
-from hilgw.engine.direct_loop import DirectSelector
+from hilgw.engine.event_loop.direct_loop import DirectSelector
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop

@@ -12,9 +12,9 @@ import pytest
 from firmware_mocks import webots_controller, webots_simulator
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.mock_host import MockHost
-from hilgw.engine.scheduler import Timer
 from hilgw.plugins import new_air
 from hilgw.protocols.webots import Image, encode_answer, encode_hello, encode_request
 from hilgw.testing.sim import Recorder, until

@@ -10,6 +10,7 @@ from hilgw.engine.station.station import SILENT_FRAMES
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError
 from hilgw.framing.base import TURN_BYTES
+from hilgw.reasons import PacketRefused
 from hilgw.transports.stream import FdStream
 from tests.engine.fakes import Bench
 
@@ -59,6 +60,18 @@ def test_without_tokens_delivered_means_last_byte_out() -> None:
     assert bench.station.queued == 1
     bench.scheduler.run_until(bench.scheduler.now() + 2 * BYTE_NS)
     assert bench.count.delivered == 1
+    assert bench.balanced()
+
+
+def test_what_the_other_end_does_not_read_is_refused_once_it_has_left() -> None:
+    bench = Bench()
+    bench.attach()
+    bench.session.lost = PacketRefused.NO_FRAME
+    bench.send(b"x" * 10)
+    assert bench.transport.written == [b"x" * 10]
+    assert bench.station.queued == 1
+    bench.scheduler.run_until(bench.scheduler.now() + 11 * BYTE_NS)
+    assert (bench.count.delivered, bench.count.refused) == (0, {"no_frame": 1})
     assert bench.balanced()
 
 

@@ -1,0 +1,232 @@
+"""Keyboard, mouse and joystick of the simulator's window."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hilgw.api import current
+from hilgw.api._errors import report
+from hilgw.api.devices.states import period_refusal
+from hilgw.protocols.webots import (
+    Command,
+    JoystickAutoCenteringGain,
+    JoystickForceAxis,
+    JoystickForceFeedback,
+    JoystickForceFeedbackDuration,
+    JoystickResistanceGain,
+    JoystickSamplingPeriod,
+    KeyboardSamplingPeriod,
+    MouseEnable3dPosition,
+    MouseSamplingPeriod,
+)
+
+
+class _Input:
+    """sampling_period in ms; 0 is off. Made with a period other than 0 it is enabled."""
+
+    name = ""
+
+    def __init__(self, sampling_period: int | None = None) -> None:
+        self._period = 0
+        if sampling_period != 0:
+            self.enable(current.basic_time_step() if sampling_period is None else sampling_period)
+
+    def enable(self, p: int) -> None:
+        refusal = period_refusal(p)
+        if refusal:
+            report(f"wb_{self.name}_enable() {refusal}.")
+        else:
+            self._period = p
+            current.session().put(self._command(p))
+
+    def disable(self) -> None:
+        self.enable(0)
+
+    def getSamplingPeriod(self) -> int:
+        return self.sampling_period
+
+    @property
+    def sampling_period(self) -> int:
+        return self._period
+
+    @sampling_period.setter
+    def sampling_period(self, p: int | None) -> None:
+        self.enable(p or 0)
+
+    def _command(self, period: int) -> Command:
+        raise NotImplementedError
+
+
+class Keyboard(_Input):
+    """getKey gives the pressed keys one by one, then -1."""
+
+    END, HOME, LEFT, UP, RIGHT, DOWN = range(312, 318)
+    PAGEUP, PAGEDOWN = 366, 367
+    NUMPAD_HOME, NUMPAD_LEFT, NUMPAD_UP, NUMPAD_RIGHT, NUMPAD_DOWN = range(375, 380)
+    NUMPAD_END = 382
+    KEY, SHIFT, CONTROL, ALT = 0xFFFF, 0x10000, 0x20000, 0x40000
+    name = "keyboard"
+
+    def getKey(self) -> int:
+        if not self._period:
+            report(
+                "wb_keyboard_get_key() called for a disabled device! "
+                "Please use: wb_keyboard_enable()."
+            )
+        keys = current.session().keys
+        return keys.pop(0) if keys else -1
+
+    def getKeyCode(self) -> int:
+        return self.getKey()
+
+    def get_key(self) -> str:
+        """The next key in words, such as "control-page up"; "" when there is none."""
+        key = self.getKey()
+        if key < 0:
+            return ""
+        modifiers = ((self.SHIFT, "shift-"), (self.CONTROL, "control-"), (self.ALT, "alt-"))
+        words = "".join(word for bit, word in modifiers if key & bit)
+        return words + (_KEYS.get(key & self.KEY) or chr(key & self.KEY))
+
+    def _command(self, period: int) -> Command:
+        return KeyboardSamplingPeriod(period)
+
+
+_KEYS = {
+    getattr(Keyboard, name): name.lower().replace("_", " ").replace("page", "page ")
+    for name in (
+        "END",
+        "HOME",
+        "LEFT",
+        "UP",
+        "RIGHT",
+        "DOWN",
+        "PAGEUP",
+        "PAGEDOWN",
+        "NUMPAD_HOME",
+        "NUMPAD_LEFT",
+        "NUMPAD_UP",
+        "NUMPAD_RIGHT",
+        "NUMPAD_DOWN",
+        "NUMPAD_END",
+    )
+}
+
+
+@dataclass
+class MouseState:
+    """u, v: on the view, 0 to 1; x, y, z: in the world, in m; NaN when unknown."""
+
+    u: float
+    v: float
+    x: float
+    y: float
+    z: float
+    left: bool
+    middle: bool
+    right: bool
+
+
+class Mouse(_Input):
+    """The mouse on the view."""
+
+    name = "mouse"
+    _with_position = False
+
+    def getState(self) -> MouseState:
+        state = current.session().mouse
+        if state is None:
+            return MouseState(*(math.nan,) * 5, left=False, middle=False, right=False)
+        return MouseState(*state.view, *state.position, state.left, state.middle, state.right)
+
+    def enable3dPosition(self) -> None:
+        self._with_position = True
+        current.session().put(MouseEnable3dPosition(True))
+
+    def disable3dPosition(self) -> None:
+        self._with_position = False
+        current.session().put(MouseEnable3dPosition(False))
+
+    def is3dPositionEnabled(self) -> bool:
+        return self._with_position
+
+    def _command(self, period: int) -> Command:
+        return MouseSamplingPeriod(period)
+
+
+class Joystick(_Input):
+    """The first joystick of the machine."""
+
+    name = "joystick"
+    _next_button = 0
+
+    def isConnected(self) -> bool:
+        return self.is_connected
+
+    def getNumberOfAxes(self) -> int:
+        return self.number_of_axes
+
+    def getAxisValue(self, axis: int) -> int:
+        return _item(current.session().joystick_state.axes, axis)
+
+    def getNumberOfPovs(self) -> int:
+        return self.number_of_povs
+
+    def getPovValue(self, pov: int) -> int:
+        return _item(current.session().joystick_state.povs, pov)
+
+    def getPressedButton(self) -> int:
+        return self.pressed_button
+
+    def setConstantForce(self, level: int) -> None:
+        current.session().put(JoystickForceFeedback(level))
+
+    def setConstantForceDuration(self, duration: float) -> None:
+        if duration < 0:
+            call = "wb_joystick_set_constant_force_duration()"
+            report(f"{call} called with a negative 'duration' argument.")
+        else:
+            current.session().put(JoystickForceFeedbackDuration(duration))
+
+    def setAutoCenteringGain(self, gain: float) -> None:
+        current.session().put(JoystickAutoCenteringGain(gain))
+
+    def setResistanceGain(self, gain: float) -> None:
+        current.session().put(JoystickResistanceGain(gain))
+
+    def setForceAxis(self, axis: int) -> None:
+        current.session().put(JoystickForceAxis(axis))
+
+    @property
+    def is_connected(self) -> bool:
+        return current.session().joystick.axes >= 0
+
+    @property
+    def model(self) -> str:
+        return current.session().joystick.model
+
+    @property
+    def number_of_axes(self) -> int:
+        return max(0, current.session().joystick.axes)
+
+    @property
+    def number_of_povs(self) -> int:
+        return max(0, current.session().joystick.povs)
+
+    @property
+    def pressed_button(self) -> int:
+        """The pressed buttons one by one, then -1."""
+        buttons = current.session().joystick_state.buttons
+        if self._next_button >= len(buttons):
+            self._next_button = 0
+            return -1
+        self._next_button += 1
+        return buttons[self._next_button - 1]
+
+    def _command(self, period: int) -> Command:
+        return JoystickSamplingPeriod(period)
+
+
+def _item(values: tuple[int, ...], index: int) -> int:
+    return values[index] if 0 <= index < len(values) else 0

@@ -1,0 +1,209 @@
+"""Emitter and Receiver."""
+
+from __future__ import annotations
+
+import math
+import operator
+import struct
+import sys
+from typing import Any
+
+from hilgw.api._errors import deprecated, report
+from hilgw.api.devices.base import Device, Sensor
+from hilgw.protocols.webots import Receive
+
+Message = bytes | bytearray | memoryview | str | list[Any] | tuple[Any, ...]
+
+
+class Emitter(Device):
+    """Packets leave with the steps, at the Emitter's baudRate."""
+
+    CHANNEL_BROADCAST = -1
+    kinds = ("Emitter",)
+
+    def send(self, message: Message, length: int | None = None) -> int:
+        """Queues one packet: bytes, text as UTF-8, or numbers (int: 32 bits, float: 64 bits, the
+        first decides). length: only so many bytes of it. 1 when it was queued, 0 when it was not.
+        """
+        data = _encode(message)
+        if data is None:
+            return 0
+        if not self.tag:
+            report("wb_emitter_send(): invalid device tag.")
+            return 0
+        if length is not None:
+            if not 0 <= length <= len(data):
+                report(f"wb_emitter_send(): length={length} is not in [0,{len(data)}].")
+                return 0
+            data = data[:length]
+        if not data:
+            report("wb_emitter_send(): invalid size=0 argument.")
+            return 0
+        return int(self._state.send(data))
+
+    def getBufferSize(self) -> int:
+        return self.buffer_size
+
+    def getChannel(self) -> int:
+        return self.channel
+
+    def setChannel(self, channel: int) -> None:
+        self.channel = channel
+
+    def getRange(self) -> float:
+        return self.range
+
+    def setRange(self, range: float) -> None:
+        self.range = range
+
+    @property
+    def buffer_size(self) -> int:
+        """In bytes; -1: unlimited."""
+        return int(self._state.buffer_size)
+
+    @property
+    def channel(self) -> int:
+        """Of the packets sent from now on; -1: all channels."""
+        return int(self._state.channel)
+
+    @channel.setter
+    def channel(self, channel: int) -> None:
+        self._state.set_channel(operator.index(channel))
+
+    @property
+    def range(self) -> float:
+        """Of the packets sent from now on, in m; -1: unlimited."""
+        return float(self._state.range)
+
+    @range.setter
+    def range(self, range: float) -> None:
+        self._state.set_range(float(range))
+
+
+def _encode(message: Any) -> bytes | None:
+    """The bytes of a packet; None, with a line, when there are none."""
+    if isinstance(message, bytes | bytearray | memoryview):
+        return bytes(message)
+    if isinstance(message, str):
+        return message.encode()
+    if not isinstance(message, list | tuple):
+        print(f"Emitter.send(): unsupported data type: {type(message)}", file=sys.stderr)
+        return None
+    if not message:
+        print("Emitter.send(): empty list", file=sys.stderr)
+        return None
+    letter = {float: "d", int: "i", bool: "i"}.get(type(message[0]))
+    if letter is None:
+        text = f"Emitter.send(): unsupported data type list: {type(message[0])}"
+        print(text, file=sys.stderr)
+        return None
+    return struct.pack(f"{len(message)}{letter}", *message)
+
+
+class Receiver(Sensor):
+    """A queue of packets; the getters read the first one, `nextPacket` removes it."""
+
+    CHANNEL_BROADCAST = -1
+    kinds = ("Receiver",)
+    function = "receiver"
+
+    def nextPacket(self) -> None:
+        """Removes the first packet; without one it does nothing."""
+        self._state.next_packet()
+
+    def getQueueLength(self) -> int:
+        return self.queue_length
+
+    def getDataSize(self) -> int:
+        return self.data_size
+
+    def getBytes(self) -> bytes:
+        """The first packet; empty, with an error, when there is none."""
+        head = self._head("get_data")
+        return head.data if head else b""
+
+    def getData(self) -> str:
+        deprecated("Receiver.getData", "Receiver.getString")
+        return self.getString()
+
+    def getString(self) -> str:
+        return self.string
+
+    def getInts(self) -> tuple[int, ...]:
+        """The first packet as integers of 32 bits. Raises struct.error for a size that is not a
+        multiple of 4."""
+        return self._unpack("i", 4)
+
+    def getFloats(self) -> tuple[float, ...]:
+        """The first packet as floats of 64 bits. Raises struct.error for a size that is not a
+        multiple of 8."""
+        return self._unpack("d", 8)
+
+    def getBools(self) -> tuple[bool, ...]:
+        """The first packet, a truth value each byte."""
+        return self._unpack("?", 1)
+
+    def getSignalStrength(self) -> float:
+        return self.signal_strength
+
+    def getEmitterDirection(self) -> list[float]:
+        return self.emitter_direction
+
+    def getChannel(self) -> int:
+        return self.channel
+
+    def setChannel(self, channel: int) -> None:
+        self.channel = channel
+
+    @property
+    def queue_length(self) -> int:
+        self._checked("get_queue_length")
+        return len(self._state.queue)
+
+    @property
+    def data(self) -> bytes:
+        return self.getBytes()
+
+    @property
+    def data_size(self) -> int:
+        """In bytes; -1, with an error, without a packet."""
+        head = self._head("get_data_size")
+        return len(head.data) if head else -1
+
+    @property
+    def string(self) -> str:
+        """The first packet, which must be UTF-8; NULs stay."""
+        return self.getBytes().decode()
+
+    @property
+    def signal_strength(self) -> float:
+        """1 / distance^2; NaN without a packet."""
+        head = self._head("get_signal_strength")
+        return head.signalStrength if head else math.nan
+
+    @property
+    def emitter_direction(self) -> list[float]:
+        """The unit vector to the sender, in the Receiver's axes; NaN without a packet."""
+        head = self._head("get_emitter_direction")
+        return list(head.direction) if head else [math.nan] * 3
+
+    @property
+    def channel(self) -> int:
+        """-1: all channels."""
+        return int(self._state.channel)
+
+    @channel.setter
+    def channel(self, channel: int) -> None:
+        self._state.set_channel(operator.index(channel))
+
+    def _head(self, getter: str) -> Receive | None:
+        queue = self._state.queue
+        if queue:
+            head: Receive = queue[0]
+            return head
+        report(f"wb_receiver_{getter}(): the receiver queue is empty.")
+        return None
+
+    def _unpack(self, letter: str, size: int) -> tuple[Any, ...]:
+        data = self.getBytes()
+        return struct.unpack(f"{len(data) // size}{letter}", data)

@@ -1,0 +1,96 @@
+"""`hilgw exec CONFIG brain.py`: a Python program as the controller of a robot."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from hilgw.errors import UsageError, quoted, suggest
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "exec",
+        description="Runs a Python program that was written for Webots, without Webots' library: "
+        "`from controller import Robot` is that of hilgw. It controls a robot of the gateway that "
+        "runs CONFIG, or with --url a robot of a gateway elsewhere or of Webots.",
+        epilog="examples: hilgw exec configs/webots-controller.yaml brain.py\n"
+        "          hilgw exec --url tcp://192.168.1.2:1234/rover brain.py --fast",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--robot", metavar="NAME", help="which robot; default: the only one")
+    parser.add_argument(
+        "--url", metavar="URL", help="tcp://HOST:PORT/ROBOT, tls://... or ipc://INSTANCE/ROBOT"
+    )
+    parser.add_argument(
+        "words",
+        metavar="[CONFIG] PROGRAM [ARGUMENT]",
+        nargs=argparse.REMAINDER,
+        help="the configuration, without --url; the program and its arguments",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Becomes the program: its exit code is that of hilgw. Raises HilgwError when there is none."""
+    from hilgw.api.environment import environment
+
+    words, url = list(args.words), args.url
+    if url is None and words:
+        url = _address(words.pop(0), args.robot)
+    elif args.robot is not None:
+        raise UsageError("--robot and --url exclude each other", fix="write the robot in the URL")
+    if not words:
+        fix = "write hilgw exec CONFIG brain.py, or hilgw exec --url URL brain.py"
+        raise UsageError("no program given", fix=fix)
+    program = Path(words[0])
+    if not program.is_file():
+        raise UsageError("there is no such program", where=str(program), fix="check the path")
+    _check(url)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(sys.executable, [sys.executable, *words], environment(url, os.environ))
+    raise AssertionError("execve returned")
+
+
+def _check(url: str) -> None:
+    """Raises PeerError for an address that can never work."""
+    from hilgw.api.address import NotReady, find
+
+    try:
+        find({**os.environ, "WEBOTS_CONTROLLER_URL": url})
+    except NotReady:
+        pass  # the program waits for it
+
+
+def _address(config: str, wanted: str | None) -> str:
+    """Where the controller of a robot of this configuration connects. Raises HilgwError."""
+    from urllib.parse import quote
+
+    from hilgw.api.address import DEFAULT_PORT
+    from hilgw.config.load import load_config
+    from hilgw.config.shipped import found
+
+    file = found(config)
+    addresses = {
+        name: robot.controller.settings.listen
+        or f"ipc://{DEFAULT_PORT}"  # the local socket; one of both is set
+        for name, robot in load_config(file).config.robots.items()
+        if robot.controller is not None and robot.controller.kind == "webots"
+    }
+    if wanted is not None and wanted not in addresses:
+        what = f"no robot {quoted(wanted)} with a controller of kind webots"
+        raise UsageError(what, where=config, fix=suggest(wanted, addresses))
+    if not addresses:
+        raise UsageError(
+            "no robot has a controller of kind webots",
+            where=config,
+            fix="give one controller: {kind: webots, listen: tcp://127.0.0.1:1234}",
+        )
+    if wanted is None and len(addresses) > 1:
+        what = f"several robots have a controller: {', '.join(addresses)}"
+        raise UsageError(what, where=config, fix="name one with --robot")
+    name = wanted or next(iter(addresses))
+    return f"{addresses[name]}/{quote(name, safe='')}"

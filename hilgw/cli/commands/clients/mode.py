@@ -1,0 +1,43 @@
+"""`hilgw mode ROBOT`: which body a robot's controller has, the simulated or the real one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from hilgw.cli.commands.clients.requests import add_options
+
+MODES = ("simulation", "remote", "shadow")
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "mode",
+        description="Gives a robot's controller the simulated body, the real one (remote), or both "
+        "(shadow), in the gateway that runs on this machine. The body that is left stops; the "
+        "other one moves at the next command. Without a mode, shows the present one.",
+        epilog="examples: hilgw mode rover\n          hilgw mode rover remote",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("robot", metavar="ROBOT", help="a robot with a body and a remote body")
+    parser.add_argument("mode", metavar="MODE", nargs="?", choices=MODES, help=", ".join(MODES))
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+    from hilgw.client.modes import robot_mode, set_robot_mode
+
+    gateway = getattr(args, "control", None), getattr(args, "config", None)
+    if args.mode is None:
+        state = robot_mode(args.robot, *gateway)
+    else:
+        state = set_robot_mode(args.robot, args.mode, *gateway)
+    if args.json:
+        print(json.dumps({"robot": state.robot, "mode": state.mode, "bodies": state.bodies}))
+    else:
+        bodies = ", ".join(f"{name} {word}" for name, word in state.bodies.items())
+        print(f"{state.robot}: {state.mode}" + (f" ({bodies})" if bodies else ""))
+    return 0

@@ -1,0 +1,89 @@
+"""`hilgw key ROBOT KEY...` presses keys of a robot's keyboard; `hilgw say ROBOT TEXT` sends its
+controller a text, as from its robot window."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from hilgw.cli.commands.clients.requests import add_options
+from hilgw.errors import UsageError, quoted
+
+HOLD_S = 0.5
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    _add_key(commands)
+    parser = commands.add_parser(
+        "say",
+        description="Sends a text to the controller of a robot, in the gateway that runs on this "
+        "machine; the controller reads it with wwiReceiveText. The gateway shows what the "
+        "controller sends with wwiSendText.",
+        epilog='example: hilgw say rover "go home"',
+    )
+    parser.add_argument("robot", metavar="ROBOT", help="a robot with a Webots or Python controller")
+    parser.add_argument("text", metavar="TEXT", help="the text")
+    add_options(parser)
+    parser.set_defaults(run=run_say)
+
+
+def _add_key(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "key",
+        description="Presses keys for the controller of a robot, in the gateway that runs on this "
+        "machine: the controller reads them with Webots' Keyboard. Without a KEY, what you type in "
+        "this terminal is pressed until Ctrl-C or Ctrl-D. A key is down for half a second, so that "
+        "one held in a terminal stays down.",
+        epilog="examples: hilgw key rover up\n"
+        "          hilgw key rover control+b --hold 2\n"
+        "          hilgw key rover",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("robot", metavar="ROBOT", help="a robot with a Webots or Python controller")
+    parser.add_argument(
+        "keys",
+        metavar="KEY",
+        nargs="*",
+        help="a character, up, down, left, right, home, end, pageup, pagedown, numpad-..., space; "
+        "with shift+, control+ or alt+ before it; several are down at the same time",
+    )
+    parser.add_argument(
+        "--hold",
+        metavar="SECONDS",
+        type=float,
+        default=HOLD_S,
+        help="how long they are down, in simulated time; default 0.5",
+    )
+    add_options(parser)
+    parser.set_defaults(run=run_key)
+
+
+def run_key(args: argparse.Namespace) -> int:
+    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+    from hilgw.cli.commands.clients.terminal_keys import read_keys
+    from hilgw.client.control_socket import find_gateway
+    from hilgw.client.user import press
+    from hilgw.devices.keys import code_of
+
+    control = str(find_gateway(getattr(args, "control", None), getattr(args, "config", None)))
+    if not args.keys:
+        print(f"{args.robot}: type keys; Ctrl-D ends", file=sys.stderr)
+        descriptor = sys.stdin.fileno()
+        read_keys(descriptor, lambda codes: press(args.robot, codes, args.hold, control))
+        return 0
+    codes = []
+    for word in args.keys:
+        code = code_of(word)
+        if code is None:
+            raise UsageError(f"{quoted(word)} is not a key", fix="hilgw key --help lists them")
+        codes.append(code)
+    press(args.robot, codes, args.hold, control)
+    return 0
+
+
+def run_say(args: argparse.Namespace) -> int:
+    """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
+    from hilgw.client.user import say
+
+    say(args.robot, args.text, getattr(args, "control", None), getattr(args, "config", None))
+    return 0

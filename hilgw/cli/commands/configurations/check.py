@@ -1,0 +1,71 @@
+"""`hilgw check FILE...`: reports all errors of configuration files."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+from typing import TYPE_CHECKING, Any
+
+from hilgw.cli.commands.configurations import loading
+from hilgw.errors import ConfigError, printable
+
+if TYPE_CHECKING:
+    from hilgw.config.source.positions import Diagnostic
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "check",
+        description="Checks configuration files without opening a port. Exit code 3 when a file "
+        "has errors; warnings do not change it.",
+        epilog="example: hilgw check configs/*.yaml",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="configuration files")
+    loading.add_options(parser)
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0, or 3 when a file has errors."""
+    collects = gc.isenabled()
+    gc.disable()  # it takes 4 % of the time of a check, which leaves little garbage
+    try:
+        found = [(file, *_check(args, file)) for file in args.files]
+    finally:
+        if collects:
+            gc.enable()
+    if args.json:
+        print(json.dumps({"files": [_as_data(*each) for each in found]}, indent=2))
+    else:
+        for each in found:
+            _print(*each)
+    return ConfigError.exit_code if any(errors for _, errors, _ in found) else 0
+
+
+def _check(args: argparse.Namespace, file: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """The errors and the warnings of a file."""
+    from hilgw.config.source.positions import ConfigErrors
+
+    try:
+        return [], loading.load(args, file).warnings
+    except ConfigErrors as errors:
+        return errors.diagnostics, errors.warnings
+
+
+def _as_data(file: str, errors: list[Diagnostic], warnings: list[Diagnostic]) -> dict[str, Any]:
+    import dataclasses
+
+    return {
+        "file": file,
+        "ok": not errors,
+        "errors": [dataclasses.asdict(diagnostic) for diagnostic in errors],
+        "warnings": [dataclasses.asdict(diagnostic) for diagnostic in warnings],
+    }
+
+
+def _print(file: str, errors: list[Diagnostic], warnings: list[Diagnostic]) -> None:
+    loading.print_findings(errors, warnings)
+    if not errors:
+        print(f"{printable(file)}: ok")

@@ -1,0 +1,65 @@
+"""`hilgw example [NAME]`: prints shipped configurations."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hilgw.cli.output.text import table
+from hilgw.config.shipped import HEADER, folder, header
+from hilgw.errors import UsageError, quoted, suggest
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "example",
+        description="Prints a shipped configuration; without NAME, lists them. Each runs on mocks "
+        "without changes. Its first line names the schema for editors: hilgw.schema.json, if this "
+        "folder has it (hilgw schema --write), else that of the installation.",
+        epilog="example: hilgw example xbee > my.yaml && hilgw --config my.yaml",
+    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a configuration, e.g. xbee")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints; returns 0. Raises UsageError for an unknown name."""
+    if args.name is not None:
+        print(_for_editors(example(args.name)), end="")
+        return 0
+    known = examples()
+    for line in table((name, title(text)) for name, text in known.items()):
+        print(line)
+    return 0
+
+
+def examples() -> dict[str, str]:
+    """Every shipped configuration, from a wheel or a checkout: name -> text."""
+    shipped = folder()
+    if shipped is None:
+        return {}
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(shipped.glob("*.yaml"))}
+
+
+def example(name: str) -> str:
+    """The text of one shipped configuration. Raises UsageError for an unknown name."""
+    known = examples()
+    text = known.get(name.removesuffix(".yaml"))
+    if text is None:
+        raise UsageError(f"unknown example {quoted(name)}", fix=suggest(name, known))
+    return text
+
+
+def _for_editors(text: str) -> str:
+    """The text with the schema that a file in the present folder has."""
+    first, newline, rest = text.partition("\n")
+    return header(Path()) + newline + rest if first.startswith(HEADER) else text
+
+
+def title(text: str) -> str:
+    """The first comment of a configuration that is not for an editor."""
+    for line in text.splitlines():
+        comment = line.removeprefix("#").strip()
+        if line.startswith("#") and comment and not comment.startswith("yaml-language-server"):
+            return comment
+    return ""

@@ -1,0 +1,83 @@
+"""`hilgw explain CONFIG`: what a configuration connects, before anything is opened."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hilgw.cli.commands.configurations import loading
+from hilgw.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hilgw.config.load import Loaded
+
+WIDTH = 100  # without a terminal
+NARROWEST, WIDEST = 40, 160
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "explain",
+        description="Explains a configuration in words and diagrams: what is connected to what, at "
+        "which rates, with which limits, and what stops the robots. Opens nothing. Exit code 3 "
+        "when the file has errors.",
+        epilog="example: hilgw explain epuck --backend real",
+    )
+    parser.add_argument("file", metavar="CONFIG", help="a file, or a shipped one, as epuck")
+    loading.add_options(parser)
+    parser.add_argument(
+        "--arm",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="explain with all robots armed at the start",
+    )
+    parser.add_argument("--json", action="store_true", help="print the facts as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0, or 3 when the file has errors."""
+    from hilgw.config.source.positions import ConfigErrors
+
+    try:
+        loaded = loading.load(args, args.file)
+    except ConfigErrors as errors:
+        if args.json:
+            _print_json({"file": args.file, "ok": False, "errors": errors.diagnostics})
+        else:
+            loading.print_findings(errors.diagnostics, errors.warnings)
+        return ConfigError.exit_code
+    if args.json:
+        from hilgw.config.explain import explain
+
+        _print_json({"file": args.file, "ok": True, "errors": [], **_plain(explain(loaded))})
+    else:
+        _print(args.file, loaded)
+    return 0
+
+
+def _print(file: str, loaded: Loaded) -> None:
+    import shutil
+
+    from hilgw.cli.output.diagram import glyphs_of
+    from hilgw.cli.output.explanation import in_words
+    from hilgw.config.explain import explain
+
+    columns = shutil.get_terminal_size((WIDTH, 24)).columns
+    width = min(max(columns, NARROWEST), WIDEST)
+    glyphs = glyphs_of(sys.stdout.encoding)
+    print("\n".join(in_words(explain(loaded), file, width, glyphs)))
+
+
+def _plain(facts: Any) -> dict[str, Any]:
+    import dataclasses
+
+    return dataclasses.asdict(facts)
+
+
+def _print_json(found: dict[str, Any]) -> None:
+    import dataclasses
+    import json
+
+    print(json.dumps(found, indent=2, default=dataclasses.asdict))

@@ -1,0 +1,75 @@
+"""`hilgw import-world FILE`: prints the configuration that a Webots world file becomes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from hilgw.errors import ConfigError, HilgwError, printable
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "import-world",
+        description="Prints a configuration made of a Webots world file: its robots, their devices "
+        "and poses, and its obstacles. Comments name what the file does not show, such as the "
+        "nodes in a PROTO, and what Webots takes instead of a value outside its limits.",
+        epilog="example: hilgw import-world arena.wbt > arena.yaml && hilgw check arena.yaml",
+    )
+    parser.add_argument("file", metavar="FILE", help="a world file (.wbt)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write this file instead; it must not exist"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints or writes; returns 0. Raises ConfigError with the position of an error."""
+    text = _imported(args.file)
+    if args.output is None:
+        sys.stdout.write(text)
+        return 0
+    from pathlib import Path
+
+    try:
+        with Path(args.output).open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise HilgwError(
+            "the file exists already",
+            where=printable(args.output),
+            fix="name another, or delete it",
+        ) from None
+    return 0
+
+
+def _imported(file: str) -> str:
+    from hilgw.config.source.document import MAX_VALUES
+    from hilgw.config.source.text import MAX_BYTES
+    from hilgw.worlds.configuration import configuration
+    from hilgw.worlds.parser import parse
+
+    text = configuration(parse(_read(file), file), file)
+    # Each line has one key, or a list of a few numbers.
+    if len(text.encode()) > MAX_BYTES or text.count("\n") + text.count(",") > MAX_VALUES:
+        raise ConfigError(
+            "the world is larger than a configuration may be",
+            where=printable(file),
+            fix="delete solids and robots that the radios do not need",
+        )
+    return text
+
+
+def _read(file: str) -> bytes:
+    from pathlib import Path
+
+    from hilgw.worlds.syntax import MAX_BYTES
+
+    try:
+        with Path(file).open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"cannot be read: {reason}", where=printable(file), fix="check the path"
+        ) from None

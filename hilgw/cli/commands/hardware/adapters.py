@@ -1,0 +1,98 @@
+"""`hilgw adapters [NAME]`: the kinds of hardware, their limits and their field mapping."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from hilgw.cli.output.text import table
+from hilgw.errors import UsageError
+
+WIDTH = 100  # without a terminal
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "adapters",
+        description="Lists the kinds of hardware. With NAME, shows its limits, the mapping of "
+        "Webots' fields (exact, approximate, cannot), and its settings.",
+        epilog="example: hilgw adapters xbee",
+    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a kind, e.g. xbee")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the kinds; returns 0. Raises UsageError for an unknown name."""
+    kinds = _kinds(args.name)
+    if args.json:
+        print(json.dumps([_as_data(adapter) for adapter in kinds], indent=2))
+    elif args.name is None:
+        rows = ((each.kind, f"{each.type:<9}  {each.summary}") for each in kinds)
+        for line in table(rows):
+            print(line)
+    else:
+        for adapter in kinds:
+            _show(adapter)
+    return 0
+
+
+def _kinds(name: str | None) -> list[Any]:
+    """The adapter of this name, or all; prints an error for each that does not load."""
+    from hilgw import plugins
+
+    if name is not None:
+        known = plugins.find(plugins.ADAPTERS)
+        if name not in known:
+            error = plugins.unknown("adapter", name, known)
+            raise UsageError(error.what, fix=error.fix)
+        return [known[name]()]
+    parts, broken = plugins.load_all(plugins.ADAPTERS)
+    for each in broken:
+        sys.stderr.write(f"hilgw: {each}\n")
+    return list(parts.values())
+
+
+def _as_data(adapter: Any) -> dict[str, Any]:
+    import dataclasses
+
+    from hilgw.adapters.base import StationSettings
+    from hilgw.config.schema.describe import rows
+
+    return {
+        "kind": adapter.kind,
+        "type": adapter.type,
+        "summary": adapter.summary,
+        "limits": dataclasses.asdict(adapter.limits),
+        "settings": [dataclasses.asdict(row) for row in rows(adapter.Settings)],
+        "common_settings": [dataclasses.asdict(row) for row in rows(StationSettings)],
+    }
+
+
+def _show(adapter: Any) -> None:
+    from hilgw.config.schema.describe import rows
+
+    limits = adapter.limits
+    print(f"{adapter.kind}: {adapter.summary}\n")
+    _table(
+        (
+            ("type", adapter.type),
+            ("payload", f"up to {limits.payload} bytes in a packet"),
+            ("window", f"up to {limits.window} unacknowledged packets"),
+            ("channels", limits.channels),
+            ("rates", ", ".join(str(rate) for rate in limits.rates)),
+        )
+    )
+    print("\nWebots' fields:")
+    _table((mapped.field, f"{mapped.maps}: {mapped.how}") for mapped in limits.mapping)
+    print("\nsettings, besides the common ones (docs/config.md):")
+    _table((row.key, row.in_words) for row in rows(adapter.Settings))
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> None:
+    for line in table(rows, indent="  ", columns=WIDTH):
+        print(line)

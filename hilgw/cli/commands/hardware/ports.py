@@ -1,0 +1,61 @@
+"""`hilgw ports`: the serial ports of this machine."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "ports",
+        description="Lists the serial ports: path, USB ids, the stable by-id name to put into "
+        "a configuration, and the programs that have the port open.",
+        epilog="example: hilgw ports --json",
+    )
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0, also without any port."""
+    ports = describe_ports()
+    if args.json:
+        import json
+
+        print(json.dumps(ports, indent=2))
+        return 0
+    if not ports:
+        print("no serial ports; plug in a device, or try hilgw mock xbee --link ./xbee")
+    for port in ports:
+        usb = f"{port['vid']:04x}:{port['pid']:04x}" if port["vid"] is not None else ""
+        words = [port["path"], usb, port["description"], port["serial"]]
+        print("  ".join(word for word in words if word))
+        if port["probably"]:
+            print(f"    probably: {port['probably']}")
+        if port["by_id"]:
+            print(f"    {port['by_id']}")
+        for holder in port["holders"]:
+            print(f"    open in {holder}")
+    return 0
+
+
+def describe_ports() -> list[dict[str, Any]]:
+    """Path, by-id name, USB ids, serial number, description and holders of each port."""
+    from hilgw.discovery.ports import by_id_name, probable_device
+    from hilgw.transports.serial import tty
+    from hilgw.transports.serial.port import list_ports
+
+    return [
+        {
+            "path": info.path,
+            "by_id": by_id_name(info.path),
+            "vid": info.vid,
+            "pid": info.pid,
+            "serial": info.serial,
+            "description": info.description,
+            "probably": probable_device(info.vid, info.pid),
+            "holders": [str(holder) for holder in tty.holders(info.path)],
+        }
+        for info in list_ports()
+    ]

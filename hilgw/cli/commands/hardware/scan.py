@@ -1,0 +1,151 @@
+"""`hilgw scan`: finds known hardware on serial ports, and its baud rate."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hilgw.errors import PeerError, PortError, UsageError
+
+if TYPE_CHECKING:
+    from hilgw.adapters.base import SearchableAdapter
+    from hilgw.discovery.scan import Found
+
+
+def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "scan",
+        description="Opens each port at the baud rates of known modules and identifies the "
+        "module. Changes no setting, but another device on the port receives unexpected bytes: "
+        "name the ports when robots are connected.",
+        epilog="example: hilgw scan /dev/ttyUSB0 --baudRate 9600",
+    )
+    parser.add_argument(
+        "ports", metavar="PORT", nargs="*", help="default: all ports that are not open"
+    )
+    parser.add_argument("--kind", action="append", metavar="KIND", help="search for this kind only")
+    parser.add_argument(
+        "--baudRate",
+        "--rate",
+        action="append",
+        type=int,
+        metavar="N",
+        help="try this baud rate only (repeatable)",
+    )
+    parser.add_argument("--no-network", action="store_true", help="do not search for more nodes")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0. Raises PeerError when nothing is found, PortError for a named port."""
+    import asyncio
+
+    found = asyncio.run(_scan(args))
+    if args.json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps([asdict(each) for each in found], indent=2))
+    if not found:
+        raise PeerError(
+            "no known hardware found", fix="check power and wiring, and run hilgw doctor"
+        )
+    return 0
+
+
+async def _scan(args: argparse.Namespace) -> list[Found]:
+    import asyncio
+
+    from hilgw.engine.event_loop.scheduler import Timer
+
+    found: list[Found] = []
+    timer = Timer(asyncio.get_running_loop())
+    try:
+        ports = _ports(args.ports)
+        for number, (port, usb) in enumerate(ports, 1):
+            place = f" (port {number} of {len(ports)})" if len(ports) > 1 else ""
+            try:
+                found += await _scan_port(args, port, usb, timer, place)
+            except PortError as error:
+                if args.ports:
+                    raise
+                _progress(f"{error}; skipped")
+    finally:
+        timer.close()
+    return found
+
+
+async def _scan_port(
+    args: argparse.Namespace, port: str, usb: tuple[int, int] | None, timer: Any, place: str
+) -> list[Found]:
+    """What answers on one port. place: of the port among all, for the progress."""
+    from hilgw.discovery.scan import Try, scan_port
+
+    steps = scan_port(
+        port,
+        _adapters(args.kind),
+        timer,
+        usb=usb,
+        rates=tuple(args.baudRate or ()),
+        network=not args.no_network,
+    )
+    found = []
+    async for step in steps:
+        if isinstance(step, Try):
+            question = f"{step.kind} at {step.baudRate}? try {step.number} of {step.count}"
+            _progress(f"{step.port}{place}: {question}")
+        else:
+            found.append(step)
+            if not args.json:
+                _show(step)
+    return found
+
+
+def _show(found: Found) -> None:
+    print(f"{found.port}: {found.kind} at {found.baudRate}: {found.identity or found.problem}")
+    for node in found.nodes:
+        rssi = "" if node.rssi_dbm is None else f"{node.rssi_dbm} dBm"
+        words = (node.address, node.network, node.name, node.role, rssi)
+        print("    " + "  ".join(word for word in words if word))
+
+
+def _progress(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _ports(named: list[str]) -> list[tuple[str, tuple[int, int] | None]]:
+    """Paths with their USB ids, each device once; without names, all ports that are not open."""
+    from hilgw.transports.serial import tty
+    from hilgw.transports.serial.port import list_ports
+
+    infos = {os.path.realpath(info.path): info for info in list_ports()}
+    paths = named or [info.path for info in infos.values() if not tty.holders(info.path)]
+    ports: dict[str, tuple[str, tuple[int, int] | None]] = {}
+    for path in paths:
+        device = os.path.realpath(path)
+        info = infos.get(device)
+        usb = None
+        if info is not None and info.vid is not None and info.pid is not None:
+            usb = (info.vid, info.pid)
+        ports.setdefault(device, (path, usb))
+    return list(ports.values())
+
+
+def _adapters(kinds: list[str] | None) -> list[SearchableAdapter]:
+    from hilgw.adapters.base import SearchableAdapter
+    from hilgw.plugins import ADAPTERS, find
+
+    known = find(ADAPTERS)
+    for kind in kinds or ():
+        if kind not in known:
+            raise UsageError(f"unknown kind {kind!r}", fix="known kinds: " + ", ".join(known))
+    adapters = [loader() for name, loader in known.items() if not kinds or name in kinds]
+    found = [adapter for adapter in adapters if isinstance(adapter, SearchableAdapter)]
+    if not found:
+        what = f"{' and '.join(kinds or known)} cannot be identified without changing settings"
+        raise UsageError(what, fix="omit --kind to search for all others")
+    return found

@@ -1,0 +1,278 @@
+"""`hilgw mock` as a command: its ports, its words, its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import serial
+
+from hilgw.testing.sim import wait_until
+
+DEADLINE_S = 20.0
+ASK_AP = bytes.fromhex("7E 00 04 08 01 41 50 65")
+AP_IS_1 = bytes.fromhex("7E 00 06 88 01 41 50 00 01 E4")
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts `hilgw mock ...` in a fresh directory; whatever still runs is ended."""
+    running: list[subprocess.Popen[str]] = []
+
+    def run(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hilgw", "mock", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+            **options,
+        )
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=DEADLINE_S)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_makes_ports_and_takes_them_away(
+    start: Start, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    arguments = ("xbee", "--link", "./a", "--link", "./b", "--set", "1.channel=13")
+    process = start(*arguments, "--ready-file", "ready")
+    wait_until((tmp_path / "ready").exists)
+    assert int((tmp_path / "ready").read_text()) == process.pid
+    with serial.Serial(str(tmp_path / "a"), 9600, timeout=DEADLINE_S) as port:
+        port.write(ASK_AP)
+        assert port.read(len(AP_IS_1)) == AP_IS_1
+    process.send_signal(number)
+    returned, out, err = finish(process)
+    assert (returned, err) == (code, "")
+    first, second, ready = out.splitlines()
+    assert first.startswith("./a  xbee0: XBee 3 802.15.4, 0013A200")
+    assert "channel 12" in first
+    assert second.startswith("./b  xbee1: ")
+    assert "channel 13" in second
+    assert ready.startswith("ready")
+    assert not (tmp_path / "a").is_symlink()
+    assert not (tmp_path / "b").is_symlink()
+
+
+def test_a_node_without_a_port_answers_over_the_air(start: Start, tmp_path: Path) -> None:
+    process = start("xbee", "--link", "a", "--set", "1.replies=ping:pong", "--json")
+    assert process.stdout is not None
+    said = json.loads(process.stdout.readline())
+    assert [module["link"] for module in said["modules"]] == ["a", None]
+    with serial.Serial(str(tmp_path / "a"), 9600, timeout=DEADLINE_S) as port:
+        data = b"\x00\x00" + (0xFFFF).to_bytes(8, "big") + b"\x00ping 5"
+        port.write(b"\x7e" + len(data).to_bytes(2, "big") + data)
+        port.write(bytes((0xFF - sum(data) % 256,)))
+        assert port.read_until(b"pong 5").endswith(b"\x28\x00pong 5")  # 1 m away: -40 dBm
+
+
+def test_one_module_at_a_name_of_its_own(start: Start) -> None:
+    process = start("xbee", "--json", "--set", "hardware=s1")
+    assert process.stdout is not None
+    (module,) = json.loads(process.stdout.readline())["modules"]
+    assert Path(module["link"]).exists()
+    assert "XBee S1" in module["is"]
+    process.terminate()
+    assert finish(process)[0] == 143
+    assert not Path(module["link"]).exists()
+
+
+def test_what_there_is_and_its_parameters(start: Start) -> None:
+    code, out, _ = finish(start("--list"))
+    assert code == 0
+    assert any(line.startswith("xbee ") for line in out.splitlines())
+    code, out, _ = finish(start("xbee", "--list", "--json"))
+    assert code == 0
+    assert {"channel", "pan_id", "replies", "position"} <= json.loads(out).keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "no mock given"),
+        (("xbe",), 2, "did you mean 'xbee'"),
+        (("xbee", "--set", "channel"), 2, "NAME=VALUE"),
+        (("xbee", "--set", "channel=99"), 2, "11 to 26"),
+        (("xbee", "--set", "nonsense=1"), 2, "no such parameter"),
+        (("xbee", "--set", "999.channel=12"), 2, "more than 256 modules"),
+        (("xbee", "--loss", "2"), 2, "between 0 and 1"),
+        (("xbee", "--seed", "x"), 2, "--seed"),
+        (("xbee", "--link", "missing/dir/a"), 4, "missing/dir/a"),
+        (("xbee", "--ready-file", "missing/ready"), 1, "missing/ready"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(
+    start: Start, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    returned, out, err = finish(start(*arguments))
+    assert (returned, out if code == 2 else "") == (code, "")
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_a_name_that_is_taken_is_left_alone(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("mine")
+    returned, _, err = finish(start("xbee", "--link", "b", "--link", "a"))
+    assert returned == 4
+    assert "Traceback" not in err
+    assert (tmp_path / "a").read_text() == "mine"
+    assert not (tmp_path / "b").is_symlink()
+
+
+# --- mocks on the network -------------------------------------------------------------------------
+
+
+def test_a_robot_listens_and_registers_its_devices(start: Start, tmp_path: Path) -> None:
+    process = start("wc2ec-robot", "--listen", "127.0.0.1:0", "--listen", "[::1]:0", "--json")
+    assert process.stdout is not None
+    first, second = json.loads(process.stdout.readline())["modules"]
+    for module in (first, second):
+        host, _, port = module["listen"].rpartition(":")
+        with socket.create_connection((host.strip("[]"), int(port)), DEADLINE_S) as robot:
+            robot.settimeout(DEADLINE_S)
+            assert robot.recv(12, socket.MSG_WAITALL) == b"\0\x26\0\x07ds_left\0"
+    process.send_signal(signal.SIGTERM)
+    assert finish(process)[0] == 143
+
+
+def test_a_controller_connects_and_commands(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(DEADLINE_S)
+        start("wc2ec-controller", "--connect", f"127.0.0.1:{server.getsockname()[1]}")
+        connection, _ = server.accept()
+    with connection:
+        connection.settimeout(DEADLINE_S)
+        names = ("ds_left", "ds_front", "ds_right", "left_wheel", "right_wheel")
+        for index, name in enumerate(names):
+            kind = 38 if index < 3 else 53
+            connection.sendall(bytes((0, kind, index, len(name))) + name.encode())
+        for index in range(3):
+            connection.sendall(struct.pack("<BBBd", 1, 38, index, 1000.0))
+        orders = connection.recv(22, socket.MSG_WAITALL)
+        assert orders == struct.pack("<BBBdBBBd", 130, 53, 3, 5.0, 130, 53, 4, 5.0)
+
+
+def test_a_simulator_serves_many_controllers_on_one_port(start: Start) -> None:
+    robots = ("--set", "robots=a,b", "--set", "speed=fast", "--set", "devices=led:LED")
+    process = start("webots-simulator", "--listen", "tcp://127.0.0.1:0", *robots, "--json")
+    assert process.stdout is not None
+    address = json.loads(process.stdout.readline())["modules"][0]["listen"]
+    host, _, port = address.rpartition(":")
+
+    def connect(name: bytes) -> tuple[socket.socket, bytes]:
+        made = socket.create_connection((host, int(port)), DEADLINE_S)
+        made.settimeout(DEADLINE_S)
+        made.sendall(b"CTR\nRobot-Name: " + name)
+        return made, made.recv(10)
+
+    first, connected = connect(b"a")
+    second, forbidden = connect(b"a")
+    assert (connected, forbidden) == (b"CONNECTED", b"FORBIDDEN")
+    assert second.recv(10) == b""
+    other, connected = connect(b"b")
+    assert connected == b"CONNECTED"
+    for robot in (first, other):
+        robot.sendall(struct.pack("<II", 8, 0))
+        head = robot.recv(11, socket.MSG_WAITALL)
+        assert robot.recv(struct.unpack("<HiiB", head)[2], socket.MSG_WAITALL)[7:9] in (
+            b"a\0",
+            b"b\0",
+        )
+    first.sendall(struct.pack("<II", 8, 32))
+    other.close()  # no longer waited for
+    assert first.recv(26, socket.MSG_WAITALL)[15:] == b"\0\0\x04" + struct.pack("<d", 0.032)
+    again, connected = connect(b"b")
+    assert connected == b"CONNECTED"
+    for each in (first, second, again):
+        each.close()
+
+
+def test_a_webots_controller_steps_a_simulator(start: Start) -> None:
+    simulator = start(
+        "webots-simulator", "--listen", "127.0.0.1:0", "--set", "speed=fast", "--json"
+    )
+    assert simulator.stdout is not None
+    address = json.loads(simulator.stdout.readline())["modules"][0]["listen"]
+    with socket.create_server(("127.0.0.1", 0)) as tap:
+        tap.settimeout(DEADLINE_S)
+        script = "--set", "script=enable gps 32; step 32 x 200"
+        start("webots-controller", "--connect", f"127.0.0.1:{tap.getsockname()[1]}", *script)
+        client, _ = tap.accept()
+    host, _, port = address.rpartition(":")
+    with client, socket.create_connection((host, int(port)), DEADLINE_S) as server:
+        passed = _pass_on(client, server)
+    assert passed.endswith(bytes.fromhex("0f0000000000000000000100000026") + bytes(4))
+    assert passed.count(bytes.fromhex("0800000020000000")) == 199
+
+
+def _pass_on(client: socket.socket, server: socket.socket) -> bytes:
+    """Bytes both ways until the client ends; returns those of the client."""
+    passed = b""
+    while True:
+        ready, _, _ = select.select([client, server], [], [], DEADLINE_S)
+        assert ready
+        for end in ready:
+            data = end.recv(65536)
+            if end is client:
+                passed += data
+            if not data:
+                return passed
+            (server if end is client else client).sendall(data)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("wc2ec-robot", "--link", "a"), 2, "use --listen"),
+        (("webots-simulator", "--connect", "127.0.0.1:1"), 2, "use --listen"),
+        (("webots-simulator", "--set", "devices=x:Lidar"), 2, "devices: "),
+        (("wc2ec-controller", "--listen", "127.0.0.1:0"), 2, "use --connect"),
+        (("wc2ec-node", "--connect", "127.0.0.1:1"), 2, "use --link"),
+        (("xbee", "--listen", "127.0.0.1:0"), 2, "use --link"),
+        (("wc2ec-robot", "--set", "frame=cobs-crc16", "--listen", "127.0.0.1:0"), 2, "use --link"),
+        (("wc2ec-robot", "--listen", "27015"), 2, "not HOST:PORT"),
+        (("wc2ec-robot", "--listen", "127.0.0.1:99999"), 2, "not HOST:PORT"),
+        (("wc2ec-controller", "--connect", "127.0.0.1:0"), 2, "port 0 is not valid"),
+        (("wc2ec-robot", "--listen", "192.0.2.1:0"), 4, "loopback"),
+    ],
+)
+def test_how_each_kind_is_met(
+    start: Start, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    returned, _, err = finish(start(*arguments))
+    assert returned == code
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_a_port_that_is_taken(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        returned, _, err = finish(start("wc2ec-robot", "--listen", f"127.0.0.1:{port}"))
+    assert returned == 4
+    assert "in use" in err

@@ -1,0 +1,105 @@
+"""Completion scripts and the manual page: the shells and man's own checker judge them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hilgw.cli.commands import COMMANDS
+from hilgw.cli.help import EXIT_CODES
+from hilgw.cli.main import main
+from hilgw.cli.reference.completion import SHELLS
+from hilgw.cli.reference.manual import manual
+from hilgw.cli.reference.options import commands
+
+WORDS = [
+    ("hilgw sc", {"schema", "scan"}),
+    ("hilgw scan --ba", {"--baudRate"}),
+    ("hilgw mock xb", {"xbee"}),
+    ("hilgw --backend ", {"real", "mock", "loopback"}),
+    ("hilgw --config xbee-z", {"xbee-zigbee"}),
+    ("hilgw example ir", {"ir_toy", "irda_sir"}),
+    ("hilgw completion ", {"bash", "zsh", "fish"}),
+]
+BASH = """
+source "$1"
+read -r -a COMP_WORDS <<< "$2"
+[[ $2 == *" " ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_hilgw
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def script(shell: str, folder: Path) -> Path:
+    file = folder / f"hilgw.{shell}"
+    file.write_text(SHELLS[shell]())
+    return file
+
+
+def output(*command: str, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(("line", "expected"), WORDS, ids=[line for line, _ in WORDS])
+def test_bash_completes(line: str, expected: set[str], tmp_path: Path) -> None:
+    shown = output("bash", "-c", BASH, "bash", str(script("bash", tmp_path)), line, cwd=tmp_path)
+    found = set(shown.split()) - {"hilgw.bash"}
+    assert {word for word in found if line[-1] != " " or word[:2] != "--"} == expected
+
+
+@pytest.mark.judge("fish")
+def test_fish_completes(tmp_path: Path) -> None:
+    file = script("fish", tmp_path)
+    asked = "; ".join(f"complete -C '{line}'; echo ---" for line, _ in WORDS)
+    shown = output("fish", "--no-config", "-c", f"source {file}; {asked}", cwd=tmp_path)
+    answers = [part.splitlines() for part in shown.split("---\n")]
+    for (line, expected), answer in zip(WORDS, answers, strict=False):
+        assert expected <= {each.partition("\t")[0] for each in answer}, line
+
+
+@pytest.mark.judge("zsh")
+def test_zsh_loads_it(tmp_path: Path) -> None:
+    file = script("zsh", tmp_path)
+    command = f"autoload -U compinit; compinit -D; source {file}; print $_comps[hilgw]"
+    assert output("zsh", "-f", "-c", command, cwd=tmp_path) == "_hilgw\n"
+
+
+def test_the_command_prints_each_script(capsys: pytest.CaptureFixture[str]) -> None:
+    for shell, made in SHELLS.items():
+        assert main(["completion", shell]) == 0
+        assert capsys.readouterr().out == made()
+
+
+def test_every_command_and_option_is_described() -> None:
+    every = commands()
+    assert [each.name for each in every] == ["", *COMMANDS]
+    for each in every:
+        assert each.summary and all(option.text for option in each.options), each.name
+
+
+def test_the_manual_page_has_every_command_and_exit_code() -> None:
+    page = manual("1.2").replace("\\-", "-")
+    assert '.TH HILGW 1 "" "hilgw 1.2"' in page
+    for name in COMMANDS:
+        assert f".SS hilgw {name}\n" in page
+    for code, meaning in EXIT_CODES.items():
+        assert f".B {code}\n{meaning}" in page
+
+
+@pytest.mark.judge("mandoc")
+def test_mandoc_finds_no_fault_in_the_manual_page(tmp_path: Path) -> None:
+    (tmp_path / "hilgw.1").write_text(manual("1.2"))
+    done = subprocess.run(
+        ["mandoc", "-Tlint", "-Wwarning", "hilgw.1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []

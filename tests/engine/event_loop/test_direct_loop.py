@@ -1,0 +1,280 @@
+"""The direct loop is asyncio's own loop to everybody, under traffic too."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from hilgw.engine.event_loop.direct_loop import DirectLoop
+from hilgw.engine.timing import event_expectation
+from hilgw.testing.sim import until
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner(loop_factory=DirectLoop) as runner:
+        yield runner
+
+
+@pytest.fixture
+def loop(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
+    return runner.get_loop()
+
+
+class Busy:
+    """A descriptor that is always ready, and whose callback counts."""
+
+    def __init__(self, loop: DirectLoop) -> None:
+        self._loop = loop
+        self.count = 0
+        self._read, self._write = os.pipe()
+        os.write(self._write, b"x")
+        loop.add_reader(self._read, self._ready)
+
+    def _ready(self) -> None:
+        self.count += 1
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._read)
+        os.close(self._read)
+        os.close(self._write)
+
+
+async def turns(count: int) -> None:
+    """Lets the loop poll its descriptors so often."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def pair() -> Any:
+    ends = socket.socketpair()
+    for end in ends:
+        end.setblocking(False)
+    yield ends
+    for end in ends:
+        end.close()
+
+
+async def test_timers_tasks_threads_and_signals_have_their_turn_under_traffic(
+    loop: DirectLoop,
+) -> None:
+    busy = Busy(loop)
+    try:
+        due = asyncio.Event()
+        loop.call_later(0.001, due.set)
+        await due.wait()
+        await turns(100)
+        told = asyncio.Event()
+        threading.Thread(target=lambda: loop.call_soon_threadsafe(told.set)).start()
+        await told.wait()
+        signalled = asyncio.Event()
+        loop.add_signal_handler(signal.SIGUSR1, signalled.set)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        await signalled.wait()
+        loop.remove_signal_handler(signal.SIGUSR1)
+        assert busy.count > 100
+    finally:
+        busy.close()
+
+
+async def test_what_a_callback_gives_to_the_loop_runs_at_once(
+    pair: tuple[socket.socket, socket.socket], loop: DirectLoop
+) -> None:
+    """With no timer near, the loop would otherwise sleep on."""
+
+    got: asyncio.Future[None] = loop.create_future()
+
+    def readable() -> None:
+        pair[0].recv(10)
+        got.set_result(None)
+
+    loop.add_reader(pair[0], readable)
+    loop.call_later(0.05, pair[1].send, b"x")
+    await asyncio.wait_for(got, 60)
+    soon = asyncio.Event()
+    loop.remove_reader(pair[0])
+    loop.add_reader(pair[0], lambda: (pair[0].recv(10), loop.call_later(0.01, soon.set)))
+    pair[1].send(b"y")
+    await soon.wait()
+    loop.remove_reader(pair[0])
+
+
+async def test_a_reader_and_a_writer_on_one_descriptor(
+    pair: tuple[socket.socket, socket.socket], loop: DirectLoop
+) -> None:
+    events: list[str] = []
+    done = asyncio.Event()
+
+    def writable() -> None:
+        events.append("w")
+        assert loop.remove_writer(pair[0])
+
+    def readable(word: str) -> None:
+        events.append(word + pair[0].recv(10).decode())
+        done.set()
+
+    loop.add_reader(pair[0].fileno(), readable, "r")
+    loop.add_writer(pair[0], writable)
+    await until(lambda: events == ["w"])
+    pair[1].send(b"x")
+    await done.wait()
+    assert events == ["w", "rx"]
+    assert loop.remove_reader(pair[0])
+    assert not loop.remove_reader(pair[0])
+    assert not loop.remove_writer(pair[0])
+
+
+async def test_a_hang_up_is_told_to_reader_and_writer(loop: DirectLoop) -> None:
+    told: set[str] = set()
+    done = asyncio.Event()
+
+    def tell(word: str) -> None:
+        told.add(word)
+        if len(told) == 2:
+            done.set()
+
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:  # so full that only the hang-up makes it writable
+            ours.send(bytes(65536))
+    loop.add_reader(ours, tell, "reader")
+    loop.add_writer(ours, tell, "writer")
+    await turns(10)
+    assert told == set()
+    theirs.close()
+    await done.wait()
+    loop.remove_reader(ours)
+    loop.remove_writer(ours)
+    ours.close()
+
+
+async def test_a_callback_may_remove_others_that_are_ready_too(loop: DirectLoop) -> None:
+    pipes = [os.pipe() for _ in range(4)]
+    called: list[int] = []
+
+    def ready(own: int) -> None:
+        called.append(own)
+        for reader, _ in pipes:
+            loop.remove_reader(reader)
+
+    for reader, writer in pipes:
+        os.write(writer, b"x")
+        loop.add_reader(reader, ready, reader)
+    while not called:
+        await asyncio.sleep(0)
+    await turns(10)
+    assert len(called) == 1
+    for ends in pipes:
+        for end in ends:
+            os.close(end)
+
+
+async def test_a_descriptor_closed_too_early_may_still_be_removed(loop: DirectLoop) -> None:
+    reader, writer = os.pipe()
+    loop.add_reader(reader, lambda: None)
+    os.close(reader)
+    assert loop.remove_reader(reader)
+    os.close(writer)
+
+
+async def test_a_fault_is_reported_and_the_others_go_on(loop: DirectLoop) -> None:
+    faults: list[str] = []
+    loop.set_exception_handler(lambda _, fault: faults.append(str(fault["exception"])))
+    reader, writer = os.pipe()
+    os.write(writer, b"x")
+
+    def fail() -> None:
+        loop.remove_reader(reader)
+        raise RuntimeError("on purpose")
+
+    loop.add_reader(reader, fail)
+    busy = Busy(loop)
+    while busy.count < 10:
+        await asyncio.sleep(0)
+    busy.close()
+    os.close(reader)
+    os.close(writer)
+    assert faults == ["on purpose"]
+
+
+async def test_asyncios_own_transports_work_beside_it(loop: DirectLoop) -> None:
+    busy = Busy(loop)
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(100_000))
+        writer.write_eof()
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    address = server.sockets[0].getsockname()
+    for _ in range(5):  # the same descriptor numbers again and again, by different ways
+        connection = socket.socket()
+        connection.setblocking(False)
+        await loop.sock_connect(connection, address)
+        await loop.sock_sendall(connection, bytes(50_000))
+        reader, writer = await asyncio.open_connection(sock=connection)
+        writer.write(bytes(50_000))
+        assert await reader.read() == bytes(100_000)
+        writer.close()
+        await writer.wait_closed()
+    server.close()
+    await server.wait_closed()
+    process = await asyncio.create_subprocess_exec(
+        "cat", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert await process.communicate(b"through a pipe") == (b"through a pipe", None)
+    busy.close()
+
+
+async def test_an_idle_loop_sleeps(loop: DirectLoop, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    clock = loop.time
+    monkeypatch.setattr(loop, "time", lambda: asked.append(clock()) or asked[-1])  # each turn
+    reader, writer = os.pipe()
+    loop.add_reader(reader, lambda: None)
+    woken = asyncio.Event()
+    loop.call_later(0.05, woken.set)
+    await woken.wait()
+    assert 0 < len(asked) < 20
+    loop.remove_reader(reader)
+    os.close(reader)
+    os.close(writer)
+
+
+def test_an_expected_event_is_served_whether_it_comes_at_once_or_later(
+    runner: asyncio.Runner, loop: asyncio.AbstractEventLoop
+) -> None:
+    expect = event_expectation(loop)
+    assert expect == cast(DirectLoop, loop).expect_event
+
+    async def scenario() -> list[bytes]:
+        ours, theirs = socket.socketpair()
+        got: list[bytes] = []
+        with ours, theirs:
+            loop.add_reader(ours.fileno(), lambda: got.append(ours.recv(100)))
+            for delay_s in (0, 0.01):
+                expect()
+                loop.call_later(delay_s, theirs.send, b"x")
+                before = len(got)
+                await until(lambda before=before: len(got) > before)  # type: ignore[misc]
+            loop.remove_reader(ours.fileno())
+        return got
+
+    assert runner.run(scenario()) == [b"x", b"x"]
+
+
+def test_another_event_loop_expects_nothing() -> None:
+    loop = asyncio.SelectorEventLoop()
+    event_expectation(loop)()
+    loop.close()

@@ -1,0 +1,248 @@
+"""The timer service: never early, in order, cancelled at once, one alarm at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hilgw.engine.event_loop import scheduler as module
+from hilgw.engine.event_loop.scheduler import Deadline, Timer
+from hilgw.testing.sim import until
+from tests.transports.rig import descriptors
+
+MS = 1_000_000
+
+
+@pytest.fixture(params=["timerfd", "loop"])
+def timer(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, runner: asyncio.Runner
+) -> Iterator[Timer]:
+    """A timer on each kind of alarm."""
+    if request.param == "loop":
+
+        def no_timerfd() -> None:
+            raise OSError("no timerfd on this system")
+
+        monkeypatch.setattr(module, "_timerfd", no_timerfd)
+    loop = runner.get_loop()
+    before = len(descriptors())
+    timer = Timer(loop)
+    assert len(descriptors()) - before == (request.param == "timerfd")
+    yield timer
+    timer.close()
+
+
+async def test_never_early_and_in_order(timer: Timer) -> None:
+    dice = random.Random(7)
+    start = timer.now()
+    whens = [start + dice.randrange(60 * MS) for _ in range(300)]
+    fired: list[tuple[int, int]] = []
+
+    def callback(when: int) -> Callable[[], None]:
+        return lambda: fired.append((when, time.monotonic_ns()))
+
+    for when in whens:
+        timer.call_at(when, callback(when))
+    assert len(timer) == 300
+    await until(lambda: len(fired) == 300)
+    assert [when for when, _ in fired] == sorted(whens)
+    assert all(now >= when for when, now in fired)
+    assert len(timer) == 0
+
+
+async def test_equal_times_keep_the_order_of_the_calls(timer: Timer) -> None:
+    fired: list[int] = []
+    when = timer.now() + 2 * MS
+    for number in range(50):
+        timer.call_at(when, lambda number=number: fired.append(number))
+    await until(lambda: len(fired) == 50)
+    assert fired == list(range(50))
+
+
+@pytest.mark.parametrize("when", [-5, 0, 1])
+async def test_a_time_in_the_past_is_now(when: int, timer: Timer) -> None:
+    fired = asyncio.Event()
+    timer.call_at(when, fired.set)
+    await fired.wait()
+
+
+async def test_a_sooner_time_moves_the_alarm(timer: Timer) -> None:
+    fired: list[str] = []
+    timer.call_at(timer.now() + 3600_000 * MS, lambda: fired.append("late"))
+    timer.call_at(timer.now() + 3 * MS, lambda: fired.append("soon"))
+    await until(lambda: bool(fired))
+    assert fired == ["soon"]
+    assert len(timer) == 1
+
+
+@pytest.mark.parametrize("timer", ["loop"], indirect=True)
+async def test_the_alarm_is_set_only_when_the_earliest_time_changes(
+    monkeypatch: pytest.MonkeyPatch, timer: Timer
+) -> None:
+    settings: list[float] = []
+    loop = asyncio.get_running_loop()
+    real = loop.call_later
+
+    def call_later(delay_s: float, *rest: Any) -> asyncio.TimerHandle:
+        settings.append(delay_s)
+        return real(delay_s, *rest)
+
+    monkeypatch.setattr(loop, "call_later", call_later)
+    first = timer.now() + 1000 * MS
+    for number in range(100):
+        timer.call_at(first + number, lambda: None).cancel()
+        timer.call_at(first + number, lambda: None)
+    assert len(settings) == 1
+
+
+async def test_cancel(timer: Timer) -> None:
+    fired: list[str] = []
+    when = timer.now() + 3 * MS
+    deadline = timer.call_at(when, lambda: fired.append("cancelled"))
+    timer.call_at(when, lambda: fired.append("kept"))
+    deadline.cancel()
+    deadline.cancel()
+    assert len(timer) == 1
+    await until(lambda: bool(fired))
+    assert fired == ["kept"]
+    deadline.cancel()
+    assert len(timer) == 0
+
+
+async def test_cancelled_by_a_callback_of_the_same_moment(timer: Timer) -> None:
+    fired: list[str] = []
+    when = timer.now() + 2 * MS
+    timer.call_at(when, lambda: victim.cancel())
+    victim = timer.call_at(when, lambda: fired.append("too late"))
+    timer.call_at(when, lambda: fired.append("end"))
+    await until(lambda: "end" in fired)
+    assert fired == ["end"]
+    assert len(timer) == 0
+
+
+async def test_cancelled_deadlines_do_not_pile_up(timer: Timer) -> None:
+    far = timer.now() + 3600_000 * MS
+    kept = timer.call_at(far, lambda: None)
+    for _ in range(10_000):
+        timer.call_at(far, lambda: None).cancel()
+    assert len(timer) == 1
+    assert sum(isinstance(each, Deadline) for each in gc.get_objects()) < 200
+    kept.cancel()
+
+
+@pytest.mark.parametrize("cycles_per_callback", [100, 100_000])
+async def test_deadlines_cancelled_inside_callbacks_do_not_pile_up(
+    cycles_per_callback: int, timer: Timer
+) -> None:
+    """A packet that arrives in a timer callback moves the deadline of a beacon, each time."""
+
+    far = timer.now() + 3600_000 * MS
+    done = asyncio.Event()
+    left = 100_000
+    beacon = timer.call_at(far, done.set)
+
+    def move() -> None:
+        nonlocal left, beacon
+        for _ in range(cycles_per_callback):
+            beacon.cancel()
+            beacon = timer.call_at(far, done.set)
+        left -= cycles_per_callback
+        if left > 0:
+            timer.call_at(0, move)
+        else:
+            grown.append(tracemalloc.get_traced_memory()[0] - before)
+            done.set()
+
+    grown: list[int] = []
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        timer.call_at(0, move)
+        await done.wait()
+    finally:
+        tracemalloc.stop()
+    assert grown[0] < 100_000  # bytes; one deadline kept is 163
+    assert len(timer) == 1
+
+
+async def test_the_count_is_right_while_deadlines_of_the_same_moment_are_cancelled(
+    timer: Timer,
+) -> None:
+    done = asyncio.Event()
+    counts: list[int] = []
+    when = timer.now() + 2 * MS
+
+    def cancel_all() -> None:
+        for victim in victims:
+            victim.cancel()
+        counts.append(len(timer))
+        done.set()
+
+    timer.call_at(when, cancel_all)
+    victims = [timer.call_at(when, lambda: None) for _ in range(200)]
+    await done.wait()
+    assert counts == [0]
+
+
+async def test_a_callback_that_raises_is_reported_and_the_others_run(timer: Timer) -> None:
+    reports: list[BaseException] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda loop, context: reports.append(context["exception"])
+    )
+    fired: list[str] = []
+    when = timer.now() + MS
+    timer.call_at(when, lambda: fired.append("before"))
+    timer.call_at(when, lambda: {}["missing"])
+    timer.call_at(when, lambda: fired.append("beside"))
+    timer.call_at(when + 2 * MS, lambda: fired.append("after"))
+    await until(lambda: "after" in fired)
+    assert fired == ["before", "beside", "after"]
+    assert [type(error) for error in reports] == [KeyError]
+
+
+async def test_a_callback_that_is_always_late_does_not_stop_the_loop(timer: Timer) -> None:
+    count = 0
+
+    def again() -> None:
+        nonlocal count
+        count += 1
+        timer.call_at(0, again)
+
+    timer.call_at(0, again)
+    await until(lambda: count > 5)
+
+
+async def test_close_cancels_everything_and_gives_the_descriptor_back(timer: Timer) -> None:
+    loop = asyncio.get_running_loop()
+    before = descriptors()
+    other = Timer(loop)
+    fired: list[str] = []
+    other.call_at(other.now() + MS, lambda: fired.append("closed"))
+    other.close()
+    other.close()
+    other.call_at(other.now(), lambda: fired.append("after close")).cancel()
+    assert len(other) == 0
+    done = asyncio.Event()
+    timer.call_at(timer.now() + 5 * MS, done.set)
+    await done.wait()
+    assert not fired
+    assert descriptors() == before
+
+
+async def test_closing_in_a_callback_stops_those_of_the_same_moment(timer: Timer) -> None:
+    other = Timer(asyncio.get_running_loop())
+    fired: list[str] = []
+    when = other.now() + MS
+    other.call_at(when, lambda: (fired.append("closing"), other.close()))
+    other.call_at(when, lambda: fired.append("after close"))
+    done = asyncio.Event()
+    timer.call_at(when + 3 * MS, done.set)
+    await done.wait()
+    assert fired == ["closing"]
