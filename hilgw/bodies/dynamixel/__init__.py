@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hilgw.bodies._common.body import BITS_PER_BYTE, SerialRobot
+from hilgw.bodies._common.check import Problem, device_problems, load_problems
 from hilgw.bodies.dynamixel.packet import GOAL_POSITION, GOAL_VELOCITY, OVERHEAD, sync_write
 from hilgw.bodies.dynamixel.session import DynamixelSession
 from hilgw.bodies.dynamixel.settings import DynamixelSettings, devices_of, servos_of
-from hilgw.control.limits import limit_errors
 from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
 from hilgw.settings import MockSpec
@@ -17,39 +18,31 @@ from hilgw.units import NS_PER_US, ms_to_ns
 if TYPE_CHECKING:
     from hilgw.framing.base import Framing
 
-BITS_PER_BYTE = 10
 READ_BYTES = 10  # of a servo's registers with feedback: load, velocity, position
 
 
-class DynamixelBody:
+class DynamixelBody(SerialRobot):
     """The kind of body `dynamixel`."""
 
     kind: ClassVar[str] = "dynamixel"
     summary: ClassVar[str] = "Dynamixel X servos on a bus, each a motor with its position sensor"
     Settings: ClassVar[type[Any]] = DynamixelSettings
-    simulated: ClassVar[bool] = False
-    retry_s: ClassVar[float] = 1.0
-    framing: ClassVar[str] = ""
 
-    def check(self, settings: DynamixelSettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: DynamixelSettings) -> list[Problem]:
         """Errors that span fields: (path below the body, message, fix)."""
-        errors = []
-        servos = servos_of(settings)
+        errors: list[Problem] = []
+        servos, devices = servos_of(settings), devices_of(settings)
         ids = Counter(servo.id for servo in servos.values())
         for name, servo in servos.items():
             if ids[servo.id] > 1:
                 errors.append((f"motors.{name}.id", "another servo has this id", "use another id"))
-        names = Counter(device.name for device in devices_of(settings))
+        names = Counter(device.name for device in devices)
         for name in (each for each, count in names.items() if count > 1):
             what = f"two devices have the name '{name}'"
             errors.append(("motors", what, "set sensor: to another name"))
-        for name, limits in settings.limits.items():
-            if name not in servos:
-                fix = f"its motors are {', '.join(servos)}"
-                errors.append((f"limits.{name}", "the bus has no such motor", fix))
-            for where, what in limit_errors(limits, None):
-                errors.append((f"limits.{name}.{where}", what, "correct the limits"))
-        return errors + self._line_errors(settings)
+        errors += device_problems(settings, devices)
+        fix = "raise baudRate or period_ms, or lower the return delay of the servos"
+        return [*errors, *load_problems(self.line_load(settings), "period_ms", fix)]
 
     def line_load(self, settings: DynamixelSettings) -> LineLoad:
         """A command to each servo, a sync read, and the answers with feedback."""
@@ -60,11 +53,6 @@ class DynamixelBody:
         idle_ns = round(count * settings.return_delay_us * NS_PER_US)
         period_ns = ms_to_ns(settings.period_ms)
         return LineLoad(needed, settings.baudRate, BITS_PER_BYTE, period_ns, idle_ns)
-
-    def _line_errors(self, settings: DynamixelSettings) -> list[tuple[str, str, str]]:
-        what = self.line_load(settings).overload
-        fix = "raise baudRate or period_ms, or lower the return delay of the servos"
-        return [("period_ms", what, fix)] if what else []
 
     def mock(self, settings: DynamixelSettings, version: str) -> MockSpec:
         ids = ", ".join(str(servo.id) for servo in servos_of(settings).values())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, Device, MotorLimits
+from hilgw.bodies._common.settings import RobotSettings
+from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, Device
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
-from hilgw.settings import boot_setting, setting
+from hilgw.settings import setting
 
 BAUD_RATES = (9600, 57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
 
@@ -42,20 +42,10 @@ DEFAULT_SERVOS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DynamixelSettings:
+class DynamixelSettings(RobotSettings):
     """The serial line of the bus, its servos, and their limits."""
 
-    port: str = setting("serial device path", example="/dev/ttyUSB0")
-    boot_s: float = boot_setting()
     baudRate: int = setting("rate of the bus", 57_600, choices=BAUD_RATES, unit="bit/s")
-    byteSize: int = setting(
-        "cost of one byte on the line: 10 is 8N1, 8 counts as 10", 10, choices=(8, 10), unit="bit"
-    )
-    simulated: bool | None = setting(
-        "true: no real motors, which may run without a deadline for commands "
-        "(`safety.command_timeout_s`); not set: real, but for a mock",
-        None,
-    )
     motors: dict[str, ServoSettings] = setting(
         "motor -> its servo; empty: the two wheels of a TurtleBot3 Burger", default_factory=dict
     )
@@ -94,10 +84,6 @@ class DynamixelSettings:
     show_velocity: bool = setting(
         "true: motors report their velocity, for a controller whose protocol carries it (WC2EC)",
         False,
-    )
-    limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
-    mock: dict[str, Any] = setting(
-        "parameters of the mock of the bus (`hilgw mock dynamixel --list`)", default_factory=dict
     )
 
 
