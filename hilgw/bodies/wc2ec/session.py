@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.bodies._common.session import refused
+from hilgw.bodies.wc2ec.load import LOAD_FIX, line_load
 from hilgw.bodies.wc2ec.messages import send_message, switch_message, tune_message
 from hilgw.bodies.wc2ec.motors import Motors
 from hilgw.bodies.wc2ec.registrations import Registrations
@@ -32,7 +33,6 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
-from hilgw.control.line_load import LineLoad
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import (
     LINEAR_MOTOR,
@@ -46,7 +46,7 @@ from hilgw.devices.kinds import (
 from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
-from hilgw.units import ms_to_ns, s_to_ns
+from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
@@ -63,6 +63,7 @@ class Wc2ecBodySession:
         self.counts: Counter[str] = Counter()
         self.positions: dict[int, float] = {}
         self._settings = settings
+        self._framing = framing
         self._silence_ns = s_to_ns(settings.silence_s)
         layouts = wc2ec.Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
         self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
@@ -297,18 +298,15 @@ class Wc2ecBodySession:
     def _line_error(self) -> ConfigError | None:
         """After the registration: whether the line carries a value of each sensor in one step of
         the robot, and a command to each motor the other way."""
-        if not self._link.framed:
+        if self._framing is None:
             return None
         motors = len(self.devices.of_role(MOTOR))
         values = len(self.devices.of_role(SENSOR))
-        size = len(self._link.wrap_value(0, 0, 0.0))
-        settings = self._settings
-        bits, period_ns = max(10, settings.byteSize), ms_to_ns(settings.step_ms)
-        what = LineLoad(size * max(motors, values), settings.baudRate, bits, period_ns).overload
+        what = line_load(self._settings, max(motors, values), self._framing).overload
         if not what:
             return None
         names = f"{values} sensors and {motors} motors of the robot: {what}"
-        return ConfigError(names, fix="raise baudRate, or step_ms where the robot is slower")
+        return ConfigError(names, fix=LOAD_FIX)
 
     def _fail(self, error: HilgwError, tail: bytes) -> list[Event]:
         self.counts["failures"] += 1
