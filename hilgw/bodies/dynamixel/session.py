@@ -13,6 +13,7 @@ from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.dynamixel import packet
 from hilgw.bodies.dynamixel.bus import Answered, Bus, Exchange
 from hilgw.bodies.dynamixel.packet import Status, StatusReader
+from hilgw.bodies.dynamixel.series import series_of
 from hilgw.bodies.dynamixel.servo import Servo
 from hilgw.bodies.dynamixel.settings import DynamixelSettings, devices_of, servos_of
 from hilgw.control.events import (
@@ -25,11 +26,13 @@ from hilgw.control.events import (
     FeedbackSwitch,
     MotorFeedback,
     Notice,
+    ProtocolFailure,
     SensorValue,
     Write,
 )
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import Refusal
+from hilgw.errors import MismatchError
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S, ms_to_ns, s_to_ns
 
@@ -52,6 +55,7 @@ class DynamixelSession(RobotSession):
             assert motor is not None
             self._servos[motor.index] = Servo(motor, each)
         self._by_number = {servo.number: servo for servo in self._servos.values()}
+        self._offsets = {servo.number: servo.offset for servo in self._servos.values()}
         self._bus = Bus(10 * NS_PER_S // settings.baudRate, ms_to_ns(settings.answer_ms))
         self._reader = StatusReader()
         self._period_ns = ms_to_ns(settings.period_ms)
@@ -136,14 +140,16 @@ class DynamixelSession(RobotSession):
         steps = max(2, self._settings.watchdog_ms // 20)
         for servo in self._servos.values():
             servo.forget()
-            number = servo.number
+            number, offset = servo.number, servo.offset
             self._ask(packet.packet(number, packet.PING), number, self._identified, 3)
-            self._ask(packet.write(number, packet.TORQUE, 0), number)
-            self._ask(packet.write(number, packet.WATCHDOG, 0), number)
+            self._ask(packet.write(number, packet.TORQUE, 0, offset), number)
+            self._ask(packet.write(number, packet.WATCHDOG, 0, offset), number)
             limits = packet.read(number, packet.LIMITS, packet.LIMITS_SIZE)
             self._ask(limits, number, self._limits, packet.LIMITS_SIZE)
-            self._ask(packet.read(number, packet.POSITION, 4), number, self._position, 4)
-            self._ask(packet.write(number, packet.WATCHDOG, steps), number, self._is_ready)
+            position = packet.read(number, packet.POSITION, 4, offset)
+            self._ask(position, number, self._position, 4)
+            watchdog = packet.write(number, packet.WATCHDOG, steps, offset)
+            self._ask(watchdog, number, self._is_ready)
 
     def _ask(
         self, request: bytes, number: int, answered: Answered | None = None, size: int = 0
@@ -151,10 +157,19 @@ class DynamixelSession(RobotSession):
         self._bus.add(Exchange(request, [number], answered, size))
 
     def _identified(self, status: Status, now: int) -> None:
-        if not status.error:
-            model = int.from_bytes(status.data[:2], "little")
-            self._models[status.number] = model
-            self._by_number[status.number].identify(model)
+        if status.error:
+            return
+        number, model = status.number, int.from_bytes(status.data[:2], "little")
+        servo, found = self._by_number[number], series_of(model)
+        if found is not servo.series:
+            what = f"servo {number} is a model {model} of series {found.name}"
+            fix = f"set series: {found.name} of '{servo.device.name}', or correct its id"
+            self._phase = Phase.CLOSED
+            self._bus.clear()
+            self._events.append(ProtocolFailure(MismatchError(what, fix=fix)))
+            return
+        self._models[number] = model
+        servo.identify(model)
 
     def _limits(self, status: Status, now: int) -> None:
         if not status.error:
@@ -205,13 +220,13 @@ class DynamixelSession(RobotSession):
             return
         numbers = list(self._by_number)
         more = self._feedback or self._settings.show_velocity
-        address, size = (packet.LOAD, 10) if more else (packet.POSITION, 4)
-        request = packet.sync_read(address, size, numbers)
+        register, size = (packet.LOAD, 10) if more else (packet.POSITION, 4)
+        request = packet.read_all(register, size, self._offsets)
         self._bus.add(Exchange(request, numbers, self._position, size))
         if now >= self._check_ns:
             self._check_ns = now + CHECK_NS
-            for number in numbers:
-                request = packet.read(number, packet.WATCHDOG, 1)
+            for number, offset in self._offsets.items():
+                request = packet.read(number, packet.WATCHDOG, 1, offset)
                 self._ask(request, number, self._watchdog, 1)
 
     def _position(self, status: Status, now: int) -> None:
@@ -228,8 +243,8 @@ class DynamixelSession(RobotSession):
         if self._settings.show_velocity and len(status.data) == 10:
             self._events.append(SensorValue(index, servo.velocity(packet.signed(status.data[2:6]))))
         if index in self._feedback and len(status.data) == 10:
-            torque = packet.signed(status.data[:2]) / 1000 * servo.settings.max_torque
-            self._events.append(MotorFeedback(index, -torque if servo.settings.reverse else torque))
+            torque = servo.torque(packet.signed(status.data[:2]))
+            self._events.append(MotorFeedback(index, torque))
 
     def _watchdog(self, status: Status, now: int) -> None:
         if status.data == bytes((TRIPPED,)) and self._is_up:
@@ -243,7 +258,7 @@ class DynamixelSession(RobotSession):
             self._alerts.add(servo.number)
             self.counts["hardware_errors"] += 1
             self._events.append(DeviceFault(servo.device.index))
-            request = packet.read(servo.number, packet.HARDWARE_ERROR, 1)
+            request = packet.read(servo.number, packet.HARDWARE_ERROR, 1, servo.offset)
             self._ask(request, servo.number, self._hardware_error, 1)
 
     def _hardware_error(self, status: Status, now: int) -> None:
@@ -273,18 +288,20 @@ class DynamixelSession(RobotSession):
     def _set(self, servo: Servo, writes: list[tuple[int, int]]) -> None:
         """Goals go without an answer; what a goal needs first is answered, or the body is lost."""
         changes = packet.TORQUE in dict(writes)
-        for address, amount in writes:
-            if changes and address != writes[-1][0]:
-                request = packet.write(servo.number, address, amount)
-                answered = partial(self._written, address)
-                self._bus.add(Exchange(request, [servo.number], answered, vital=True))
+        number = servo.number
+        for register, amount in writes:
+            if changes and register != writes[-1][0]:
+                request = packet.write(number, register, amount, servo.offset)
+                answered = partial(self._written, register)
+                self._bus.add(Exchange(request, [number], answered, vital=True))
             else:
-                self._bus.add(Exchange(packet.sync_write(address, {servo.number: amount}), []))
+                request = packet.write_all(register, {number: amount}, self._offsets)
+                self._bus.add(Exchange(request, []))
 
-    def _written(self, address: int, status: Status, now: int) -> None:
+    def _written(self, register: int, status: Status, now: int) -> None:
         if status.error and self._is_up:
             why = packet.ERRORS.get(status.error, f"error {status.error}")
-            self._lose(f"servo {status.number} refused register {address}: {why}", now)
+            self._lose(f"servo {status.number} refused register {register}: {why}", now)
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """Velocity 0, or holding the present position."""
@@ -319,8 +336,10 @@ class DynamixelSession(RobotSession):
         armed = [self._servos[index] for index in sorted(self._armed)]
         still = {servo.number: 0 for servo in armed}
         hold = {servo.number: servo.pulses for servo in armed if servo.pulses is not None}
-        data = packet.sync_write(packet.GOAL_VELOCITY, still)
-        return data + (packet.sync_write(packet.GOAL_POSITION, hold) if hold else b"")
+        data = packet.write_all(packet.GOAL_VELOCITY, still, self._offsets)
+        if hold:
+            data += packet.write_all(packet.GOAL_POSITION, hold, self._offsets)
+        return data
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """All positions are read in any case: a stop needs them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hilgw.bodies._common.settings import RobotSettings
+from hilgw.bodies.dynamixel.series import SERIES
 from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, Device
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
 from hilgw.settings import setting
@@ -20,7 +21,13 @@ class ServoSettings:
     sensor: str = setting(
         "name of its position sensor; not set: the motor's, with sensor in place of motor", ""
     )
-    zero: int = setting("pulse at 0 rad", 2048, ge=-1_048_575, le=1_048_575)
+    series: str = setting("series of the servo: its registers and units", "X", choices=[*SERIES])
+    zero: int | None = setting(
+        "pulse at 0 rad; not set: the middle of the range, 2048, and 0 of series P",
+        None,
+        ge=-1_048_575,
+        le=1_048_575,
+    )
     reverse: bool = setting("true: a positive angle is clockwise", False)
     multi_turn: bool = setting(
         "true: positions of up to 256 turns, without the position limits of the servo", False
