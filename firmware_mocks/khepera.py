@@ -3,6 +3,9 @@
 A command is a capital letter and its arguments, separated by commas and ended by CR, LF or both;
 the answer begins with the small letter. A number of 32 bits has the prefix l, one of 8 or 16 bits
 may have d. The robot has no watchdog: it keeps its last speed when the line is dead.
+
+K-Team's kh3server (2012) answers the same commands in the place of the robot; the answer to an
+unknown one ($) is from there.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ RADIUS_M = 0.065
 FASTEST = 43_000  # about 300 mm/s
 TICK_NS = 5 * MS
 INPUT_BYTES = 128
+UNKNOWN = "$"
 # The infra-red sensors in the order of the answer to N: back left, left 90, left 45, front left,
 # front right, right 45, right 90, back right, back; then ground right and left.
 ANGLES = (2.35, 1.57, 0.78, 0.24, -0.24, -0.78, -1.57, -2.35, math.pi)
@@ -142,7 +146,7 @@ class Khepera(Mock):
         if run is not None and len(numbers) == len(words):
             answer = run(self, numbers)
         if answer is None:
-            self._answer("z,Command not found", now)
+            self._answer(UNKNOWN, now)
             return
         self.commands[letter] = self.commands.get(letter, 0) + 1
         self._answer(",".join([letter.lower(), *map(str, answer)]), now)
@@ -185,6 +189,12 @@ class Khepera(Mock):
             return None
         self._ticks = self._ticks + 1 & 0xFFFF
         return [*(self.light(angle) for angle in ANGLES), GROUND, GROUND, self._ticks]
+
+    def _reset_time(self, numbers: list[int]) -> list[object] | None:
+        if numbers:
+            return None
+        self._ticks = 0
+        return []
 
     # --- the room -----------------------------------------------------------------------------
 
@@ -236,4 +246,5 @@ _COMMANDS: dict[str, Callable[[Khepera, list[int]], list[object] | None]] = {
     "K": Khepera._set_led,
     "N": Khepera._proximity,
     "R": Khepera._read_position,
+    "Z": Khepera._reset_time,
 }

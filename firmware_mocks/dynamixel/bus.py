@@ -14,6 +14,7 @@ from firmware_mocks.dynamixel.servo import (
     HARDWARE_ERROR,
     INSTRUCTION,
     LENGTH,
+    MODELS,
     RETURN_DELAY,
     STATUS_RETURN,
     TEMPERATURE,
@@ -22,8 +23,8 @@ from firmware_mocks.dynamixel.servo import (
 
 PARAMETERS: dict[str, str] = {
     "ids": "ids of the servos, 0 to 252 (default 1, 2)",
-    "model": "model number: 1060 (XL430-W250) or 1020 (XM430-W350, which measures its current) "
-    "(default 1060)",
+    "model": "model number of all servos, or of each: 1060 (XL430-W250), 1020 (XM430-W350, which "
+    "measures its current), 2000 (PH42-020-S300-R) or 2020 (PH54-200-S500-R) (default 1060)",
     "baud_rate": "rate of the bus (default 57600)",
     "return_delay_us": "time from an instruction to its answer, 0 to 508 (default 500)",
     "echo": "yes: a half-duplex adapter that returns what it sends; no (default no)",
@@ -60,12 +61,15 @@ class Bus(Mock):
         numbers = [values.whole("ids", part, 0, 252) for part in parts]
         if len(set(numbers)) != len(numbers):
             raise ValueError(f"ids: {given!r} has an id twice")
-        model = values.choice("model", self._settings["model"], ("1060", "1020"))
+        models = _models(self._settings["model"], len(numbers))
         delay = values.whole("return_delay_us", self._settings["return_delay_us"], 0, 508)
         self.uart.baud_rate = values.whole(
             "baud_rate", self._settings["baud_rate"], 9600, 4_500_000
         )
-        self.servos = {number: Servo(number, int(model), delay) for number in numbers}
+        self.servos = {
+            number: Servo(number, model, delay)
+            for number, model in zip(numbers, models, strict=True)
+        }
         self._set_states()
 
     def _set_states(self) -> None:
@@ -221,6 +225,16 @@ class Bus(Mock):
         status = bytes((error | servo.alert,)) + data
         at = max(now, self.uart.idle_at(now)) + servo.table[RETURN_DELAY] * 2_000
         self.uart.write(packets.packet(servo.number, packets.STATUS, status), at)
+
+
+def _models(given: object, count: int) -> list[int]:
+    """The models of the servos: one for all, or one each."""
+    allowed = [str(model) for model in MODELS]
+    parts = [part.strip() for part in str(given).strip("[] ").split(",")]
+    models = [int(values.choice("model", part, allowed)) for part in parts]
+    if len(models) not in (1, count):
+        raise ValueError(f"model: {given!r} has {len(models)} numbers for {count} servos")
+    return models * count if len(models) == 1 else models
 
 
 def _read(servo: Servo, parameters: bytes) -> tuple[int, bytes]:

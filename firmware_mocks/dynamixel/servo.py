@@ -1,15 +1,22 @@
-"""One servo: its control table (e-manual, XL430-W250 and XM430-W350), its motion, its watchdog."""
+"""One servo: its control table (e-manual, XL430-W250, XM430-W350 and PH54-200-S500-R), its motion,
+its watchdog.
+
+The table is that of series X. A servo of series P has the same registers, those of the RAM from
+address 512 on: Torque Enable is 512 and not 64, Present Position 580 and not 132.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 FAIL, INSTRUCTION, CRC, RANGE, LENGTH, LIMIT, ACCESS = range(1, 8)
 ALERT = 0x80
 TABLE_BYTES = 147
 EEPROM = 64  # addresses below are locked while the torque is on
 MODEL, FIRMWARE, ID, RETURN_DELAY, MODE = 0, 6, 7, 9, 11
-CURRENT_LIMIT, PWM_LIMIT, VELOCITY_LIMIT, MAX_POSITION, MIN_POSITION = 38, 36, 44, 48, 52
+PWM_LIMIT, CURRENT_LIMIT, ACCELERATION_LIMIT, VELOCITY_LIMIT = 36, 38, 40, 44
+MAX_POSITION, MIN_POSITION = 48, 52
 TORQUE, STATUS_RETURN, HARDWARE_ERROR, WATCHDOG = 64, 68, 70, 98
 GOAL_PWM, GOAL_CURRENT, GOAL_VELOCITY, PROFILE_VELOCITY, GOAL_POSITION = 100, 102, 104, 112, 116
 MOVING, LOAD, VELOCITY, POSITION, VOLTAGE, TEMPERATURE = 122, 126, 128, 132, 144, 146
@@ -19,11 +26,41 @@ WRITABLE = {
     44: 4, 48: 4, 52: 4, 63: 1, 64: 1, 65: 1, 68: 1, 76: 2, 78: 2, 80: 2, 82: 2, 84: 2, 88: 2,
     90: 2, 98: 1, 100: 2, 102: 2, 104: 4, 108: 4, 112: 4, 116: 4,
 }  # fmt: skip
-GOALS = (GOAL_PWM, GOAL_CURRENT, GOAL_VELOCITY, 108, PROFILE_VELOCITY, GOAL_POSITION)
-RPM = 0.229  # unit of velocity
-PULSES = 4096
-MODES = {1060: (1, 3, 4, 16), 1020: (0, 1, 3, 4, 5, 16)}
-FASTEST_RPM = 61.0
+PROFILE_ACCELERATION = 108
+GOALS = (
+    GOAL_PWM,
+    GOAL_CURRENT,
+    GOAL_VELOCITY,
+    PROFILE_ACCELERATION,
+    PROFILE_VELOCITY,
+    GOAL_POSITION,
+)
+RAM_P = 512
+
+
+class Model(NamedTuple):
+    """rpm: unit of velocity. turn: pulses. fastest: in rev/min. Then the limits of PWM, current,
+    acceleration, velocity and position."""
+
+    modes: tuple[int, ...]
+    rpm: float
+    turn: int
+    fastest: float
+    pwm: int
+    current: int
+    acceleration: int
+    velocity: int
+    positions: tuple[int, int]
+
+
+P_MODES = (0, 1, 3, 4, 16)
+MODELS = {
+    1060: Model((1, 3, 4, 16), 0.229, 4096, 61.0, 885, 0, 0, 265, (0, 4095)),
+    1020: Model((0, 1, 3, 4, 5, 16), 0.229, 4096, 61.0, 885, 1193, 0, 265, (0, 4095)),
+    2000: Model(P_MODES, 0.01, 607_500, 29.2, 2009, 4500, 10765, 2920, (-303_454, 303_454)),
+    2020: Model(P_MODES, 0.01, 1_003_846, 29.0, 2009, 22740, 9982, 2900, (-501_433, 501_433)),
+}
+SERIES_P = (2000, 2020)
 
 
 class Servo:
@@ -31,10 +68,11 @@ class Servo:
 
     def __init__(self, number: int, model: int, return_delay_us: int) -> None:
         self.model = model
+        self.traits = MODELS[model]
         self.tripped = False
         self.heard_ns = 0
         self.moved_ns = 0
-        self.pulses = 2048.0
+        self.pulses = 0.0 if model in SERIES_P else 2048.0
         self.speed = 0.0  # pulses/s
         self.staged: tuple[int, bytes] | None = None
         self._first = {ID: (number, 1), RETURN_DELAY: (return_delay_us // 2, 1)}
@@ -46,13 +84,17 @@ class Servo:
         self.table = bytearray(TABLE_BYTES)
         for address, value, size in (
             (MODEL, self.model, 2), (FIRMWARE, 45, 1), (8, 1, 1), (MODE, 3, 1), (24, 10, 4),
-            (31, 72, 1), (PWM_LIMIT, 885, 2), (VELOCITY_LIMIT, 265, 4), (MAX_POSITION, 4095, 4),
-            (STATUS_RETURN, 2, 1), (GOAL_PWM, 885, 2), (VOLTAGE, 120, 2), (TEMPERATURE, 31, 1),
+            (31, 72, 1), (STATUS_RETURN, 2, 1), (VOLTAGE, 120, 2), (TEMPERATURE, 31, 1),
         ):  # fmt: skip
             self.put(address, value, size)
-        if self.model == 1020:
-            self.put(CURRENT_LIMIT, 1193, 2)
-            self.put(GOAL_CURRENT, 1193, 2)
+        traits = self.traits
+        for address, value, size in (
+            (PWM_LIMIT, traits.pwm, 2), (GOAL_PWM, traits.pwm, 2),
+            (CURRENT_LIMIT, traits.current, 2), (GOAL_CURRENT, traits.current, 2),
+            (ACCELERATION_LIMIT, traits.acceleration, 4), (VELOCITY_LIMIT, traits.velocity, 4),
+            (MIN_POSITION, traits.positions[0], 4), (MAX_POSITION, traits.positions[1], 4),
+        ):  # fmt: skip
+            self.put(address, value, size)
         for address, (value, size) in self._first.items():
             self.put(address, value, size)
         self.tripped, self.speed = False, 0.0
@@ -83,11 +125,19 @@ class Servo:
 
     # --- registers ----------------------------------------------------------------------------
 
+    def _inside(self, address: int) -> int:
+        """The address in the table; beyond it for one that the servo does not have."""
+        if self.model not in SERIES_P or address < EEPROM:
+            return address
+        return address - RAM_P + EEPROM if address >= RAM_P else 661
+
     def read(self, address: int, size: int) -> bytes | None:
+        address = self._inside(address)
         return bytes(self.table[address : address + size]) if address + size <= 661 else None
 
     def write(self, address: int, data: bytes) -> int:
         """Writes adjacent registers; the error number, 0 for none."""
+        address = self._inside(address)
         at = 0
         while at < len(data):
             size = WRITABLE.get(address + at, 0)
@@ -129,18 +179,22 @@ class Servo:
             GOAL_POSITION: (self.get(MIN_POSITION, 4), self.get(MAX_POSITION, 4))
             if self.table[MODE] == 3
             else (-1_048_575, 1_048_575),
-            PROFILE_VELOCITY: (0, 32767),
+            PROFILE_ACCELERATION: (0, self._profile_limit(ACCELERATION_LIMIT)),
+            PROFILE_VELOCITY: (0, self._profile_limit(VELOCITY_LIMIT)),
         }.get(address, (-(2**31), 2**31))
-        if address == MODE and value not in MODES[self.model]:
+        if address == MODE and value not in self.traits.modes:
             return RANGE
         if low <= value <= high:
             return 0
         return LIMIT if address in GOALS else RANGE
 
+    def _profile_limit(self, register: int) -> int:
+        return self.get(register, 4) if self.model in SERIES_P else 32767
+
     def _reset_goals(self) -> None:
         """A new mode resets goal PWM and the profile."""
         self.put(GOAL_PWM, self.get(PWM_LIMIT, 2), 2)
-        self.put(108, 0, 4)
+        self.put(PROFILE_ACCELERATION, 0, 4)
         self.put(PROFILE_VELOCITY, 0, 4)
         self.put(GOAL_VELOCITY, 0, 4)
 
@@ -174,21 +228,23 @@ class Servo:
 
     def _goal_speed(self) -> float:
         """In pulses/s: without torque, with PWM 0 or a tripped watchdog it stands."""
-        force = self.get(GOAL_PWM, 2) / 885
+        force = self.get(GOAL_PWM, 2) / self.traits.pwm
+        fastest, unit, turn = self.traits.fastest, self.traits.rpm, self.traits.turn
         if not self.torque or self.tripped or self.alert or force == 0:
             return 0.0
         if self.table[MODE] in (3, 4, 5):
-            rpm = self.get(PROFILE_VELOCITY, 4) * RPM or FASTEST_RPM
-            return min(rpm, FASTEST_RPM * abs(force)) * PULSES / 60
+            rpm = self.get(PROFILE_VELOCITY, 4) * unit or fastest
+            return min(rpm, fastest * abs(force)) * turn / 60
         if self.table[MODE] != 1:
             return 0.0
-        rpm = self.get(GOAL_VELOCITY, 4) * RPM
-        return math.copysign(min(abs(rpm), FASTEST_RPM * abs(force)), rpm) * PULSES / 60
+        rpm = self.get(GOAL_VELOCITY, 4) * unit
+        return math.copysign(min(abs(rpm), fastest * abs(force)), rpm) * turn / 60
 
     def _show(self) -> None:
-        if self.table[MODE] == 3 and not self.torque:
-            self.pulses %= PULSES
+        turn, unit = self.traits.turn, self.traits.rpm
+        if self.table[MODE] == 3 and not self.torque and self.model not in SERIES_P:
+            self.pulses %= turn
         self.table[MOVING] = int(self.moves)
         self.put(POSITION, math.floor(self.pulses), 4)
-        self.put(VELOCITY, round(self.speed * 60 / PULSES / RPM), 4)
+        self.put(VELOCITY, round(self.speed * 60 / turn / unit), 4)
         self.put(LOAD, 100 if self.moves else 0, 2)

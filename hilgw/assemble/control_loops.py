@@ -342,6 +342,7 @@ class ControlLoopAssembly:
         retry_s: float | None = None,
         boot_s: float = 0.0,
     ) -> None:
+        loops = self._gateway.control_loops
         self._gateway.supervisors[link.name] = Supervisor(
             link,
             open_port,
@@ -351,6 +352,7 @@ class ControlLoopAssembly:
             jitter=random.Random(link.name),
             retry_s=retry_s,
             boot_s=boot_s,
+            is_needed=lambda: link.name not in loops.beside(shadows=True),
         )
 
     def _supervise_line(

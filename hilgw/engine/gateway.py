@@ -135,10 +135,6 @@ class Gateway:
         try:
             await supervisor.run()
         except HilgwError as error:
-            name = supervisor.supervised.name
-            if name in self.control_loops.beside(shadows=True):
-                self.observer.notice(name, f"stays down: {error}")
-                return
             fatal.append(error)
             stop.set()
         except Exception as error:  # noqa: BLE001 - every failed task is reported

@@ -2,9 +2,9 @@
 
 `hilgw.engine.observer.State` defines the states. The supervisor looks for an absent port every
 100 ms. It backs off after a failed open or handshake, and when a port is lost at once. Before the
-first "up", a port that is busy or denied, or a device other than the configured one, ends the
-gateway. Afterwards the supervisor always reconnects, and leaves a wrong device alone until its
-port goes away.
+first "up", a needed port that is busy or denied, or has a device other than the configured one,
+ends the gateway. Otherwise the supervisor always reconnects, and leaves a wrong device alone until
+its port goes away.
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ class Supervisor(PortStatus):
     open_port: opens the transport, raises PortError. identity: the device behind the path now
     (None: none), so that a wrong device is tried again once it was replaced. stall_s: a port that
     takes no byte for so long is opened anew; None: it is left to its flow control. boot_s: silence
-    after opening, before the user of the port is attached.
+    after opening, before the user of the port is attached. is_needed: whether the gateway cannot do
+    without the port now.
     """
 
     def __init__(
@@ -163,6 +164,7 @@ class Supervisor(PortStatus):
         stall_s: float | None = STALL_S,
         retry_s: float | None = None,
         boot_s: float = 0.0,
+        is_needed: Callable[[], bool] = lambda: True,
     ) -> None:
         super().__init__(supervised, observer, where)
         self._open_port = open_port
@@ -171,6 +173,7 @@ class Supervisor(PortStatus):
         self._stall_s = stall_s
         self._retry_s = retry_s
         self._boot_s = boot_s
+        self._is_needed = is_needed
         self._discarded: int | None = None  # bytes that came while the board starts; then None
         self._backoff_s = BACKOFF_FIRST_S
         self._unanswered = False  # the port has a name, but no peer that stays
@@ -269,7 +272,7 @@ class Supervisor(PortStatus):
         elif isinstance(error, PortError) and error.reason in (PortError.ABSENT, PortError.LOST):
             await self._wait_for_port(error)
         else:
-            if not self.was_up and isinstance(error, PortError):
+            if not self.was_up and isinstance(error, PortError) and self._is_needed():
                 raise error  # busy or denied at the first start: the user must act
             if self.was_up and isinstance(error, PeerError):
                 self._enter(State.STALLED, error.what)
@@ -279,7 +282,8 @@ class Supervisor(PortStatus):
         """Until another device is behind the path. At the start the gateway ends: the user must
         act. A ConfigError shows only once the device is up, and has reported what it has."""
         is_first = self.opened == 1 and self._lived_s < START_S
-        if not self.was_up or (is_first and isinstance(error, ConfigError)):
+        is_fatal = not self.was_up or (is_first and isinstance(error, ConfigError))
+        if is_fatal and self._is_needed():
             raise error
         self._enter(State.FAILED, str(error))
         wrong = self._identity()

@@ -6,6 +6,14 @@ import math
 from typing import Any
 
 import pytest
+from dynamixel_sdk import (
+    COMM_SUCCESS,
+    GroupBulkRead,
+    GroupBulkWrite,
+    GroupSyncRead,
+    GroupSyncWrite,
+    PacketHandler,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +29,7 @@ from hilgw.control.events import (
     FeedbackSwitch,
     MotorFeedback,
     Notice,
+    ProtocolFailure,
     Refused,
     StopReason,
     Write,
@@ -48,6 +57,64 @@ def up(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
     made.values()
     assert made.events == []
     return made
+
+
+MIXED = {
+    LEFT: ServoSettings(id=1),
+    "arm": ServoSettings(id=7, series="P"),
+    RIGHT: ServoSettings(id=2),
+}
+OFFSETS = {1: 0, 7: 448, 2: 0}
+
+
+def packets_of(data: bytes) -> list[tuple[int, int, bytes]]:
+    """Id, instruction and parameters of each packet, as the mock reads them."""
+    buffer, found = bytearray(data), []
+    while (taken := mock_packets.take(buffer)) is not None:
+        number, instruction, parameters, right = taken
+        assert right
+        found.append((number, instruction, parameters))
+    return found
+
+
+class RecordingPort:
+    """A port of dynamixel-sdk that keeps what is written."""
+
+    is_using = False
+
+    def __init__(self) -> None:
+        self.written = b""
+
+    def clearPort(self) -> None:
+        return
+
+    def setPacketTimeout(self, length: int) -> None:
+        return
+
+    def writePort(self, data: list[int]) -> int:
+        self.written += bytes(data)
+        return len(data)
+
+
+def test_the_makers_client_makes_the_same_packets_for_many_servos() -> None:
+    alike, client = dict.fromkeys((1, 7), 448), PacketHandler(2.0)
+    ports = [RecordingPort() for _ in range(4)]
+    read, write = GroupSyncRead(ports[0], client, 580, 4), GroupSyncWrite(ports[1], client, 552, 4)
+    bulk_read, bulk_write = GroupBulkRead(ports[2], client), GroupBulkWrite(ports[3], client)
+    for number in alike:
+        read.addParam(number)
+        write.addParam(number, [number, 0, 0, 0])
+    for number, offset in OFFSETS.items():
+        bulk_read.addParam(number, 132 + offset, 4)
+        bulk_write.addParam(number, 104 + offset, 4, [number, 0, 0, 0])
+    for made in (read.txPacket, write.txPacket, bulk_read.txPacket, bulk_write.txPacket):
+        assert made() == COMM_SUCCESS
+    assert [port.written for port in ports] == [
+        packet.read_all(packet.POSITION, 4, alike),
+        packet.write_all(packet.GOAL_VELOCITY, {1: 1, 7: 7}, alike),
+        packet.read_all(packet.POSITION, 4, OFFSETS),
+        packet.write_all(packet.GOAL_VELOCITY, {1: 1, 7: 7, 2: 2}, OFFSETS),
+    ]
 
 
 # --- the e-manual --------------------------------------------------------------------------------
@@ -365,3 +432,69 @@ def test_the_gateway_waits_for_the_repeated_stop() -> None:
     assert not line.session.is_idle()
     line.run(100)
     assert line.session.is_idle() and not line.mock.servos[1].moves
+
+
+# --- servos of different series -------------------------------------------------------------------
+
+
+def test_a_mixed_chain_is_read_in_one_exchange() -> None:
+    line = up(motors=MIXED, baudRate=1_000_000)
+    for name in ("left wheel sensor", "arm sensor", "right wheel sensor"):
+        line.enable(name)
+    line.mock.servos[7].pulses = 607_500 / 4  # a quarter of a turn
+    line.written.clear()
+    line.run(100)
+    asked = packets_of(line.written)
+    reads = [parameters for _, instruction, parameters in asked if instruction == 0x92]
+    assert 4 <= len(reads) <= 6 and len(set(reads)) == 1
+    assert reads[0] == bytes.fromhex("01 84 00 04 00  07 44 02 04 00  02 84 00 04 00")
+    assert {instruction for _, instruction, _ in asked} <= {0x02, 0x92}  # and the watchdogs
+    assert line.values() == {
+        "left wheel sensor": pytest.approx(0, abs=0.002),
+        "arm sensor": pytest.approx(math.pi / 2, abs=1e-4),
+        "right wheel sensor": pytest.approx(0, abs=0.002),
+    }
+
+
+def test_a_mixed_chain_moves_and_stops_with_one_packet_for_each_goal() -> None:
+    line = up(motors=MIXED, baudRate=1_000_000)
+    line.command(LEFT, "velocity", 2.0)
+    line.command("arm", "velocity", 1.0)
+    line.run(200)
+    arm = line.mock.servos[7]
+    assert arm.get(104, 4) == round(1.0 / (0.01 * math.tau / 60))
+    assert arm.speed * math.tau / 607_500 == pytest.approx(1.0, rel=0.01)
+    frames = packets_of(line.session.stop_bytes())
+    assert [(number, instruction) for number, instruction, _ in frames] == [(254, 0x93)] * 2
+    line.written.clear()
+    line.handle(line.session.stop(StopReason.ENDED, line.now))
+    line.run(100)
+    assert not line.mock.servos[1].moves and not arm.moves
+    line.settings("arm", 0.5, 2.0, 10.0, 44.0)
+    line.run(1500)
+    assert arm.pulses * math.tau / 607_500 == pytest.approx(0.5, abs=0.001)
+
+
+def test_a_servo_of_another_series_is_named() -> None:
+    line = bench({"model": "1060"}, motors=MIXED, baudRate=1_000_000)
+    line.open(300)
+    (failure,) = line.found(ProtocolFailure)
+    assert str(failure.error) == (
+        "servo 7 is a model 1060 of series X; set series: X of 'arm', or correct its id"
+    )
+    assert not line.found(Connected) and line.session.next_deadline() is None
+
+
+def test_the_load_and_the_stop_of_a_mixed_chain() -> None:
+    alike, mixed = (
+        DynamixelSettings(port="/dev/x", motors=motors)
+        for motors in ({name: ServoSettings(id=each.id) for name, each in MIXED.items()}, MIXED)
+    )
+    grown = BODY.line_load(mixed).needed - BODY.line_load(alike).needed
+    assert grown == len(packet.read_all(packet.POSITION, 4, OFFSETS)) - len(
+        packet.read_all(packet.POSITION, 4, dict.fromkeys(OFFSETS, 0))
+    )
+    stop = BODY.stop_frame(mixed)
+    assert "Bulk Write" in stop.words and "(104, 552)" in stop.words
+    known = bytes.fromhex(stop.form.partition("??")[0])
+    assert known.startswith(packet.write_all(104, dict.fromkeys(OFFSETS, 0), OFFSETS))

@@ -38,6 +38,8 @@ class Rig:
         identity: Callable[[], object | None],
         timer: Timer,
         boot_s: float = 0.0,
+        *,
+        is_needed: bool = True,
     ) -> None:
         self.bench = Bench(window=100, bufferSize=1000, baudRate=115200, scheduler=timer)
         self.station = self.bench.station
@@ -50,6 +52,7 @@ class Rig:
             where="port",
             jitter=random.Random(1),
             boot_s=boot_s,
+            is_needed=lambda: is_needed,
         )
 
     def up(self) -> bool:
@@ -216,6 +219,28 @@ async def test_busy_and_denied_at_the_first_start_are_fatal(reason: str, clock: 
         await Rig(open_port, lambda: "there", clock).supervisor.run()
 
 
+@pytest.mark.parametrize("reason", [PortError.BUSY, PortError.DENIED])
+async def test_a_port_that_is_not_needed_is_tried_again_when_it_is_busy_or_denied(
+    reason: str, clock: Clock
+) -> None:
+    pipe = Pipe(clock, LINE)
+    pipe.device.start(lambda data, host_baud: None)
+    tried_s: list[float] = []
+
+    async def open_port() -> Transport:
+        tried_s.append(clock.now() / NS_PER_S)
+        if len(tried_s) < 12:
+            raise PortError("no", reason=reason)
+        return await pipe.open(LINE)
+
+    rig = Rig(open_port, lambda: "there", clock, is_needed=False)
+    async with running(rig):
+        await until(lambda: rig.supervisor.state is State.BACKOFF)
+        await until(rig.up)
+    pauses = [after - before for before, after in pairwise(tried_s)]
+    assert pauses[0] < 0.2 and max(pauses) < 6.1 and len(tried_s) == 12
+
+
 class WrongSession(EchoSession):
     """Ready the first time, then another device answers."""
 
@@ -252,6 +277,23 @@ async def test_another_device_behind_the_path_is_left_alone_until_it_is_replaced
         behind[0] = "second"
         await until(rig.up)
         await until(lambda: received != [])
+
+
+async def test_another_device_at_the_first_start_of_a_port_that_is_not_needed_is_left_alone(
+    clock: Clock,
+) -> None:
+    pipe = Pipe(clock, LINE)
+    pipe.device.start(lambda data, host_baud: None)
+    behind = ["first"]
+    rig = Rig(lambda: pipe.open(LINE), lambda: behind[0], clock, is_needed=False)
+    session = rig.station.session = WrongSession()
+    session.wrong = {1}
+    async with running(rig):
+        await until(lambda: rig.supervisor.state is State.FAILED)
+        await elapse(60)
+        assert session.opens == 1
+        behind[0] = "second"
+        await until(rig.up)
 
 
 async def test_a_mismatch_at_the_first_start_is_fatal(clock: Clock) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from hilgw.bodies._common.settings import RobotSettings, numbered
 from hilgw.bodies.create2.oi import SOURCES
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
     LED,
     LIGHT_SENSOR,
-    NO_LIMITS,
     POSITION_SENSOR,
     ROTATIONAL_MOTOR,
     TOUCH_SENSOR,
     Device,
-    MotorLimits,
 )
 from hilgw.devices.properties import (
     DeviceFields,
@@ -27,7 +25,7 @@ from hilgw.devices.properties import (
     RotationalMotorFields,
     TouchSensorFields,
 )
-from hilgw.settings import boot_setting, setting
+from hilgw.settings import setting
 
 OFF = "off"
 NODES = (DISTANCE_SENSOR, LIGHT_SENSOR, TOUCH_SENSOR)
@@ -52,25 +50,15 @@ class Create2Sensor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Create2Settings:
+class Create2Settings(RobotSettings):
     """The serial line to the robot, its mode, and how its numbers become those of Webots."""
 
-    port: str = setting("serial device path", example="/dev/ttyUSB0")
-    boot_s: float = boot_setting()
     baudRate: int = setting(
         "rate of the serial line: 115200, or 19200 where the robot was started with its clean "
         "button held",
         115200,
         choices=BAUD_RATES,
         unit="bit/s",
-    )
-    byteSize: int = setting(
-        "cost of one byte on the line: 10 is 8N1, 8 counts as 10", 10, choices=(8, 10), unit="bit"
-    )
-    simulated: bool | None = setting(
-        "true: no real motors, which may run without a deadline for commands "
-        "(`safety.command_timeout_s`); not set: real, but for a mock",
-        None,
     )
     mode: str = setting(
         "safe: the robot stops by itself at a cliff, a wheel drop and a charger; full: it does not",
@@ -94,15 +82,6 @@ class Create2Settings:
     )
     sensors: dict[str, Create2Sensor] = setting(
         "device name -> sensor, besides and instead of the default ones", default_factory=dict
-    )
-    always_on: tuple[str, ...] = setting(
-        "names of sensors that the robot is asked for without being enabled, for a controller "
-        "whose protocol enables none",
-        (),
-    )
-    limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
-    mock: dict[str, Any] = setting(
-        "parameters of the mock of the robot (`hilgw mock create2 --list`)", default_factory=dict
     )
 
 
@@ -144,16 +123,7 @@ def devices_of(settings: Create2Settings) -> list[Device]:
     parts += [_sensor(name, sensors[name]) for name in names]
     parts += [(name, LED, LedFields()) for name in LEDS]
     parts += [_sensor(name, each) for name, each in sensors.items() if name not in names]
-    return [
-        Device(
-            name=name,
-            kind=kind,
-            index=index,
-            limits=settings.limits.get(name, NO_LIMITS),
-            fields=fields,
-        )
-        for index, (name, kind, fields) in enumerate(parts)
-    ]
+    return numbered(parts, settings.limits)
 
 
 def _sensor(name: str, sensor: Create2Sensor) -> tuple[str, str, DeviceFields]:

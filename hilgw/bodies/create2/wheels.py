@@ -15,11 +15,6 @@ def drive(left: float, right: float, radius_m: float) -> bytes:
     return drive_direct(_mm_s(left, radius_m), _mm_s(right, radius_m))
 
 
-def is_cut(velocity: float, radius_m: float) -> bool:
-    """Whether the robot cannot turn its wheel so fast."""
-    return abs(velocity) * radius_m * 1000 > FASTEST_MM_S + 0.5
-
-
 def _mm_s(velocity: float, radius_m: float) -> int:
     return round(max(-FASTEST_MM_S, min(FASTEST_MM_S, velocity * radius_m * 1000)))
 

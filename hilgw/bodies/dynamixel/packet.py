@@ -1,6 +1,7 @@
 """Packets of Dynamixel protocol 2.0 (ROBOTIS e-manual, Protocol 2.0), and the registers used.
 
-Registers: e-manual, XL430-W250, Control Table; the other X servos have the same addresses.
+Registers have their addresses in series X (e-manual, XL430-W250, Control Table). offset: what a
+servo of another series adds to those in its RAM.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from hilgw.framing.crc import named
 
 HEADER = b"\xff\xff\xfd\x00"
 BROADCAST = 254
-PING, READ, WRITE, STATUS, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x55, 0x82, 0x83
+PING, READ, WRITE, STATUS = 0x01, 0x02, 0x03, 0x55
+SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
 OVERHEAD = 10  # header, id, length, instruction, CRC
 LONGEST = 256
 ALERT = 0x80
@@ -37,6 +39,7 @@ MODE, TORQUE, HARDWARE_ERROR, WATCHDOG = 11, 64, 70, 98
 GOAL_PWM, GOAL_CURRENT, GOAL_VELOCITY = 100, 102, 104
 PROFILE_ACCELERATION, PROFILE_VELOCITY, GOAL_POSITION = 108, 112, 116
 LOAD, POSITION = 126, 132
+RAM = 64  # registers from here on have other addresses in other series
 LIMITS, LIMITS_SIZE = 36, 20  # PWM, current, velocity and position limits
 SIZES = {
     MODE: 1, TORQUE: 1, HARDWARE_ERROR: 1, WATCHDOG: 1, GOAL_PWM: 2, GOAL_CURRENT: 2,
@@ -72,26 +75,41 @@ def value(address: int, number: int) -> bytes:
     return (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
 
-def write(number: int, address: int, amount: int) -> bytes:
-    return packet(number, WRITE, address.to_bytes(2, "little") + value(address, amount))
+def _place(register: int, offset: int) -> bytes:
+    return (register + (offset if register >= RAM else 0)).to_bytes(2, "little")
 
 
-def read(number: int, address: int, size: int) -> bytes:
-    parameters = address.to_bytes(2, "little") + size.to_bytes(2, "little")
-    return packet(number, READ, parameters)
+def write(number: int, register: int, amount: int, offset: int = 0) -> bytes:
+    return packet(number, WRITE, _place(register, offset) + value(register, amount))
 
 
-def sync_write(address: int, amounts: Mapping[int, int]) -> bytes:
-    """Sets a register of several servos, which do not answer."""
-    head = address.to_bytes(2, "little") + SIZES[address].to_bytes(2, "little")
-    each = (bytes((number,)) + value(address, amount) for number, amount in amounts.items())
+def read(number: int, register: int, size: int, offset: int = 0) -> bytes:
+    return packet(number, READ, _place(register, offset) + size.to_bytes(2, "little"))
+
+
+def write_all(register: int, amounts: Mapping[int, int], offsets: Mapping[int, int]) -> bytes:
+    """Sets a register of several servos, which do not answer, in one packet: a sync write, or a
+    bulk write where they have it at different addresses. amounts, offsets: by the servos' ids."""
+    places = {number: _place(register, offsets[number]) for number in amounts}
+    size = SIZES[register].to_bytes(2, "little")
+    data = {number: value(register, amount) for number, amount in amounts.items()}
+    if len(set(places.values())) > 1:
+        each = (bytes((number,)) + places[number] + size + data[number] for number in amounts)
+        return packet(BROADCAST, BULK_WRITE, b"".join(each))
+    head = next(iter(places.values())) + size
+    each = (bytes((number,)) + data[number] for number in amounts)
     return packet(BROADCAST, SYNC_WRITE, head + b"".join(each))
 
 
-def sync_read(address: int, size: int, numbers: list[int]) -> bytes:
-    """Reads adjacent registers of several servos, which answer in this order."""
-    head = address.to_bytes(2, "little") + size.to_bytes(2, "little")
-    return packet(BROADCAST, SYNC_READ, head + bytes(numbers))
+def read_all(register: int, size: int, offsets: Mapping[int, int]) -> bytes:
+    """Reads adjacent registers of several servos, which answer in this order: a sync read, or a
+    bulk read where they have them at different addresses. offsets: by the servos' ids."""
+    places = {number: _place(register, offset) for number, offset in offsets.items()}
+    length = size.to_bytes(2, "little")
+    if len(set(places.values())) > 1:
+        each = (bytes((number,)) + place + length for number, place in places.items())
+        return packet(BROADCAST, BULK_READ, b"".join(each))
+    return packet(BROADCAST, SYNC_READ, next(iter(places.values())) + length + bytes(places))
 
 
 def signed(data: bytes) -> int:

@@ -1,7 +1,7 @@
 """One servo of the body: units, its operating mode, and the registers that a command sets.
 
-e-manual, XL430-W250: velocity in 0.229 rev/min, position in 1/4096 turn, acceleration in 214.577
-rev/min^2. Available torque is Goal Current where the model measures its current, else Goal PWM.
+e-manual, XL430-W250 and PH54-200-S500-R. Available torque is Goal Current where the model holds a
+position with it, else Goal PWM.
 """
 
 from __future__ import annotations
@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 
 from hilgw.bodies.dynamixel import packet
+from hilgw.bodies.dynamixel.series import SERIES, P
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Command, MotorCommand, MotorSettings
 from hilgw.control.limits import Slew
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 
-RAD_PER_PULSE = math.tau / 4096
-RAD_S = 0.229 * math.tau / 60
-RAD_S2 = 214.577 * math.tau / 3600
-LARGEST = 32_767  # of a profile
+LARGEST = 32_767  # of a profile of series X
 VELOCITY_MODE, POSITION_MODE, EXTENDED_MODE, CURRENT_MODE = 1, 3, 4, 5
 WITH_CURRENT = {1020, 1030, 1040, 1050, 1110, 1120, 1130}
 """Models with Goal Current: XM430 and XH430, XM540, XH540."""
@@ -31,13 +29,17 @@ Writes = list[tuple[int, int]]
 
 class Servo:
     """mode: the operating mode of the servo now, None while it is unknown or the torque is off.
-    pulses: its last position."""
+    pulses: its last position. offset: of its registers (`packet`)."""
 
     def __init__(self, device: Device, settings: ServoSettings) -> None:
         self.device = device
         self.number = settings.id
+        self.series = SERIES[settings.series]
+        self.offset = self.series.offset
         self.settings = settings
         self.has_current = False
+        self._rad_per_pulse = math.tau / self.series.pulses
+        self._zero = self.series.zero if settings.zero is None else settings.zero
         self.wanted = 0.0
         rate = device.limits.rate
         self._slew = None if rate is None else Slew(rate, 0.0, brakes=True)
@@ -51,9 +53,10 @@ class Servo:
         self._pwm, self._current, self._velocity = _PWM, _CURRENT, _VELOCITY
         self._positions = _POSITIONS
         self._acceleration = 0
+        self._largest = LARGEST, LARGEST  # of the profile of acceleration and velocity
         fastest = self.device.limits.bounds("velocity")[1]
         # Of a position command that comes without a velocity; 0: as fast as the servo can.
-        self._speed = 0 if fastest == math.inf else max(1, int(fastest / RAD_S))
+        self._speed = 0 if fastest == math.inf else max(1, int(fastest / self.series.rad_s))
         self._force: int | None = None
         self.rest()
 
@@ -67,11 +70,14 @@ class Servo:
 
     def identify(self, model: int) -> None:
         self.has_current = model in WITH_CURRENT
+        self._rad_per_pulse = math.tau / self.series.turns.get(model, self.series.pulses)
 
     def take_limits(self, data: bytes) -> None:
         """Registers 36 to 55."""
         self._pwm, self._current = packet.signed(data[0:2]), packet.signed(data[2:4])
         self._velocity = packet.signed(data[8:12])
+        if self.series is P:
+            self._largest = packet.signed(data[4:8]), self._velocity
         self._positions = packet.signed(data[16:20]), packet.signed(data[12:16])
 
     @property
@@ -79,11 +85,17 @@ class Servo:
         """In rad; None before the first reading."""
         if self.pulses is None:
             return None
-        return (self.pulses - self.settings.zero) * RAD_PER_PULSE * self._sign
+        return (self.pulses - self._zero) * self._rad_per_pulse * self._sign
 
     def velocity(self, raw: int) -> float:
         """In rad/s."""
-        return raw * RAD_S * self._sign
+        return raw * self.series.rad_s * self._sign
+
+    def torque(self, raw: int) -> float:
+        """In N m, from Present Load, or from Present Current where the servo measures it."""
+        measured = (self.has_current or self.series is P) and self._current > 0
+        share = raw / (self._current if measured else 1000)
+        return share * self.settings.max_torque * self._sign
 
     @property
     def _sign(self) -> int:
@@ -105,18 +117,18 @@ class Servo:
                 return self._by_velocity(self.wanted, now)
             return self._by_position(command.value)
         if command.field == "acceleration":
-            self._acceleration = _profile(command.value, RAD_S2)
+            self._acceleration = self._profile_acceleration(command.value)
             return [(packet.PROFILE_ACCELERATION, self._acceleration)]
         self._force = self._force_of(command.value)
         return self._limit_force()
 
     def _settings(self, command: MotorSettings, now: int) -> Writes | Refusal:
         kept = self._acceleration, self._force, self._speed
-        self._acceleration = _profile(command.acceleration, RAD_S2)
+        self._acceleration = self._profile_acceleration(command.acceleration)
         self._force = self._force_of(command.available)
         if command.position == math.inf:
             return self._by_velocity(command.velocity, now)
-        self._speed = max(1, _profile(command.velocity, RAD_S))
+        self._speed = max(1, _profile(command.velocity, self.series.rad_s, self._largest[1]))
         writes = self._by_position(command.position, still=command.velocity == 0)
         if isinstance(writes, Refusal):
             self._acceleration, self._force, self._speed = kept
@@ -128,9 +140,10 @@ class Servo:
         return [*head, (packet.GOAL_VELOCITY, self._raw_velocity())]
 
     def _by_position(self, position: float, *, still: bool = False) -> Writes | Refusal:
-        pulses = round(position / RAD_PER_PULSE * self._sign) + self.settings.zero
+        pulses = round(position / self._rad_per_pulse * self._sign) + self._zero
         multi = self.settings.multi_turn
-        low, high = (-1_048_575, 1_048_575) if multi else self._positions
+        reach = self.series.reach
+        low, high = (-reach, reach) if multi else self._positions
         if not low <= pulses <= high:
             text = f"'{self.device.name}': position {position:g} is beyond the servo's limits"
             return Refusal(RequestRefused.OUT_OF_RANGE, text)
@@ -163,8 +176,11 @@ class Servo:
         """In thousandths of the largest torque."""
         return round(1000 * min(1.0, available / self.settings.max_torque))
 
+    def _profile_acceleration(self, amount: float) -> int:
+        return _profile(amount, self.series.rad_s2, self._largest[0])
+
     def _raw_velocity(self) -> int:
-        raw = max(-self._velocity, min(self._velocity, self.wanted / RAD_S))
+        raw = max(-self._velocity, min(self._velocity, self.wanted / self.series.rad_s))
         return round(raw) * self._sign
 
     def next_deadline(self) -> int | None:
@@ -196,6 +212,6 @@ class Servo:
         return MotorCommand(self.device.index, "position", position)
 
 
-def _profile(amount: float, unit: float) -> int:
+def _profile(amount: float, unit: float, largest: int) -> int:
     """A number of a profile; 0, which is unlimited there, for -1."""
-    return 0 if amount < 0 else min(LARGEST, max(1, round(amount / unit)))
+    return 0 if amount < 0 else min(largest, max(1, round(amount / unit)))

@@ -7,12 +7,13 @@ silent, or whose watchdog stopped it, makes the body go; the handshake begins an
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 
+from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.dynamixel import packet
 from hilgw.bodies.dynamixel.bus import Answered, Bus, Exchange
 from hilgw.bodies.dynamixel.packet import Status, StatusReader
+from hilgw.bodies.dynamixel.series import series_of
 from hilgw.bodies.dynamixel.servo import Servo
 from hilgw.bodies.dynamixel.settings import DynamixelSettings, devices_of, servos_of
 from hilgw.control.events import (
@@ -23,17 +24,15 @@ from hilgw.control.events import (
     Disconnected,
     Event,
     FeedbackSwitch,
-    MotorCommand,
     MotorFeedback,
     Notice,
-    PacketOut,
-    Refused,
+    ProtocolFailure,
     SensorValue,
-    StopReason,
     Write,
 )
 from hilgw.control.safety import Mode
-from hilgw.devices.kinds import Devices, Refusal
+from hilgw.devices.kinds import Refusal
+from hilgw.errors import MismatchError
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS, NS_PER_S, ms_to_ns, s_to_ns
 
@@ -44,14 +43,11 @@ CHECK_NS = 250 * NS_PER_MS
 TRIPPED = 255
 
 
-class DynamixelSession:
+class DynamixelSession(RobotSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
 
     def __init__(self, settings: DynamixelSettings) -> None:
-        self.devices = Devices()
-        self.counts: Counter[str] = Counter()
-        for device in devices_of(settings):
-            self.devices.add(device)
+        super().__init__(settings, devices_of(settings))
         self._settings = settings
         self._servos: dict[int, Servo] = {}  # by the index of the motor
         for name, each in servos_of(settings).items():
@@ -59,39 +55,33 @@ class DynamixelSession:
             assert motor is not None
             self._servos[motor.index] = Servo(motor, each)
         self._by_number = {servo.number: servo for servo in self._servos.values()}
+        self._offsets = {servo.number: servo.offset for servo in self._servos.values()}
         self._bus = Bus(10 * NS_PER_S // settings.baudRate, ms_to_ns(settings.answer_ms))
         self._reader = StatusReader()
         self._period_ns = ms_to_ns(settings.period_ms)
         self._silence_ns = s_to_ns(settings.silence_s)
-        self._is_open = self._is_up = False
-        self._armed: set[int] = set()
         self._events: list[Event] = []
         self._models: dict[int, int] = {}
         self._switch_off()
 
     def _switch_off(self) -> None:
-        self._enabled: set[int] = set()
+        self._enabled = set(self._always_on)
         self._feedback: set[int] = set()
 
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        self._is_open = True
         self._armed.clear()
         self._switch_off()
         self._begin(now)
         return self._flush(now)
 
-    def close(self) -> list[Event]:
-        """The connection is gone: the servos stop by their watchdog."""
-        was_up = self._is_up
-        self._is_open = self._is_up = False
-        self._armed.clear()
+    def _end(self) -> None:
+        """The servos stop by their watchdog."""
         self._bus.clear()
-        return [Disconnected("connection closed")] if was_up else []
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        if not self._is_open:
+        if self._phase is Phase.CLOSED:
             return []
         for status in self._reader.feed(data):
             servo = self._by_number.get(status.number)
@@ -104,14 +94,14 @@ class DynamixelSession:
         return self._flush(now)
 
     def next_deadline(self) -> int | None:
-        if not self._is_open:
+        if self._phase is Phase.CLOSED:
             return None
         dues = [self._bus.next_deadline(), self._due_ns]
         dues += [servo.next_deadline() for servo in self._servos.values()]
         return min(due for due in dues if due is not None)
 
     def expire(self, now: int) -> list[Event]:
-        if not self._is_open:
+        if self._phase is Phase.CLOSED:
             return []
         for servo in self._servos.values():
             self._set(servo, servo.expire(now))
@@ -126,7 +116,7 @@ class DynamixelSession:
 
     def is_idle(self) -> bool:
         """Whether nothing waits to be written: a stop that is repeated has left."""
-        return not self._is_open or not self._bus.has_waiting
+        return self._phase is Phase.CLOSED or not self._bus.has_waiting
 
     def _flush(self, now: int) -> list[Event]:
         """The events that came up, and the bytes that are due."""
@@ -140,7 +130,7 @@ class DynamixelSession:
 
     def _begin(self, now: int) -> None:
         """Asks every servo who it is, and sets its watchdog."""
-        self._is_up = False
+        self._phase = Phase.SETUP
         self._due_ns = now + PATIENCE_NS
         self._check_ns = now
         self._alerts: set[int] = set()
@@ -150,14 +140,16 @@ class DynamixelSession:
         steps = max(2, self._settings.watchdog_ms // 20)
         for servo in self._servos.values():
             servo.forget()
-            number = servo.number
+            number, offset = servo.number, servo.offset
             self._ask(packet.packet(number, packet.PING), number, self._identified, 3)
-            self._ask(packet.write(number, packet.TORQUE, 0), number)
-            self._ask(packet.write(number, packet.WATCHDOG, 0), number)
+            self._ask(packet.write(number, packet.TORQUE, 0, offset), number)
+            self._ask(packet.write(number, packet.WATCHDOG, 0, offset), number)
             limits = packet.read(number, packet.LIMITS, packet.LIMITS_SIZE)
             self._ask(limits, number, self._limits, packet.LIMITS_SIZE)
-            self._ask(packet.read(number, packet.POSITION, 4), number, self._position, 4)
-            self._ask(packet.write(number, packet.WATCHDOG, steps), number, self._is_ready)
+            position = packet.read(number, packet.POSITION, 4, offset)
+            self._ask(position, number, self._position, 4)
+            watchdog = packet.write(number, packet.WATCHDOG, steps, offset)
+            self._ask(watchdog, number, self._is_ready)
 
     def _ask(
         self, request: bytes, number: int, answered: Answered | None = None, size: int = 0
@@ -165,10 +157,19 @@ class DynamixelSession:
         self._bus.add(Exchange(request, [number], answered, size))
 
     def _identified(self, status: Status, now: int) -> None:
-        if not status.error:
-            model = int.from_bytes(status.data[:2], "little")
-            self._models[status.number] = model
-            self._by_number[status.number].identify(model)
+        if status.error:
+            return
+        number, model = status.number, int.from_bytes(status.data[:2], "little")
+        servo, found = self._by_number[number], series_of(model)
+        if found is not servo.series:
+            what = f"servo {number} is a model {model} of series {found.name}"
+            fix = f"set series: {found.name} of '{servo.device.name}', or correct its id"
+            self._phase = Phase.CLOSED
+            self._bus.clear()
+            self._events.append(ProtocolFailure(MismatchError(what, fix=fix)))
+            return
+        self._models[number] = model
+        servo.identify(model)
 
     def _limits(self, status: Status, now: int) -> None:
         if not status.error:
@@ -182,7 +183,7 @@ class DynamixelSession:
             return
         if len(self._models) < len(self._servos):
             return
-        self._is_up = True
+        self._phase = Phase.UP
         self._due_ns = now
         shown = ", ".join(f"{number}: model {model}" for number, model in self._models.items())
         self._events.append(Connected(f"Dynamixel servos {shown}"))
@@ -219,13 +220,13 @@ class DynamixelSession:
             return
         numbers = list(self._by_number)
         more = self._feedback or self._settings.show_velocity
-        address, size = (packet.LOAD, 10) if more else (packet.POSITION, 4)
-        request = packet.sync_read(address, size, numbers)
+        register, size = (packet.LOAD, 10) if more else (packet.POSITION, 4)
+        request = packet.read_all(register, size, self._offsets)
         self._bus.add(Exchange(request, numbers, self._position, size))
         if now >= self._check_ns:
             self._check_ns = now + CHECK_NS
-            for number in numbers:
-                request = packet.read(number, packet.WATCHDOG, 1)
+            for number, offset in self._offsets.items():
+                request = packet.read(number, packet.WATCHDOG, 1, offset)
                 self._ask(request, number, self._watchdog, 1)
 
     def _position(self, status: Status, now: int) -> None:
@@ -242,8 +243,8 @@ class DynamixelSession:
         if self._settings.show_velocity and len(status.data) == 10:
             self._events.append(SensorValue(index, servo.velocity(packet.signed(status.data[2:6]))))
         if index in self._feedback and len(status.data) == 10:
-            torque = packet.signed(status.data[:2]) / 1000 * servo.settings.max_torque
-            self._events.append(MotorFeedback(index, -torque if servo.settings.reverse else torque))
+            torque = servo.torque(packet.signed(status.data[:2]))
+            self._events.append(MotorFeedback(index, torque))
 
     def _watchdog(self, status: Status, now: int) -> None:
         if status.data == bytes((TRIPPED,)) and self._is_up:
@@ -257,7 +258,7 @@ class DynamixelSession:
             self._alerts.add(servo.number)
             self.counts["hardware_errors"] += 1
             self._events.append(DeviceFault(servo.device.index))
-            request = packet.read(servo.number, packet.HARDWARE_ERROR, 1)
+            request = packet.read(servo.number, packet.HARDWARE_ERROR, 1, servo.offset)
             self._ask(request, servo.number, self._hardware_error, 1)
 
     def _hardware_error(self, status: Status, now: int) -> None:
@@ -271,23 +272,15 @@ class DynamixelSession:
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> list[Event]:
-        """A command to a motor, which the control loop has checked. While answers are on the bus,
-        the bytes follow them, and the Write is empty."""
-        index = command.index
-        servo = self._servos.get(index)
-        if not self._is_up:
-            return self._refuse(index, RequestRefused.DOWN, "the servos are not connected")
-        if servo is None:
-            return self._unknown(index, "is not a motor")
+    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
+        """While answers are on the bus, the bytes follow them, and the Write is empty."""
+        servo = self._servos[command.index]
         if servo.number in self._alerts:
             text = f"'{servo.device.name}' has a hardware error"
-            return self._refuse(index, RequestRefused.NOT_SETTABLE, text)
+            return Refusal(RequestRefused.NOT_SETTABLE, text)
         writes = servo.command(command, now)
         if isinstance(writes, Refusal):
-            return self._refuse(index, writes.reason, writes.text)
-        self._armed.add(index)
-        self.counts["commands"] += 1
+            return writes
         self._set(servo, writes)
         events = self._flush(now)
         return events if events and isinstance(events[0], Write) else [Write(b""), *events]
@@ -295,43 +288,39 @@ class DynamixelSession:
     def _set(self, servo: Servo, writes: list[tuple[int, int]]) -> None:
         """Goals go without an answer; what a goal needs first is answered, or the body is lost."""
         changes = packet.TORQUE in dict(writes)
-        for address, amount in writes:
-            if changes and address != writes[-1][0]:
-                request = packet.write(servo.number, address, amount)
-                answered = partial(self._written, address)
-                self._bus.add(Exchange(request, [servo.number], answered, vital=True))
+        number = servo.number
+        for register, amount in writes:
+            if changes and register != writes[-1][0]:
+                request = packet.write(number, register, amount, servo.offset)
+                answered = partial(self._written, register)
+                self._bus.add(Exchange(request, [number], answered, vital=True))
             else:
-                self._bus.add(Exchange(packet.sync_write(address, {servo.number: amount}), []))
+                request = packet.write_all(register, {number: amount}, self._offsets)
+                self._bus.add(Exchange(request, []))
 
-    def _written(self, address: int, status: Status, now: int) -> None:
+    def _written(self, register: int, status: Status, now: int) -> None:
         if status.error and self._is_up:
             why = packet.ERRORS.get(status.error, f"error {status.error}")
-            self._lose(f"servo {status.number} refused register {address}: {why}", now)
+            self._lose(f"servo {status.number} refused register {register}: {why}", now)
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """Velocity 0, or holding the present position."""
-        servo = self._servos.get(index)
-        if servo is None:
-            return None
-        if mode is Mode.POSITION:
-            return servo.hold_command()
-        return MotorCommand(index, "velocity", 0.0)
+        if mode is Mode.POSITION and index in self._servos:
+            return self._servos[index].hold_command()
+        return super().stop_command(index, mode)
 
     def stop_commands(self) -> list[Command]:
         """The commands that `stop` would send now. Changes nothing."""
-        if not self._is_open:
+        if not self._must_stop:
             return []
         commands = (self._servos[index].stop_command() for index in sorted(self._armed))
         return [command for command in commands if command is not None]
 
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
+    def _halt(self, now: int) -> list[Event]:
         """Stops every servo that was commanded, at once, and again when the bus is free: an answer
         may be on it. Requests that wait are dropped; a servo in the middle of a change of mode has
         no torque."""
-        data = self.stop_bytes()
-        if not data:
-            self._armed.clear()
-            return []
+        data = self._stop_data()
         changing = not self._bus.idle
         self._bus.drop_waiting()
         self._bus.add(Exchange(data, []))
@@ -339,58 +328,33 @@ class DynamixelSession:
             self._servos[index].rest()
             if changing:
                 self._servos[index].mode = None
-        self._armed.clear()
-        self.counts["stops"] += 1
-        self.counts[f"stop_{reason}"] += 1
         return [Write(data)]
 
-    def stop_bytes(self) -> bytes:
-        """The bytes that `stop` would write now. Changes nothing. Each servo gets both goals: it
-        may be in the mode before the last command."""
-        if not (self._is_open and self._armed):
-            return b""
+    def _stop_data(self) -> bytes:
+        """Each servo that was commanded gets both goals: it may be in the mode before the last
+        command."""
         armed = [self._servos[index] for index in sorted(self._armed)]
         still = {servo.number: 0 for servo in armed}
         hold = {servo.number: servo.pulses for servo in armed if servo.pulses is not None}
-        data = packet.sync_write(packet.GOAL_VELOCITY, still)
-        return data + (packet.sync_write(packet.GOAL_POSITION, hold) if hold else b"")
+        data = packet.write_all(packet.GOAL_VELOCITY, still, self._offsets)
+        if hold:
+            data += packet.write_all(packet.GOAL_POSITION, hold, self._offsets)
+        return data
 
-    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+    def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """All positions are read in any case: a stop needs them."""
-        if index - 1 not in self._servos:
-            return self._unknown(index, "is not a sensor")
         if period_ms == 0:
             self._enabled.discard(index)
         else:
             self._enabled.add(index)
         return []
 
-    def own_period(self, index: int) -> float | None:
-        return 0.0
-
-    def send(self, packet_out: PacketOut, now: int) -> list[Event]:
-        return self._unknown(packet_out.index, "is not an Emitter")
-
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
         """The feedback of torque only: it needs more bytes of each answer."""
         if not isinstance(settings, FeedbackSwitch) or settings.index not in self._servos:
-            return self._unknown(settings.index, "cannot be set so")
+            return super().tune(settings, now)
         if settings.period_ms:
             self._feedback.add(settings.index)
         else:
             self._feedback.discard(settings.index)
         return []
-
-    # --- refusals -----------------------------------------------------------------------------
-
-    def _unknown(self, index: int, text: str) -> list[Event]:
-        device = self.devices.by_index(index)
-        if device is None:
-            text = f"the body has no device {index}"
-            return self._refuse(index, RequestRefused.UNKNOWN_DEVICE, text)
-        text = f"{device.kind} '{device.name}' {text}"
-        return self._refuse(index, RequestRefused.NOT_SETTABLE, text)
-
-    def _refuse(self, index: int, reason: str, text: str) -> list[Event]:
-        self.counts[f"refused_{reason}"] += 1
-        return [Refused(index, reason, text)]

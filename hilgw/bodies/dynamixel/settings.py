@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, Device, MotorLimits
+from hilgw.bodies._common.settings import RobotSettings
+from hilgw.bodies.dynamixel.series import SERIES
+from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, Device
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
-from hilgw.settings import boot_setting, setting
+from hilgw.settings import setting
 
 BAUD_RATES = (9600, 57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
 
@@ -20,7 +21,13 @@ class ServoSettings:
     sensor: str = setting(
         "name of its position sensor; not set: the motor's, with sensor in place of motor", ""
     )
-    zero: int = setting("pulse at 0 rad", 2048, ge=-1_048_575, le=1_048_575)
+    series: str = setting("series of the servo: its registers and units", "X", choices=[*SERIES])
+    zero: int | None = setting(
+        "pulse at 0 rad; not set: the middle of the range, 2048, and 0 of series P",
+        None,
+        ge=-1_048_575,
+        le=1_048_575,
+    )
     reverse: bool = setting("true: a positive angle is clockwise", False)
     multi_turn: bool = setting(
         "true: positions of up to 256 turns, without the position limits of the servo", False
@@ -42,20 +49,10 @@ DEFAULT_SERVOS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DynamixelSettings:
+class DynamixelSettings(RobotSettings):
     """The serial line of the bus, its servos, and their limits."""
 
-    port: str = setting("serial device path", example="/dev/ttyUSB0")
-    boot_s: float = boot_setting()
     baudRate: int = setting("rate of the bus", 57_600, choices=BAUD_RATES, unit="bit/s")
-    byteSize: int = setting(
-        "cost of one byte on the line: 10 is 8N1, 8 counts as 10", 10, choices=(8, 10), unit="bit"
-    )
-    simulated: bool | None = setting(
-        "true: no real motors, which may run without a deadline for commands "
-        "(`safety.command_timeout_s`); not set: real, but for a mock",
-        None,
-    )
     motors: dict[str, ServoSettings] = setting(
         "motor -> its servo; empty: the two wheels of a TurtleBot3 Burger", default_factory=dict
     )
@@ -94,10 +91,6 @@ class DynamixelSettings:
     show_velocity: bool = setting(
         "true: motors report their velocity, for a controller whose protocol carries it (WC2EC)",
         False,
-    )
-    limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
-    mock: dict[str, Any] = setting(
-        "parameters of the mock of the bus (`hilgw mock dynamixel --list`)", default_factory=dict
     )
 
 

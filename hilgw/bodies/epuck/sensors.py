@@ -15,18 +15,15 @@ Numbers = dict[str, tuple[int, ...]]
 class Sensors:
     """Those of one robot, by device index."""
 
-    def __init__(self, settings: EPuckSettings, devices: Devices) -> None:
+    def __init__(self, settings: EPuckSettings, devices: Devices, always_on: list[int]) -> None:
         given = sensors_of(settings)
         sources = {**SOURCES, **WHEEL_SOURCES}
         found = devices.of_role(SENSOR)
         self._sources = {each.index: sources[each.name] for each in found}
         self._tables = {each.index: given[each.name].table for each in found if each.name in given}
-        self._always_on = [each.index for each in found if each.name in settings.always_on]
+        self._always_on = always_on
         self._period_ns = ms_to_ns(settings.period_ms)
         self.reset()
-
-    def __contains__(self, index: int) -> bool:
-        return index in self._sources
 
     @property
     def has_ground(self) -> bool:
@@ -50,10 +47,6 @@ class Sensors:
             return
         self._periods_ns[index] = 0 if period_ms is None else ms_to_ns(period_ms)
         self._next_ns[index] = now
-
-    def own_period(self, index: int) -> float | None:
-        """Off, unless the configuration has the sensor always on."""
-        return None if index in self._always_on else 0.0
 
     def take_due(self, now: int) -> list[int]:
         """The enabled sensors whose period ends nearer to this exchange than to the next."""

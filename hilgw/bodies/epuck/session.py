@@ -8,12 +8,12 @@ speeds anew by a line of text, and goes on.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from enum import Enum
+from collections import deque
 from re import Match
 from typing import Any
 
-from hilgw.bodies._wheel import Wheel
+from hilgw.bodies._common.session import Phase
+from hilgw.bodies._common.wheels import WheeledSession
 from hilgw.bodies.epuck import sercom, units
 from hilgw.bodies.epuck.exchange import Exchange
 from hilgw.bodies.epuck.sensors import Sensors
@@ -24,26 +24,10 @@ from hilgw.bodies.epuck.settings import (
     devices_of,
 )
 from hilgw.bodies.epuck.talk import Found, back_in_step, handshake
-from hilgw.control.events import (
-    Command,
-    Connected,
-    DeviceSettings,
-    Disconnected,
-    Event,
-    LedValue,
-    MotorCommand,
-    Notice,
-    PacketOut,
-    ProtocolFailure,
-    Refused,
-    StopReason,
-    Write,
-)
-from hilgw.control.safety import Mode
-from hilgw.devices.kinds import LED, Devices
+from hilgw.control.events import Connected, Disconnected, Event, Notice, ProtocolFailure, Write
+from hilgw.devices.kinds import Device
 from hilgw.errors import HilgwError
 from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Step, match_line
-from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
 SILENT = "no answer: is the robot switched on, with sercom, and baudRate its own?"
@@ -51,38 +35,25 @@ STRANGE = "no answer to V, only other bytes: is baudRate the robot's own?"
 EPUCK2_ADVICE = "the robot is an e-puck2: set model: e-puck2 for its speed and gyro"
 
 
-class _Phase(Enum):
-    CLOSED = "closed"
-    HANDSHAKE = "handshake"
-    CHECK = "check"  # the first exchange in binary
-    UP = "up"
-
-
-class EPuckSession:
+class EPuckSession(WheeledSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
 
     def __init__(self, settings: EPuckSettings) -> None:
-        self.devices = Devices()
-        self.counts: Counter[str] = Counter()
-        for device in devices_of(settings):
-            self.devices.add(device)
+        limit = self._limit = units.MAX_STEPS_S[settings.model]
+        fastest, cut_from = limit * units.RAD_PER_STEP, (limit + 1) * units.RAD_PER_STEP
+        super().__init__(settings, devices_of(settings), MOTORS, fastest, cut_from)
         self._settings = settings
-        self._limit = units.MAX_STEPS_S[settings.model]
         self._byte_ns = 10 * NS_PER_S // settings.baudRate
         self._answer_ns = ms_to_ns(settings.answer_ms)
         self._period_ns = ms_to_ns(settings.period_ms)
         self._silence_ns = s_to_ns(settings.silence_s)
-        self._phase = _Phase.CLOSED
         self._dialogue: Dialogue[Event, Match[bytes], Any] | None = None
         self._exchange: Exchange | None = None
         self._due_ns = self._begun_ns = self._good_ns = 0  # exchanges: next, last, last valid
         self._sent = (0, 0)  # the speeds that the robot has
         self._shown: dict[int, int] = {}  # the LEDs that it has
         self._has_echo = self._is_hurried = False
-        self._sensors = Sensors(settings, self.devices)
-        motors = [self.devices.by_name(name) for name in MOTORS]
-        self._wheels = [Wheel(each) for each in motors if each is not None]
-        self._motors = {wheel.device.index: wheel for wheel in self._wheels}
+        self._sensors = Sensors(settings, self.devices, self._always_on)
         self._lines = sercom.Lines()
         self._heard: deque[bytes] = deque(maxlen=8)  # lines in a handshake
         self._unasked = b""  # the end of what came without a request
@@ -93,7 +64,7 @@ class EPuckSession:
         """As when a port is opened: nothing is enabled, the angles begin at 0."""
         self._sensors.reset()
         self._lights = dict.fromkeys(range(len(LEDS)), 0)
-        self._armed = False
+        self._armed.clear()
         self._at_first = True
 
     # --- the connection -----------------------------------------------------------------------
@@ -102,16 +73,12 @@ class EPuckSession:
         self._forget()
         return self._begin(now)
 
-    def close(self) -> list[Event]:
-        """The connection is gone. **The robot drives on**: it has no watchdog."""
-        was_up = self._phase is _Phase.UP
-        self._phase = _Phase.CLOSED
-        self._armed = False
+    def _end(self) -> None:
+        """**The robot drives on**: it has no watchdog."""
         self._dialogue = self._exchange = None
-        return [Disconnected("connection closed")] if was_up else []
 
     def receive(self, data: bytes, now: int) -> list[Event]:
-        if self._phase is _Phase.CLOSED:
+        if self._phase is Phase.CLOSED:
             return []
         if self._dialogue is not None:
             return self._text(data, now)
@@ -123,20 +90,18 @@ class EPuckSession:
         return self._answered(self._exchange, now) if self._exchange.is_complete else []
 
     def next_deadline(self) -> int | None:
-        if self._phase is _Phase.CLOSED:
+        if self._phase is Phase.CLOSED:
             return None
         if self._dialogue is not None:
             due = self._dialogue.deadline
         else:
             due = self._due_ns if self._exchange is None else self._exchange.until_ns
-        dues = [due, *(wheel.next_deadline() for wheel in self._wheels)]
-        return min((each for each in dues if each is not None), default=None)
+        return min((each for each in (due, self._wheels_due()) if each is not None), default=None)
 
     def expire(self, now: int) -> list[Event]:
-        if self._phase is _Phase.CLOSED:
+        if self._phase is Phase.CLOSED:
             return []
-        moved = [wheel.expire(now) for wheel in self._wheels]
-        if any(moved):
+        if self._speed_up(now):
             self._hurry(now)
         if self._dialogue is not None:
             return self._follow(self._dialogue.expire(now), now)
@@ -151,9 +116,8 @@ class EPuckSession:
 
     def _begin(self, now: int) -> list[Event]:
         """Stops the robot, whatever it is, and asks it who it is."""
-        self._phase = _Phase.HANDSHAKE
-        for wheel in self._wheels:
-            wheel.stop()
+        self._phase = Phase.SETUP
+        self._rest()
         self._sensors.rebase()
         self._heard.clear()
         self._has_echo = False
@@ -185,9 +149,9 @@ class EPuckSession:
             dialogue = self._dialogue
             if dialogue is None:
                 break  # what follows was not asked for
-            if self._phase is _Phase.UP and (reset := self._reset_seen(line, now)):
+            if self._phase is Phase.UP and (reset := self._reset_seen(line, now)):
                 return events + reset
-            if self._phase is _Phase.HANDSHAKE:
+            if self._phase is Phase.SETUP:
                 self._heard.append(line)
                 self._has_echo |= line == sercom.VERSION.strip()
             if (match := match_line(dialogue.step, line)) is not None:
@@ -200,15 +164,15 @@ class EPuckSession:
             return events
         result, self._dialogue = self._dialogue.result, None
         if events and isinstance(events[-1], ProtocolFailure):
-            self._phase = _Phase.CLOSED
+            self._phase = Phase.CLOSED
             return events
         if isinstance(result, Found):
-            self._found, self._phase = result, _Phase.CHECK
+            self._found, self._phase = result, Phase.CHECK
             self._at_first = False
             self._sent, self._shown = (0, 0), dict.fromkeys(self._lights, 0)
             self._good_ns = now
             return events + self._ask(now)
-        if self._phase is _Phase.HANDSHAKE:
+        if self._phase is Phase.SETUP:
             self.counts["retries"] += 1
             trouble = Notice(STRANGE if self._heard else SILENT)
             return [*events, trouble, *self._begin(now)]
@@ -216,7 +180,7 @@ class EPuckSession:
 
     def _reset_seen(self, text: bytes, now: int) -> list[Event]:
         """Whether the robot shows that it has just started."""
-        if self._phase is not _Phase.UP or not any(word in text for word in sercom.WELCOME):
+        if self._phase is not Phase.UP or not any(word in text for word in sercom.WELCOME):
             return []
         self.counts["resets"] += 1
         return self._lose("the robot was reset", now)
@@ -252,8 +216,8 @@ class EPuckSession:
         return data
 
     def _speeds(self) -> tuple[int, int]:
-        left, right = (units.steps_s(wheel.velocity, self._limit) for wheel in self._wheels)
-        return left, right
+        left, right = self._wheels.values()
+        return units.steps_s(left.velocity, self._limit), units.steps_s(right.velocity, self._limit)
 
     def _hurry(self, now: int) -> None:
         """The next exchange begins at once, where none is under way."""
@@ -270,8 +234,8 @@ class EPuckSession:
             return reset or self._missed(now)
         self._good_ns = now
         events: list[Event] = []
-        if self._phase is _Phase.CHECK:
-            self._phase = _Phase.UP
+        if self._phase is Phase.CHECK:
+            self._phase = Phase.UP
             events = self._connected()
         events += self._sensors.values(exchange.indices, values)
         if now - self._begun_ns > self._period_ns:
@@ -300,7 +264,7 @@ class EPuckSession:
     def _missed(self, now: int) -> list[Event]:
         """No valid answer came."""
         self.counts["misses"] += 1
-        if self._phase is _Phase.CHECK:
+        if self._phase is Phase.CHECK:
             return [Notice("no answer to a binary request"), *self._begin(now)]
         if now - self._good_ns >= self._silence_ns:
             self.counts["silences"] += 1
@@ -312,95 +276,31 @@ class EPuckSession:
 
     # --- from the control loop ----------------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> list[Event]:
-        """A command to a wheel, which the control loop has checked. The bytes follow in the next
-        exchange, which begins at once where the line is free; the Write is empty."""
-        index = command.index
-        if self._phase is not _Phase.UP:
-            return self._refuse(index, RequestRefused.DOWN, "the robot is not connected")
-        wheel = self._motors.get(index)
-        if wheel is None:
-            return self._unknown(index, "is not a motor")
-        refusal = wheel.command(command, now)
-        if refusal is not None:
-            return self._refuse(index, refusal.reason, refusal.text)
-        self._armed = True
-        self.counts["commands"] += 1
+    def _drive_on(self, now: int) -> Event:
+        """The bytes follow in the next exchange, which begins at once where the line is free; the
+        Write is empty."""
         if self._speeds() != self._sent or now >= self._begun_ns + self._period_ns // 2:
             self._hurry(now)  # the step of the controller and the exchange begin together
-        events: list[Event] = [Write(b"")]
-        if units.is_cut(wheel.velocity, self._limit):
-            fastest = self._limit * units.RAD_PER_STEP
-            text = f"'{wheel.device.name}': velocities beyond {fastest:.4g} rad/s are cut to it"
-            events.append(Notice(text))
-        return events
+        return Write(b"")
 
-    def stop_command(self, index: int, mode: Mode) -> Command | None:
-        """The command that would stop this motor in any mode."""
-        return MotorCommand(index, "velocity", 0.0) if index in self._motors else None
+    def _halt(self, now: int) -> list[Event]:
+        self._rest()
+        return self._resync(now) if self._phase is Phase.UP else [Write(sercom.STOP)]
 
-    def stop_commands(self) -> list[Command]:
-        """The commands that `stop` would send now. Changes nothing."""
-        if not self._armed or self._phase is _Phase.CLOSED:
-            return []
-        return [MotorCommand(index, "velocity", 0.0) for index in self._motors]
+    def _stop_data(self) -> bytes:
+        return sercom.STOP
 
-    def stop(self, reason: StopReason, now: int) -> list[Event]:
-        """Stops both wheels at once; does nothing unless a command came since the last."""
-        if not self._armed or self._phase is _Phase.CLOSED:
-            return []
-        self._armed = False
-        for wheel in self._wheels:
-            wheel.stop()
-        self.counts["stops"] += 1
-        self.counts[f"stop_{reason}"] += 1
-        return self._resync(now) if self._phase is _Phase.UP else [Write(sercom.STOP)]
-
-    def stop_bytes(self) -> bytes:
-        """The bytes that `stop` would write now. Changes nothing."""
-        return sercom.STOP if self.stop_commands() else b""
-
-    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+    def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """The next exchange asks for it, and after each period the one that is nearest."""
-        if index not in self._sensors:
-            return self._unknown(index, "is not a sensor")
         self._sensors.switch(index, period_ms, now)
         return []
 
-    def own_period(self, index: int) -> float | None:
-        """Off, unless the configuration has the sensor always on."""
-        return self._sensors.own_period(index)
-
-    def send(self, packet: PacketOut, now: int) -> list[Event]:
-        """The protocol carries no packets of the robot's radios."""
-        return self._unknown(packet.index, "is not an Emitter of the robot")
-
-    def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
-        """LEDs only: off at 0, on at any other value."""
-        index = settings.index
-        device = self.devices.by_index(index)
-        if not isinstance(settings, LedValue) or device is None or device.kind != LED:
-            return self._unknown(index, "cannot be set so")
-        if self._phase is not _Phase.UP:
-            return self._refuse(index, RequestRefused.DOWN, "the robot is not connected")
-        self._lights[LEDS.index(device.name)] = int(settings.value != 0)
+    def _shine(self, led: Device, value: int, now: int) -> list[Event]:
+        """Off at 0, on at any other value."""
+        self._lights[LEDS.index(led.name)] = int(value != 0)
         if self._lights != self._shown:
             self._hurry(now)
         return [Write(b"")]
-
-    # --- refusals -----------------------------------------------------------------------------
-
-    def _unknown(self, index: int, text: str) -> list[Event]:
-        device = self.devices.by_index(index)
-        if device is None:
-            text = f"the robot has no device {index}"
-            return self._refuse(index, RequestRefused.UNKNOWN_DEVICE, text)
-        text = f"{device.kind} '{device.name}' {text}"
-        return self._refuse(index, RequestRefused.NOT_SETTABLE, text)
-
-    def _refuse(self, index: int, reason: str, text: str) -> list[Event]:
-        self.counts[f"refused_{reason}"] += 1
-        return [Refused(index, reason, text)]
 
 
 def _question(step: Step, attempt: int) -> Event | None:

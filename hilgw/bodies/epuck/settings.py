@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from hilgw.bodies._common.settings import RobotSettings, numbered
 from hilgw.bodies.epuck.sercom import BAUD_RATE
 from hilgw.bodies.epuck.units import MAX_STEPS_S, RAD_PER_STEP
 from hilgw.devices.kinds import (
@@ -13,11 +14,9 @@ from hilgw.devices.kinds import (
     GYRO,
     LED,
     LIGHT_SENSOR,
-    NO_LIMITS,
     POSITION_SENSOR,
     ROTATIONAL_MOTOR,
     Device,
-    MotorLimits,
 )
 from hilgw.devices.properties import (
     AccelerometerFields,
@@ -30,7 +29,7 @@ from hilgw.devices.properties import (
     PositionSensorFields,
     RotationalMotorFields,
 )
-from hilgw.settings import boot_setting, setting
+from hilgw.settings import setting
 
 EPUCK2 = "e-puck2"
 
@@ -51,24 +50,15 @@ class EPuckSensor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EPuckSettings:
+class EPuckSettings(RobotSettings):
     """The serial line to the robot, its model, and its sensors."""
 
     port: str = setting("serial device path", example="/dev/rfcomm0")
-    boot_s: float = boot_setting()
     baudRate: int = setting(
         "rate of the serial line; that of the robot itself is fixed",
         BAUD_RATE,
         choices=(9600, 19200, 38400, 57600, BAUD_RATE),
         unit="bit/s",
-    )
-    byteSize: int = setting(
-        "cost of one byte on the line: 10 is 8N1, 8 counts as 10", 10, choices=(8, 10), unit="bit"
-    )
-    simulated: bool | None = setting(
-        "true: no real motors, which may run without a deadline for commands "
-        "(`safety.command_timeout_s`); not set: real, but for a mock",
-        None,
     )
     model: str = setting(
         "e-puck: wheels up to 6.28 rad/s; e-puck2: up to 7.536 rad/s, and a gyro",
@@ -96,15 +86,6 @@ class EPuckSettings:
         "sensor -> its table, or that there is none; gs0, gs1 and gs2 (ground sensors) are there "
         "where they are listed",
         default_factory=dict,
-    )
-    always_on: tuple[str, ...] = setting(
-        "names of sensors that the robot is asked for without being enabled, for a controller "
-        "whose protocol enables none",
-        (),
-    )
-    limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
-    mock: dict[str, Any] = setting(
-        "parameters of the mock of the robot (`hilgw mock epuck --list`)", default_factory=dict
     )
 
 
@@ -182,16 +163,7 @@ def devices_of(settings: EPuckSettings) -> list[Device]:
     parts += [(name, *_node(name, sensors[name])) for name in near]
     parts += [(name, LED, LedFields()) for name in LEDS]
     parts += [(name, *_node(name, each)) for name, each in sensors.items() if name not in near]
-    return [
-        Device(
-            name=name,
-            kind=kind,
-            index=index,
-            limits=settings.limits.get(name, NO_LIMITS),
-            fields=fields,
-        )
-        for index, (name, kind, fields) in enumerate(parts)
-    ]
+    return numbered(parts, settings.limits)
 
 
 def _node(name: str, sensor: EPuckSensor) -> tuple[str, DeviceFields]:

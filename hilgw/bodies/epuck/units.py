@@ -13,11 +13,6 @@ def steps_s(velocity: float, limit: int) -> int:
     return int(max(-limit, min(limit, velocity / RAD_PER_STEP)))
 
 
-def is_cut(velocity: float, limit: int) -> bool:
-    """Whether the robot cannot turn its wheel so fast."""
-    return abs(velocity / RAD_PER_STEP) >= limit + 1
-
-
 def acceleration(raw: tuple[int, ...]) -> tuple[float, ...]:
     """m/s^2 of the three axes; the robot's x axis points the other way."""
     x, y, z = ((number - _ZERO_RAW) * _G / _G_RAW for number in raw)

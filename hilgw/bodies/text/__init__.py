@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hilgw.bodies._common.body import SerialRobot
 from hilgw.bodies.text.check import line_load, problems_of
 from hilgw.bodies.text.lines import sendable, to_bytes
 from hilgw.bodies.text.session import TextBodySession
@@ -19,15 +20,12 @@ if TYPE_CHECKING:
     from hilgw.framing.base import Framing
 
 
-class TextBody:
+class TextBody(SerialRobot):
     """The kind of body `text`."""
 
     kind: ClassVar[str] = "text"
     summary: ClassVar[str] = "any robot with lines of text, declared in the configuration"
     Settings: ClassVar[type[Any]] = TextBodySettings
-    simulated: ClassVar[bool] = False
-    retry_s: ClassVar[float] = 1.0
-    framing: ClassVar[str] = ""
 
     def check(self, settings: TextBodySettings) -> list[tuple[str, str, str]]:
         """Errors that span fields: (path below the body, message, fix)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from hilgw.bodies._common.check import Problem, device_problems, load_problems, table_problems
 from hilgw.bodies.text.lines import PLACEHOLDER
 from hilgw.bodies.text.motors import VELOCITY
 from hilgw.bodies.text.settings import (
@@ -14,17 +15,14 @@ from hilgw.bodies.text.settings import (
     devices_of,
     groups_of_sensor,
 )
-from hilgw.control.limits import limit_errors
 from hilgw.control.line_load import LineLoad
-from hilgw.devices.kinds import POSITION_SENSOR, SENSOR, TOUCH_SENSOR
-from hilgw.devices.lookup import check_table
+from hilgw.devices.kinds import POSITION_SENSOR, TOUCH_SENSOR
 from hilgw.devices.properties import DISTANCE_SENSOR_TYPES
 from hilgw.errors import ConfigError
 from hilgw.protocols.text.patterns import compiled_head, names_of_groups
 from hilgw.protocols.text.steps import pattern_problems
 from hilgw.units import ms_to_ns
 
-Problem = tuple[str, str, str]
 TOUCH_TYPES = ("bumper", "force")
 NUMBER_BYTES = 12  # of a number on the line, where its limits do not tell
 
@@ -32,7 +30,9 @@ NUMBER_BYTES = 12  # of a number on the line, where its limits do not tell
 def problems_of(settings: TextBodySettings) -> list[Problem]:
     """(path below the body, message, fix) each."""
     problems = [*_patterns(settings), *_texts(settings), *_handshake(settings)]
-    problems += [*_motors(settings), *_limits(settings), *_devices(settings)]
+    problems += [*_motors(settings), *_rates(settings), *_devices(settings)]
+    problems += device_problems(settings, devices_of(settings))
+    problems += table_problems({name: each.table for name, each in settings.sensors.items()})
     if not problems:
         problems += [*_sensors(settings), *_line(settings)]
     return problems
@@ -132,19 +132,14 @@ def _holds(motor: TextMotor, number: float) -> bool:
     return above and (motor.largest is None or number <= motor.largest)
 
 
-def _limits(settings: TextBodySettings) -> Iterator[Problem]:
+def _rates(settings: TextBodySettings) -> Iterator[Problem]:
     for name, limits in settings.limits.items():
         motor = settings.motors.get(name)
-        if motor is None:
-            fix = f"its motors are {', '.join(settings.motors) or 'none'}"
-            yield f"limits.{name}", "the robot has no such motor", fix
-            continue
-        for where, what in limit_errors(limits, None):
-            yield f"limits.{name}.{where}", what, "correct the limits"
         paced = any(
             {name, VELOCITY}.issubset(PLACEHOLDER.findall(line.send)) for line in settings.commands
         )
-        if limits.rate is not None and motor.mode == "position" and not paced:
+        by_position = motor is not None and motor.mode == "position"
+        if limits.rate is not None and by_position and not paced:
             what = "the line of this motor has no {velocity}, which would keep to the rate"
             yield f"limits.{name}.rate", what, "add {velocity} to it, or leave the rate out"
 
@@ -162,8 +157,6 @@ def _devices(settings: TextBodySettings) -> Iterator[Problem]:
             if names[name] > 1:
                 yield f"{part}.{name}", "another device has this name", "rename it"
     for name, sensor in settings.sensors.items():
-        if wrong := check_table(sensor.table):
-            yield f"sensors.{name}.table", wrong, "sort the rows"
         count = len(groups_of_sensor(name, sensor))
         wanted = 3 if sensor.has_vector else 1
         if count != wanted:
@@ -179,11 +172,6 @@ def _devices(settings: TextBodySettings) -> Iterator[Problem]:
             yield f"sensors.{name}.type", what, f"use {', '.join(allowed)}"
         if sensor.wraps and sensor.has_vector:
             yield f"sensors.{name}.wraps", "a vector does not wrap around", "leave it out"
-    known = [device.name for device in devices_of(settings) if device.role == SENSOR]
-    for name in settings.always_on:
-        if name not in known:
-            fix = f"its sensors are {', '.join(known)}"
-            yield "always_on", f"the robot has no sensor '{name}'", fix
 
 
 def _sensors(settings: TextBodySettings) -> Iterator[Problem]:
@@ -231,9 +219,8 @@ def line_load(settings: TextBodySettings) -> LineLoad:
 
 def _line(settings: TextBodySettings) -> Iterator[Problem]:
     end = len(settings.line_end)
-    if what := line_load(settings).overload:
-        fix = "raise baudRate or period_ms, or leave sensors out"
-        yield "period_ms", what, fix
+    fix = "raise baudRate or period_ms, or leave sensors out"
+    yield from load_problems(line_load(settings), "period_ms", fix)
     longest = max((len(line.send) + end for _, line in _lines(settings)), default=0)
     if 0 < settings.window_bytes < longest:
         what = f"a line has {longest} bytes"

@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 from hilgw.bodies.text.lines import Sendable
 from hilgw.protocols.text.patterns import Match
+from hilgw.units import NS_PER_S
+
+LONGEST_QUIET_NS = NS_PER_S
+"""A robot that never stops talking is not waited for any longer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,3 +95,24 @@ class Exchange:
         lost = [*self._lines, *self._realtime]
         self.clear()
         return lost
+
+
+class Silence:
+    """The time in which the robot must be silent. until_ns: its end."""
+
+    def __init__(self, quiet_ns: int) -> None:
+        self.until_ns = 0
+        self._quiet_ns = quiet_ns
+        self._latest_ns = 0
+
+    def expect(self, now: int) -> None:
+        """It begins."""
+        self._latest_ns = now + LONGEST_QUIET_NS
+        self.heard(now)
+
+    def heard(self, now: int) -> None:
+        """The robot was not silent: it begins again."""
+        self.until_ns = min(now + self._quiet_ns, self._latest_ns)
+
+    def end(self, now: int) -> None:
+        self.until_ns = now

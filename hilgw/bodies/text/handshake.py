@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hilgw.bodies.text.lines import to_bytes
+from hilgw.bodies.text.lines import shown, to_bytes
 from hilgw.bodies.text.settings import TextBodySettings
 from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.errors import MismatchError
@@ -14,12 +14,6 @@ from hilgw.protocols.text.patterns import groups_of, names_of_groups
 from hilgw.protocols.text.steps import Step, question
 
 IDENTITY = "identity"
-SHOWN = 96
-
-
-def shown(line: bytes) -> str:
-    """A line of the robot, for people."""
-    return repr(line[:SHOWN].decode("latin-1"))
 
 
 class Handshake:

@@ -15,11 +15,17 @@ PLACEHOLDER = re.compile(r'\{([^{}"]+)\}')  # not what JSON has in braces
 _DECIMAL = re.compile(rb"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?[ \t]*")
 _HEX = re.compile(rb"[ \t]*[+-]?(0[xX])?[0-9A-Fa-f]+[ \t]*")
 LONGEST_NUMBER = 64
+SHOWN = 96  # bytes of a line, for people
 
 
 def to_bytes(text: str) -> bytes:
     """Each character is one byte. UnicodeEncodeError for one beyond \\xff."""
     return text.encode("latin-1")
+
+
+def shown(line: bytes) -> str:
+    """A line of the robot, for people."""
+    return repr(line[:SHOWN].decode("latin-1"))
 
 
 def number_of(text: bytes, *, hexadecimal: bool = False) -> float | None:

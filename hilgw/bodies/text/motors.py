@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from enum import Enum
 
+from hilgw.bodies._common.paced import Paced
 from hilgw.bodies.text.lines import PLACEHOLDER, Sendable, sendable
 from hilgw.bodies.text.settings import Motion, TextMotor
 from hilgw.control.events import Command, MotorCommand, MotorSettings
-from hilgw.control.limits import Slew
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 
@@ -16,7 +16,7 @@ VELOCITY = "velocity"  # the placeholder
 LARGEST_NUMBER = 1e15  # on a line
 
 
-class Motor:
+class Motor(Paced):
     """velocity: in rad/s or m/s; with position control the largest. target: the position that was
     commanded since the last stop, None without one. cut: its last number was beyond the limits of
     the line."""
@@ -30,16 +30,15 @@ class Motor:
         rate = device.limits.rate
         _, fastest = device.limits.bounds("velocity")
         self._fastest = fastest if rate is None else min(fastest, rate)
-        by_slew = rate is not None and not self.by_position
-        self._slew = Slew(rate or 0.0, 0.0, brakes=True) if by_slew else None
+        super().__init__(None if self.by_position else rate)
         self.rest()
 
     def rest(self) -> None:
         """It was stopped."""
-        self.velocity = self._settings.maxVelocity if self.by_position else 0.0
+        self.settle()
+        if self.by_position:
+            self.velocity = self._settings.maxVelocity
         self.target: float | None = None
-        if self._slew is not None:
-            self._slew.settle(0.0)
 
     @property
     def largest_velocity(self) -> float:
@@ -70,7 +69,7 @@ class Motor:
         if velocity is not None and abs(self._number(velocity)) >= LARGEST_NUMBER:
             return self._too_large(velocity)
         if velocity is not None:
-            self.velocity = velocity if self._slew is None else self._slew.aim(velocity, now)
+            self.aim(velocity, now)
         return None
 
     def _refuse(self, what: str) -> Refusal:
@@ -94,17 +93,6 @@ class Motor:
         amount = (self.target or 0.0) if self.by_position else self.velocity
         number = written(self._number(amount), self._settings.decimals)
         return self._settings.text.replace("{}", number)
-
-    def next_deadline(self) -> int | None:
-        return None if self._slew is None else self._slew.next_deadline()
-
-    def expire(self, now: int) -> bool:
-        """Whether the velocity changed, on its way to the one commanded."""
-        value = None if self._slew is None else self._slew.expire(now)
-        if value is None:
-            return False
-        self.velocity = value
-        return True
 
 
 class Halted(Enum):

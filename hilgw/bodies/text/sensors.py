@@ -85,7 +85,9 @@ class RequestLine:
 class Requests:
     """The lines that ask for sensors, and the sensors that are enabled (index -> period)."""
 
-    def __init__(self, settings: TextBodySettings, devices: Devices, end: bytes) -> None:
+    def __init__(
+        self, settings: TextBodySettings, devices: Devices, always_on: list[int], end: bytes
+    ) -> None:
         sensors = [
             Sensor(device, settings.sensors[device.name])
             for device in devices
@@ -95,8 +97,7 @@ class Requests:
         self.lines = [
             RequestLine(each, sensors, end, settings.failed, own_ns) for each in settings.requests
         ]
-        self.always_on = [each.index for each in devices if each.name in settings.always_on]
-        self.enabled = dict.fromkeys(self.always_on, 0)
+        self.enabled = dict.fromkeys(always_on, 0)
 
     def asked(self) -> list[RequestLine]:
         """The lines with an enabled sensor."""

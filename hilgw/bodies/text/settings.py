@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hilgw.bodies._common.settings import RobotSettings, numbered
 from hilgw.devices.kinds import (
     ACCELEROMETER,
     COMPASS,
@@ -14,12 +15,10 @@ from hilgw.devices.kinds import (
     LED,
     LIGHT_SENSOR,
     LINEAR_MOTOR,
-    NO_LIMITS,
     POSITION_SENSOR,
     ROTATIONAL_MOTOR,
     TOUCH_SENSOR,
     Device,
-    MotorLimits,
 )
 from hilgw.devices.properties import (
     FIELDS,
@@ -34,7 +33,7 @@ from hilgw.devices.properties import (
     TouchSensorFields,
 )
 from hilgw.protocols.text.steps import Step
-from hilgw.settings import boot_setting, setting
+from hilgw.settings import setting
 
 SCALARS = (POSITION_SENSOR, DISTANCE_SENSOR, LIGHT_SENSOR, TOUCH_SENSOR)
 VECTORS = (ACCELEROMETER, GYRO, COMPASS, GPS)
@@ -167,23 +166,15 @@ class TextSensor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextBodySettings:
+class TextBodySettings(RobotSettings):
     """The serial line to the robot, its lines of text, and its devices. Patterns are regular
     expressions (RE2's: as Python's, without lookaround) for one whole line."""
 
-    port: str = setting("serial device path", example="/dev/ttyUSB0")
-    boot_s: float = boot_setting()
-    baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
     byteSize: int = setting(
         "cost of one byte on the line: 10 is 8N1, 11 is 8N2, 8 counts as 10",
         10,
         choices=(8, 10, 11),
         unit="bit",
-    )
-    simulated: bool | None = setting(
-        "true: no real motors, which may run without a deadline for commands "
-        "(`safety.command_timeout_s`); not set: real, but for a mock",
-        None,
     )
     name: str = setting("name of the robot in messages", "text robot")
     line_end: str = setting(
@@ -239,12 +230,6 @@ class TextBodySettings:
         le=5000,
         unit="ms",
     )
-    always_on: tuple[str, ...] = setting(
-        "names of sensors that the robot is asked for without being enabled, for a controller "
-        "whose protocol enables none",
-        (),
-    )
-    limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
     mock: dict[str, Any] = setting(
         "parameters of the mock; `kind` is its name (`hilgw mock --help`), text_module without",
         default_factory=dict,
@@ -267,16 +252,7 @@ def devices_of(settings: TextBodySettings) -> list[Device]:
         (name, sensor.node, _fields(sensor, settings)) for name, sensor in settings.sensors.items()
     ]
     parts += [(name, LED, LedFields()) for name in settings.leds]
-    return [
-        Device(
-            name=name,
-            kind=kind,
-            index=index,
-            limits=settings.limits.get(name, NO_LIMITS),
-            fields=fields,
-        )
-        for index, (name, kind, fields) in enumerate(parts)
-    ]
+    return numbered(parts, settings.limits)
 
 
 def _motor(name: str, motor: TextMotor) -> tuple[str, DeviceFields]:

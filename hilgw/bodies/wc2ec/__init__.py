@@ -6,13 +6,18 @@ good frame.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hilgw.bodies._common.check import Problem, load_problems
+from hilgw.bodies.wc2ec.load import LOAD_FIX, line_load
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
 from hilgw.control.limits import limit_errors
+from hilgw.control.line_load import LineLoad
 from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import NO_LIMITS
+from hilgw.framing import create
 from hilgw.settings import MockSpec
 
 if TYPE_CHECKING:
@@ -29,9 +34,9 @@ class Wc2ecBody:
     retry_s: ClassVar[float] = 1.0  # pause between tries to connect, as in the original client
     framing: ClassVar[str] = "cobs-crc16"
 
-    def check(self, settings: Wc2ecBodySettings) -> list[tuple[str, str, str]]:
+    def check(self, settings: Wc2ecBodySettings) -> list[Problem]:
         """Errors that span fields: (path below the body, message, fix)."""
-        errors = []
+        errors: list[Problem] = []
         if (settings.connect is None) == (settings.port is None):
             what = "exactly one of connect and port must be set"
             errors.append(("connect", what, 'e.g. connect: "tcp://127.0.0.1:27015"'))
@@ -48,6 +53,8 @@ class Wc2ecBody:
                     f"{where}.{name}" if where == "default_position" else f"limits.{name}.{where}"
                 )
                 errors.append((path, what, "correct the limits or the default position"))
+        if (load := self.line_load(settings)) is not None:
+            errors += load_problems(load, "baudRate", LOAD_FIX)
         return errors
 
     def forwarding(self, settings: Wc2ecBodySettings) -> None:
@@ -61,8 +68,11 @@ class Wc2ecBody:
         parameters["dialect"] = "original" if settings.original_peer else "full"
         return MockSpec("wc2ec_robot", parameters | settings.mock)
 
-    def line_load(self, settings: Wc2ecBodySettings) -> None:
-        """Not known before the robot has registered its devices."""
+    def line_load(self, settings: Wc2ecBodySettings) -> LineLoad | None:
+        """A value of one sensor in each step of the robot, and a command to one motor."""
+        if settings.port is None:
+            return None
+        return dataclasses.replace(line_load(settings, 1, create(self.framing)), each_device=True)
 
     def stop_frame(self, settings: Wc2ecBodySettings) -> StopFrame:
         """Of a rotational motor; a linear one gets its default position."""

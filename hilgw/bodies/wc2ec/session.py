@@ -10,7 +10,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hilgw.bodies._common.session import refused
+from hilgw.bodies.wc2ec.load import LOAD_FIX, line_load
+from hilgw.bodies.wc2ec.messages import send_message, switch_message, tune_message
 from hilgw.bodies.wc2ec.motors import Motors
+from hilgw.bodies.wc2ec.registrations import Registrations
 from hilgw.control.events import (
     Command,
     Connected,
@@ -24,22 +28,16 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     ReceiverSettings,
-    Refused,
     Registered,
     SensorValue,
     StopReason,
     Write,
 )
-from hilgw.control.limits import check_settings
-from hilgw.control.line_load import LineLoad
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import (
-    DISTANCE_SENSOR,
-    EMITTER,
     LINEAR_MOTOR,
     MOTOR,
     NO_LIMITS,
-    RECEIVER,
     SENSOR,
     Device,
     Devices,
@@ -48,14 +46,11 @@ from hilgw.devices.kinds import (
 from hilgw.errors import ConfigError, FrameError, HilgwError, PeerError
 from hilgw.protocols import wc2ec
 from hilgw.reasons import RequestRefused
-from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
+from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
     from hilgw.framing.base import Framing
-
-PATIENCE_NS = 3 * NS_PER_S
-"""A gap in the registered indices that lasts so long is taken as intended."""
 
 
 class Wc2ecBodySession:
@@ -68,12 +63,13 @@ class Wc2ecBodySession:
         self.counts: Counter[str] = Counter()
         self.positions: dict[int, float] = {}
         self._settings = settings
+        self._framing = framing
         self._silence_ns = s_to_ns(settings.silence_s)
         layouts = wc2ec.Layouts(version, types=settings.wc2ec_types, extensions=settings.extensions)
         self._link = wc2ec.Link(wc2ec.Side.WEBOTS, layouts, framing, self._silence_ns)
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
-        self._registrations = _Registrations(on_line=framing is not None)
+        self._registrations = Registrations(on_line=framing is not None)
         self._armed = self._all_registered = False
         self._wrote_ns = 0
 
@@ -180,7 +176,7 @@ class Wc2ecBodySession:
             if self._settings.original_peer:
                 text = f"'{device.name}': the original program enables all its sensors"
                 return Refusal(wc2ec.Wc2ecRefused.ORIGINAL_PEER, text)
-            return _switch_message(device, number, period_ms)
+            return switch_message(device, number, period_ms)
 
         return self._ask(index, make, now)
 
@@ -190,13 +186,13 @@ class Wc2ecBodySession:
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """One packet through an Emitter of the robot (extension)."""
-        make = partial(_send_message, packet=packet)
+        make = partial(send_message, packet=packet)
         return self._ask(packet.index, make, now, extension=True)
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
         """Channel and range, or channel and period, of a radio of the robot (extension). WC2EC
         carries no other settings."""
-        make = partial(_tune_message, settings=settings)
+        make = partial(tune_message, settings=settings)
         radio = isinstance(settings, EmitterSettings | ReceiverSettings)
         return self._ask(settings.index, make, now, extension=radio)
 
@@ -302,18 +298,15 @@ class Wc2ecBodySession:
     def _line_error(self) -> ConfigError | None:
         """After the registration: whether the line carries a value of each sensor in one step of
         the robot, and a command to each motor the other way."""
-        if not self._link.framed:
+        if self._framing is None:
             return None
         motors = len(self.devices.of_role(MOTOR))
         values = len(self.devices.of_role(SENSOR))
-        size = len(self._link.wrap_value(0, 0, 0.0))
-        settings = self._settings
-        bits, period_ns = max(10, settings.byteSize), ms_to_ns(settings.step_ms)
-        what = LineLoad(size * max(motors, values), settings.baudRate, bits, period_ns).overload
+        what = line_load(self._settings, max(motors, values), self._framing).overload
         if not what:
             return None
         names = f"{values} sensors and {motors} motors of the robot: {what}"
-        return ConfigError(names, fix="raise baudRate, or step_ms where the robot is slower")
+        return ConfigError(names, fix=LOAD_FIX)
 
     def _fail(self, error: HilgwError, tail: bytes) -> list[Event]:
         self.counts["failures"] += 1
@@ -351,88 +344,4 @@ class Wc2ecBodySession:
         return [Write(b"".join(map(self._link.wrap, messages)))]
 
     def _refuse(self, index: int, reason: str, text: str) -> list[Event]:
-        self.counts[f"refused_{reason}"] += 1
-        return [Refused(index, reason, text)]
-
-
-class _Registrations:
-    """Which devices a robot has yet to register. on_line: False for TCP, which loses nothing.
-
-    A robot on a serial line stops registering when it receives a good frame, and the line may lose
-    frames: the session sends nothing until the registered indices have no gap. An index that came
-    with a value only counts as one to be registered.
-    """
-
-    def __init__(self, *, on_line: bool) -> None:
-        self._on_line = on_line
-        self._highest = -1
-        self._missing: set[int] = set()
-        self._until = 0
-
-    def open(self, now: int) -> None:
-        self._highest = -1
-        self._missing.clear()
-        self._until = now + PATIENCE_NS
-
-    def registered(self, index: int) -> None:
-        self._missing.update(range(self._highest + 1, index))
-        self._missing.discard(index)
-        self._highest = max(self._highest, index)
-
-    def unknown(self, index: int) -> None:
-        """A message came from a device that was not registered."""
-        self._missing.add(index)
-
-    def is_complete(self, now: int) -> bool:
-        """Whether the session may send."""
-        if not self._on_line:
-            return True
-        return self._highest >= 0 and (not self._missing or now >= self._until)
-
-    def due(self) -> int:
-        """The latest time from which the session may send."""
-        return self._until if self._missing else 0
-
-
-def _switch_message(device: Device, number: int, period_ms: float | None) -> wc2ec.Sent | Refusal:
-    """Sets the period of a sensor; None: every step, 0: off."""
-    index = device.index
-    if period_ms and device.kind == DISTANCE_SENSOR:
-        return check_settings(device, (period_ms,)) or wc2ec.SetPeriod(number, index, period_ms)
-    return (
-        wc2ec.DisableSensor(number, index) if period_ms == 0 else wc2ec.EnableSensor(number, index)
-    )
-
-
-def _send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent | Refusal:
-    """Sends one packet through an Emitter."""
-    if device.kind != EMITTER:
-        return _wrong_kind(device, EMITTER)
-    if not packet.data or packet.channel < -1:
-        text = f"'{device.name}': {len(packet.data)} bytes on channel {packet.channel}"
-        return Refusal(RequestRefused.OUT_OF_RANGE, text)
-    return wc2ec.SendPacket(number, device.index, packet.channel, packet.data)
-
-
-def _tune_message(device: Device, number: int, settings: DeviceSettings) -> wc2ec.Sent | Refusal:
-    """Sets channel and range of an Emitter, or channel and period of a Receiver."""
-    if not isinstance(settings, EmitterSettings | ReceiverSettings):
-        text = f"WC2EC cannot set {device.kind} '{device.name}'"
-        return Refusal(RequestRefused.NOT_SETTABLE, text)
-    index, channel = device.index, settings.channel
-    if isinstance(settings, EmitterSettings):
-        if device.kind != EMITTER:
-            return _wrong_kind(device, EMITTER)
-        refusal = check_settings(device, (channel, settings.range))
-        return refusal or wc2ec.SetEmitter(number, index, channel, settings.range)
-    if device.kind != RECEIVER:
-        return _wrong_kind(device, RECEIVER)
-    refusal = check_settings(device, (channel, settings.period_ms))
-    return refusal or wc2ec.SetReceiver(number, index, channel, settings.period_ms)
-
-
-def _wrong_kind(device: Device, kind: str) -> Refusal:
-    article = "an" if kind == EMITTER else "a"
-    return Refusal(
-        RequestRefused.NOT_SETTABLE, f"{device.kind} '{device.name}' is not {article} {kind}"
-    )
+        return [refused(self.counts, index, reason, text)]

@@ -9,33 +9,29 @@ libController R2025a, on the wire of hilgw.protocols.webots; Webots reference ma
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum, auto
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
+from hilgw.bodies._common.session import refused
 from hilgw.bodies.webots.robot import WebotsRobot
+from hilgw.bodies.webots.tuning import send, set_period, tune
 from hilgw.control.events import (
-    BrakeDamping,
     Command,
     Connected,
     DeviceSettings,
     Disconnected,
-    EmitterSettings,
     Event,
-    FeedbackSwitch,
-    LedValue,
     Notice,
     PacketOut,
     ProtocolFailure,
-    ReceiverSettings,
     Refused,
     StopReason,
     StopSent,
     Write,
 )
-from hilgw.devices.kinds import BRAKE, LED, MOTOR, PACKETS, RECEIVER, SENSOR, Device, Devices
+from hilgw.devices.kinds import MOTOR, Device, Devices, Refusal
 from hilgw.errors import PortError
 from hilgw.protocols import webots
 from hilgw.protocols.webots import (
@@ -43,16 +39,11 @@ from hilgw.protocols.webots import (
     Acknowledgement,
     Answer,
     AnswerReader,
-    BrakeCommand,
     ClientExitNotify,
     JoystickSamplingPeriod,
     ProtocolError,
     Quit,
     RobotConfiguration,
-    SetChannel,
-    SetFeedbackPeriod,
-    SetLed,
-    SetSamplingPeriod,
     Time,
     decode_acknowledgement,
     encode_hello,
@@ -72,7 +63,6 @@ HELLO_NS = 10 * NS_PER_S
 """For Webots' word in the handshake. Later answers have no deadline: Webots may be paused."""
 GOODBYE_NS = 500 * NS_PER_MS
 """For the answer that the last request waits for. After that it leaves without it."""
-LARGEST_PERIOD_MS = 0xFFFF
 
 _REFUSALS = {
     Acknowledgement.FAILED: "no such robot, or its controller is not <extern>",
@@ -333,15 +323,7 @@ class WebotsBodySession:
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """The period of a sensor or Receiver; None: every step, 0: off."""
-        device = self._find(index)
-        if isinstance(device, Refused):
-            return [device]
-        if device.role != SENSOR and device.kind != RECEIVER:
-            text = f"{device.kind} '{device.name}' has no period"
-            return [self._refuse(index, RequestRefused.NOT_SETTABLE, text)]
-        period = self._robot.step_ms if period_ms is None else _period(period_ms)
-        self._robot.set(SetSamplingPeriod(self._robot.tag(index), period))
-        return _ACCEPTED
+        return self._set(index, lambda device: set_period(self._robot, device, period_ms))
 
     def own_period(self, index: int) -> float | None:
         """Every step: the session enables all sensors."""
@@ -349,52 +331,20 @@ class WebotsBodySession:
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
         """Sends one packet through an Emitter in Webots, with the next request."""
-        device = self._find(packet.index)
-        if isinstance(device, Refused):
-            return [device]
-        emitter = self._robot.emitters.get(packet.index)
-        if emitter is None:
-            text = f"{device.kind} '{device.name}' is not an Emitter that Webots configured"
-            return [self._refuse(packet.index, RequestRefused.NOT_SETTABLE, text)]
-        refusal = emitter.send(packet.channel, packet.data)
-        if refusal is not None:
-            return [self._refuse(packet.index, refusal.reason, refusal.text)]
-        return _ACCEPTED
+        return self._set(packet.index, lambda device: send(self._robot, device, packet))
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
         """Sets an LED, a brake, a radio, or the period of a motor's feedback."""
-        device = self._find(settings.index)
+        return self._set(settings.index, lambda device: tune(self._robot, device, settings))
+
+    def _set(self, index: int, change: Callable[[Device], Refusal | None]) -> list[Event]:
+        """Changes a device with the next request, unless the robot refuses it."""
+        device = self._find(index)
         if isinstance(device, Refused):
             return [device]
-        if not _fits(settings, device):
-            text = f"{type(settings).__name__} does not set {device.kind} '{device.name}'"
-            return [self._refuse(settings.index, RequestRefused.NOT_SETTABLE, text)]
-        tag = self._robot.tag(settings.index)
-        match settings:
-            case LedValue(_, value):
-                self._robot.set(SetLed(tag, value))
-            case BrakeDamping(_, damping):
-                self._robot.set(BrakeCommand(tag, damping))
-            case FeedbackSwitch(_, period_ms):
-                self._robot.set(SetFeedbackPeriod(tag, _period(period_ms)))
-            case ReceiverSettings(_, channel, period_ms):
-                return self._tune_receiver(device, channel, period_ms)
-            case EmitterSettings(index, _, range):
-                refusal = self._robot.emitters[index].tune(range)
-                if refusal is not None:
-                    return [self._refuse(index, refusal.reason, refusal.text)]
-            case _:
-                assert_never(settings)
-        return _ACCEPTED
-
-    def _tune_receiver(self, device: Device, channel: int, period_ms: int) -> list[Event]:
-        refusal = self._robot.channel_refusal(device.index, channel)
-        if refusal:
-            text = f"'{device.name}': {refusal}"
-            return [self._refuse(device.index, RequestRefused.NOT_ALLOWED, text)]
-        tag = self._robot.tag(device.index)
-        self._robot.set(SetSamplingPeriod(tag, _period(period_ms)))
-        self._robot.set(SetChannel(tag, channel))
+        refusal = change(device)
+        if refusal is not None:
+            return [self._refuse(index, refusal.reason, refusal.text)]
         return _ACCEPTED
 
     def _find(self, index: int) -> Device | Refused:
@@ -407,25 +357,4 @@ class WebotsBodySession:
         return device
 
     def _refuse(self, index: int, reason: str, text: str) -> Refused:
-        self.counts[f"refused_{reason}"] += 1
-        return Refused(index, reason, text)
-
-
-def _period(period_ms: float) -> int:
-    """Webots takes whole ms."""
-    if not period_ms > 0:
-        return 0
-    return LARGEST_PERIOD_MS if period_ms > LARGEST_PERIOD_MS else math.ceil(period_ms)
-
-
-def _fits(settings: DeviceSettings, device: Device) -> bool:
-    match settings:
-        case LedValue():
-            return device.kind == LED
-        case BrakeDamping():
-            return device.kind == BRAKE
-        case FeedbackSwitch():
-            return device.role == MOTOR
-        case ReceiverSettings():
-            return device.kind == RECEIVER
-    return device.role == PACKETS and device.kind != RECEIVER
+        return refused(self.counts, index, reason, text)

@@ -265,11 +265,16 @@ def _body(body: BodyFacts, robot: RobotFacts) -> Iterator[tuple[str, str]]:
     yield body.key, f"{body.kind}: {body.summary}{place}{mock}"
     if body.load is not None:
         load = body.load
-        share = 100 * load.needed_bytes / load.possible_bytes if load.possible_bytes else 0
+        if load.each_device:
+            needed = "bytes for each sensor, and for each motor the other way"
+            share = f"{load.possible_bytes // load.needed_bytes} of either"
+        else:
+            part = 100 * load.needed_bytes / load.possible_bytes if load.possible_bytes else 0
+            needed, share = "bytes at most", f"{part:.0f} %"
         yield (
             "each period",
-            f"{load.period_ms:g} ms: {load.needed_bytes} bytes at most, the line carries "
-            f"{load.possible_bytes} ({share:.0f} %)",
+            f"{load.period_ms:g} ms: {load.needed_bytes} {needed}, the line carries "
+            f"{load.possible_bytes} ({share})",
         )
     if body.registers:
         more = "; limits hold for these" if body.devices else "; no limits but Webots' own"

@@ -19,11 +19,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What one period needs and what the line carries in it, in bytes."""
+    """What one period needs and what the line carries in it, in bytes. each_device: needed for each
+    sensor, and for each motor the other way; the robot reports how many there are."""
 
     period_ms: float
     needed_bytes: int
     possible_bytes: int
+    each_device: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,6 +167,7 @@ def _body(
             period_ms=load.period_ns / NS_PER_MS,
             needed_bytes=load.needed,
             possible_bytes=load.possible,
+            each_device=load.each_device,
         ),
         devices=devices or tuple(_limited(part)),
         registers=not devices,

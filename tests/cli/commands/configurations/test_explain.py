@@ -221,3 +221,23 @@ def test_a_bus_with_names_on_both_sides() -> None:
 def test_the_characters_are_those_that_the_output_has() -> None:
     assert glyphs_of("utf-8") is UNICODE
     assert glyphs_of("ascii") is glyphs_of("latin-1") is glyphs_of(None) is ASCII
+
+
+def test_a_robot_that_registers_its_devices_shows_how_many_the_line_carries(capsys: Any) -> None:
+    serial = str(ROOT / "configs" / "wc2ec-serial.yaml")
+    (robot,) = facts_of(serial, capsys=capsys)["robots"]
+    load = robot["bodies"][0]["load"]
+    assert load["each_device"] and 13 < load["needed_bytes"] < 20
+    assert load["possible_bytes"] == 11_520 * load["period_ms"] // 1000
+    (on_tcp,) = facts_of("shadow", capsys=capsys)["robots"]
+    assert [body["load"] is None for body in on_tcp["bodies"]] == [True, False]
+    assert main(["explain", serial]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    count = load["possible_bytes"] // load["needed_bytes"]
+    assert f"the line carries {load['possible_bytes']} ({count} of either)" in shown
+    body = f"robots.{robot['name']}.body"
+    slow = ["--set", f"{body}.baudRate=1200", "--set", f"{body}.step_ms=10"]
+    assert main(["check", serial, *slow]) == 3
+    assert (
+        f"needs {load['needed_bytes']} bytes, and the line carries 1 at" in capsys.readouterr().err
+    )

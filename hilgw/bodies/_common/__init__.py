@@ -1,0 +1,1 @@
+"""What robots on a serial line share: their settings, the checks of these, and their session."""

@@ -1,0 +1,183 @@
+"""The session of a robot on a serial line whose devices the configuration declares.
+
+It refuses what the robot cannot do, counts commands, stops and refusals, and knows which motors
+were commanded since the last stop. The robot's own session adds the bytes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable
+from enum import Enum
+
+from hilgw.bodies._common.settings import RobotSettings
+from hilgw.control.events import (
+    Command,
+    DeviceSettings,
+    Disconnected,
+    Event,
+    LedValue,
+    MotorCommand,
+    PacketOut,
+    Refused,
+    StopReason,
+)
+from hilgw.control.safety import Mode
+from hilgw.devices.kinds import LED, MOTOR, SENSOR, Device, Devices, Refusal
+from hilgw.reasons import RequestRefused
+
+
+class Phase(Enum):
+    """How far a session is with its robot. Not every robot has all of them."""
+
+    CLOSED = "closed"
+    QUIET = "quiet"  # the robot was stopped; what it still sends is dropped
+    SETUP = "setup"  # it is asked who it is, and set up
+    CHECK = "check"  # the first exchange as in every period
+    UP = "up"
+
+
+class RobotSession(ABC):
+    """The part of a `hilgw.bodies.base.BodySession` that these robots share."""
+
+    def __init__(self, settings: RobotSettings, devices: Iterable[Device]) -> None:
+        self.devices = Devices()
+        self.counts: Counter[str] = Counter()
+        for device in devices:
+            self.devices.add(device)
+        sensors = self.devices.of_role(SENSOR)
+        self._always_on = [each.index for each in sensors if each.name in settings.always_on]
+        self._motor_indices = [each.index for each in self.devices.of_role(MOTOR)]
+        self._phase = Phase.CLOSED
+        self._armed: set[int] = set()  # motors that were commanded since the last stop
+
+    # --- the robot ----------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        """The port is closed."""
+        return
+
+    @abstractmethod
+    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
+        """A command to a motor of the robot, which is up: its bytes, or an empty Write where they
+        follow; or why the robot cannot execute it."""
+
+    @abstractmethod
+    def _halt(self, now: int) -> list[Event]:
+        """Stops the motors: writes the stop at once."""
+
+    @abstractmethod
+    def _stop_data(self) -> bytes:
+        """The bytes that stop the motors in any case. Changes nothing."""
+
+    @abstractmethod
+    def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        """Sets the period of a sensor of the robot; None: every step, 0: off."""
+
+    def _shine(self, led: Device, value: int, now: int) -> list[Event]:
+        """Sets an LED of the robot, which is up."""
+        return self._unknown(led.index, "cannot be set so")
+
+    # --- the connection -----------------------------------------------------------------------
+
+    @property
+    def _is_up(self) -> bool:
+        return self._phase is Phase.UP
+
+    def close(self) -> list[Event]:
+        """The connection is gone: what the robot does now is in its own hands."""
+        was_up = self._is_up
+        self._phase = Phase.CLOSED
+        self._armed.clear()
+        self._end()
+        return [Disconnected("connection closed")] if was_up else []
+
+    # --- motors -------------------------------------------------------------------------------
+
+    def command(self, command: Command, now: int) -> list[Event]:
+        """A command to a motor, which the control loop has checked."""
+        index = command.index
+        if not self._is_up:
+            return self._down(index)
+        if index not in self._motor_indices:
+            return self._unknown(index, "is not a motor")
+        events = self._move(command, now)
+        if isinstance(events, Refusal):
+            return self._refuse(index, events.reason, events.text)
+        self._armed.add(index)
+        self.counts["commands"] += 1
+        return events
+
+    def stop_command(self, index: int, mode: Mode) -> Command | None:
+        """The command that would stop this motor in any mode."""
+        return MotorCommand(index, "velocity", 0.0) if index in self._motor_indices else None
+
+    def stop_commands(self) -> list[Command]:
+        """The commands that `stop` would send now. Changes nothing."""
+        commands = (self.stop_command(index, Mode.VELOCITY) for index in self._motor_indices)
+        return [each for each in commands if each is not None] if self._must_stop else []
+
+    def stop(self, reason: StopReason, now: int) -> list[Event]:
+        """Stops all motors at once; does nothing unless a command came since the last."""
+        if not self._must_stop:
+            return []
+        self.counts["stops"] += 1
+        self.counts[f"stop_{reason}"] += 1
+        events = self._halt(now)
+        self._armed.clear()
+        return events
+
+    def stop_bytes(self) -> bytes:
+        """The bytes that stop the motors now. Changes nothing."""
+        return self._stop_data() if self._must_stop else b""
+
+    @property
+    def _must_stop(self) -> bool:
+        return self._phase is not Phase.CLOSED and bool(self._armed)
+
+    # --- other devices ------------------------------------------------------------------------
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
+        """The period of a sensor; None: every step, 0: off."""
+        device = self.devices.by_index(index)
+        if device is None or device.role != SENSOR:
+            return self._unknown(index, "is not a sensor")
+        return self._enable(index, period_ms, now)
+
+    def own_period(self, index: int) -> float | None:
+        """Off, unless the configuration has the sensor always on."""
+        return None if index in self._always_on else 0.0
+
+    def send(self, packet: PacketOut, now: int) -> list[Event]:
+        """The protocol carries no packets of the robot's radios."""
+        return self._unknown(packet.index, "is not an Emitter of the robot")
+
+    def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
+        """LEDs only."""
+        device = self.devices.by_index(settings.index)
+        if not isinstance(settings, LedValue) or device is None or device.kind != LED:
+            return self._unknown(settings.index, "cannot be set so")
+        return self._shine(device, settings.value, now) if self._is_up else self._down(device.index)
+
+    # --- refusals -----------------------------------------------------------------------------
+
+    def _down(self, index: int) -> list[Event]:
+        return self._refuse(index, RequestRefused.DOWN, "the robot is not connected")
+
+    def _unknown(self, index: int, text: str) -> list[Event]:
+        device = self.devices.by_index(index)
+        if device is None:
+            text = f"the robot has no device {index}"
+            return self._refuse(index, RequestRefused.UNKNOWN_DEVICE, text)
+        text = f"{device.kind} '{device.name}' {text}"
+        return self._refuse(index, RequestRefused.NOT_SETTABLE, text)
+
+    def _refuse(self, index: int | None, reason: str, text: str) -> list[Event]:
+        return [refused(self.counts, index, reason, text)]
+
+
+def refused(counts: Counter[str], index: int | None, reason: str, text: str) -> Refused:
+    """What a session reports of a request that it refuses, and counts."""
+    counts[f"refused_{reason}"] += 1
+    return Refused(index, reason, text)

@@ -1,0 +1,48 @@
+"""Settings and devices of a robot on a serial line whose devices the configuration declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hilgw.devices.kinds import NO_LIMITS, Device, MotorLimits
+from hilgw.devices.properties import DeviceFields
+from hilgw.settings import boot_setting, setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotSettings:
+    """The serial line to the robot, the sensors that are always on, and the limits of its
+    motors."""
+
+    port: str = setting("serial device path", example="/dev/ttyUSB0")
+    boot_s: float = boot_setting()
+    baudRate: int = setting("rate of the serial line", 115200, ge=50, le=4_000_000, unit="bit/s")
+    byteSize: int = setting(
+        "cost of one byte on the line: 10 is 8N1, 8 counts as 10", 10, choices=(8, 10), unit="bit"
+    )
+    simulated: bool | None = setting(
+        "true: no real motors, which may run without a deadline for commands "
+        "(`safety.command_timeout_s`); not set: real, but for a mock",
+        None,
+    )
+    always_on: tuple[str, ...] = setting(
+        "names of sensors that the robot is asked for without being enabled, for a controller "
+        "whose protocol enables none",
+        (),
+    )
+    limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
+    mock: dict[str, Any] = setting(
+        "parameters of the mock (`hilgw mock --help` lists the kinds)", default_factory=dict
+    )
+
+
+def numbered(
+    parts: Iterable[tuple[str, str, DeviceFields]], limits: Mapping[str, MotorLimits]
+) -> list[Device]:
+    """Devices with indices from 0: name, kind and fields of each."""
+    return [
+        Device(name=name, kind=kind, index=index, limits=limits.get(name, NO_LIMITS), fields=fields)
+        for index, (name, kind, fields) in enumerate(parts)
+    ]

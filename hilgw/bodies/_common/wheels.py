@@ -1,0 +1,96 @@
+"""The session of a robot with two wheels, which have velocity control only."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+
+from hilgw.bodies._common.paced import Paced
+from hilgw.bodies._common.session import RobotSession
+from hilgw.bodies._common.settings import RobotSettings
+from hilgw.control.events import Command, Event, MotorCommand, MotorSettings, Notice
+from hilgw.devices.kinds import Device, Refusal
+from hilgw.reasons import RequestRefused
+
+
+class Wheel(Paced):
+    """One motor: its velocity in rad/s; 0 until a controller commands one."""
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device.limits.rate)
+        self.device = device
+
+    def command(self, command: Command, now: int) -> Refusal | None:
+        """Follows a command that the control loop has checked, or refuses it."""
+        wanted = _velocity_of(command, self.velocity)
+        if wanted is None:
+            what = f"'{self.device.name}': the robot has velocity control only, without gains,"
+            return Refusal(RequestRefused.NOT_SETTABLE, f"{what} acceleration and torque")
+        self.aim(wanted, now)
+        return None
+
+
+def _velocity_of(command: Command, present: float) -> float | None:
+    """The velocity that a command selects; None: the robot cannot follow it. Position +infinity
+    alone selects velocity control and leaves the velocity."""
+    if isinstance(command, MotorCommand):
+        if command.field == "velocity":
+            return command.value
+        is_mode = command.field == "position" and command.value == math.inf
+        return present if is_mode else None
+    if isinstance(command, MotorSettings) and command.position == math.inf:
+        return command.velocity
+    return None
+
+
+class WheeledSession(RobotSession):
+    """fastest: the largest velocity of a wheel in rad/s. cut_from: the velocity from which on it
+    is reported that the robot cuts it."""
+
+    def __init__(
+        self,
+        settings: RobotSettings,
+        devices: Iterable[Device],
+        names: Iterable[str],
+        fastest: float,
+        cut_from: float,
+    ) -> None:
+        """names: of the left wheel's motor, then of the right one's."""
+        super().__init__(settings, devices)
+        motors = [self.devices.by_name(name) for name in names]
+        self._wheels = {each.index: Wheel(each) for each in motors if each is not None}
+        self._motor_indices = list(self._wheels)
+        self._fastest = fastest
+        self._cut_from = cut_from
+
+    @abstractmethod
+    def _drive_on(self, now: int) -> Event:
+        """The velocities of the wheels were commanded: the bytes, or an empty Write where they
+        follow."""
+
+    def _move(self, command: Command, now: int) -> list[Event] | Refusal:
+        wheel = self._wheels[command.index]
+        refusal = wheel.command(command, now)
+        if refusal is not None:
+            return refusal
+        events = [self._drive_on(now)]
+        if abs(wheel.velocity) >= self._cut_from:
+            what = f"velocities beyond {self._fastest:.4g} rad/s are cut to it"
+            events.append(Notice(f"'{wheel.device.name}': {what}"))
+        return events
+
+    def _rest(self) -> None:
+        """The wheels were stopped."""
+        for wheel in self._wheels.values():
+            wheel.settle()
+
+    def _wheels_due(self) -> int | None:
+        """When the rate of a wheel allows its next velocity."""
+        dues = (wheel.next_deadline() for wheel in self._wheels.values())
+        return min((due for due in dues if due is not None), default=None)
+
+    def _speed_up(self, now: int) -> bool:
+        """Whether the velocity of a wheel changed on its way to the one commanded."""
+        changed = [wheel.expire(now) for wheel in self._wheels.values()]
+        return any(changed)

@@ -1,0 +1,324 @@
+"""The lines to and from a robot that is up: which leave now, and what their answers mean.
+
+Lines leave in this order: stops, motors, LEDs, sensors that are due. A line that gets no answer in
+time ends the exchange of all lines, until the robot is silent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hilgw.bodies._common.session import refused
+from hilgw.bodies.text.exchange import Answer, Exchange, Outstanding, Silence
+from hilgw.bodies.text.lamps import Lamps
+from hilgw.bodies.text.lines import Sendable, sendable, shown, to_bytes
+from hilgw.bodies.text.motions import Motions
+from hilgw.bodies.text.motors import MotionLine
+from hilgw.bodies.text.sensors import RequestLine, Requests
+from hilgw.bodies.text.settings import Line, TextBodySettings
+from hilgw.control.events import Command, Event, Notice, SensorValue, Write
+from hilgw.devices.kinds import Devices, Refusal
+from hilgw.reasons import RequestReason
+from hilgw.units import ms_to_ns, s_to_ns
+
+STOP_TRIES = 3
+# Subjects of lines in the exchange, beside those with an object or a name of their own.
+_STOP, _ALIVE = object(), object()
+
+
+class TextRobotRefused(RequestReason):
+    """Reasons of the body `text`."""
+
+    FAILED = "failed", "the robot refused a line"
+    NO_NUMBER = "no_number", "an answer of the robot has no finite number for a sensor"
+
+
+class Traffic:
+    """end: of a line. silence: until its end nothing but a stop is written. counts: those of the
+    session."""
+
+    def __init__(
+        self,
+        settings: TextBodySettings,
+        devices: Devices,
+        always_on: list[int],
+        counts: Counter[str],
+    ) -> None:
+        self.end = to_bytes(settings.line_end)
+        self.silence = Silence(ms_to_ns(settings.quiet_ms))
+        self._settings = settings
+        self._devices = devices
+        self._always_on = always_on
+        self._counts = counts
+        self._exchange = Exchange(settings.window, settings.window_bytes)
+        self._motions = Motions(settings, devices, self.end)
+        self._lamps = Lamps(settings, self.end)
+        self._silence_ns = s_to_ns(settings.silence_s)
+        self._stop_again = self._is_blocked = False
+        self._stop_tries = 0
+        self._heard_ns = self._asked_ns = self._work_ns = 0
+        self.forget()
+        self._alive = self._alive_line()
+
+    def _alive_line(self) -> tuple[Sendable, bytes]:
+        """The line that is asked while nothing else is: the first that asks for sensors, or the
+        first of the setup with an answer."""
+        if self._requests.lines:
+            return self._requests.lines[0].line, self._requests.lines[0].data
+        (step, *_) = [each for each in self._settings.setup if each.expect]
+        line = Line(send=step.send, expect=step.expect, timeout_s=step.timeout_s)
+        made = sendable(line, self.end, self._settings.failed)
+        return made, made.filled({})
+
+    # --- beginning and end --------------------------------------------------------------------
+
+    def forget(self) -> None:
+        """Another robot may be there: counters that wrap around begin anew."""
+        self._requests = Requests(self._settings, self._devices, self._always_on, self.end)
+        self._lamps.forget()
+
+    def end_all(self) -> None:
+        """No answer is expected any more."""
+        self._stop_again = False
+        self._exchange.clear()
+
+    def rest(self) -> None:
+        """The motors were stopped."""
+        self._motions.rest()
+
+    def start(self, now: int) -> None:
+        """The setup has ended: LEDs and sensors are due."""
+        self.end_all()
+        self._heard_ns = self._asked_ns = self._work_ns = now
+        self.silence.end(now)
+        self._stop_tries, self._is_blocked = 0, False
+        self._lamps.restart()
+        self._requests.restart(now)
+
+    # --- what is wanted of the robot ----------------------------------------------------------
+
+    def command(self, command: Command, now: int) -> Refusal | None:
+        """A command to a motor of the robot."""
+        refusal = self._motions.command(self._motions.motors[command.index], command, now)
+        if refusal is None:
+            self._work_ns = now
+        return refusal
+
+    def switch(self, index: int, period_ms: float | None, now: int) -> None:
+        self._requests.switch(index, period_ms, now)
+
+    def shine(self, name: str, value: int, now: int) -> None:
+        self._lamps.set(name, value)
+        self._work_ns = now
+
+    def stop(self, now: int) -> bytes:
+        """The stop lines, which leave beside the window; again when a line that was on its way has
+        been answered: it may move a motor after the stop."""
+        again = self._moves_on_its_way()
+        self._motions.rest()
+        self._stop_tries = 0
+        data = self._send_stop(now)
+        self._stop_again = again
+        self._work_ns = now
+        return data
+
+    def stop_data(self, *, after_cut: bool = False) -> bytes:
+        """The stop lines. after_cut: a line that may have been cut is ended first, where the stop
+        is not in real time. Changes nothing."""
+        in_lines = after_cut and any(not line.realtime for line in self._motions.stops)
+        return (self.end if in_lines else b"") + self._motions.stop_data()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether a stop waits to be written again, or for its answer."""
+        return self._stop_again or self._exchange.has(_STOP)
+
+    # --- time ---------------------------------------------------------------------------------
+
+    def next_deadline(self) -> int:
+        dues = [self._heard_ns + self._silence_ns, self._exchange.next_deadline()]
+        dues.append(self._motions.next_deadline())
+        work_ns = self._next_work_ns()
+        if work_ns is not None:
+            dues.append(max(work_ns, self.silence.until_ns))
+        return min(due for due in dues if due is not None)
+
+    def is_lost(self, now: int) -> bool:
+        """Whether the robot has answered nothing for too long."""
+        return now - self._heard_ns >= self._silence_ns
+
+    def expire(self, now: int) -> list[Event]:
+        events = self._resync(self._exchange.overdue(now), now)
+        self._motions.expire(now)
+        return events + self.pump(now)
+
+    def _resync(self, lost: list[Outstanding], now: int) -> list[Event]:
+        """Lines whose answers are late: waits until the robot is silent, then goes on."""
+        if not lost:
+            return []
+        self._counts["timeouts"] += 1
+        events = [event for each in lost for event in self._not_answered(each)]
+        self._is_blocked = False
+        self.silence.expect(now)
+        return events
+
+    # --- lines of the robot -------------------------------------------------------------------
+
+    def take(self, line: bytes, now: int) -> list[Event] | None:
+        """What an answer brings; None for a line that answers nothing."""
+        answer = self._exchange.take(line)
+        if answer is None:
+            return None
+        self._heard_ns = now
+        events: list[Event] = []
+        for each in answer.skipped:
+            events += self._not_answered(each)
+        subject = answer.sent.subject
+        if answer.match is None:
+            self._counts["refused_lines"] += 1
+            events.append(self._refused_line(subject, line))
+        elif isinstance(subject, RequestLine):
+            events += self._values(subject, answer)
+        elif subject is _STOP:
+            self._stop_tries = 0
+        return events
+
+    def _values(self, request: RequestLine, answer: Answer) -> list[Event]:
+        assert answer.match is not None
+        self._counts["answers"] += 1
+        events: list[Event] = []
+        for sensor, value in request.values(answer.match, self._requests.enabled):
+            index, name = sensor.device.index, sensor.device.name
+            if value is None:
+                text = f"the answer has no finite number for '{name}'"
+                events.append(refused(self._counts, index, TextRobotRefused.NO_NUMBER, text))
+            else:
+                events.append(SensorValue(index, value))
+        return events
+
+    def _refused_line(self, subject: object, line: bytes) -> Event:
+        """The robot refused a line, in its own words."""
+        text = f"the robot answered {shown(line)}"
+        if subject is _STOP:
+            self._stop_again = self._stop_tries < STOP_TRIES
+            return Notice(f"{text} to its stop", once=False)
+        index: int | None = None
+        if isinstance(subject, MotionLine):
+            subject.last = None  # the next command is sent, also with the same numbers
+            index = subject.motors[0].device.index
+            names = ", ".join(f"'{motor.device.name}'" for motor in subject.motors)
+            text = f"{names}: {text}"
+        elif isinstance(subject, str):
+            device = self._devices.by_name(subject)
+            index = None if device is None else device.index
+            text = f"'{subject}': {text}"
+        return refused(self._counts, index, TextRobotRefused.FAILED, text)
+
+    def _not_answered(self, sent: Outstanding) -> list[Event]:
+        """The line may be lost, or its answer: it is sent again. A sensor is asked at its time."""
+        self._counts["unanswered"] += 1
+        subject = sent.subject
+        if isinstance(subject, MotionLine):
+            self._motions.lost(subject)
+        elif subject is _STOP:
+            self._stop_again = self._stop_tries < STOP_TRIES
+            if not self._stop_again:
+                return [Notice("the robot does not acknowledge its stop", once=False)]
+        elif isinstance(subject, str):
+            self._lamps.lost(subject)
+        return []
+
+    # --- lines to the robot -------------------------------------------------------------------
+
+    def pump(self, now: int) -> list[Event]:
+        """Writes the lines that are due, as far as the window has room."""
+        if now < self.silence.until_ns:
+            return []
+        data = b""
+        if self._stop_again:
+            if not self._exchange.idle:
+                return []  # what was sent before the stop comes first
+            self._motions.repeat()
+            data += self._send_stop(now)
+        on_its_way = self._moves_on_its_way()
+        if self._motions.halt():
+            data += self._send_stop(now)
+            self._stop_again = on_its_way
+        self._is_blocked = False
+        events: list[Event] = []
+        for line, filled, subject in self._due_lines(now):
+            if (self._is_blocked and not line.realtime) or not self._exchange.has_room(
+                line, len(filled)
+            ):
+                self._is_blocked = True
+                continue
+            self._exchange.sent(line, subject, len(filled), now)
+            events += self._left(subject, filled, now)
+            data += filled
+        return [Write(data), *events] if data else events
+
+    def _next_work_ns(self) -> int | None:
+        """When a line is due that the window has room for; None: there is none."""
+        if self._stop_again:
+            return self._work_ns if self._exchange.idle else None
+        dues = [
+            request.due_ns
+            for request in self._asked_requests()
+            if request.line.realtime or not self._is_blocked
+        ]
+        if not self._is_blocked:
+            if self._motions.has_waiting or self._lamps.has_waiting:
+                dues.append(self._work_ns)
+            if self._exchange.idle:
+                dues.append(self._alive_ns)
+        return min(dues, default=None)
+
+    @property
+    def _alive_ns(self) -> int:
+        """When the robot is asked for a sign of life."""
+        return max(self._heard_ns, self._asked_ns) + self._silence_ns // 3
+
+    def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
+        """Lines that are due, in their order: bytes and subject of each."""
+        found: list[tuple[Sendable, bytes, object]] = [
+            (motion.line, data, motion) for motion, data in self._motions.due()
+        ]
+        found += self._lamps.due()
+        found += [
+            (request.line, request.data, request)
+            for request in self._asked_requests()
+            if now >= request.due_ns
+        ]
+        if not found and self._exchange.idle and now >= self._alive_ns:
+            found.append((self._alive[0], self._alive[1], _ALIVE))
+        return found
+
+    def _asked_requests(self) -> list[RequestLine]:
+        """Those with an enabled sensor, and without an answer to come."""
+        return [each for each in self._requests.asked() if not self._exchange.has(each)]
+
+    def _left(self, subject: object, data: bytes, now: int) -> list[Event]:
+        """A line has left."""
+        self._asked_ns = now
+        if isinstance(subject, MotionLine):
+            cut = self._motions.left(subject, data)
+            return [
+                Notice(f"'{name}': its number is cut to the limits of its line") for name in cut
+            ]
+        if isinstance(subject, RequestLine):
+            self._counts["late_requests"] += subject.left(now, self._requests.enabled)
+        elif isinstance(subject, str):
+            self._lamps.left(subject)
+        return []
+
+    def _moves_on_its_way(self) -> bool:
+        """Whether a line for motors has no answer yet: the robot may read it after a stop."""
+        return any(self._exchange.has(motion) for motion in self._motions.active())
+
+    def _send_stop(self, now: int) -> bytes:
+        """The bytes of all stop lines, whose answers are expected from now on."""
+        self._stop_again = False
+        self._stop_tries += 1
+        for line in self._motions.stops:
+            self._exchange.sent(line, _STOP, len(line.filled({})), now)
+        return self._motions.stop_data()

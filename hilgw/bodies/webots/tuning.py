@@ -1,0 +1,93 @@
+"""What a controller may set of the robot in Webots beside its motors: it leaves with the next
+request. Each function returns None, or why it is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import assert_never
+
+from hilgw.bodies.webots.robot import WebotsRobot
+from hilgw.control.events import (
+    BrakeDamping,
+    DeviceSettings,
+    EmitterSettings,
+    FeedbackSwitch,
+    LedValue,
+    PacketOut,
+    ReceiverSettings,
+)
+from hilgw.devices.kinds import BRAKE, LED, MOTOR, PACKETS, RECEIVER, SENSOR, Device, Refusal
+from hilgw.protocols.webots import (
+    BrakeCommand,
+    SetChannel,
+    SetFeedbackPeriod,
+    SetLed,
+    SetSamplingPeriod,
+)
+from hilgw.reasons import RequestRefused
+
+LARGEST_PERIOD_MS = 0xFFFF
+
+
+def set_period(robot: WebotsRobot, device: Device, period_ms: float | None) -> Refusal | None:
+    """Of a sensor or Receiver; None: every step, 0: off."""
+    if device.role != SENSOR and device.kind != RECEIVER:
+        text = f"{device.kind} '{device.name}' has no period"
+        return Refusal(RequestRefused.NOT_SETTABLE, text)
+    period = robot.step_ms if period_ms is None else _period(period_ms)
+    robot.set(SetSamplingPeriod(robot.tag(device.index), period))
+    return None
+
+
+def send(robot: WebotsRobot, device: Device, packet: PacketOut) -> Refusal | None:
+    """A packet through an Emitter."""
+    emitter = robot.emitters.get(packet.index)
+    if emitter is None:
+        text = f"{device.kind} '{device.name}' is not an Emitter that Webots configured"
+        return Refusal(RequestRefused.NOT_SETTABLE, text)
+    return emitter.send(packet.channel, packet.data)
+
+
+def tune(robot: WebotsRobot, device: Device, settings: DeviceSettings) -> Refusal | None:
+    """An LED, a brake, a radio, or the period of a motor's feedback."""
+    if not _fits(settings, device):
+        text = f"{type(settings).__name__} does not set {device.kind} '{device.name}'"
+        return Refusal(RequestRefused.NOT_SETTABLE, text)
+    tag = robot.tag(settings.index)
+    match settings:
+        case LedValue(_, value):
+            robot.set(SetLed(tag, value))
+        case BrakeDamping(_, damping):
+            robot.set(BrakeCommand(tag, damping))
+        case FeedbackSwitch(_, period_ms):
+            robot.set(SetFeedbackPeriod(tag, _period(period_ms)))
+        case ReceiverSettings(index, channel, period_ms):
+            if why := robot.channel_refusal(index, channel):
+                return Refusal(RequestRefused.NOT_ALLOWED, f"'{device.name}': {why}")
+            robot.set(SetSamplingPeriod(tag, _period(period_ms)))
+            robot.set(SetChannel(tag, channel))
+        case EmitterSettings(index, _, range):
+            return robot.emitters[index].tune(range)
+        case _:
+            assert_never(settings)
+    return None
+
+
+def _period(period_ms: float) -> int:
+    """Webots takes whole ms."""
+    if not period_ms > 0:
+        return 0
+    return LARGEST_PERIOD_MS if period_ms > LARGEST_PERIOD_MS else math.ceil(period_ms)
+
+
+def _fits(settings: DeviceSettings, device: Device) -> bool:
+    match settings:
+        case LedValue():
+            return device.kind == LED
+        case BrakeDamping():
+            return device.kind == BRAKE
+        case FeedbackSwitch():
+            return device.role == MOTOR
+        case ReceiverSettings():
+            return device.kind == RECEIVER
+    return device.role == PACKETS and device.kind != RECEIVER
