@@ -213,7 +213,10 @@ class TextBodySession:
         self._stop_tries, self._is_blocked = 0, False
         self._lamps.restart()
         self._requests.restart(now)
-        return [*events, Connected(handshake.identity), *self._pump(now)]
+        events.append(Connected(handshake.identity))
+        if handshake.repeated:  # the stop before the setup may be lost, and the robot may drive
+            events.append(Write(self._send_stop(now)))
+        return events + self._pump(now)
 
     # --- lines of the robot -------------------------------------------------------------------
 
