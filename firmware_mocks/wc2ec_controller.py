@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from firmware_mocks._parameters import check_names
-from firmware_mocks._wc2ec import wire
-from firmware_mocks._wc2ec.pilot import (
+from firmware_mocks.air import Air
+from firmware_mocks.base import Mock
+from firmware_mocks.wc2ec import wire
+from firmware_mocks.wc2ec.pilot import (
     DEFAULTS,
     PACKET_PARAMETERS,
     WHEEL_PARAMETERS,
     Messenger,
     pilot_of,
 )
-from firmware_mocks.air import Air
-from firmware_mocks.base import Mock
 
 SUMMARY = "a WC2EC external controller that drives two wheels and avoids walls"
 PARAMETERS: dict[str, str] = {

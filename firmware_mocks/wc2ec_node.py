@@ -13,20 +13,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks._wc2ec import wire
-from firmware_mocks._wc2ec.cobs import FrameReader, frame
-from firmware_mocks._wc2ec.pilot import (
+from firmware_mocks.air import Air
+from firmware_mocks.base import Mock
+from firmware_mocks.wc2ec import wire
+from firmware_mocks.wc2ec.cobs import FrameReader, frame
+from firmware_mocks.wc2ec.pilot import (
     DEFAULTS as PILOT_DEFAULTS,
 )
-from firmware_mocks._wc2ec.pilot import (
+from firmware_mocks.wc2ec.pilot import (
     PACKET_PARAMETERS,
     WHEEL_PARAMETERS,
     Messenger,
     Pilot,
     pilot_of,
 )
-from firmware_mocks.air import Air
-from firmware_mocks.base import Mock
 
 SUMMARY = "a microcontroller that drives two wheels over WC2EC on a serial line"
 PARAMETERS: dict[str, str] = {

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks._wc2ec import wire
-from firmware_mocks._wc2ec.body import STEP_NS, Body
-from firmware_mocks._wc2ec.cobs import FrameReader, frame
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
+from firmware_mocks.wc2ec import wire
+from firmware_mocks.wc2ec.body import STEP_NS, Body
+from firmware_mocks.wc2ec.cobs import FrameReader, frame
 
 SUMMARY = "a Webots robot with the original WC2EC controller: two wheels in a walled room"
 PARAMETERS: dict[str, str] = {

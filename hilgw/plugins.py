@@ -101,7 +101,7 @@ MOCKS = Group(
     "firmware_mocks",
     "firmware mock",
     "",
-    frozenset({"air", "base"}),
+    frozenset({"air", "base", "wc2ec"}),
     check=_is_mock,
 )
 

@@ -319,7 +319,12 @@ class Robot(Mock):
             self._sensors(bytes((number,)), now)
 
     def _begin_stream(self, body: bytes, now: int) -> None:
-        self.stream = [number for number in body[1:] if packets.is_packet(number)]
+        """Packets beyond the 255 bytes that a frame can count are left out."""
+        self.stream, size = [], 0
+        for number in filter(packets.is_packet, body[1:]):
+            size += 1 + len(packets.data(number, {}))
+            if size <= 255:
+                self.stream.append(number)
         if self.stream:
             self.timers.start("stream", now + STREAM_NS, self._send_stream)
         else:

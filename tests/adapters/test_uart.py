@@ -333,14 +333,6 @@ def test_the_stand_in_has_the_same_line() -> None:
     }
 
 
-@given(st.sampled_from(framing.SHORT_NAMES), st.binary(max_size=60))
-def test_describe_never_fails_and_changes_nothing(spec: str, data: bytes) -> None:
-    made = opened(spec)
-    words = made.describe(data)
-    assert words.startswith(f"{spec}: ")
-    assert made.close() == []
-
-
 def test_describe_in_words() -> None:
     made = opened()
     wire = frames("cobs-crc16", b"hi")

@@ -100,14 +100,6 @@ class Simulator:
             for command in self.codec.decode_commands(block)
         ]
 
-    def sent(self, steps: int, robot: Robot) -> list[list[int]]:
-        """The sizes of the packets that leave in each of so many steps of 32 ms."""
-        found = []
-        for _ in range(steps):
-            robot.step(32)
-            found.append([len(each.data) for each in self.commands() if hasattr(each, "data")])
-        return found
-
 
 def robot_of(simulator: Simulator) -> Robot:
     """A Robot whose connection is this simulator."""

@@ -13,42 +13,24 @@ from hypothesis import strategies as st
 from firmware_mocks.create2 import create
 from firmware_mocks.create2.packets import stream_frame
 from hilgw.bodies.create2 import BODY, Create2Settings, oi
-from hilgw.bodies.create2.settings import DEFAULT_SENSORS, Create2Sensor
+from hilgw.bodies.create2.settings import Create2Sensor
 from hilgw.bodies.create2.wheels import Odometer
 from hilgw.control.events import (
     Connected,
     Disconnected,
     LedValue,
     Notice,
-    Refused,
     StopReason,
-    Write,
 )
-from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import ConfigError
 from hilgw.plugins import new_air
-from tests.bodies.bench import BodyBench
+from tests.bodies.kinds import CREATE2, LEFT, RIGHT
 
-LEFT, RIGHT = "left wheel motor", "right wheel motor"
+bench, up = CREATE2.bench, CREATE2.up
+
 STOPPED = bytes((145, 0, 0, 0, 0))
 STOP = b"\0" + 3 * STOPPED
-
-
-def bench(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
-    made = Create2Settings(port="/dev/x", **settings)
-    assert BODY.check(made) == []
-    robot = create("create", new_air(), {"baud_rate": made.baudRate, **(mock or {})})
-    return BodyBench(BODY.session(made, "R2025a"), robot)
-
-
-def up(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
-    made = bench(mock, **settings)
-    made.open()
-    assert len(made.found(Connected)) == 1
-    made.values()
-    assert made.events == []
-    return made
 
 
 # --- the specification ---------------------------------------------------------------------------
@@ -114,20 +96,6 @@ def test_every_good_frame_is_found_in_noise(
     assert reader.pending <= longest
 
 
-@given(st.lists(st.binary(max_size=200), max_size=10))
-def test_hostile_bytes_neither_connect_nor_move_the_robot(parts: list[bytes]) -> None:
-    line = bench()
-    line.mock.switch_off()
-    line.handle(line.session.open(line.now))
-    for part in parts:
-        line.now += 30_000_000
-        line.handle(line.session.receive(part, line.now))
-        line.handle(line.session.expire(line.now))
-    assert not line.found(Connected)
-    assert b"\x91" not in line.written.replace(STOPPED, b"")
-    assert line.session.stop_bytes() == b""
-
-
 def test_a_damaged_frame_is_dropped_and_the_next_one_read() -> None:
     line = up()
     line.enable("bumper_left")
@@ -155,33 +123,6 @@ def test_handshake() -> None:
     assert line.mock.mode == 2
     line.run(2_000)
     assert line.events == []
-
-
-def test_a_robot_that_still_drives_is_stopped_by_the_handshake() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 5.0)
-    assert line.mock.drive == (155, 0)
-    line.cut = True
-    line.session.close()  # the gateway was killed
-    line.run(5_000)
-    assert line.mock.drive == (155, 0)  # the robot has no watchdog
-    line.cut = False
-    line.open()
-    assert line.mock.drive == (0, 0) and line.session.stop_commands() == []
-
-
-def test_a_robot_that_is_off_or_at_another_rate_is_not_there() -> None:
-    for mock in ({}, {"baud_rate": 19200}):
-        line = bench(mock)
-        line.cut = not mock
-        line.mock.host_baud = 115200
-        line.open(3_500)
-        assert {event.text for event in line.found(Notice)} == {
-            "no answer: is the robot switched on (its light), and baudRate its own?"
-        }
-        assert not line.found(Connected)
-        refused = line.command(LEFT, "velocity", 1.0)
-        assert [event.reason for event in refused if isinstance(event, Refused)] == ["down"]
 
 
 def test_a_robot_that_cannot_enter_safe_mode_says_why() -> None:
@@ -219,22 +160,6 @@ def test_full_mode_drives_on_at_a_cliff() -> None:
     assert line.mock.drive == (155, 0) and not line.found(Disconnected)
 
 
-def test_a_silent_robot_is_gone_and_the_stop_is_still_written() -> None:
-    line = up(silence_s=0.3)
-    line.command(LEFT, "velocity", 5.0)
-    line.cut = True
-    line.run(290)
-    assert not line.found(Disconnected)
-    line.run(30)
-    assert line.found(Disconnected) == [Disconnected("silent for 0.3 s")]
-    line.written.clear()
-    line.handle(line.session.stop(StopReason.BODY, line.now))
-    assert bytes(line.written) == STOP
-    line.cut = False
-    line.run(2_000)
-    assert len(line.found(Connected)) == 1 and line.mock.drive == (0, 0)
-
-
 # --- sensors --------------------------------------------------------------------------------------
 
 
@@ -251,13 +176,6 @@ def test_only_enabled_sensors_are_asked_for() -> None:
     line.run(50)
     assert line.mock.stream == [35, 7] and line.values() == {"bumper_right": 0.0}
     assert line.session.own_period(line.index("cliff_left")) == 0
-
-
-def test_sensors_that_are_always_on_for_a_controller_that_enables_none() -> None:
-    line = up(always_on=("light_bumper_left",))
-    line.run(50)
-    assert set(line.values()) == {"light_bumper_left"}
-    assert line.session.own_period(line.index("light_bumper_left")) is None
 
 
 def test_values_follow_a_table_as_in_webots() -> None:
@@ -302,20 +220,6 @@ def test_the_encoders_add_up(steps: list[int]) -> None:
     assert not steps or angle == pytest.approx(sum(steps) / 508.8 * math.tau)
 
 
-def test_a_wheel_reports_the_angle_that_it_was_told_to_turn() -> None:
-    line = up({"width": 100, "depth": 100})
-    for side in ("left", "right"):
-        line.enable(f"{side} wheel sensor")
-    line.run(50)
-    assert line.values() == {"left wheel sensor": 0.0, "right wheel sensor": 0.0}
-    line.settings(LEFT, math.inf, 10.0, -1.0, 10.0)
-    line.settings(RIGHT, math.inf, -10.0, -1.0, 10.0)
-    line.run(3_000)
-    values = line.values()
-    assert values["left wheel sensor"] == pytest.approx(30.0, abs=0.5)
-    assert values["right wheel sensor"] == pytest.approx(-30.0, abs=0.5)
-
-
 # --- motors and LEDs ------------------------------------------------------------------------------
 
 
@@ -328,60 +232,6 @@ def test_velocities_become_millimetres_per_second() -> None:
     notice = line.command(RIGHT, "velocity", 1e300)
     assert line.mock.drive == (310, 500)
     assert notice == [Notice(f"'{RIGHT}': velocities beyond 16.13 rad/s are cut to it")]
-
-
-def test_velocity_control_alone_moves_nothing() -> None:
-    line = up()
-    assert line.command(LEFT, "position", math.inf) == []
-    assert line.mock.drive == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("position", 1.0), ("acceleration", 1.0), ("available_torque", 1.0), ("torque", 1.0)],
-)
-def test_what_the_robot_cannot_do_is_refused(field: str, value: float) -> None:
-    line = up()
-    (refused,) = line.command(LEFT, field, value)
-    assert isinstance(refused, Refused) and refused.reason == "not_settable"
-    assert line.session.stop_commands() == []
-
-
-def test_a_rate_limit_is_followed_and_a_stop_is_not_slowed() -> None:
-    line = up(limits={LEFT: MotorLimits(rate=10.0)})
-    line.command(LEFT, "velocity", 5.0)
-    line.run(240)
-    assert 60 < line.mock.drive[0] < 100
-    line.run(400)
-    assert line.mock.drive[0] == 155
-    line.handle(line.session.stop(StopReason.SILENCE, line.now))
-    line.run(400)
-    assert line.mock.drive == (0, 0)
-
-
-def test_stop() -> None:
-    line = up()
-    session = line.session
-    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
-    line.command(LEFT, "velocity", 5.0)
-    assert len(session.stop_commands()) == 2
-    assert session.stop_bytes() == STOP
-    for mode in Mode:
-        assert session.stop_command(line.index(LEFT), mode) is not None
-    assert session.stop_command(line.index("bumper_left"), Mode.VELOCITY) is None
-    assert session.stop(StopReason.ENDED, line.now) == [Write(STOP)]
-    assert session.stop(StopReason.ENDED, line.now) == []
-
-
-def test_the_emergency_stop_ends_any_command_that_was_cut() -> None:
-    """The emergency stop discards what the kernel has not sent, and writes the stop twice."""
-    ours = oi.drive_direct(300, 300) + oi.stream(range(7, 25)) + oi.leds(1, 2, 3)
-    for cut in range(len(ours) + 1):
-        line = up()
-        line.command(LEFT, "velocity", 5.0)
-        line.mock.receive(ours[:cut], line.now)
-        line.mock.receive(2 * line.session.stop_bytes(), line.now)
-        assert line.mock.drive == (0, 0), cut
 
 
 def test_leds() -> None:
@@ -401,32 +251,7 @@ def test_leds_shine_again_after_the_robot_was_gone() -> None:
     assert line.found(Connected) and line.mock.leds == (0, 255, 255)
 
 
-def test_what_is_no_device() -> None:
-    line = up()
-    index = line.index("bumper_left")
-    for events in (
-        line.session.switch(99, None, line.now),
-        line.session.switch(line.index(LEFT), None, line.now),
-        line.session.tune(LedValue(index, 1), line.now),
-        line.session.tune(LedValue(99, 1), line.now),
-    ):
-        assert [type(event) for event in events] == [Refused]
-
-
 # --- the configuration ----------------------------------------------------------------------------
-
-
-def test_a_line_that_is_too_slow_is_an_error_with_numbers() -> None:
-    ((path, what, fix),) = BODY.check(Create2Settings(port="/dev/x", baudRate=19200))
-    assert path == "baudRate"
-    assert what == ("each period of 15 ms needs 43 bytes, and the line carries 28 at 19200 bit/s")
-    assert fix == "raise baudRate, or leave sensors out (sensors: {NAME: {packet: off}})"
-    fewer = {
-        name: Create2Sensor(packet="off")
-        for name in DEFAULT_SENSORS
-        if name.startswith("light_bumper")
-    }
-    assert BODY.check(Create2Settings(port="/dev/x", baudRate=19200, sensors=fewer)) == []
 
 
 @pytest.mark.parametrize(
@@ -454,11 +279,6 @@ def test_bytes_in_words() -> None:
     )
     frame = stream_frame([35, 28], {35: 2, 28: 700})
     assert line.session.describe(frame, received=True) == "35=2 28=700"
-
-
-@given(st.binary(max_size=100), st.booleans())
-def test_any_bytes_have_words(data: bytes, received: bool) -> None:
-    assert isinstance(bench().session.describe(data, received=received), str)
 
 
 def test_the_mock_of_the_settings() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 from dynamixel_sdk import (
@@ -17,7 +16,6 @@ from dynamixel_sdk import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_mocks.dynamixel import create
 from firmware_mocks.dynamixel import packets as mock_packets
 from hilgw.bodies.base import DeferringSession
 from hilgw.bodies.dynamixel import BODY, DynamixelSettings, packet
@@ -36,27 +34,11 @@ from hilgw.control.events import (
 )
 from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
-from hilgw.plugins import new_air
-from tests.bodies.bench import BodyBench
+from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
 
-LEFT, RIGHT = "left wheel motor", "right wheel motor"
+bench, up = DYNAMIXEL.bench, DYNAMIXEL.up
+
 RAD_S = 0.229 * math.tau / 60
-
-
-def bench(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
-    made = DynamixelSettings(port="/dev/x", **settings)
-    assert BODY.check(made) == []
-    parameters = {**BODY.mock(made, "R2025a").parameters, **(mock or {})}
-    return BodyBench(BODY.session(made, "R2025a"), create("bus", new_air(), parameters))
-
-
-def up(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
-    made = bench(mock, **settings)
-    made.open(300)
-    assert len(made.found(Connected)) == 1
-    made.values()
-    assert made.events == []
-    return made
 
 
 MIXED = {
@@ -170,19 +152,6 @@ def test_both_readings_of_the_manual_agree(number: int, code: int, data: bytes) 
     made = packet.packet(number, code, data)
     assert made == mock_packets.packet(number, code, data)
     assert mock_packets.take(bytearray(made)) == (number, code, data, True)
-
-
-@given(st.lists(st.binary(max_size=80), max_size=8))
-def test_hostile_bytes_neither_connect_nor_move(parts: list[bytes]) -> None:
-    line = bench()
-    line.cut = True
-    line.handle(line.session.open(line.now))
-    for part in parts:
-        line.now += 20_000_000
-        line.handle(line.session.receive(part, line.now))
-        line.handle(line.session.expire(line.now))
-    assert not line.found(Connected)
-    assert line.session.stop_bytes() == b""
 
 
 def test_a_good_packet_is_found_after_a_damaged_one() -> None:
@@ -403,25 +372,11 @@ def test_a_dead_gateway_is_stopped_by_the_servos_themselves() -> None:
 # --- the configuration ---------------------------------------------------------------------------
 
 
-def test_a_line_that_is_too_slow_is_an_error_with_numbers() -> None:
-    motors = {f"m{number}": ServoSettings(id=number) for number in range(6)}
-    ((path, what, _),) = BODY.check(DynamixelSettings(port="/dev/x", motors=motors))
-    assert path == "period_ms"
-    assert what == "each period of 20 ms needs 260 bytes, and the line carries 97 at 57600 bit/s"
-    fast = DynamixelSettings(port="/dev/x", motors=motors, baudRate=1_000_000)
-    assert BODY.check(fast) == []
-
-
 def test_errors_in_the_configuration() -> None:
     two = {"a": ServoSettings(id=1, sensor="s"), "b": ServoSettings(id=1, sensor="s")}
     settings = DynamixelSettings(port="/dev/x", motors=two, limits={"c": MotorLimits()})
     paths = [error[0] for error in BODY.check(settings)]
     assert paths == ["motors.a.id", "motors.b.id", "motors", "limits.c"]
-
-
-@given(st.binary(max_size=60), st.booleans())
-def test_any_bytes_have_words(data: bytes, received: bool) -> None:
-    assert isinstance(bench().session.describe(data, received=received), str)
 
 
 def test_the_gateway_waits_for_the_repeated_stop() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import struct
 from typing import Any
@@ -21,38 +20,20 @@ from hilgw.control.events import (
     LedValue,
     Notice,
     ProtocolFailure,
-    Refused,
     StopReason,
-    Write,
 )
-from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import MismatchError
 from hilgw.plugins import new_air
 from tests.bodies.bench import BodyBench
+from tests.bodies.kinds import EPUCK, LEFT, RIGHT
 
-LEFT, RIGHT = "left wheel motor", "right wheel motor"
+bench, up = EPUCK.bench, EPUCK.up
+
 WEBOTS = "Version 1.5.3 November 2016 (Webots)"
 STOP = b"\0\0\0\0\0\nD,0,0\n"
 GROUND = {f"gs{place}": EPuckSensor() for place in range(3)}
 WIDE = {"width": 50, "depth": 50}
-
-
-def bench(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
-    made = EPuckSettings(port="/dev/x", **settings)
-    assert BODY.check(made) == []
-    spec = BODY.mock(made, "R2025a")
-    robot = create("epuck", new_air(), {**spec.parameters, **(mock or {})})
-    return BodyBench(BODY.session(made, "R2025a"), robot)
-
-
-def up(mock: dict[str, Any] | None = None, **settings: Any) -> BodyBench:
-    made = bench(mock, **settings)
-    made.open(600)
-    assert len(made.found(Connected)) == 1
-    made.values()
-    assert made.events == []
-    return made
 
 
 def requests(line: BodyBench) -> list[str]:
@@ -236,41 +217,6 @@ def test_a_line_with_an_echo() -> None:
     assert line.mock.speeds == (159, 0) and line.session.counts["misses"] == 0
 
 
-def test_a_robot_that_still_drives_is_stopped_by_the_handshake() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 5.0)
-    line.run(50)
-    line.cut = True
-    line.session.close()  # the gateway was killed
-    line.run(5_000)
-    assert line.mock.speeds == (796, 0)  # the robot has no watchdog
-    line.cut = False
-    line.open(0)
-    assert line.mock.speeds == (0, 0) and line.session.stop_commands() == []
-
-
-def test_a_robot_that_is_off_or_at_another_rate_is_not_there() -> None:
-    for mock in ({}, {"baud_rate": 9600}):
-        line = bench(mock)
-        line.cut = not mock
-        line.mock.host_baud = 115200
-        line.open(3_500)
-        assert not line.found(Connected) and not line.found(ProtocolFailure)
-        assert {event.text.split(":")[0] for event in line.found(Notice)} <= {
-            "no answer",
-            "no answer to V, only other bytes",
-        }
-        refused = line.command(LEFT, "velocity", 1.0)
-        assert [event.reason for event in refused if isinstance(event, Refused)] == ["down"]
-    line = bench()
-    line.cut = True
-    line.open(3_500)
-    assert line.found(Notice) and line.session.counts["retries"] >= 1
-    line.cut = False
-    line.run(2_500)
-    assert line.found(Connected)
-
-
 def test_a_robot_that_starts_during_the_handshake_is_not_refused() -> None:
     """It misses the questions, and sends the two lines of its start."""
     line = bench()
@@ -324,19 +270,6 @@ def test_another_device_is_refused(answer: bytes) -> None:
     assert failure.error.what == f"not an e-puck with sercom: it answers '{shown}' to V"
     assert not line.found(Connected) and line.session.stop_bytes() == b""
     assert b"\xbc" not in line.written  # no speeds in binary
-
-
-@given(st.lists(st.binary(max_size=200), max_size=20))
-def test_hostile_bytes_neither_connect_nor_move_the_robot(parts: list[bytes]) -> None:
-    line = bench()
-    line.cut = True
-    line.handle(line.session.open(line.now))
-    for part in parts:
-        line.run(100)
-        line.handle(line.session.receive(part, line.now))
-    assert not line.found(Connected)
-    assert set(re.findall(rb"D,[^\n]*", bytes(line.written))) == {b"D,0,0"}
-    assert b"\xbc" not in line.written and line.session.stop_bytes() == b""
 
 
 @given(st.lists(st.binary(max_size=80), max_size=20))
@@ -417,14 +350,6 @@ def test_a_slow_sensor_is_asked_for_at_its_period() -> None:
     assert 9 <= sum("N" in each for each in asked) <= 11
 
 
-def test_sensors_that_are_always_on_for_a_controller_that_enables_none() -> None:
-    line = up(always_on=("ps7",))
-    line.run(50)
-    assert line.values() == {"ps7": 67.0}
-    assert line.session.own_period(line.index("ps7")) is None
-    assert line.session.own_period(line.index("ps6")) == 0
-
-
 def test_values_follow_a_table_as_in_webots() -> None:
     sensors = {
         "ps0": EPuckSensor(table=((67.0, 0.07, 0.0), (4095.0, 0.0, 0.0))),
@@ -453,20 +378,6 @@ def test_ground_sensors_of_a_firmware_with_cliff_sensors() -> None:
     line.run(80)
     assert line.values() == {"gs0": 321.0, "ps0": 67.0}
     assert line.session.counts["misses"] == 0
-
-
-def test_the_wheels_turn_and_report_their_angles() -> None:
-    line = up(WIDE)
-    for side in ("left", "right"):
-        line.enable(f"{side} wheel sensor")
-    line.run(50)
-    assert line.values() == {"left wheel sensor": 0.0, "right wheel sensor": 0.0}
-    line.settings(LEFT, math.inf, 6.0, -1.0, 10.0)
-    line.settings(RIGHT, math.inf, -6.0, -1.0, 10.0)
-    line.run(40_000)  # more than the encoders count
-    values = line.values()
-    assert values["left wheel sensor"] == pytest.approx(240.0, abs=0.6)
-    assert values["right wheel sensor"] == pytest.approx(-240.0, abs=0.6)
 
 
 def test_leds() -> None:
@@ -530,23 +441,6 @@ def test_a_lost_or_added_byte_does_not_shift_values(
     assert {name: values[name] for name in expected} == expected
 
 
-def test_a_silent_robot_is_gone_and_the_stop_is_still_written() -> None:
-    line = up(silence_s=0.5)
-    line.command(LEFT, "velocity", 5.0)
-    line.run(50)
-    line.cut = True
-    line.run(400)
-    assert not line.found(Disconnected)
-    line.run(300)
-    assert line.found(Disconnected) == [Disconnected("no valid answer for 0.5 s")]
-    line.written.clear()
-    line.handle(line.session.stop(StopReason.BODY, line.now))
-    assert bytes(line.written) == STOP
-    line.cut = False
-    line.run(3_000)
-    assert len(line.found(Connected)) == 1 and line.mock.speeds == (0, 0)
-
-
 def test_a_robot_that_was_reset_is_asked_again_and_stands_still() -> None:
     line = up(WIDE)
     line.enable("left wheel sensor")
@@ -594,51 +488,6 @@ def test_a_velocity_beyond_the_robots_own_is_reported() -> None:
     ]
 
 
-def test_velocity_control_alone_moves_nothing() -> None:
-    line = up()
-    assert line.command(LEFT, "position", math.inf) == []
-    line.run(100)
-    assert line.mock.speeds == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("position", 1.0), ("acceleration", 1.0), ("available_torque", 1.0), ("torque", 1.0)],
-)
-def test_what_the_robot_cannot_do_is_refused(field: str, value: float) -> None:
-    line = up()
-    (refused,) = line.command(LEFT, field, value)
-    assert isinstance(refused, Refused) and refused.reason == "not_settable"
-    assert line.session.stop_commands() == []
-
-
-def test_a_rate_limit_is_followed_and_a_stop_is_not_slowed() -> None:
-    line = up(limits={LEFT: MotorLimits(rate=10.0)})
-    line.command(LEFT, "velocity", 5.0)
-    line.run(240)
-    assert 300 < line.mock.speeds[0] < 500
-    line.run(400)
-    assert line.mock.speeds[0] == 796
-    line.handle(line.session.stop(StopReason.SILENCE, line.now))
-    assert line.mock.speeds == (0, 0)
-    line.run(400)
-    assert line.mock.speeds == (0, 0)
-
-
-def test_stop() -> None:
-    line = up()
-    session = line.session
-    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
-    line.command(LEFT, "velocity", 5.0)
-    assert len(session.stop_commands()) == 2
-    assert session.stop_bytes() == STOP
-    for mode in Mode:
-        assert session.stop_command(line.index(LEFT), mode) is not None
-    assert session.stop_command(line.index("ps0"), Mode.VELOCITY) is None
-    assert session.stop(StopReason.ENDED, line.now) == [Write(STOP)]
-    assert session.stop(StopReason.ENDED, line.now) == []
-
-
 def test_a_stop_leaves_at_once_and_the_exchanges_go_on() -> None:
     line = up()
     line.enable("ps0")
@@ -652,33 +501,6 @@ def test_a_stop_leaves_at_once_and_the_exchanges_go_on() -> None:
     line.run(100)
     assert line.values() == {"ps0": 67.0}
     assert line.session.counts["misses"] == 0 and not line.found(Disconnected)
-
-
-def test_the_emergency_stop_ends_any_request_that_was_cut() -> None:
-    """The emergency stop discards what the kernel has not sent, and writes the stop twice."""
-    ours = sercom.drive(300, 300) + sercom.led(3, 1) + sercom.ask("aNOQE")
-    ours += sercom.drive_line(300, -300)
-    for cut in range(len(ours) + 1):
-        line = up()
-        line.command(LEFT, "velocity", 5.0)
-        line.run(50)
-        line.mock.receive(ours[:cut], line.now)
-        line.mock.receive(2 * line.session.stop_bytes(), line.now)
-        assert line.mock.speeds == (0, 0), cut
-        line.handle(line.session.stop(StopReason.LATE, line.now))
-        line.run(500)
-        assert line.mock.speeds == (0, 0) and not line.found(Disconnected)
-
-
-def test_what_is_no_device() -> None:
-    line = up()
-    for events in (
-        line.session.switch(99, None, line.now),
-        line.session.switch(line.index(LEFT), None, line.now),
-        line.session.tune(LedValue(line.index("ps0"), 1), line.now),
-        line.session.tune(LedValue(99, 1), line.now),
-    ):
-        assert [type(event) for event in events] == [Refused]
 
 
 # --- the device table -----------------------------------------------------------------------------
@@ -712,17 +534,6 @@ def test_nodes_have_the_fields_of_webots() -> None:
     assert first[RIGHT].maxVelocity == pytest.approx(6.28)
 
 
-def test_a_line_that_is_too_slow_is_an_error_with_numbers() -> None:
-    ((path, what, fix),) = BODY.check(EPuckSettings(port="/dev/x", period_ms=8))
-    assert path == "period_ms"
-    assert what == "each period of 8 ms needs 94 bytes, and the line carries 92 at 115200 bit/s"
-    assert fix == (
-        "raise period_ms or baudRate, or leave sensors out (sensors: {NAME: {present: false}})"
-    )
-    fewer = {f"mic{place}": EPuckSensor(present=False) for place in range(3)}
-    assert BODY.check(EPuckSettings(port="/dev/x", period_ms=8, sensors=fewer)) == []
-
-
 @pytest.mark.parametrize(
     ("settings", "path", "what"),
     [
@@ -754,11 +565,6 @@ def test_bytes_in_words() -> None:
         "v,Version 1; HW version: A"
     )
     assert line.session.describe(struct.pack("<2h", 1, -1), received=True) == "01 00 ff ff"
-
-
-@given(st.binary(max_size=100), st.booleans())
-def test_any_bytes_have_words(data: bytes, received: bool) -> None:
-    assert isinstance(bench().session.describe(data, received=received), str)
 
 
 def test_the_events_of_a_closed_port() -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_mocks import gcode_machine, khepera, text_module
+from firmware_mocks import khepera, text_module
 from hilgw.bodies.text import BODY
 from hilgw.bodies.text.lines import LineReader, number_of
 from hilgw.bodies.text.motors import written
@@ -25,7 +22,6 @@ from hilgw.bodies.text.settings import (
     TextMotor,
     TextSensor,
 )
-from hilgw.config.load import load_config
 from hilgw.control.events import (
     Connected,
     Disconnected,
@@ -38,48 +34,14 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
-from hilgw.control.safety import Mode
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import MismatchError
 from hilgw.plugins import new_air
 from hilgw.protocols.text.steps import Step
 from tests.bodies.bench import MS, BodyBench
+from tests.bodies.kinds import GCODE, KHEPERA, LEFT, RIGHT
 
-CONFIGS = Path(__file__).parents[2] / "configs"
-LEFT, RIGHT = "left wheel motor", "right wheel motor"
 X, Y, Z = "x motor", "y motor", "z motor"
-
-
-@cache
-def loaded(name: str) -> Any:
-    config = load_config(str(CONFIGS / f"{name}.yaml"), [], None).config
-    (robot,) = config.robots.values()
-    assert robot.body is not None
-    return robot.body.settings
-
-
-def shipped(name: str, **changes: Any) -> TextBodySettings:
-    settings: TextBodySettings = replace(loaded(name), **changes)
-    assert BODY.check(settings) == []
-    return settings
-
-
-def bench(name: str, mock: dict[str, Any] | None = None, **changes: Any) -> BodyBench:
-    settings = shipped(name, **changes)
-    module: Any = {"khepera": khepera, "gcode": gcode_machine}[name]
-    parameters = {**BODY.mock(settings, "R2025a").parameters, **(mock or {})}
-    made = module.create("robot", new_air(), parameters)
-    return BodyBench(BODY.session(settings, "R2025a"), made)
-
-
-def up(name: str, mock: dict[str, Any] | None = None, **changes: Any) -> BodyBench:
-    made = bench(name, mock, **changes)
-    made.open(400)
-    assert len(made.found(Connected)) == 1
-    made.values()
-    assert made.events == []
-    made.written.clear()
-    return made
 
 
 def minimal(**changes: Any) -> TextBodySettings:
@@ -140,14 +102,14 @@ class Hand:
 
 
 def test_setup_names_the_robot_and_stops_it_first() -> None:
-    line = bench("khepera")
+    line = KHEPERA.bench()
     line.open()
     assert line.found(Connected) == [Connected("Khepera III 3.0")]
     assert line.written.startswith(b"\rD,l0,l0\rB\rI,l0,l0\r")
 
 
 def test_all_commands_of_an_instant_are_one_line() -> None:
-    line = up("khepera", always_on=())
+    line = KHEPERA.up(always_on=())
     line.command(LEFT, "velocity", 2.0)
     line.command(RIGHT, "velocity", -1.0)
     line.run(20)
@@ -159,7 +121,7 @@ def test_all_commands_of_an_instant_are_one_line() -> None:
 
 
 def test_values_are_those_of_webots() -> None:
-    line = up("khepera", {"width": 5, "depth": 5}, always_on=())
+    line = KHEPERA.up({"width": 5, "depth": 5}, always_on=())
     for name in ("left wheel sensor", "right wheel sensor", "ds8", "front eye"):
         line.enable(name)
     for side in (LEFT, RIGHT):
@@ -176,7 +138,7 @@ def test_values_are_those_of_webots() -> None:
 
 
 def test_only_lines_with_an_enabled_sensor_are_sent_at_its_period() -> None:
-    line = up("khepera", always_on=())
+    line = KHEPERA.up(always_on=())
     line.run(200)
     assert line.written == b""
     line.enable("ds3", 100)
@@ -188,11 +150,11 @@ def test_only_lines_with_an_enabled_sensor_are_sent_at_its_period() -> None:
     line.run(250)
     assert line.written == b""
     assert line.session.own_period(line.index("ds3")) == 0
-    assert up("khepera").session.own_period(line.index("left eye")) is None
+    assert KHEPERA.up().session.own_period(line.index("left eye")) is None
 
 
 def test_a_silent_robot_is_asked_whether_it_is_there() -> None:
-    line = up("khepera", always_on=(), silence_s=0.6)
+    line = KHEPERA.up(always_on=(), silence_s=0.6)
     line.run(3_000)
     assert line.written.count(b"R\r") >= 10 and not line.found(Disconnected)
     line.cut = True
@@ -204,7 +166,7 @@ def test_a_silent_robot_is_asked_whether_it_is_there() -> None:
 
 
 def test_leds_and_what_is_no_device() -> None:
-    line = up("khepera", always_on=())
+    line = KHEPERA.up(always_on=())
     line.handle(line.session.tune(LedValue(line.index("left led"), 7), line.now))
     line.run(20)
     assert line.mock.leds == {0: True} and line.written == b"K,0,1\r"
@@ -218,89 +180,23 @@ def test_leds_and_what_is_no_device() -> None:
         assert [type(event) for event in events] == [Refused]
 
 
-def test_a_robot_that_still_drives_is_stopped_by_the_setup() -> None:
-    line = up("khepera")
-    line.command(LEFT, "velocity", 5.0)
-    line.run(20)
-    line.cut = True
-    line.session.close()  # the gateway was killed
-    line.run(5_000)
-    assert line.mock.speed == (15265, 0)  # the robot has no watchdog
-    line.cut = False
-    line.open(5)
-    assert line.mock.speed == (0, 0) and line.session.stop_commands() == []
-
-
-def test_stop() -> None:
-    line = up("khepera", always_on=())
-    session = line.session
-    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
-    line.command(LEFT, "velocity", 5.0)
-    assert session.stop_bytes() == b"\rD,l0,l0\r"
-    line.run(20)
-    for mode in Mode:
-        assert session.stop_command(line.index(LEFT), mode) is not None
-    assert session.stop_command(line.index("ds0"), Mode.VELOCITY) is None
-    assert len(session.stop_commands()) == 2
-    events = session.stop(StopReason.ENDED, line.now)
-    assert events == [Write(b"D,l0,l0\r")] and not session.is_idle()
-    line.handle(events)
-    line.run(20)
-    assert line.mock.speed == (0, 0) and session.is_idle()
-    assert session.stop(StopReason.ENDED, line.now) == []
-
-
-def test_the_emergency_stop_ends_any_line_that_was_cut() -> None:
-    """It discards what the kernel has not sent, and writes the stop twice."""
-    ours = b"D,l9000,l9000\rN\rK,0,1\rR\r"
-    for cut in range(len(ours) + 1):
-        line = up("khepera")
-        line.command(LEFT, "velocity", 5.0)
-        line.mock.receive(ours[:cut], line.now)
-        line.mock.receive(2 * line.session.stop_bytes(), line.now)
-        assert line.mock.speed == (0, 0), cut
-
-
-def test_a_rate_limit_is_followed_and_a_stop_is_not_slowed() -> None:
-    line = up("khepera", limits={LEFT: MotorLimits(rate=10.0)})
-    line.command(LEFT, "velocity", 5.0)
-    line.run(240)
-    assert 5_000 < line.mock.speed[0] < 10_000
-    line.run(400)
-    assert line.mock.speed[0] == 15265
-    line.handle(line.session.stop(StopReason.SILENCE, line.now))
-    line.run(400)
-    assert line.mock.speed == (0, 0)
-
-
 def test_a_number_beyond_the_line_is_cut_and_reported() -> None:
-    line = up("khepera", limits={})
+    line = KHEPERA.up(limits={})
     line.command(LEFT, "velocity", 1e300)
     line.run(20)
     assert line.mock.speed[0] == 43_000
     assert line.found(Notice) == [Notice(f"'{LEFT}': its number is cut to the limits of its line")]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("position", 1.0), ("acceleration", 1.0), ("torque", 1.0)]
-)
-def test_what_the_robot_cannot_do_is_refused(field: str, value: float) -> None:
-    line = up("khepera")
-    (refused,) = line.command(LEFT, field, value)
-    assert isinstance(refused, Refused) and refused.reason == "not_settable"
-    assert line.session.stop_commands() == []
-    assert line.command(LEFT, "position", math.inf) == []
-
-
 def test_another_robot_is_a_failure_and_a_dead_line_is_a_hint() -> None:
-    line = bench("gcode")
+    line = GCODE.bench()
     other = khepera.create("other", new_air(), {})
     line = BodyBench(line.session, other)
     line.open(5_000)
     failures = line.found(ProtocolFailure)
     assert [type(each.error) for each in failures] == [MismatchError]
     assert failures[0].error.what == ("this is not the G-code machine: it answered '$' to '$I'")
-    dead = bench("khepera")
+    dead = KHEPERA.bench()
     dead.cut = True
     dead.open(4_000)
     assert {event.text for event in dead.found(Notice)} == {
@@ -322,7 +218,7 @@ def place(line: BodyBench) -> tuple[float, ...]:
 
 
 def test_a_square() -> None:
-    line = up("gcode")
+    line = GCODE.up()
     for axis in "xyz":
         line.enable(f"{axis} sensor")
     for corner in ((0.02, 0.02), (0.06, 0.02), (0.06, 0.06), (0.02, 0.06), (0.02, 0.02)):
@@ -336,7 +232,7 @@ def test_a_square() -> None:
 
 
 def test_a_new_target_replaces_the_old_one_and_velocity_paces_it() -> None:
-    line = up("gcode")
+    line = GCODE.up()
     line.command(X, "velocity", 0.02)
     line.command(X, "position", 0.1)
     line.run(1_000)
@@ -350,7 +246,7 @@ def test_a_new_target_replaces_the_old_one_and_velocity_paces_it() -> None:
 
 
 def test_stop_cancels_the_jog_and_the_position_is_kept() -> None:
-    line = up("gcode")
+    line = GCODE.up()
     line.command(X, "position", 0.1)
     line.run(500)
     assert line.session.stop_bytes() == b"\x85"
@@ -364,7 +260,7 @@ def test_stop_cancels_the_jog_and_the_position_is_kept() -> None:
 
 
 def test_velocity_0_halts_one_axis_and_the_others_go_on() -> None:
-    line = up("gcode")
+    line = GCODE.up()
     line.command(X, "position", 0.1)
     line.command(Y, "position", 0.1)
     line.run(500)
@@ -479,7 +375,7 @@ def test_limits_hold_before_a_velocity_was_set_and_numbers_are_bounded() -> None
 
 
 def test_an_error_is_refused_with_its_text() -> None:
-    line = up("gcode", limits={})
+    line = GCODE.up(limits={})
     line.command(X, "position", 9.0)
     line.run(50)
     (refused,) = line.found(Refused)
@@ -494,7 +390,7 @@ def test_an_error_is_refused_with_its_text() -> None:
 
 
 def test_an_alarm_or_a_reset_needs_the_setup_again() -> None:
-    line = up("gcode")
+    line = GCODE.up()
     line.command(X, "position", 0.1)
     line.run(200)
     line.mock.receive(b"\x18", line.now)  # its reset button
@@ -512,7 +408,7 @@ def test_an_alarm_or_a_reset_needs_the_setup_again() -> None:
 
 
 def test_a_position_motor_has_no_velocity_mode() -> None:
-    line = up("gcode")
+    line = GCODE.up()
     (refused,) = line.command(X, "position", math.inf)
     assert isinstance(refused, Refused) and refused.reason == "not_settable"
 
@@ -659,19 +555,6 @@ def test_an_led_that_was_lost_is_set_again() -> None:
     assert hand.sent() == b"L3\r\n"
 
 
-@given(st.lists(st.binary(max_size=60), max_size=12))
-def test_hostile_bytes_neither_connect_nor_move_a_motor(parts: list[bytes]) -> None:
-    line = bench("khepera")
-    line.cut = True
-    line.handle(line.session.open(line.now))
-    for part in parts:
-        line.now += 30 * MS
-        line.handle(line.session.receive(part, line.now))
-        line.handle(line.session.expire(line.now))
-    assert b"D" not in line.written.replace(b"D,l0,l0\r", b"")
-    assert line.session.stop_bytes() == b""
-
-
 @given(st.lists(st.binary(max_size=80) | st.sampled_from([b"n,1", b"s5\r\n", b"m\r\n"])))
 def test_hostile_bytes_of_a_robot_give_finite_values_alone(parts: list[bytes]) -> None:
     hand = Hand(minimal(period_ms=10, requests=(Request(send="S", expect="s?(?P<a>.*)"),)))
@@ -720,22 +603,7 @@ def test_numbers_are_finite_or_none(text: bytes, hexadecimal: bool) -> None:
     assert number is None or math.isfinite(number)
 
 
-@given(st.binary(max_size=200), st.booleans())
-def test_any_bytes_have_words(data: bytes, received: bool) -> None:
-    words = BODY.session(minimal(), "R2025a").describe(data, received=received)
-    assert words.isascii() and words.isprintable()
-
-
 # --- the configuration ----------------------------------------------------------------------------
-
-
-def test_a_line_that_is_too_slow_is_an_error_with_numbers() -> None:
-    settings = replace(shipped("khepera"), baudRate=19200)
-    ((path, what, fix),) = BODY.check(settings)
-    assert path == "period_ms"
-    assert what == "each period of 32 ms needs 137 bytes, and the line carries 61 at 19200 bit/s"
-    assert fix == "raise baudRate or period_ms, or leave sensors out"
-    assert BODY.check(replace(settings, period_ms=100.0)) == []
 
 
 @pytest.mark.parametrize(

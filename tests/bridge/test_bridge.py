@@ -312,8 +312,6 @@ def test_what_the_device_says_to_nobody_is_counted_and_not_kept(tmp_path: Path) 
 
 # --- framing --------------------------------------------------------------------------------------
 
-FRAMES = [b"", b"one", bytes(40), bytes(range(256))]
-
 
 def framed(*payloads: bytes) -> bytes:
     return b"".join(create("cobs-crc16").encode(payload) for payload in payloads)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from firmware_mocks._wc2ec.cobs import FrameReader, crc16
+from firmware_mocks.wc2ec.cobs import FrameReader, crc16
 from hilgw.bodies.wc2ec import BODY
 from hilgw.controllers.wc2ec import CONTROLLER
 from hilgw.devices.kinds import MotorLimits

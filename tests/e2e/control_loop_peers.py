@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from firmware_mocks._wc2ec import wire
+from firmware_mocks.wc2ec import wire
 
 TYPES = wire.types_of("R2020a")
 DISTANCE, LINEAR, ROTATIONAL = TYPES.distance_sensor, TYPES.linear_motor, TYPES.rotational_motor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -144,8 +144,29 @@ async def output_of(*command: str, cwd: Path) -> str:
         stderr=asyncio.subprocess.STDOUT,
         env={**os.environ, "PATH": PATH},
     )
-    out, _ = await asyncio.wait_for(process.communicate(), DEADLINE_S)
+    try:
+        out, _ = await asyncio.wait_for(process.communicate(), DEADLINE_S)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     return out.decode(errors="replace")
+
+
+async def sent_by_irsend(
+    folder: Path, port: Path, conf: str, key: str, came: Callable[[], bool]
+) -> None:
+    """Sends a key of the remote "nec" until it came. An irsend that lircd never answers, because
+    lircd was late for a block of its own on a busy machine, is ended together with lircd."""
+    while not came():
+        try:
+            async with asyncio.timeout(DEADLINE_S / 6):
+                async with lircd(folder, port, conf) as socket:
+                    command = ["irsend", "-d", str(socket), "SEND_ONCE", "nec", key]
+                    while not came():
+                        await output_of(*command, cwd=folder)
+        except TimeoutError:
+            continue
 
 
 @asynccontextmanager

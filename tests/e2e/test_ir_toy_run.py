@@ -1,15 +1,11 @@
-"""`hilgw --config configs/ir_toy.yaml`, as a newcomer runs it, and the mock by itself."""
+"""Adapter ir_toy through the installed command, and its mock by itself."""
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
-from hilgw.testing.sim import wait_until
-from tests.e2e.running import ROOT, Gateway, run
-
-IR_TOY = str(ROOT / "configs" / "ir_toy.yaml")
+from tests.e2e.running import report_of, run
 
 
 def test_packets_of_bytes_over_codes(tmp_path: Path) -> None:
@@ -22,19 +18,11 @@ def test_packets_of_bytes_over_codes(tmp_path: Path) -> None:
         "    devices:\n"
         "      tx: {node: Emitter, type: infra-red, channel: 9, bufferSize: 64}\n"
         "      rx: {node: Receiver, type: infra-red, channel: 9, sampling_period_ms: 32}\n"
+        "    controller: {kind: beacon, emitter: tx, period_ms: 3600000, payload: twelve bytes}\n"
         "adapters:\n" + adapter("ir0") + adapter("ir1")
     )
-    arguments = ["--config", "two.yaml", "-v", "--report", "report.json"]
-    gateway = Gateway(tmp_path, arguments)
-    try:
-        sent = run("send", "one.tx", "twelve bytes", cwd=tmp_path)
-        assert sent.returncode == 0, sent.stderr
-        wait_until(lambda: "own echo" in gateway.text(), what="the echo")
-        assert gateway.stop() == 130
-    finally:
-        gateway.stop()
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert report["ledger"]["adds_up"], report["ledger"]
+    simulated = ("--speed", "max", "--duration", "5s")
+    report = report_of(tmp_path, "--config", "two.yaml", *simulated)
     stations = report["stations"]
     assert stations["ir0"]["delivered"] == 1
     assert stations["ir1"]["refused"] == {"own_echo": 1}

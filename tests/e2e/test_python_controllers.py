@@ -76,6 +76,7 @@ print(f"left in order after {steps} steps", flush=True)
 """
 
 
+@pytest.mark.wall_clock("the program takes a while of its own to end")
 def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -> None:
     """Simulated time waits for each step of the program, and stands still while it ends."""
     text = ROBOT.replace("step_ms: 16", "step_ms: 32")

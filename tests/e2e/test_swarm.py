@@ -13,8 +13,6 @@ from hilgw.testing.sim import wait_until
 from tests.e2e.running import ROOT, Gateway, run
 
 SWARM = str(ROOT / "configs" / "swarm.yaml")
-ANTS = [f"ant{n}" for n in range(1, 7)]
-BEES = [f"bee{n}" for n in range(1, 5)]
 
 WORLD = """
 version: 1

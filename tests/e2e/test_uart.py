@@ -6,7 +6,6 @@ import json
 import os
 import re
 import select
-import signal
 import termios
 import time
 import tty
@@ -28,12 +27,14 @@ def mocked(parameters: str, *more: str) -> list[str]:
     return ["--config", UART, "--set", f"adapters.uart0.mock={{{parameters}}}", *more]
 
 
-def finish(gateway: Gateway) -> dict[str, Any]:
-    """Stops it; its report, which must add up."""
-    assert gateway.stop(signal.SIGINT) == 130
-    report: dict[str, Any] = json.loads((gateway.cwd / "out.json").read_text())
+def simulated(tmp_path: Path, mock: str, *settings: str) -> tuple[str, dict[str, Any]]:
+    """Four seconds of simulated time: what the terminal shows, and the report."""
+    overrides = [part for value in settings for part in ("--set", value)]
+    lasting = ("--speed", "max", "--duration", "4s", "--report", "out.json")
+    done = run(*mocked(mock, *overrides, *lasting), cwd=tmp_path)
+    report: dict[str, Any] = json.loads((tmp_path / "out.json").read_text())
     assert report["ledger"] == {"adds_up": True, "violations": []}
-    return report
+    return done.stdout, report
 
 
 def packets(text: str) -> list[str]:
@@ -87,47 +88,31 @@ def read(port: int, size: int) -> bytes:
 
 def test_reboots_in_mid_stream_cost_no_good_frame(tmp_path: Path) -> None:
     reboots = "mode: flood, rate: 25, reboot_every_ms: 700, boot_ms: 60"
-    with Gateway(
-        tmp_path, mocked(reboots, "--set", QUIET_ROBOT, "--report", "out.json")
-    ) as gateway:
-        wait_until(lambda: len(re.findall(r'"000001 ', gateway.text())) >= 4, what="three reboots")
-        wait_until(lambda: packets(gateway.text())[-1].startswith("000005"), what="frames after it")
-        text = gateway.text()
-        report = finish(gateway)
+    text, report = simulated(tmp_path, reboots, QUIET_ROBOT)
     numbers = [int(packet[:6]) for packet in packets(text)]
     for last, number in pairwise(numbers):
         assert number in (last + 1, 1), numbers  # each in its order, or the first after a reboot
-    uart = report["stations"]["uart0"]
     reboots_seen = numbers.count(1) - (numbers[0] == 1)
+    assert reboots_seen >= 3
     # The half frame and the banner are one bad frame, ended by what the firmware sends at first.
-    assert reboots_seen <= sum(uart["dropped"].values()) <= reboots_seen + 2
+    dropped = report["stations"]["uart0"]["dropped"]
+    assert reboots_seen <= sum(dropped.values()) <= reboots_seen + 2
     assert report["ports"]["uart0"]["opened"] == 1  # the port never went away
 
 
 def test_a_flood_arrives_whole(tmp_path: Path) -> None:
     flood = "mode: silent, flood_on: go, count: 1000, size: 32, baudRate: 230400"
     more = ("adapters.uart0.baudRate=230400", "robots.rover.controller.payload=go", QUIET_ROBOT)
-    overrides = [part for value in more for part in ("--set", value)]
-    with Gateway(tmp_path, mocked(flood, *overrides, "--report", "out.json")) as gateway:
-        wait_until(
-            lambda: gateway.report()["stations"]["rover.rx"]["delivered"] == 1000,
-            what="the last packet",
-        )
-        report = finish(gateway)
+    _, report = simulated(tmp_path, flood, *more)
     uart, receiver = report["stations"]["uart0"], report["stations"]["rover.rx"]
     assert (uart["inbound"], uart["dropped"]) == (1000, {})
     assert (receiver["accepted"], receiver["delivered"]) == (1000, 1000)
 
 
 def test_the_wrong_rate_gives_no_packet_but_counts_and_a_hint(tmp_path: Path) -> None:
-    wrong = mocked("mode: noise, baudRate: 57600", "--set", "adapters.uart0.baudRate=9600")
-    with Gateway(tmp_path, [*wrong, "--report", "out.json"]) as gateway:
-        wait_until(
-            lambda: "does the device use cobs-crc16, 9600 8N1?" in gateway.text(), what="the hint"
-        )
-        wait_until(lambda: gateway.text().count("... ") >= 3, what="more trouble than is shown")
-        text = gateway.text()
-        report = finish(gateway)
+    wrong = "adapters.uart0.baudRate=9600"
+    text, report = simulated(tmp_path, "mode: noise, baudRate: 57600", wrong)
+    assert "does the device use cobs-crc16, 9600 8N1?" in text
     assert packets(text) == []
     uart = report["stations"]["uart0"]
     assert uart["inbound"] == sum(uart["dropped"].values()) >= 8
@@ -139,64 +124,45 @@ def test_the_wrong_rate_gives_no_packet_but_counts_and_a_hint(tmp_path: Path) ->
 
 
 def test_it_answers_garbage_at_the_wrong_rate(tmp_path: Path) -> None:
-    wrong = mocked("replies: {ping: pong}, baudRate: 57600")
-    fast = ["--set", "robots.rover.controller.period_ms=10"]
-    with Gateway(tmp_path, [*wrong, *fast, "--report", "out.json"]) as gateway:
-        wait_until(lambda: "all received frames are bad" in gateway.text(), what="the hint")
-        report = finish(gateway)
+    fast = "robots.rover.controller.period_ms=10"
+    text, report = simulated(tmp_path, "replies: {ping: pong}, baudRate: 57600", fast)
+    assert "all received frames are bad" in text
     assert report["stations"]["rover.rx"]["delivered"] == 0
     assert sum(report["stations"]["uart0"]["dropped"].values()) >= 4
 
 
 def pings_around_a_pause(tmp_path: Path, mock: str, *more: str) -> tuple[list[int], Any]:
-    """The numbers echoed by a device that read nothing for a second, and the report."""
-    every_100_ms = ["--set", "robots.rover.controller.period_ms=100", "--report", "out.json"]
-    pause = f"mode: echo, stall_on: hold, stall_ms: 1000, {mock}"
-    with Gateway(tmp_path, mocked(pause, *every_100_ms, *more)) as gateway:
-        wait_until(lambda: packets(gateway.text()), what="an echo")
-        assert run("send", "rover.tx", "hold", cwd=tmp_path).returncode == 0
-        wait_until(lambda: '"hold"' in gateway.text(), what="the pause to begin")
-        before = gateway.text().index('"hold"')
-        sent_before = int(re.findall(r'rover\.tx .*"ping (\d+)"', gateway.text()[:before])[-1])
-        over = f"ping {sent_before + 15}"
-        wait_until(lambda: over in packets(gateway.text()), what="echoes after the pause")
-        text = gateway.text()
-        report = finish(gateway)
-    # It did pause: what was sent behind "hold" came back, if at all, after much more was sent.
-    echoes = re.finditer(r'uart0 .*"ping (\d+)"', text[before:])
-    first = next(echo for echo in echoes if int(echo[1]) > sent_before)
-    assert text[before:][: first.start()].count("rover.tx ") >= 8
-    return [int(packet[5:]) for packet in packets(text)], report
+    """The numbers echoed by a device that reads nothing for a second after ping 5; the report."""
+    pause = f"mode: echo, stall_on: ping 5, stall_ms: 1000, {mock}"
+    text, report = simulated(tmp_path, pause, "robots.rover.controller.period_ms=100", *more)
+    # It did pause: the first echo after ping 5 came when ping 15 had been sent.
+    assert re.search(r'"ping 5"(?:(?! uart0 ).)*?"ping 15".*? uart0 ', text, re.DOTALL), text
+    return [int(packet[5:]) for packet in packets(text)], report["stations"]["uart0"]
 
 
 def test_flow_control_bears_a_pause_of_the_firmware(tmp_path: Path) -> None:
     """Its 64 bytes of buffer hold two thirds of what comes meanwhile; the rest waits."""
-    rtscts = ("--set", "adapters.uart0.rtscts=true")
-    echoes, report = pings_around_a_pause(tmp_path, "buffer: 64", *rtscts)
-    assert echoes == list(range(echoes[0], echoes[0] + len(echoes)))
-    uart = report["stations"]["uart0"]
+    rtscts = "adapters.uart0.rtscts=true"
+    echoes, uart = pings_around_a_pause(tmp_path, "buffer: 64", rtscts)
+    assert echoes == [*range(1, 5), *range(6, 41)]  # ping 5 is the one that stops it
     assert (uart["dropped"], uart["refused"]) == ({}, {})
 
 
 def test_without_flow_control_the_same_pause_loses_bytes(tmp_path: Path) -> None:
-    echoes, report = pings_around_a_pause(tmp_path, "buffer: 24")
-    lost = set(range(echoes[0], echoes[-1])) - set(echoes)
-    assert 4 <= len(lost) <= 10
-    assert report["stations"]["uart0"]["dropped"] == {}  # what did come back is whole
+    echoes, uart = pings_around_a_pause(tmp_path, "buffer: 24")
+    assert echoes == [*range(1, 5), 6, 7, *range(16, 41)]  # the buffer holds two packets
+    assert uart["dropped"] == {}  # what did come back is whole
 
 
 def test_a_device_that_stops_for_good_blocks_only_itself(tmp_path: Path) -> None:
-    stall = mocked("mode: stall, buffer: 16", "--set", "adapters.uart0.rtscts=true")
-    payload = "x" * 300 + "{n}"
     flood = (
+        "adapters.uart0.rtscts=true",
         "robots.rover.controller.period_ms=5",
-        f"robots.rover.controller.payload={payload}",
+        f"robots.rover.controller.payload={'x' * 300}{{n}}",
         "adapters.uart0.bufferSize=2000",
     )
-    overrides = [part for value in flood for part in ("--set", value)]
-    with Gateway(tmp_path, [*stall, *overrides, "--report", "out.json"]) as gateway:
-        wait_until(lambda: "stalled: takes no bytes" in gateway.text(), what="the stall seen")
-        report = finish(gateway)
+    text, report = simulated(tmp_path, "mode: stall, buffer: 16", *flood)
+    assert "stalled: takes no bytes" in text
     uart = report["stations"]["uart0"]
     assert uart["refused"].keys() <= {"overflow", "down"}
     assert uart["accepted"] > 0

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import firmware_mocks
 from firmware_mocks import wc2ec_controller, wc2ec_node, wc2ec_robot
 from firmware_mocks._room import RADIUS_M, Room
-from firmware_mocks._wc2ec.cobs import FrameReader, crc16, frame, stuff, unstuff
-from firmware_mocks._wc2ec.pilot import WallAvoider
 from firmware_mocks.air import Air
+from firmware_mocks.wc2ec.cobs import FrameReader, crc16, frame, stuff, unstuff
+from firmware_mocks.wc2ec.pilot import WallAvoider
 from hilgw.framing import create
 from hilgw.testing.conformance.trouble_rules import size_of
 
@@ -427,7 +427,7 @@ def test_parameters_are_taken_or_refused_by_name(kind: Any, name: str, good: Any
 
 def test_the_mocks_import_nothing_of_hilgw() -> None:
     folder = Path(firmware_mocks.__path__[0])
-    files = [*folder.glob("wc2ec*.py"), *folder.glob("_wc2ec/*.py")]
+    files = [*folder.glob("wc2ec*.py"), *folder.glob("wc2ec/*.py")]
     assert len(files) == 8
     for file in files:
         for found in ast.walk(ast.parse(file.read_text())):

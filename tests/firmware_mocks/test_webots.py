@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware_mocks import webots_controller, webots_simulator
-from firmware_mocks._webots.library import Device, Library
 from firmware_mocks._webots.robot import KINDS
-from firmware_mocks._webots.wire import Answer, encoded_name
+from firmware_mocks._webots.wire import encoded_name
 from firmware_mocks.air import Air
 
 MS = 1_000_000
@@ -334,66 +333,8 @@ def test_packets_between_robots_on_the_sampling_grid() -> None:
     assert rx.packets[0].strength == pytest.approx(1 / 0.4**2)
     own = sender.library.find("rx")
     assert own is not None and not own.packets
-
-
-def test_an_emitter_keeps_its_buffer_channels_and_ranges() -> None:
-    client = controller("step 32")
-    Pair(simulator(devices=RADIOS), client).run()
-    tx = client.library.find("tx")
-    assert tx is not None
-    assert [tx.send(bytes(size)) for size in (20, 12, 1)] == [True, True, False]  # E1
-    assert len(tx.commands(32)) == 20 + 12 + 2 * 17
-    assert [tx.send(bytes(size)) for size in (33, 32, 1)] == [False, True, False]  # E2
-    tx.commands(32)
-    assert not tx.send(b"")  # E3
-    assert [tx.set_channel(each) for each in (4, 5, -1, -2, 3)] == [True, False, True, False, True]
-    ranges = []
-    for wanted in (1, 5, 10, -1, -2, 0, math.inf, math.nan):
-        tx.set_range(wanted)
-        ranges.append(tx.range)
-    assert ranges[:7] == [1, 5, 5, 5, 5, 0, 5] and math.isnan(ranges[7])  # E8
-    assert tx.commands(32) == b""  # E10
-
-
-@pytest.mark.parametrize(
-    ("queued", "left"),
-    [
-        ([30] * 3, [1, 1, 1, 0]),  # B1
-        ([50] * 5, [0, 1, 1, 1, 0, 1, 1, 0]),  # B2
-        ([10] * 10, [3, 4, 3, 0]),  # B3
-    ],
-)
-def test_packets_leave_at_the_baud_rate(queued: list[int], left: list[int]) -> None:
-    device = paced(1.2)
-    for size in queued:
-        assert device.send(bytes(size))
-    assert [device.commands(32).count(b"\0\x07\0\0\0") for _ in left] == left
-
-
-def test_credit_of_an_emitter() -> None:
-    device = paced(1.2)
-    for _ in range(10):
-        device.send(bytes(10))
-    for _ in range(4):
-        device.commands(32)
-    device.send(bytes(39))  # B4: the rest of the credit is lost
-    assert [bool(device.commands(32)) for _ in range(2)] == [False, True]
-    device.send(bytes(100))
-    device.send(b"b")
-    assert [device.commands(32) for _ in range(2)] == [b"", b""]
-    device.send(b"c")
-    assert len(device.commands(32)) == 102 + 3 * 17  # B5: no overtaking
-    device.send(bytes(30))
-    assert [bool(device.commands(16)) for _ in range(2)] == [False, True]  # B6
-    silent = paced(0.0)
-    silent.send(b"x")
-    assert not any(silent.commands(1000) for _ in range(5))  # B7
-
-
-def paced(rate: float) -> Device:
-    device = Device(1, "Emitter", "tx")
-    device.fields, device.channel = (-1, 7, rate, -1.0, -1.0), 7
-    return device
+    tx = sender.library.find("tx")
+    assert tx is not None and not tx.send(b"")  # E3; the others: test_golden_controllers
 
 
 def test_an_immediate_request_adds_the_credit_of_the_step_before() -> None:  # B8
@@ -401,28 +342,6 @@ def test_an_immediate_request_adds_the_credit_of_the_step_before() -> None:  # B
     client = controller("send e " + "x" * 30 + "; step 16; associated m PositionSensor; step 16")
     Pair(simulator(devices=tx), client).run()
     assert [b"x" * 30 in each for each in client.requests] == [False, False, True, False, False]
-
-
-def test_a_receiver_keeps_what_fits() -> None:
-    device = Device(1, "Receiver", "rx")
-    device.fields = (16, 7)
-    library = Library("R2025a")
-    library.devices = [device]
-
-    def arrive(*sizes: int) -> list[int]:
-        packets = [
-            struct.pack("<HBi4di", 1, 1, 7, 0, 0, 0, 1, size) + bytes(size) for size in sizes
-        ]
-        library.take(Answer(bytes(4) + b"".join(packets), {}))
-        return [len(packet.data) for packet in device.packets]
-
-    assert arrive(6, 6) == [6, 6] and arrive(6, 6) == [6, 6]  # R8
-    device.packets.popleft()
-    assert arrive(6, 6) == [6, 6]  # R9
-    device.packets.clear()
-    assert arrive(12, 8, 3) == [12, 3]  # R10
-    device.fields = (-1, 7)
-    assert len(arrive(*[100] * 50)) == 52  # R11
 
 
 def test_a_local_socket_has_no_handshake_and_no_chunks() -> None:

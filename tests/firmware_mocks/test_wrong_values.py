@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
 from typing import Any
 
 import pytest
 
-import firmware_mocks
 from firmware_mocks.air import Air
+from hilgw import plugins
 
-KINDS = [
-    part.name
-    for part in pkgutil.iter_modules(firmware_mocks.__path__)
-    if not part.name.startswith("_") and part.name not in ("base", "air")
-]
+KINDS = plugins.own(plugins.MOCKS)
 WRONG: list[Any] = [
     "foo", "", " ", "nan", "inf", "-1", "1e400", "9" * 40, "1.5", "1,2", "1,2,nan", "ping", ":pong",
     "\\x", "(", "{foo}", "0x", "NaN:1", "äöü", "a=b", None, [], [1, 2], {}, {1: None}, True,

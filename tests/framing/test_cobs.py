@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from hilgw.errors import FrameError
 from hilgw.framing import create
-from hilgw.framing.c_forms import c_extensions
 from hilgw.framing.cobs import Cobs, CobsSettings
 
 # Examples of the COBS article (payload, encoded, without the delimiter).
@@ -99,9 +98,3 @@ def test_a_frame_shorter_than_its_crc_is_none_even_where_the_crc_is_zero() -> No
 def test_too_long_to_send() -> None:
     with pytest.raises(FrameError, match="at most 4096"):
         Cobs().encode(bytes(4097))
-
-
-def test_c_extension_is_reported() -> None:
-    from cobs import cobs
-
-    assert c_extensions()["cobs"] == (cobs.decode.__module__ == "cobs.cobs._cobs_ext")

@@ -5,7 +5,6 @@ from crcmod.predefined import mkPredefinedCrcFun
 
 from hilgw.errors import ConfigError
 from hilgw.framing import crc
-from hilgw.framing.c_forms import c_extensions
 
 MESSAGE = b"123456789"
 # Check values of the CRC RevEng catalogue.
@@ -119,8 +118,3 @@ def test_errors_say_what_to_do(text: str, words: str) -> None:
     with pytest.raises(ConfigError) as error:
         crc.named(text)
     assert words in str(error.value)
-
-
-def test_c_extension_is_reported() -> None:
-    module = crc.named("modbus").update.__globals__["_crcfun"]
-    assert c_extensions()["crcmod"] == (module.__name__ == "crcmod._crcfunext")

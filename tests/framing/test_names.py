@@ -4,9 +4,10 @@ import subprocess
 import sys
 
 import pytest
+from cobs import cobs
 
 from hilgw.errors import ConfigError
-from hilgw.framing import create, parse
+from hilgw.framing import crc, create, parse
 from hilgw.framing.c_forms import c_extensions
 from hilgw.framing.cobs import CobsSettings
 from hilgw.framing.hdlc import HdlcSettings
@@ -65,7 +66,11 @@ def test_only_the_framing_asked_for_is_loaded() -> None:
 
 
 def test_c_extensions_are_reported() -> None:
-    assert set(c_extensions()) == {"cobs", "crcmod"}
+    of_crcmod = crc.named("modbus").update.__globals__["_crcfun"].__name__
+    assert c_extensions() == {
+        "cobs": cobs.decode.__module__ == "cobs.cobs._cobs_ext",
+        "crcmod": of_crcmod == "crcmod._crcfunext",
+    }
 
 
 def test_a_polynomial_of_ones_own_may_follow_the_dash() -> None:

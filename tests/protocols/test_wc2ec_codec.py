@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from firmware_mocks._wc2ec import wire as second_reading
+from firmware_mocks.wc2ec import wire as second_reading
 from hilgw.errors import ConfigError, FrameError, HilgwError
 from hilgw.protocols.wc2ec import (
     Decoder,

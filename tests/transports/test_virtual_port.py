@@ -6,7 +6,6 @@ import errno
 import os
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,17 +45,6 @@ class Device:
         self.bauds.append(baud)
         if self._answer is not None:
             self._port.write(self._answer(data))
-
-
-def cook(path: str) -> None:
-    """What a shell on that port would leave behind."""
-    fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
-    attributes = termios.tcgetattr(fd)
-    attributes[0] |= termios.ICRNL | termios.IXON
-    attributes[1] |= termios.OPOST | termios.ONLCR
-    attributes[3] |= termios.ICANON | termios.ECHO | termios.ISIG
-    termios.tcsetattr(fd, termios.TCSANOW, attributes)
-    os.close(fd)
 
 
 async def test_all_values_both_ways_to_a_client_that_sets_nothing(
@@ -103,17 +91,6 @@ async def test_the_pace_of_the_line_both_ways(
     exact = size * bits / baud_rate
     for took in (heard_at - start, device.last_at - start):
         assert exact <= took  # how much later is the machine's; test_pacing has it exactly
-    await client.close()
-    port.close()
-
-
-async def test_bytes_become_visible_little_by_little(tmp_path: Path, timer: Timer) -> None:
-    port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=9600)
-    device = Device(port)
-    client = Client(await open_serial(port.path, LineSettings(9600), timer))
-    client.transport.write(bytes(96))
-    await until(lambda: len(device.data) == 96)
-    assert len(device.bauds) >= 20, "slices longer than 5 ms"
     await client.close()
     port.close()
 

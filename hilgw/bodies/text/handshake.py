@@ -17,16 +17,19 @@ IDENTITY = "identity"
 
 
 class Handshake:
-    """over: the steps have ended. identity: of the robot, None when a step has failed."""
+    """over: the steps have ended. identity: of the robot, None when a step has failed.
+    repeated: a question had to be asked again, so what was written before it may be lost."""
 
     def __init__(self, settings: TextBodySettings, end: bytes) -> None:
         self._settings = settings
         self._end = end
         self._dialogue: Dialogue[Event, re.Match[bytes], str | None] | None = None
         self._other = b""  # the last line that was no answer to the present step
+        self.repeated = False
 
     def start(self, now: int) -> list[Event]:
-        self._dialogue = Dialogue(self._script(), _write, ProtocolFailure)
+        self.repeated = False
+        self._dialogue = Dialogue(self._script(), self._write, ProtocolFailure)
         return self._dialogue.start(now)
 
     @property
@@ -77,6 +80,10 @@ class Handshake:
                 identity = f"{self._settings.name} {words}".encode("unicode_escape").decode()
         return identity
 
+    def _write(self, step: Asked, attempt: int) -> Event | None:
+        self.repeated |= attempt > 1
+        return Write(step.text) if isinstance(step, AskLine) and step.text else None
+
     def _silence(self, step: Step, asked: AskLine) -> Event:
         """Why a step has no answer. Raises MismatchError when another robot answered."""
         name = self._settings.name
@@ -88,7 +95,3 @@ class Handshake:
             what = f"this is not the {name}: it answered {shown(self._other)} to {step.send!r}"
             raise MismatchError(what, fix="check port, baudRate and the pattern in setup")
         return Notice(f"the {name} answered {shown(self._other)} to {step.send!r}")
-
-
-def _write(step: Asked, attempt: int) -> Event | None:
-    return Write(step.text) if isinstance(step, AskLine) and step.text else None

@@ -134,7 +134,10 @@ class TextBodySession(RobotSession):
             return [*events, *self._begin(now)]
         self._phase = Phase.UP
         self._traffic.start(now)
-        return [*events, Connected(handshake.identity), *self._traffic.pump(now)]
+        events.append(Connected(handshake.identity))
+        if handshake.repeated:  # the stop before the setup may be lost, and the robot may drive
+            events.append(Write(self._traffic.stop(now)))
+        return events + self._traffic.pump(now)
 
     def _take(self, line: bytes, now: int) -> list[Event]:
         """A line of the robot."""

@@ -322,20 +322,6 @@ def test_a_toy_back_in_its_default_mode_is_noticed_by_what_it_says() -> None:
     assert of(Ready, bench.say(b"S01"))
 
 
-@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=6))
-def test_however_it_is_cut_the_same_is_heard(noise: bytes, places: list[int]) -> None:
-    stream = noise + nec(4, 8) + OVER + nec(4, 8) + OVER
-    edges = [0, *sorted(place % len(stream) for place in places), len(stream)]
-    whole, pieces = Bench().up(), Bench().up()
-    whole.say(stream)
-    for start, end in pairwise(edges):
-        pieces.say(stream[start:end])
-    for bench in (whole, pieces):
-        bench.wait(500)
-    assert whole.events == pieces.events
-    assert of(Received, whole.events)[-1] == Received(b"\x04\x08", 4, address="04")
-
-
 # --- to the toy -----------------------------------------------------------------------------------
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
@@ -26,7 +25,6 @@ from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee import describe as words
 from hilgw.adapters.xbee.session import UART_ROOM
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, ModuleChannel
-from hilgw.testing.conformance.trouble_rules import size_of
 from tests.adapters.xbee.bench import SECOND, SERIAL, Bench, FakeModule, frame, unframe
 
 REMOTE = "0013A20040A1B2C3"
@@ -242,14 +240,6 @@ def test_a_frame_without_data_is_dropped_with_a_reason(head: str) -> None:
     assert dropped.reason == "bad_frame"
 
 
-def test_all_byte_values_pass_both_ways() -> None:
-    for api_mode in (1, 2):
-        bench = Bench(FakeModule(api_mode, NP=b"\x01\x00"), api_mode=api_mode).ready()
-        payload = bytes(range(256))
-        assert unframe(bench.send(payload).data, api_mode == 2)[5:] == payload
-        assert bench.frames("811234 28 00" + payload.hex()) == [Received(payload, 12, -40, "1234")]
-
-
 def test_corrupt_frames_are_counted_one_by_one() -> None:
     bench = ready()
     good = frame(f"81 1234 28 00 {PING}")
@@ -277,36 +267,6 @@ def test_a_pause_inside_a_frame_is_tolerated() -> None:
     bench.hear(good[:5])
     bench.pass_time(0.25)
     assert bench.hear(good[5:]) == [Received(b"hi", 12, -40, "1234")]
-
-
-@given(st.lists(st.binary(max_size=80), max_size=12), st.sampled_from([1, 2]), st.booleans())
-def test_noise_raises_nothing_and_ends(chunks: list[bytes], api_mode: int, open_: bool) -> None:
-    bench = Bench(api_mode=api_mode)
-    bench.module.silent = not open_
-    bench.open()
-    for chunk in chunks:
-        bench.hear(chunk)
-        bench.send(b"x")
-        bench.pass_time(0.4)
-        assert bench.session.describe(chunk).isprintable()
-    bench.pass_time(60)
-    assert bench.session.next_deadline() is None
-
-
-def test_ten_thousand_frames_leave_nothing_behind() -> None:
-    bench = ready()
-    rng, size = random.Random(1), size_of(bench.session)
-    for index in range(10_000):
-        sent = bench.send(b"x")
-        bench.session.receive(
-            frame(b"\x81\x12\x34\x28\x00hi") + frame(bytes((0x89, unframe(sent.data)[1], 0))),
-            bench.now,
-        )
-        if index % 10 == 0:
-            bench.session.receive(rng.randbytes(5) + bytes(600), bench.now)
-    bench.pass_time(1)
-    assert bench.session.next_deadline() is None
-    assert size_of(bench.session) <= size + 2_000
 
 
 # --- mappings -------------------------------------------------------------------------------------
@@ -398,15 +358,6 @@ def test_no_packet_passes_between_a_reset_and_the_next_handshake() -> None:
     assert dropped.reason == "not_ready"
     bench.module.silent = False
     assert isinstance(bench.pass_time(1)[-1], Ready)
-
-
-def test_a_reset_in_mid_frame() -> None:
-    bench = ready()
-    bench.hear(frame(f"81 1234 28 00 {'55' * 40}")[:20])
-    bench.frames("8A00")
-    events = bench.pass_time(0.5)
-    assert any(isinstance(event, NotReady) for event in events)
-    assert isinstance(events[-1], Ready)
 
 
 def test_other_modem_statuses_are_said_and_change_nothing() -> None:

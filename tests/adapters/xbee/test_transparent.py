@@ -293,15 +293,6 @@ def test_with_an_api_module_on_the_other_side() -> None:
     assert stream.of(Received) == [Received(b"there", 12)]
 
 
-@pytest.mark.parametrize("api_mode", [1, 2])
-def test_the_mock_in_api_mode_is_recognised(api_mode: int) -> None:
-    world = World()
-    side = world.add({"AP": api_mode}, api_mode=0)
-    world.run(8)
-    (failed,) = side.of(Failed)
-    assert f"is in API mode {api_mode}" in str(failed.error)
-
-
 def test_the_mock_says_transparent() -> None:
     spec = ADAPTER.mock(ADAPTER.Settings(api_mode=0), StationSettings(port="/dev/null"))
     assert spec.parameters["AP"] == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hilgw.adapters.base import (
@@ -103,44 +105,31 @@ def test_a_power_cycle_under_traffic() -> None:
     assert two.of(Received)[-1].data == b"back"
 
 
-def test_a_factory_fresh_module_is_recognised() -> None:
+@pytest.mark.parametrize(
+    ("mock", "settings", "error", "words"),
+    [
+        ({"AP": 0}, {}, MismatchError, ["transparent", "ATAP1"]),
+        ({"AP": 2}, {"api_mode": 1}, MismatchError, ["api_mode: 2"]),
+        ({"AP": 1}, {"api_mode": 2}, MismatchError, ["api_mode: 1"]),
+        ({"AP": 1}, {"api_mode": 0}, MismatchError, ["is in API mode 1"]),
+        ({"AP": 2}, {"api_mode": 0}, MismatchError, ["is in API mode 2"]),
+        ({"BD": 7}, {}, PeerError, ["9600"]),
+        ({"hardware": "digimesh"}, {}, MismatchError, ["digimesh"]),
+        ({"hardware": "zigbee"}, {}, MismatchError, ["zigbee"]),
+    ],
+)
+def test_what_is_wrong_with_a_module_is_named(
+    mock: dict[str, Any], settings: dict[str, Any], error: type[Exception], words: list[str]
+) -> None:
     world = World()
-    one = world.add({"AP": 0})
+    one = world.add(mock, **settings)
+    if "BD" in mock:
+        one.module.host_baud = 9600
     world.run(10)
     (failed,) = one.of(Failed)
-    assert isinstance(failed.error, MismatchError)
-    assert "transparent" in failed.error.what
-    assert "ATAP1" in failed.error.fix
-
-
-@pytest.mark.parametrize(("configured", "actual"), [(1, 2), (2, 1)])
-def test_the_other_api_mode_is_recognised(configured: int, actual: int) -> None:
-    world = World()
-    one = world.add({"AP": actual}, api_mode=configured)
-    world.run(10)
-    (failed,) = one.of(Failed)
-    assert isinstance(failed.error, MismatchError)
-    assert f"api_mode: {actual}" in failed.error.fix
-
-
-def test_the_wrong_baud_rate_is_suspected() -> None:
-    world = World()
-    one = world.add({"BD": 7})
-    one.module.host_baud = 9600
-    world.run(10)
-    (failed,) = one.of(Failed)
-    assert isinstance(failed.error, PeerError)
-    assert "9600" in failed.error.fix
-
-
-@pytest.mark.parametrize("hardware", ["digimesh", "zigbee"])
-def test_other_firmware_is_named(hardware: str) -> None:
-    world = World()
-    one = world.add({"hardware": hardware})
-    world.run(5)
-    (failed,) = one.of(Failed)
-    assert isinstance(failed.error, MismatchError)
-    assert hardware in failed.error.what.lower()
+    assert isinstance(failed.error, error)
+    shown = f"{failed.error.what} {failed.error.fix}"
+    assert all(word.lower() in shown.lower() for word in words), shown
 
 
 def test_a_busy_minute_adds_up() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firmware_mocks._wc2ec import wire
+from firmware_mocks.wc2ec import wire
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from firmware_mocks._wc2ec import wire
+from firmware_mocks.wc2ec import wire
 from hilgw import plugins
 from hilgw.bodies.base import Body
 from hilgw.config.load import load_config

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from firmware_mocks._wc2ec import wire
+from firmware_mocks.wc2ec import wire
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.config.model import armed

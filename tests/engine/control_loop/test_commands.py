@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from firmware_mocks._wc2ec import wire
+from firmware_mocks.wc2ec import wire
 from hilgw.control import limits
 from hilgw.control.events import Command, MotorCommand, MotorSettings
 from hilgw.devices.kinds import MotorLimits

@@ -12,8 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from firmware_mocks._wc2ec import wire
-from firmware_mocks._wc2ec.cobs import FrameReader, frame
+from firmware_mocks.wc2ec import wire
+from firmware_mocks.wc2ec.cobs import FrameReader, frame
 from hilgw import plugins
 from hilgw.devices.kinds import MotorLimits
 from tests.e2e.control_loop_peers import (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from firmware_mocks import create2, dynamixel, epuck, gcode_machine, khepera
-from firmware_mocks._wc2ec import wire
+from firmware_mocks.wc2ec import wire
 from hilgw.bodies.create2 import BODY as CREATE2
 from hilgw.bodies.create2 import Create2Settings
 from hilgw.bodies.dynamixel import BODY as DYNAMIXEL

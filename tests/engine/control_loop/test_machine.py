@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from firmware_mocks._wc2ec import wire
+from firmware_mocks.wc2ec import wire
 from tests.e2e.control_loop_peers import CAB, DISTANCE, ROTATIONAL, sensor_data, set_value
 from tests.engine.control_loop.fakes import FakeLoop
 

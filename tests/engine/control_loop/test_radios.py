@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from firmware_mocks._wc2ec import wire
+from firmware_mocks.wc2ec import wire
 from hilgw.engine.observer import State
 from tests.e2e.control_loop_peers import CAB, ROTATIONAL, Devices, set_value
 from tests.engine.control_loop.running import GO, RunningLoop, SimPeer, robot_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from firmware_mocks._wc2ec import wire
-from firmware_mocks._wc2ec.cobs import FrameReader, frame
+from firmware_mocks.wc2ec import wire
+from firmware_mocks.wc2ec.cobs import FrameReader, frame
 from hilgw.errors import PeerError
 from tests.e2e.control_loop_peers import (
     CAB,

@@ -13,8 +13,8 @@ from typing import Any
 
 from firmware_mocks import _parameters as values
 from firmware_mocks._room import Room
-from firmware_mocks._wc2ec import wire
 from firmware_mocks.base import MS
+from firmware_mocks.wc2ec import wire
 
 STEP_NS = 20 * MS
 RANGE_M = 1.0  # of a distance sensor, whose value is 1000 at this distance and beyond

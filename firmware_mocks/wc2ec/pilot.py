@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks._wc2ec import wire
+from firmware_mocks.wc2ec import wire
 
 WHEEL_PARAMETERS: dict[str, str] = {
     "sensors": "names of the left, front and right distance sensor "

@@ -1,0 +1,376 @@
+"""What every robot on a serial line does alike: each on its mock, with its own bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.bodies.create2 import oi
+from hilgw.bodies.create2.settings import DEFAULT_SENSORS, Create2Sensor
+from hilgw.bodies.dynamixel.settings import ServoSettings
+from hilgw.bodies.epuck import sercom
+from hilgw.bodies.epuck.settings import EPuckSensor
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    LedValue,
+    MotorCommand,
+    Notice,
+    ProtocolFailure,
+    Refused,
+    StopReason,
+    Write,
+)
+from hilgw.control.safety import Mode
+from hilgw.devices.kinds import MotorLimits
+from tests.bodies.bench import MS, BodyBench
+from tests.bodies.kinds import CREATE2, DYNAMIXEL, EPUCK, GCODE, KHEPERA, LEFT, RIGHT, Robot
+
+CREATE2_STOP = 3 * b"\x91\0\0\0\0"
+EPUCK_STOP = b"\0\0\0\0\0\nD,0,0\n"
+
+
+@dataclass(frozen=True)
+class Wheeled:
+    """A robot with two wheels. speeds: what its mock's wheels do. five: that at 5 rad/s, left.
+    stop, emergency: its stop, and the one that ends a command that was cut; ours: a few commands.
+    sensor: any. silent: how it is gone."""
+
+    robot: Robot
+    speeds: Callable[[Any], tuple[int, int]]
+    five: int
+    stop: bytes
+    emergency: bytes
+    ours: bytes
+    sensor: str
+    silent: str
+
+
+CREATE = Wheeled(
+    CREATE2,
+    lambda mock: mock.drive,
+    five=155,
+    stop=b"\0" + CREATE2_STOP,
+    emergency=b"\0" + CREATE2_STOP,
+    ours=oi.drive_direct(300, 300) + oi.stream(range(7, 25)) + oi.leds(1, 2, 3),
+    sensor="light_bumper_left",
+    silent="silent for 0.5 s",
+)
+E_PUCK = Wheeled(
+    EPUCK,
+    lambda mock: mock.speeds,
+    five=796,
+    stop=EPUCK_STOP,
+    emergency=EPUCK_STOP,
+    ours=sercom.drive(300, 300)
+    + sercom.led(3, 1)
+    + sercom.ask("aNOQE")
+    + sercom.drive_line(300, -300),
+    sensor="ps7",
+    silent="no valid answer for 0.5 s",
+)
+THIRD = Wheeled(
+    KHEPERA,
+    lambda mock: mock.speed,
+    five=15265,
+    stop=b"D,l0,l0\r",
+    emergency=b"\rD,l0,l0\r",
+    ours=b"D,l9000,l9000\rN\rK,0,1\rR\r",
+    sensor="ds0",
+    silent="no answer for 0.5 s",
+)
+ALL = pytest.mark.parametrize("one", [CREATE, E_PUCK, THIRD], ids=["create2", "epuck", "khepera"])
+
+
+def moving(one: Wheeled, **settings: Any) -> BodyBench:
+    line = one.robot.up(**settings)
+    line.command(LEFT, "velocity", 5.0)
+    line.run(50)
+    assert one.speeds(line.mock) == (one.five, 0)
+    return line
+
+
+# --- the handshake and the end --------------------------------------------------------------------
+
+
+@ALL
+def test_a_robot_that_still_drives_is_stopped_by_the_handshake(one: Wheeled) -> None:
+    line = moving(one)
+    line.cut = True
+    line.session.close()  # the gateway was killed
+    line.run(5_000)
+    assert one.speeds(line.mock) == (one.five, 0)  # the robot has no watchdog
+    line.cut = False
+    line.open(5)
+    assert one.speeds(line.mock) == (0, 0) and line.session.stop_commands() == []
+
+
+@pytest.mark.parametrize(
+    ("one", "texts"),
+    [
+        (CREATE, {"no answer: is the robot switched on (its light), and baudRate its own?"}),
+        (
+            E_PUCK,
+            {
+                "no answer: is the robot switched on, with sercom, and baudRate its own?",
+                "no answer to V, only other bytes: is baudRate the robot's own?",
+            },
+        ),
+    ],
+    ids=["create2", "epuck"],
+)
+@pytest.mark.parametrize("mock", [{}, {"baud_rate": 19200}], ids=["off", "another rate"])
+def test_a_robot_that_is_off_or_at_another_rate_is_not_there(
+    one: Wheeled, texts: set[str], mock: dict[str, Any]
+) -> None:
+    line = one.robot.bench(mock)
+    line.cut = not mock
+    line.mock.host_baud = 115200
+    line.open(3_500)
+    assert not line.found(Connected) and not line.found(ProtocolFailure)
+    assert {event.text for event in line.found(Notice)} <= texts
+    refused = line.command(LEFT, "velocity", 1.0)
+    assert [event.reason for event in refused if isinstance(event, Refused)] == ["down"]
+    if line.cut:
+        line.cut = False
+        line.run(2_500)
+        assert line.found(Connected)
+
+
+@ALL
+def test_a_silent_robot_is_gone_and_the_stop_is_still_written(one: Wheeled) -> None:
+    line = moving(one, silence_s=0.5)
+    line.cut = True
+    line.run(400)
+    assert not line.found(Disconnected)
+    line.run(300)
+    assert line.found(Disconnected) == [Disconnected(one.silent)]
+    line.written.clear()
+    line.handle(line.session.stop(StopReason.BODY, line.now))
+    assert bytes(line.written).endswith(one.stop)
+    line.cut = False
+    line.run(3_000)
+    assert len(line.found(Connected)) == 1 and one.speeds(line.mock) == (0, 0)
+
+
+# --- motors and sensors ---------------------------------------------------------------------------
+
+
+@ALL
+def test_sensors_that_are_always_on_for_a_controller_that_enables_none(one: Wheeled) -> None:
+    line = one.robot.up(always_on=(one.sensor,))
+    line.run(50)
+    assert set(line.values()) == {one.sensor}
+    assert line.session.own_period(line.index(one.sensor)) is None
+    quiet = one.robot.up(always_on=())
+    assert quiet.session.own_period(quiet.index(one.sensor)) == 0
+
+
+@ALL
+def test_velocity_control_alone_moves_nothing(one: Wheeled) -> None:
+    line = one.robot.up()
+    assert line.command(LEFT, "position", math.inf) == []
+    line.run(100)
+    assert one.speeds(line.mock) == (0, 0)
+
+
+@ALL
+@pytest.mark.parametrize("field", ["position", "acceleration", "available_torque", "torque"])
+def test_what_the_robot_cannot_do_is_refused(one: Wheeled, field: str) -> None:
+    line = one.robot.up()
+    (refused,) = line.command(LEFT, field, 1.0)
+    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+    assert line.session.stop_commands() == []
+
+
+@ALL
+def test_a_rate_limit_is_followed_and_a_stop_is_not_slowed(one: Wheeled) -> None:
+    line = one.robot.up(limits={LEFT: MotorLimits(rate=10.0)})
+    line.command(LEFT, "velocity", 5.0)
+    line.run(240)
+    assert 0.37 < one.speeds(line.mock)[0] / one.five < 0.65
+    line.run(400)
+    assert one.speeds(line.mock)[0] == one.five
+    line.handle(line.session.stop(StopReason.SILENCE, line.now))
+    line.run(5)
+    assert one.speeds(line.mock) == (0, 0)
+    line.run(400)
+    assert one.speeds(line.mock) == (0, 0)
+
+
+@pytest.mark.parametrize("one", [CREATE, E_PUCK], ids=["create2", "epuck"])
+def test_the_wheels_turn_and_report_their_angles(one: Wheeled) -> None:
+    line = one.robot.up({"width": 100, "depth": 100})
+    for side in ("left", "right"):
+        line.enable(f"{side} wheel sensor")
+    line.run(50)
+    assert line.values() == {"left wheel sensor": 0.0, "right wheel sensor": 0.0}
+    line.settings(LEFT, math.inf, 6.0, -1.0, 10.0)
+    line.settings(RIGHT, math.inf, -6.0, -1.0, 10.0)
+    line.run(40_000)  # more than the encoders of an e-puck count
+    values = line.values()
+    assert values["left wheel sensor"] == pytest.approx(240.0, abs=0.6)
+    assert values["right wheel sensor"] == pytest.approx(-240.0, abs=0.6)
+
+
+@ALL
+def test_what_is_no_device(one: Wheeled) -> None:
+    line = one.robot.up()
+    index = line.index(one.sensor)
+    for events in (
+        line.session.switch(99, None, line.now),
+        line.session.switch(line.index(LEFT), None, line.now),
+        line.session.tune(LedValue(index, 1), line.now),
+        line.session.tune(LedValue(99, 1), line.now),
+        line.session.command(MotorCommand(index, "velocity", 1.0), line.now),
+    ):
+        assert [type(event) for event in events] == [Refused]
+
+
+# --- stops ----------------------------------------------------------------------------------------
+
+
+@ALL
+def test_stop(one: Wheeled) -> None:
+    line = one.robot.up()
+    session = line.session
+    assert session.stop(StopReason.ENDED, line.now) == [] and session.stop_bytes() == b""
+    line.command(LEFT, "velocity", 5.0)
+    assert session.stop_bytes() == one.emergency
+    line.run(50)
+    assert len(session.stop_commands()) == 2
+    for mode in Mode:
+        assert session.stop_command(line.index(LEFT), mode) is not None
+    assert session.stop_command(line.index(one.sensor), Mode.VELOCITY) is None
+    events = session.stop(StopReason.ENDED, line.now)
+    assert events == [Write(one.stop)]
+    line.handle(events)
+    line.run(50)
+    assert one.speeds(line.mock) == (0, 0)
+    assert session.stop(StopReason.ENDED, line.now) == []
+
+
+@ALL
+def test_the_emergency_stop_ends_any_command_that_was_cut(one: Wheeled) -> None:
+    """The emergency stop discards what the kernel has not sent, and writes the stop twice."""
+    for cut in range(len(one.ours) + 1):
+        line = moving(one)
+        line.mock.receive(one.ours[:cut], line.now)
+        line.mock.receive(2 * line.session.stop_bytes(), line.now)
+        assert one.speeds(line.mock) == (0, 0), cut
+        line.handle(line.session.stop(StopReason.LATE, line.now))
+        line.run(500)
+        assert one.speeds(line.mock) == (0, 0)
+        assert one is CREATE or not line.found(Disconnected)  # its stream may be another one
+
+
+# --- hostile bytes --------------------------------------------------------------------------------
+
+ON_A_LINE = pytest.mark.parametrize(
+    ("robot", "harmless"),
+    [
+        (CREATE2, [b"\x91\0\0\0\0"]),
+        (EPUCK, [b"D,0,0"]),
+        (DYNAMIXEL, []),
+        (KHEPERA, [b"D,l0,l0"]),
+        (GCODE, []),
+    ],
+    ids=["create2", "epuck", "dynamixel", "khepera", "gcode"],
+)
+MOVES = (b"\x91", b"D", b"\xbc", b"$J")
+
+
+@ON_A_LINE
+@given(parts=st.lists(st.binary(max_size=200), max_size=10))
+def test_hostile_bytes_neither_connect_nor_move_the_robot(
+    robot: Robot, harmless: list[bytes], parts: list[bytes]
+) -> None:
+    line = robot.bench()
+    line.cut = True
+    line.handle(line.session.open(line.now))
+    for part in parts:
+        line.now += 30 * MS
+        line.handle(line.session.receive(part, line.now))
+        line.handle(line.session.expire(line.now))
+    assert not line.found(Connected)
+    written = bytes(line.written)
+    for stop in harmless:
+        written = written.replace(stop, b"")
+    assert not any(move in written for move in MOVES)
+    assert line.session.stop_bytes() == b""
+
+
+@ON_A_LINE
+@given(data=st.binary(max_size=200), received=st.booleans())
+def test_any_bytes_have_words(
+    robot: Robot, harmless: list[bytes], data: bytes, received: bool
+) -> None:
+    words = robot.bench().session.describe(data, received=received)
+    assert words.isascii() and words.isprintable()
+
+
+# --- the configuration ----------------------------------------------------------------------------
+
+NO_LIGHT = {name: Create2Sensor(packet="off") for name in DEFAULT_SENSORS if "light" in name}
+NO_MICROPHONE = {f"mic{place}": EPuckSensor(present=False) for place in range(3)}
+SIX: dict[str, Any] = {"motors": {f"m{number}": ServoSettings(id=number) for number in range(6)}}
+
+
+@pytest.mark.parametrize(
+    ("robot", "slow", "error", "mended"),
+    [
+        (
+            CREATE2,
+            {"baudRate": 19200},
+            (
+                "baudRate",
+                "each period of 15 ms needs 43 bytes, and the line carries 28 at 19200 bit/s",
+                "raise baudRate, or leave sensors out (sensors: {NAME: {packet: off}})",
+            ),
+            {"sensors": NO_LIGHT},
+        ),
+        (
+            EPUCK,
+            {"period_ms": 8},
+            (
+                "period_ms",
+                "each period of 8 ms needs 94 bytes, and the line carries 92 at 115200 bit/s",
+                "raise period_ms or baudRate, or leave sensors out "
+                "(sensors: {NAME: {present: false}})",
+            ),
+            {"sensors": NO_MICROPHONE},
+        ),
+        (
+            DYNAMIXEL,
+            SIX,
+            (
+                "period_ms",
+                "each period of 20 ms needs 260 bytes, and the line carries 97 at 57600 bit/s",
+                "raise baudRate or period_ms, or lower the return delay of the servos",
+            ),
+            {"baudRate": 1_000_000},
+        ),
+        (
+            KHEPERA,
+            {"baudRate": 19200},
+            (
+                "period_ms",
+                "each period of 32 ms needs 137 bytes, and the line carries 61 at 19200 bit/s",
+                "raise baudRate or period_ms, or leave sensors out",
+            ),
+            {"period_ms": 100.0},
+        ),
+    ],
+    ids=["create2", "epuck", "dynamixel", "khepera"],
+)
+def test_a_line_that_is_too_slow_is_an_error_with_numbers(
+    robot: Robot, slow: dict[str, Any], error: tuple[str, str, str], mended: dict[str, Any]
+) -> None:
+    assert robot.body.check(robot.settings(**slow)) == [error]
+    assert robot.body.check(robot.settings(**{**slow, **mended})) == []
