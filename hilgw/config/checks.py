@@ -61,7 +61,8 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
         listen = getattr(config.settings, "listen", None)
         stepped = plugins.conforms(peer_of(config), SteppedController)
         if listen is not None and (stepped or proxy_of(config) is not None):
-            check_listener(inspection, (*path, "listen"), listen)
+            name = getattr(config.settings, "robot", None) or str(path[1])
+            check_listener(inspection, (*path, "listen"), listen, name)
     check_programs(inspection)
     check_modes(inspection, _webots_version(inspection))
     for path, config, peer in _peers(inspection):
