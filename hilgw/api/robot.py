@@ -36,6 +36,7 @@ from hilgw.protocols.webots import (
     WwiMessage,
 )
 
+LONGEST_STEP_MS = 2**31 - 1
 CLASSES: tuple[type[Device], ...] = (
     Accelerometer,
     Brake,
@@ -124,7 +125,9 @@ class Robot(OldNames):
         duration = current.basic_time_step() if time_step is None else int(time_step)
         if duration < 0:
             report(f"wb_robot_step() called with a negative duration={duration}.")
-        return max(0, duration)
+        elif duration > LONGEST_STEP_MS:
+            report(f"wb_robot_step() called with a duration above {LONGEST_STEP_MS} ms.")
+        return duration if 0 <= duration <= LONGEST_STEP_MS else 0
 
     # --- devices ------------------------------------------------------------------------------
 

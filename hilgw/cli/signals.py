@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
     EXIT_BY_SIGNAL[signal.SIGHUP] = 129  # the terminal was closed; nohup ignores that
+# timeout(1), make and shells send a signal that the whole process group got once more.
+ECHO_S = 0.5
 
 
 def leave_at_once_on_signals() -> None:
@@ -26,8 +29,8 @@ def leave_at_once_on_signals() -> None:
 class Stop:
     """Handles Ctrl-C, SIGTERM and a closed terminal in the running event loop.
 
-    The first signal sets `event`, and `code` is its exit code (None before); the second one ends
-    the process at once.
+    The first signal sets `event`, and `code` is its exit code (None before); one that comes ECHO_S
+    later or more ends the process at once.
     """
 
     def __init__(self) -> None:
@@ -35,6 +38,7 @@ class Stop:
 
         self.event = asyncio.Event()
         self.code: int | None = None
+        self._since_s = -ECHO_S  # of the first signal
         loop = asyncio.get_running_loop()
         for number, code in EXIT_BY_SIGNAL.items():
             loop.add_signal_handler(number, self._on_signal, code)
@@ -49,10 +53,16 @@ class Stop:
     def last_words(self) -> None:
         """Everything is closed and only output is left: from here on a signal ends the process at
         once, even when the output blocks."""
-        leave_at_once_on_signals()
+        for number, code in EXIT_BY_SIGNAL.items():
+            signal.signal(number, lambda *_, code=code: self._leave(code))
 
     def _on_signal(self, code: int) -> None:
         if self.code is not None:
-            os._exit(code)
-        self.code = code
+            self._leave(code)
+            return
+        self.code, self._since_s = code, time.monotonic()
         self.event.set()
+
+    def _leave(self, code: int) -> None:
+        if time.monotonic() - self._since_s >= ECHO_S:
+            os._exit(code)

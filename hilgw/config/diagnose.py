@@ -14,6 +14,7 @@ from hilgw.config.schema.unions import CHOICE
 from hilgw.config.source.document import Document
 from hilgw.config.source.positions import Diagnostic, Path, descend
 from hilgw.config.source.syntax import NO_COLON, without_space
+from hilgw.devices.properties import NOT_CARRIED
 from hilgw.errors import quoted, suggest
 
 MAX_ERRORS = 1000
@@ -114,6 +115,9 @@ def _unknown_key(error: _Error) -> tuple[str, str]:
     key = str(error.path[-1])
     if key.partition(":")[0] in keys and (fix := without_space(key)):
         return NO_COLON[0], fix
+    if key == "supervisor":  # a field of Webots' Robot
+        fix = "delete it, or let Webots carry them: controller kind webots_proxy"
+        return NOT_CARRIED["Supervisor"], fix
     return "unknown key", suggest(error.path[-1], keys)
 
 

@@ -125,6 +125,10 @@ class SteppedSession(PeerSession, Protocol):
     local: bool
     armed: bool
 
+    @property
+    def is_configured(self) -> bool:
+        """Whether the first request of the present peer has come."""
+
     def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
         """The step is over, at this simulation time. delay_ms: by how much the request was late."""
 

@@ -19,9 +19,11 @@ from hilgw.protocols.webots import (
     CustomData,
     EmitterConfiguration,
     GetUrdf,
+    JointConfiguration,
     JoystickSamplingPeriod,
     KeyboardKeys,
     KeyboardSamplingPeriod,
+    MotorConfiguration,
     Quit,
     ReceiverConfiguration,
     SetCustomData,
@@ -71,6 +73,14 @@ def test_wrong_steps_are_reported(robot: Robot, capsys: pytest.CaptureFixture[st
     robot.stepBegin(32)
     assert robot.step(32) == 0 and "between" in capsys.readouterr().err
     assert robot.stepEnd() == 0
+
+
+def test_a_step_that_no_request_can_carry_takes_no_time(
+    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert robot.step(2**31) == 0 and "above 2147483647 ms" in capsys.readouterr().err
+    assert robot.stepBegin(2**40) == robot.stepEnd() == 0
+    assert robot.step(32) == 0 and robot.getTime() == 0.032
 
 
 def test_after_quit_step_returns_minus_1(simulator: Simulator, robot: Robot) -> None:
@@ -224,6 +234,17 @@ ODD = [
     (),
 ]
 SETTERS = [
+    ("robot", "step"),
+    ("robot", "getUrdf"),
+    ("robot", "batterySensorEnable"),
+    ("keyboard", "enable"),
+    ("wheel", "setPosition"),
+    ("wheel", "setVelocity"),
+    ("wheel", "setAcceleration"),
+    ("wheel", "setAvailableTorque"),
+    ("wheel", "setTorque"),
+    ("wheel", "enableTorqueFeedback"),
+    ("stop", "setDampingConstant"),
     ("robot", "setCustomData"),
     ("robot", "wwiSendText"),
     ("joystick", "setConstantForce"),
@@ -248,11 +269,18 @@ def test_a_wrong_value_is_an_error_of_its_call_or_a_line_but_never_of_a_step(
         ("LED", "led", None),
         ("Receiver", "rx", lambda tag: ReceiverConfiguration(tag, -1, 0, ())),
         ("Emitter", "tx", lambda tag: EmitterConfiguration(tag, -1, 0, -1.0, -1.0, -1.0, ())),
+        (
+            "RotationalMotor",
+            "wheel",
+            lambda tag: MotorConfiguration(
+                tag, 0, 0.0, 0.0, 10.0, -1.0, 8.0, 10.0, 0.0, 0.0, 0.0, 10.0, 1.0
+            ),
+        ),
+        ("Brake", "stop", lambda tag: JointConfiguration(tag, 0)),
     ]
     simulator = Simulator(devices)
     rover = robot_of(simulator)
-    named = {"robot": rover, "joystick": rover.joystick, "mouse": rover.mouse}
-    device: Any = named.get(of) or rover.getDevice(of)
+    device: Any = rover if of == "robot" else getattr(rover, of, None) or rover.getDevice(of)
     try:
         for number, value in enumerate(ODD, 1):
             with contextlib.suppress(TypeError, ValueError, OverflowError, AttributeError):

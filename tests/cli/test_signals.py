@@ -1,14 +1,20 @@
-"""Signals before the loop begins and after it ended: the exit code, and not a word."""
+"""Signals before the loop begins, in it and after it ended: the exit code, and not a word."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from hilgw.cli.signals import ECHO_S, Stop
+from hilgw.testing.sim import until
 
 AFTER_A_RUN = """
 import os, signal, sys
@@ -38,3 +44,40 @@ def test_nothing_slow_is_imported_first_and_a_late_signal_has_its_code(
     )
     assert done.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], done.stderr
     assert (done.stdout.splitlines()[:1], done.stderr) == ([""], "")
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("is_over", [False, True], ids=["running", "last words"])
+def test_a_signal_that_comes_twice_at_once_is_one(
+    is_over: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """timeout(1) signals its child, then its process group; the run still ends in order."""
+    left: list[int] = []
+    now_s = [100.0]
+    monkeypatch.setattr(os, "_exit", left.append)
+    monkeypatch.setattr("hilgw.cli.signals.time", SimpleNamespace(monotonic=lambda: now_s[0]))
+
+    async def test() -> None:
+        stop = Stop()
+        os.kill(os.getpid(), signal.SIGTERM)
+        await until(stop.event.is_set)
+        if is_over:
+            stop.last_words()
+        for after_s, expected in ((0.0, set()), (ECHO_S / 2, set()), (ECHO_S / 2, {130})):
+            now_s[0] += after_s
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert set(left) == expected
+        assert stop.code == 143
+
+    asyncio.run(test())

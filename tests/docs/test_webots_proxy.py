@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
+from hilgw.cli.main import main
 from hilgw.config.load import load_text
 from hilgw.devices.fields import CAP_BYTES, CAP_PACKETS
 from hilgw.reasons import PacketRefused
@@ -47,6 +49,23 @@ def test_the_commands_it_shows(tmp_path: Path) -> None:
     assert report["proxies"]["rover"]["packets_in"] > 0
     (url,) = re.findall(r"WEBOTS_CONTROLLER_URL=(\S+)/rover", PAGE)
     assert url == SHIPPED["robots"]["rover"]["controller"]["listen"]
+
+
+@pytest.mark.parametrize(
+    ("page", "config", "parts"),
+    [
+        ("webots-proxy", "webots-proxy", ["rover.controller", "rover.webots"]),
+        ("webots-gateway-robot", "webots", ["gateway.body"]),
+    ],
+)
+def test_only_the_module_is_a_mock(
+    page: str, config: str, parts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (given,) = re.findall(r"`--set '(real=.*?)'`", (ROOT / f"docs/{page}.md").read_text())
+    assert yaml.safe_load(given.removeprefix("real=")) == parts
+    assert main(["explain", str(ROOT / f"configs/{config}.yaml"), "--set", given]) == 0
+    shown = capsys.readouterr().out
+    assert "mock xbee" in shown and "mock webots_simulator" not in shown
 
 
 def test_the_limits_it_names() -> None:

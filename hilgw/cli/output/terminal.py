@@ -104,6 +104,7 @@ class Terminal(Observer):
         self._stamp = stamp
         self._on_lost = on_lost
         self._quiet = quiet
+        self._idle: set[str] = set()  # robots whose last status had nothing
         self._verbose = verbose
         self._clock = clock
         self._start = clock()
@@ -194,8 +195,16 @@ class Terminal(Observer):
             self._write(robot, self._style.good(text) if armed else self._style.bad(text))
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
-        if not self._quiet:
-            self._write(robot, _status(status))
+        """One without sensors and motors, such as a gateway robot, is shown once."""
+        if self._quiet:
+            return
+        if not _is_idle(status):
+            self._idle.discard(robot)
+        elif robot in self._idle:
+            return
+        else:
+            self._idle.add(robot)
+        self._write(robot, _status(status))
 
     def summary(self, report: dict[str, Any]) -> None:
         """Writes the summary of a run."""
@@ -231,6 +240,12 @@ def _by_reason(missed: Mapping[str, str], shown: int) -> str:
         f"{listing(reasons[reason], shown)} ({in_words(reason)})"
         for reason in sorted(reasons, key=stage, reverse=True)
     )
+
+
+def _is_idle(status: ControlLoopStatus) -> bool:
+    """Whether there is nothing to show of it."""
+    moved = status.sensors or status.motors or status.values_per_s or status.commands_per_s
+    return not moved and status.armed and not status.mode
 
 
 def _status(status: ControlLoopStatus) -> str:

@@ -12,6 +12,7 @@ from hilgw.config.source.positions import Path
 from hilgw.transports.tcp.address import is_loopback, parse_address
 
 _OTHERS = "other hosts reach this address, and could move the motors"
+_TOKEN = "?token=" + 32 * "x"  # as `hilgw token` makes it, behind the name of the robot
 
 
 def in_folder(config: GatewayConfig, folder: FilePath) -> GatewayConfig:
@@ -38,18 +39,34 @@ def is_local(url: str) -> bool:
         return host == "localhost"
 
 
-def check_listener(inspection: Inspection, path: Path, url: str) -> None:
-    """Adds an error at `path` for an address that `access` does not allow to listen on."""
+def check_listener(inspection: Inspection, path: Path, url: str, robot: str) -> None:
+    """Adds an error at `path` for an address that `access` does not allow to listen on, and a
+    warning for the name of a robot that leaves no room for a token."""
     if inspection.document.is_bad(("access",)) or inspection.has_errors_below(("access",)):
         return
     made = [config for _, config in inspection.made("access")]
     access = made[0] if made else AccessConfig()
     try:
-        problems = [] if is_local(url) else list(_problems(access))
+        if is_local(url):
+            return
     except ValueError:
         return  # reported with the address
-    for what, fix in problems:
+    for what, fix in _problems(access):
         inspection.error(path, what, fix)
+    if access.tokens:
+        _check_room(inspection, path[:2], robot)
+
+
+def _check_room(inspection: Inspection, path: Path, robot: str) -> None:
+    """libController encodes the name with the token, and sends a hash of what is too long."""
+    from hilgw.protocols.webots.handshake import LONGEST_NAME, encode_name
+
+    whole, token = encode_name(robot + _TOKEN), encode_name(_TOKEN)
+    if not whole.endswith(token):
+        what = f"no token fits behind this name: of more than {LONGEST_NAME} characters, a "
+        what += "controller sends a hash"
+        fix = f"use at most {LONGEST_NAME - len(token)} letters and digits"
+        inspection.warn(path, what, fix)
 
 
 def _problems(access: AccessConfig) -> Iterator[tuple[str, str]]:

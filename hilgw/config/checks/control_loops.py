@@ -58,7 +58,8 @@ def check_listeners(inspection: Inspection) -> None:
         listen = getattr(config.settings, "listen", None)
         stepped = plugins.conforms(peer_of(config), SteppedController)
         if listen is not None and (stepped or proxy_of(config) is not None):
-            check_listener(inspection, (*path, "listen"), listen)
+            name = getattr(config.settings, "robot", None) or str(path[1])
+            check_listener(inspection, (*path, "listen"), listen, name)
 
 
 def _check_webots_version(

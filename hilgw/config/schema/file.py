@@ -31,6 +31,7 @@ from hilgw.medium.obstacles import ObstacleSettings
 
 MOTIONS = {"circle": Circle, "waypoints": Waypoints, "file": MotionFile}
 RESERVED = frozenset(("all", "none"))
+LONGEST_NAME = 64
 
 
 @functools.cache
@@ -94,7 +95,10 @@ def _name(forbidden: str, *, couples: bool = False) -> Any:
     def check(name: str) -> str:
         plain = name.replace("::", "") if couples else name
         strange = [c for c in plain if c in forbidden or not c.isprintable()]
-        if not name or strange or name != name.strip() or len(name) > 64:
+        if len(name) > LONGEST_NAME:
+            what = f"the name {quoted(name)} has more than {LONGEST_NAME} characters"
+            raise refuse(what, "use a shorter one")
+        if not name or strange or name != name.strip():
             reason = f"may not contain {quoted(strange[0])}" if strange else "is not valid"
             raise refuse(f"the name {quoted(name)} {reason}", "use letters, digits, - and _")
         if name in RESERVED:
@@ -102,7 +106,7 @@ def _name(forbidden: str, *, couples: bool = False) -> Any:
         return name
 
     one = f"(::|[^{forbidden}])" if couples else f"[^{forbidden}]"
-    pattern = {"pattern": f"^{one}{{1,64}}$"}
+    pattern = {"pattern": f"^{one}{{1,{LONGEST_NAME}}}$"}
     return checked(core_schema.str_schema(strict=True), check, pattern)
 
 

@@ -101,7 +101,7 @@ class WebotsControllerSession:
         self._left = True  # there is no controller, or it has ended
         self._waiting: Request | None = None  # the request that has no answer yet
         self._step = StepRequest(0)  # the last one: most are equal
-        self._is_configured = False
+        self.is_configured = False
         self._quit_sent = False
         self._owed = 0  # answers sent before their request: QUIT
         self._time_ns = 0  # simulation time, and what the controller knows of it
@@ -112,7 +112,7 @@ class WebotsControllerSession:
     def open(self, now: int) -> list[Event]:
         """The handshake is done."""
         self._reader = RequestReader()
-        self._left = self._is_configured = self._quit_sent = False
+        self._left = self.is_configured = self._quit_sent = False
         self._waiting = self._told_ns = None
         self._owed = 0
         self._robot.reset()
@@ -184,7 +184,7 @@ class WebotsControllerSession:
         if refusal is not None:
             return [self._refuse(device.index, *refusal)]
         self.devices.add(device)
-        if self._is_configured and not self._left:
+        if self.is_configured and not self._left:
             text = f"'{device.name}' is new: the controller learns of it when it connects again"
             return [Notice(text)]
         self._table.assign(self.devices)
@@ -270,7 +270,7 @@ class WebotsControllerSession:
         return self._robot.report(self._time_ns)
 
     def _demand_controller(self) -> None:
-        if self._left or self._quit_sent or not self._is_configured:
+        if self._left or self._quit_sent or not self.is_configured:
             name = self._configuration.name
             raise PeerError("no controller is connected", where=name, fix="start it")
 
@@ -292,12 +292,12 @@ class WebotsControllerSession:
             return []
         self._waiting = None
         robot, commands, sensors = self._robot, self._commands, self._sensors
-        if not self._is_configured:
+        if not self.is_configured:
             robot.battery.begin(time_ns)
         has_battery = robot.battery.is_present
         if has_battery and robot.battery.is_empty(time_ns):
             return self._run_down(time_ns)
-        if not self._is_configured:
+        if not self.is_configured:
             return [self._configure(time_ns)]
         messages: list[Message] = []
         if robot.answers or commands.answers:
@@ -335,7 +335,7 @@ class WebotsControllerSession:
             self._owed += 1
         self._waiting = None
         messages: list[Message] = []
-        if not self._is_configured:  # libController cannot quit before it
+        if not self.is_configured:  # libController cannot quit before it
             messages = self._configuration_messages(self._time_ns)
         return [self._write(0, [*messages, Quit()])]
 
@@ -344,7 +344,7 @@ class WebotsControllerSession:
         self._quit_sent, self._time_ns = True, time_ns
         self.counts["stop_battery"] += 1
         messages: list[Message] = []
-        if not self._is_configured:  # of a controller that finds it empty
+        if not self.is_configured:  # of a controller that finds it empty
             messages = self._configuration_messages(time_ns)
         error = PeerError(StopReason.BATTERY.doc, where=self._configuration.name)
         farewell = self._write(0, [*messages, Quit()])
@@ -355,7 +355,7 @@ class WebotsControllerSession:
         return self._write(0, self._configuration_messages(time_ns))
 
     def _configuration_messages(self, time_ns: int) -> list[Message]:
-        self._is_configured = True
+        self.is_configured = True
         return self._table.configuration(self._present(), time_ns)
 
     def _present(self) -> RobotConfiguration:
@@ -389,7 +389,7 @@ class WebotsControllerSession:
         self._waiting = request
         self._robot.begin_request()
         first = len(events)
-        if not self._is_configured:
+        if not self.is_configured:
             events += self._robot.watch_battery_of(self._table.devices.values())
         count = 0
         for block in request.blocks:

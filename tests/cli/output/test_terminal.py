@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import sys
 
@@ -214,6 +215,22 @@ def test_of_many_devices_only_some_are_shown() -> None:
     out = io.StringIO()
     terminal(out, Clock()).control_loop("cab", status(250))
     assert "ds7 7.25, 242 more |" in out.getvalue()
+
+
+def test_a_loop_that_has_nothing_to_show_is_shown_once() -> None:
+    """Such as that of a gateway robot, whose packets are shown one by one."""
+    out = io.StringIO()
+    shown = terminal(out, Clock())
+    idle = ControlLoopStatus({}, {}, 0.0, 0.0, Latency())
+    for each in (idle, idle, status(), idle, idle):
+        shown.control_loop("cab", each)
+    shown.control_loop("other", idle)
+    lines = out.getvalue().splitlines()
+    assert ["no sensor values" in line for line in lines] == [True, False, True, True]
+    disarmed = dataclasses.replace(idle, armed=False)
+    for each in (disarmed, disarmed):
+        shown.control_loop("cab", each)
+    assert out.getvalue().count("DISARMED") == 2
 
 
 def test_a_stop_is_shown_whatever_else_is_said_and_to_the_quiet_too() -> None:

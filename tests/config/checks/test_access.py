@@ -48,6 +48,28 @@ def test_another_address_needs_a_token_and_tls(host: str, access: str, error: st
     assert error in str(found)
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "kind", "warned"),
+    [
+        ("0.0.0.0", 47 * "r", "webots", False),
+        ("0.0.0.0", 48 * "r", "webots", True),
+        ("0.0.0.0", 8 * "\N{LATIN SMALL LETTER E WITH ACUTE}", "webots", True),
+        ("127.0.0.1", 48 * "r", "webots", False),
+        ("0.0.0.0", 48 * "r", 'webots_proxy, robot: short, connect: "tcp://h:1"', False),
+        ("0.0.0.0", "short", f'webots_proxy, robot: {48 * "r"}, connect: "tcp://h:1"', True),
+    ],
+)
+def test_a_name_that_leaves_no_room_for_a_token_is_named(
+    host: str, name: str, kind: str, warned: bool
+) -> None:
+    """libController sends at most 90 characters of the encoded rover?token=...: 11 and 32 are the
+    token's."""
+    text = FILE.format(host=host, access=f"access: {{plaintext: true, {DRIVE}}}")
+    text = text.replace("rover", name).replace("kind: webots", f"kind: {kind}")
+    found = [str(each) for each in load_text(text, "hilgw.yaml").warnings]
+    assert any("no token fits behind this name" in each for each in found) == warned
+
+
 def test_files_are_relative_to_the_configuration() -> None:
     access = f"access: {{tls: {{certificate: c.pem, key: k.pem}}, {DRIVE}}}"
     text = FILE.format(host="0.0.0.0", access=access)
@@ -72,4 +94,17 @@ robots:
 def test_a_device_that_no_control_loop_carries_is_named() -> None:
     text = FILE.format(host="127.0.0.1", access="    devices: {eye: {node: Camera}}")
     with pytest.raises(ConfigErrors, match=r"rover\.devices\.eye"):
+        load_text(text, "hilgw.yaml")
+
+
+def test_a_supervisor_is_refused_by_name() -> None:
+    """Webots' field, as it is in a world file."""
+    text = FILE.format(host="127.0.0.1", access="    supervisor: true")
+    with pytest.raises(ConfigErrors, match=r"rover\.supervisor: supervisor functions are not car"):
+        load_text(text, "hilgw.yaml")
+
+
+def test_a_name_that_is_too_long_is_refused_as_such() -> None:
+    text = FILE.format(host="127.0.0.1", access="").replace("rover", 65 * "r")
+    with pytest.raises(ConfigErrors, match="more than 64 characters; use a shorter one"):
         load_text(text, "hilgw.yaml")

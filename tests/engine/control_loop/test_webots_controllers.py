@@ -17,6 +17,7 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
+from hilgw.engine.webots_handshake import HANDSHAKE_S
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, SimEventLoop, local_sockets
 from tests.e2e.running import free_port
@@ -356,6 +357,20 @@ def test_a_second_controller_is_forbidden_and_a_silent_connection_is_closed(
         first.connection.close()
         running.until(lambda: running.log.states[-1][1] is State.WAITING)
         assert running.ask(HELLO + b"rover")[0] == b"CONNECTED"
+
+
+@pytest.mark.parametrize("sent", [b"", FIRST[:-1]], ids=["nothing", "a part"])
+def test_a_connection_without_a_first_request_does_not_keep_the_robot(
+    tmp_path: Path, sent: bytes
+) -> None:
+    with Running(tmp_path, backend="real") as running:
+        word, silent = running.ask(HELLO + b"rover")
+        assert word == b"CONNECTED"
+        silent.connection.sendall(sent)
+        running.until(lambda: silent.poll() is None or silent.ended, "the end")
+        running.connected()
+        running.loop.advance(HANDSHAKE_S + 1)  # the one that has asked stays
+        assert running.ask(HELLO + b"rover")[0] == b"FORBIDDEN"
 
 
 def test_a_gateway_that_ends_has_the_controller_quit_first(tmp_path: Path) -> None:

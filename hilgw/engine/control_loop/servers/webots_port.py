@@ -123,6 +123,7 @@ class WebotsPort(ControllerPort):
         caller.on_data = self._link.data_received
         caller.on_lost = self._connection_lost
         self._link.session.local = caller.local
+        caller.expect(HANDSHAKE_S, lambda: self._drop_silent(caller))
         caller.start()
         self._attach(caller.stream, caller.peer)
 
@@ -163,6 +164,11 @@ class WebotsPort(ControllerPort):
             self.admit(caller)
 
     # --- the end ------------------------------------------------------------------------------
+
+    def _drop_silent(self, caller: Caller) -> None:
+        """libController sends its first request at once: others do not keep the robot."""
+        if self._caller is caller and not self._link.session.is_configured:
+            self._drop(PeerError("the controller sent no first request"))
 
     def _connection_lost(self, caller: Caller, error: HilgwError) -> None:
         if self._caller is caller:
