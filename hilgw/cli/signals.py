@@ -8,6 +8,10 @@ from __future__ import annotations
 import os
 import signal
 
+TYPE_CHECKING = False  # as in typing, which is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
     EXIT_BY_SIGNAL[signal.SIGHUP] = 129  # the terminal was closed; nohup ignores that
@@ -26,8 +30,8 @@ def leave_at_once_on_signals() -> None:
 class Stop:
     """Handles Ctrl-C, SIGTERM and a closed terminal in the running event loop.
 
-    The first signal sets `event`, and `code` is its exit code (None before); the second one ends
-    the process at once.
+    The first signal sets `event`, `code` is its exit code (None before), and it calls `at_once`;
+    the second one ends the process at once. Both may come together: a closed terminal sends two.
     """
 
     def __init__(self) -> None:
@@ -35,6 +39,7 @@ class Stop:
 
         self.event = asyncio.Event()
         self.code: int | None = None
+        self.at_once: Callable[[], None] | None = None
         loop = asyncio.get_running_loop()
         for number, code in EXIT_BY_SIGNAL.items():
             loop.add_signal_handler(number, self._on_signal, code)
@@ -56,3 +61,5 @@ class Stop:
             os._exit(code)
         self.code = code
         self.event.set()
+        if self.at_once is not None:
+            self.at_once()
