@@ -168,6 +168,22 @@ def test_a_robot_that_is_not_armed_is_not_moved_by_a_switch() -> None:
     assert wire(run, "remote").take() == b""  # arming moves nothing by itself
 
 
+def test_arming_is_for_the_bodies_of_the_mode_and_disarming_for_all() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    simulated, remote = run.loop.safeties
+    run.loop.disarm(run.scheduler.now())
+    assert not simulated.state.armed and not remote.state.armed
+    run.loop.arm()  # the user sees the simulated robot
+    assert simulated.state.armed and not remote.state.armed
+    run.loop.modes.switch(SHADOW)
+    run.loop.arm()
+    assert remote.state.armed
+    run.loop.disarm(run.scheduler.now())
+    run.loop.modes.switch(REMOTE)
+    run.loop.arm()
+    assert remote.state.armed and not simulated.state.armed
+
+
 def test_a_body_that_goes_on_is_stopped_at_the_deadline() -> None:
     run = ScriptedLoop(SIMULATED, remote=REAL, command_timeout_s=0.5)
     run.controller_sends(FORWARD)
