@@ -24,6 +24,8 @@ from hilgw.protocols.webots import (
 
 RETRY_S = 1.0
 RETRIES = 50
+SOON, SOON_S = 10, 0.1
+"""Robots connect within a second, worlds load for longer."""
 HANDSHAKE_S = 10.0
 _READ_BYTES = 65536
 _LONGEST_ACKNOWLEDGEMENT = 10
@@ -86,13 +88,18 @@ def connect(
     environment: Mapping[str, str] = os.environ, pause: Callable[[float], None] = time.sleep
 ) -> Connection:
     """Connects as libController does: again every second, 50 times, and for ever while the
-    simulator loads its world. Raises PeerError."""
-    left, shown = RETRIES, ""
+    simulator loads its world or the gateway connects to its robot; at first sooner and without a
+    line. Raises PeerError."""
+    left, soon, shown = RETRIES, SOON, ""
     while True:
         try:
             return _try(environment)
         except NotReady as error:
             text = str(error)
+            if soon and isinstance(error, _Loading):
+                soon -= 1
+                pause(SOON_S)
+                continue
             if text != shown:
                 print(f"{text}; trying again every second", file=sys.stderr, flush=True)
                 shown = text
@@ -189,7 +196,7 @@ def _check(word: Acknowledgement, address: TcpAddress) -> None:
     robot = f"robot '{address.robot}'" if address.robot else "the robot"
     where = f"{address.host}:{address.port}"
     if word is Acknowledgement.PROCESSING:
-        raise _Loading("the simulator is loading its world")
+        raise _Loading("the simulator loads its world, or the gateway waits for the robot")
     if word is Acknowledgement.FAILED:
         raise NotReady(f"{where} has no {robot} with an <extern> controller")
     if word is Acknowledgement.FORBIDDEN:

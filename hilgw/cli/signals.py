@@ -9,6 +9,10 @@ import os
 import signal
 import time
 
+TYPE_CHECKING = False  # as in typing, which is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 EXIT_BY_SIGNAL = {signal.SIGINT: 130, signal.SIGTERM: 143}
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
     EXIT_BY_SIGNAL[signal.SIGHUP] = 129  # the terminal was closed; nohup ignores that
@@ -29,8 +33,8 @@ def leave_at_once_on_signals() -> None:
 class Stop:
     """Handles Ctrl-C, SIGTERM and a closed terminal in the running event loop.
 
-    The first signal sets `event`, and `code` is its exit code (None before); one that comes ECHO_S
-    later or more ends the process at once.
+    The first signal sets `event`, `code` is its exit code (None before), and it calls `at_once`;
+    one that comes ECHO_S later or more ends the process at once.
     """
 
     def __init__(self) -> None:
@@ -39,6 +43,7 @@ class Stop:
         self.event = asyncio.Event()
         self.code: int | None = None
         self._since_s = -ECHO_S  # of the first signal
+        self.at_once: Callable[[], None] | None = None
         loop = asyncio.get_running_loop()
         for number, code in EXIT_BY_SIGNAL.items():
             loop.add_signal_handler(number, self._on_signal, code)
@@ -62,6 +67,8 @@ class Stop:
             return
         self.code, self._since_s = code, time.monotonic()
         self.event.set()
+        if self.at_once is not None:
+            self.at_once()
 
     def _leave(self, code: int) -> None:
         if time.monotonic() - self._since_s >= ECHO_S:

@@ -3,7 +3,8 @@
 Each number of a sensor is compared by itself. Offset and RMS are those of the differences between a
 value of the second body and the last one of the first, over the whole run. The delay is where the
 cross-correlation of both is greatest, in a window of the latest samples: about how much later the
-second body shows what the first one shows.
+second body shows what the first one shows. A motion that repeats has several such delays: it is the
+least of them. Of values that only grow, as an encoder's may, the changes are compared.
 """
 
 from __future__ import annotations
@@ -29,8 +30,12 @@ SPACING_NS = 8 * NS_PER_MS
 """Values that come sooner after the last sample are not samples."""
 GRID = 128
 """Points at which the samples are compared; a delay of up to a quarter of them is found."""
+CHANGE = 8
+"""Points over which a change is taken."""
 LEAST_SAMPLES = 16
 LEAST_CORRELATION = 0.8
+ALIKE = 0.05
+"""Correlations that differ by less are the same motion, which repeats."""
 LEAST_DROP = 0.2
 """By which the correlation falls away from its peak: a value that only grows looks the same at
 every delay."""
@@ -85,7 +90,7 @@ class Series:
             self._skipped += 1
 
     def estimate_delay(self) -> None:
-        """Takes about a millisecond."""
+        """Takes a few milliseconds at most."""
         self._delay_ns = delay_of(self._first.points(), self._second.points())
 
     def divergence(self) -> Divergence:
@@ -188,7 +193,10 @@ def delay_of(first: Sequence[tuple[int, float]], second: Sequence[tuple[int, flo
     if count < LEAST_SAMPLES:
         return None
     times = [end - (count - 1 - place) * step for place in range(count)]
-    lag = _best_lag(_at(first, times), _at(second, times), count // 4)
+    one, other = _at(first, times), _at(second, times)
+    lag = _best_lag(one, other, count // 4)
+    if lag is None and count >= CHANGE + LEAST_SAMPLES:
+        lag = _best_lag(_changes(one), _changes(other), count // 4)
     return None if lag is None else round(lag * step)
 
 
@@ -210,21 +218,49 @@ def _at(points: Sequence[tuple[int, float]], times: Sequence[int]) -> list[float
 
 
 def _best_lag(first: list[float], second: list[float], most: int) -> float | None:
-    """The lag, in points, of the greatest correlation; between two points by a parabola."""
+    """The lag, in points, of the greatest correlation; of those about as great, as a motion that
+    repeats has them, the least."""
     scale = max(map(abs, (*first, *second)), default=0.0)
     if scale == 0.0 or not math.isfinite(scale):
         return None
     correlation = _Correlation([v / scale for v in first], [v / scale for v in second])
     found = {lag: correlation.at(lag) for lag in range(-most, most + 1)}
-    best = max(found, key=lambda lag: (found[lag], -abs(lag)))
-    peak = found[best]
+    peak = max(found.values())
     if peak < LEAST_CORRELATION or peak - min(found.values()) < LEAST_DROP:
         return None
-    if abs(best) == most:
+    tops = [max(hill, key=lambda lag: (found[lag], -abs(lag))) for hill in _hills(found, peak)]
+    if any(abs(top) == most and found[top] == peak for top in tops):
         return None  # it may be greater outside
-    left, right = found[best - 1], found[best + 1]
-    bend = left - 2 * peak + right
-    return best if bend >= 0 else best + (left - right) / (2 * bend)
+    peaks = [_between_points(found, top) for top in tops if abs(top) < most]
+    highest = max(height for _, height in peaks)
+    return min((lag for lag, height in peaks if height > highest - ALIKE), key=abs)
+
+
+def _hills(found: Mapping[int, float], peak: float) -> list[list[int]]:
+    """The lags with about the greatest correlation, in rows: one that repeats has several."""
+    hills: list[list[int]] = [[]]
+    for lag, height in found.items():
+        if height > peak - LEAST_DROP:
+            hills[-1].append(lag)
+        elif hills[-1]:
+            hills.append([])
+    return [hill for hill in hills if hill]
+
+
+def _between_points(found: Mapping[int, float], top: int) -> tuple[float, float]:
+    """Where and how high the greatest correlation beside this lag is, by a parabola."""
+    left, height, right = (found[top + side] for side in (-1, 0, 1))
+    bend = left - 2 * height + right
+    if bend >= 0:
+        return top, height
+    shift = (left - right) / (2 * bend)
+    return top + shift, height - bend * shift * shift / 2
+
+
+def _changes(row: list[float]) -> list[float]:
+    """By how much the value changed over some points: between two of them, the resolution of a
+    sensor shows."""
+    return [later - earlier for earlier, later in zip(row, row[CHANGE:], strict=False)]
 
 
 class _Correlation:

@@ -113,11 +113,17 @@ def answers(word: bytes, seen: list[bytes]) -> Callable[[socket.socket], None]:
 def test_a_busy_or_loading_simulator_is_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[bytes] = []
     pauses: list[float] = []
-    words = (b"PROCESSING", b"FAILED", b"PROCESSING", b"CONNECTED")
+    words = (*[b"PROCESSING"] * 11, b"FAILED", b"PROCESSING", b"CONNECTED")
     with Server(*(answers(word, seen) for word in words)) as server:
         connect(server.url(), pauses.append).close()
-    assert seen == [b"CTR\nRobot-Name: rover"] * 4 and pauses == [1.0] * 3
-    assert "loading its world; trying again" in capsys.readouterr().err
+    assert seen == [b"CTR\nRobot-Name: rover"] * 14 and pauses == [0.1] * 10 + [1.0] * 3
+    assert "waits for the robot; trying again" in capsys.readouterr().err
+
+
+def test_a_robot_that_is_there_soon_is_worth_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(*(answers(word, []) for word in (b"PROCESSING", b"CONNECTED"))) as server:
+        connect(server.url(), [].append).close()
+    assert capsys.readouterr().err == ""
 
 
 def test_a_taken_robot_and_a_foreign_server_are_final() -> None:

@@ -369,6 +369,16 @@ def test_a_dead_gateway_is_stopped_by_the_servos_themselves() -> None:
     assert not line.mock.servos[1].moves
 
 
+def test_devices_are_in_the_order_of_the_file() -> None:
+    """A motor is an axis of an arm by its index, not by its id."""
+    motors = {name: ServoSettings(id=id_) for name, id_ in (("tilt", 2), ("base", 9), ("pan", 1))}
+    session = BODY.session(DynamixelSettings(port="/dev/x", motors=motors), "R2025a")
+    assert [device.name for device in session.devices] == [
+        "tilt", "tilt sensor", "base", "base sensor", "pan", "pan sensor",
+    ]  # fmt: skip
+    assert [device.index for device in session.devices] == list(range(6))
+
+
 # --- the configuration ---------------------------------------------------------------------------
 
 

@@ -613,6 +613,22 @@ def test_a_value_of_a_device_that_was_not_registered_tells_that_one_is_missing()
     assert not speaks(session, 400 * MS)
 
 
+def test_a_robot_that_sends_before_it_registers_is_one_notice() -> None:
+    """It did not notice that its port was opened; it registers again within a second."""
+    session = on_line()
+    framing = create("cobs-crc16")
+    events = [
+        event
+        for index in (0, 1, 2, 0)
+        for event in session.receive(framing.encode(encode(SensorData(38, index, 1.0))), 10 * MS)
+    ]
+    assert {type(event) for event in events} == {Notice}
+    assert len({event for event in events if isinstance(event, Notice)}) == 1  # shown once
+    assert session.counts["refused_unknown_device"] == 4
+    hear(session, 0, 1, 2, now=20 * MS)
+    assert session.receive(framing.encode(encode(SensorData(38, 0, 1.0))), 30 * MS)
+
+
 def test_a_robot_that_means_its_gap_is_spoken_to_in_the_end() -> None:
     session = on_line(0, 2)
     for now in range(0, 3_000, 100):

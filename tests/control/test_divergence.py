@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilgw.control.divergence import SAMPLES, Comparison, Series
+from hilgw.control.divergence import SAMPLES, Comparison, Divergence, Series
 from hilgw.devices.kinds import Device
 from hilgw.units import NS_PER_MS, NS_PER_S, ms_to_ns, ns_to_s
 
@@ -53,6 +54,36 @@ def test_noise_hides_neither() -> None:
     assert found.delay_ms == pytest.approx(120, abs=8)
     assert found.offset == pytest.approx(0.5, abs=0.1)
     assert compared(0, 0.5, noise=0.2).divergence().rms == pytest.approx(math.hypot(0.5, 0.2), 0.05)
+
+
+def reported(signal: Callable[[float], float], delay_ms: float) -> Divergence:
+    """20 s, each 32 ms; the second body is late, and reads 0.25 more."""
+    series = Series()
+    for step in range(625):
+        now = step * 32 * NS_PER_MS
+        series.first(signal(ns_to_s(now)), now)
+        series.second(signal(ns_to_s(now - ms_to_ns(delay_ms))) + 0.25, now)
+    series.estimate_delay()
+    return series.divergence()
+
+
+@pytest.mark.parametrize("delay_ms", [-100, 0, 32, 50, 100, 200])
+@pytest.mark.parametrize("hertz", [0.2, 0.5, 1.0, 2.0])
+def test_a_motion_that_repeats_has_its_least_delay(hertz: float, delay_ms: float) -> None:
+    """Its correlation is as great a period later."""
+    found = reported(lambda t: math.sin(math.tau * hertz * t), delay_ms)
+    assert found.delay_ms == pytest.approx(delay_ms, abs=0.5)
+    assert found.offset == pytest.approx(0.25, abs=0.002)
+    late = math.sqrt(2) * math.sin(math.pi * hertz * delay_ms / 1000)
+    assert found.rms == pytest.approx(math.hypot(0.25, late), abs=0.002)
+
+
+@pytest.mark.parametrize("delay_ms", [-100, 0, 50, 200, 500])
+def test_an_encoder_that_only_grows_has_a_delay(delay_ms: float) -> None:
+    def encoder(time_s: float) -> float:
+        return round((3 * time_s + 0.5 * math.sin(2 * time_s)) / 0.00628) * 0.00628
+
+    assert reported(encoder, delay_ms).delay_ms == pytest.approx(delay_ms, abs=1)
 
 
 def test_equal_bodies_do_not_diverge() -> None:

@@ -4,6 +4,7 @@ with another device at the port. The robot is its mock."""
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import tty
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import HOST, ROOT, Gateway, free_port, run
+from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, run
 
 CONFIG = str(ROOT / "configs" / "epuck.yaml")
 PROGRAM = ROOT / "configs" / "epuck_avoid.py"
@@ -48,7 +49,9 @@ def test_the_shipped_program_drives_the_robot_at_its_port(robot: Any, tmp_path: 
     with Gateway(tmp_path, on(str(robot.port))) as gateway:
         assert run("arm", "e-puck", cwd=tmp_path).returncode == 0
         drives_and_turns(robot)
-        gateway.stop()
+        for number in (signal.SIGTERM, signal.SIGHUP):  # the second ends the process at once
+            gateway.process.send_signal(number)
+        gateway.process.wait(DEADLINE_S)
         text = gateway.text()
     assert "up: e-puck: Version 1.5.3 November 2016 (Webots), HW version FFFF, selector 3" in text
     wait_until(lambda: robot.mock.speeds == (0, 0), what="the stop")

@@ -43,7 +43,7 @@ robots:
   create:
     body: {{kind: create2, port: {port}, mode: full, simulated: true, silence_s: 20}}
     controller: {{kind: webots_plugin}}
-    safety: {{command_timeout_s: {timeout_s}, latch: {latch}, late_s: 20}}
+    safety: {{command_timeout_s: {timeout_s}, latch: {latch}, late_s: {late_s}}}
 """
 
 
@@ -52,16 +52,30 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(tmp_path_factory.mktemp("plugin"))
 
 
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """It waits 2 s for hilgw."""
+    return Built(tmp_path_factory.mktemp("plugin"), answer_ms=2_000)
+
+
 class Bench:
     """A mock of the robot, a gateway, and the plug-in's host. speed: of the wheels in mm/s."""
 
     def __init__(
-        self, folder: Path, robot: Any, built: Built, timeout_s: float, latch: bool
+        self,
+        folder: Path,
+        robot: Any,
+        built: Built,
+        timeout_s: float = 20.0,
+        late_s: float = 20.0,
+        *,
+        latch: bool = False,
     ) -> None:
         self.folder = folder
         self.robot = robot
         self.built = built
         values = {"port": robot.port, "timeout_s": timeout_s, "latch": str(latch).lower()}
+        values["late_s"] = late_s
         (folder / "c.yaml").write_text(CONFIG.format(**values))
         self.gateway = self.new_gateway()
         self.host = self.new_host()
@@ -113,7 +127,7 @@ def bench(
     latch: bool,
 ) -> Iterator[Bench]:
     robot = firmware_mock("create2", width=20, depth=20)
-    bench = Bench(tmp_path_factory.mktemp("p"), robot, built, timeout_s, latch)
+    bench = Bench(tmp_path_factory.mktemp("p"), robot, built, timeout_s, latch=latch)
     try:
         with bench.host:
             yield bench
@@ -239,6 +253,27 @@ def test_a_gateway_that_dies_fails_the_controller_and_may_come_back(bench: Bench
     assert not bench.host.start() and "cannot connect" in bench.host.text()
     bench.gateway = bench.new_gateway()
     bench.drive()
+
+
+def test_a_gateway_that_freezes_fails_the_controller_and_stops_the_robot_when_it_goes_on(
+    tmp_path_factory: pytest.TempPathFactory, firmware_mock: Any, impatient: Built
+) -> None:
+    """The whole process is stopped: none of its threads runs."""
+    robot = firmware_mock("create2", width=20, depth=20)
+    bench = Bench(tmp_path_factory.mktemp("p"), robot, impatient, late_s=1.0)
+    try:
+        with bench.host:
+            bench.drive()
+            bench.gateway.process.send_signal(signal.SIGSTOP)
+            bench.host.step()  # returns all the same
+            assert bench.host.has_failed
+            assert "does not answer" in bench.host.text()
+            bench.gateway.process.send_signal(signal.SIGCONT)
+            bench.wait_for_stop("motors stopped: the gateway was late")
+            bench.drive()
+    finally:
+        bench.gateway.process.send_signal(signal.SIGCONT)
+        bench.gateway.stop()
 
 
 def test_a_second_controller_and_an_unknown_robot_are_refused(bench: Bench) -> None:

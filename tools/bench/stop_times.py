@@ -12,6 +12,7 @@ only sends it back, once in each run: what the machine itself takes. Exit 1 when
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pty
 import random
@@ -31,10 +32,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from firmware_mocks import create2, dynamixel, wc2ec_robot  # noqa: E402
+from firmware_mocks import create2, dynamixel, epuck, khepera, wc2ec_robot  # noqa: E402
 from firmware_mocks.air import Air  # noqa: E402
 from hilgw import plugins  # noqa: E402
 from hilgw.cli.main import main as hilgw_main  # noqa: E402
@@ -61,6 +64,14 @@ class Kind(NamedTuple):
     moves: Callable[[Any], bool]
 
 
+def declared_lines(file: Path) -> str:
+    """The settings of the body of this file, on a line of their own."""
+    (robot,) = yaml.safe_load(file.read_text(encoding="utf-8"))["robots"].values()
+    left_out = ("kind", "port", "mock", "limits", "always_on")
+    lines = {name: value for name, value in robot["body"].items() if name not in left_out}
+    return ", ".join(f"{name}: {json.dumps(value)}" for name, value in lines.items())
+
+
 KINDS = {
     "wc2ec": Kind(
         "simulated: false",
@@ -79,6 +90,18 @@ KINDS = {
         (0, 2),
         lambda: dynamixel.create("robot", Air(), {"ids": "1, 2", "baud_rate": 1_000_000}),
         lambda mock: any(servo.moves for servo in mock.servos.values()),
+    ),
+    "epuck": Kind(
+        "silence_s: 5, answer_ms: 500",
+        (0, 2),
+        lambda: epuck.create("robot", Air(), {"width": "20", "depth": "20"}),
+        lambda mock: mock.speeds != (0, 0),
+    ),
+    "text": Kind(  # the Khepera of its shipped configuration
+        declared_lines(ROOT / "configs" / "khepera.yaml"),
+        (0, 1),
+        lambda: khepera.create("robot", Air(), {"width": "20", "depth": "20"}),
+        lambda mock: mock.speed != (0, 0),
     ),
 }
 

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
     from hilgw.framing.base import Framing
 
+EARLY = "sends values before it registers its devices: dropped until it has, at most a second"
+
 
 class Wc2ecBodySession:
     """The pure session; see `hilgw.bodies.base.BodySession`."""
@@ -254,6 +256,9 @@ class Wc2ecBodySession:
             case wc2ec.Rejected(_, _, index, reason, text):
                 if reason == RequestRefused.UNKNOWN_DEVICE:
                     self._registrations.unknown(index)
+                    if self._link.framed and not len(self.devices):
+                        self.counts[f"refused_{reason}"] += 1
+                        return [Notice(EARLY)]
                 return self._refuse(index, reason, text)
             case wc2ec.Failure(error, _, tail):
                 return self._fail(error, tail)

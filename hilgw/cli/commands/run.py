@@ -140,6 +140,7 @@ async def _run(args: argparse.Namespace, config: GatewayConfig, out: TextIO) -> 
         screen = _screen(args, console, stop, is_logged=log is not None)
         terminal = screen if log is None else log_to(log, screen)
         gateway = _build(config, terminal)
+        stop.at_once = gateway.control_loops.end
         try:
             await _serve(gateway, args, terminal, stop.event)
         except HilgwError as error:

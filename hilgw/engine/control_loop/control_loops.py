@@ -26,6 +26,7 @@ class ControlLoops:
         self.watchdog = Watchdog(scheduler, threaded=not simulated)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
+        self._ended = False
 
     def add(self, loop: ControlLoop) -> None:
         self._loops[loop.name] = loop
@@ -61,10 +62,17 @@ class ControlLoops:
         for loop in self._loops.values():
             loop.start()
 
+    def end(self) -> None:
+        """Stops all motors for good, and writes it now, while the connections are still up; the
+        first step of a shutdown. A second call does nothing."""
+        if not self._ended:
+            self._ended = True
+            for loop in self._loops.values():
+                loop.end()
+
     async def stop_motors(self) -> None:
-        """Stops all motors while the connections are still up; the first step of a shutdown."""
-        for loop in self._loops.values():
-            loop.end()
+        """`end`, and what the bodies' connections could not take at once."""
+        self.end()
         end_ns = self._scheduler.now() + s_to_ns(DRAIN_S)
         while not all(loop.has_drained() for loop in self._loops.values()):
             if self._scheduler.now() > end_ns:

@@ -134,6 +134,8 @@ class ControlLoop:
             self._registration,
             self._readings,
             self._periods,
+            self._requests,
+            self._give,
             forwarder,
             self._notices,
             scheduler,
@@ -293,9 +295,13 @@ class ControlLoop:
         }
 
     def _command(self, command: Command, now: int) -> None:
+        """One motor command of the controller."""
+        self.statistics.counts["commands_in"] += 1
+        self._give(command, now)
+
+    def _give(self, command: Command, now: int) -> None:
         """One motor command: checked, turned into bytes by the body's session, and written."""
         statistics, end = self.statistics, self._bodies.active
-        statistics.counts["commands_in"] += 1
         if self.safety.ending:
             statistics.refused[RequestRefused.ENDED] += 1
             return
@@ -425,6 +431,7 @@ class ControlLoop:
         for end in self._bodies:
             self._periods.restore(end.link, now)
         self._periods.forget()
+        self._requests.forget()
 
     # --- for the user -------------------------------------------------------------------------
 

@@ -169,6 +169,8 @@ def test_each_kind_declares_its_stop_in_words(kind: str) -> None:
 MOVES: dict[str, Callable[[Any], bool]] = {
     "create2": lambda mock: mock.drive != (0, 0),
     "dynamixel": lambda mock: any(servo.moves for servo in mock.servos.values()),
+    "epuck": lambda mock: mock.speeds != (0, 0),
+    "text": lambda mock: mock.speed != (0, 0),  # a Khepera
     "wc2ec": lambda mock: mock.body.moving,
 }
 """Whether a motor of the mock turns."""

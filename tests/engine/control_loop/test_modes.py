@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import socket
 from typing import Any
 
 import pytest
 
 from hilgw.control.events import (
+    Command,
     FeedbackSwitch,
     LedValue,
     MotorCommand,
+    MotorPid,
+    MotorSettings,
     SensorSwitch,
     SensorValue,
     Stop,
@@ -62,26 +66,150 @@ def test_a_switch_maps_devices_by_name_and_the_controller_stays() -> None:
     assert run.remote_reports(SensorValue(1, 3.0)) == []
 
 
-def test_the_body_that_is_left_stops_and_the_other_waits_for_a_command() -> None:
+def test_the_body_that_is_left_stops_and_the_other_goes_on() -> None:
+    """The controller commands once, as controllers for Webots do."""
     run = ScriptedLoop(SIMULATED, remote=REAL)
     run.controller_sends(FORWARD)
     for wired in ("body", "remote"):
         wire(run, wired).take()
+    run.calls.clear()
     run.loop.modes.switch(REMOTE)
     assert wire(run, "body").take().startswith(b"stop ")
-    assert wire(run, "remote").take() == b""
-    assert run.loop.safety.state.moving is False
-    assert ("exchanged", "another body takes its place") in run.observer.stops
-    run.controller_sends(FORWARD)
     assert wire(run, "remote").take() == b"command "
+    assert of(run, "remote") == [("command", REMOTE_FORWARD)]
+    assert run.loop.safety.state.moving
+    assert ("exchanged", "another body takes its place") in run.observer.stops
     run.loop.modes.switch(SIMULATION)
     assert wire(run, "remote").take().startswith(b"stop ")
-    assert wire(run, "body").take() == b""
+    assert wire(run, "body").take() == b"command "
+    run.loop.disarm(run.scheduler.now())
+    run.loop.arm()
+    for wired in ("body", "remote"):
+        wire(run, wired).take()
+    run.loop.modes.switch(REMOTE)  # what was stopped stays so
+    assert wire(run, "remote").take() == b""
+    assert not run.loop.safety.state.moving
     report = run.loop.report()
     assert {name: each["stops"] for name, each in report["bodies"].items()} == {
-        "body": {"exchanged": 1},
+        "body": {"exchanged": 1, "disarmed": 1},
         "remote": {"exchanged": 1},
     }
+
+
+INF = math.inf
+TUNED = [
+    MotorCommand(0, "acceleration", 2.0),
+    MotorCommand(0, "available_torque", 3.0),
+    MotorPid(0, 10.0, 0.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("commands", "carried"),
+    [
+        ([MotorSettings(0, INF, 3.0, -1, 5)], [MotorSettings(0, INF, 3.0, -1, 5)]),
+        ([MotorSettings(0, 1.5, 3.0, -1, 5)], []),
+        ([MotorSettings(0, INF, 3, -1, 5), MotorSettings(0, 1.5, 3, -1, 5)], []),
+        ([MotorCommand(0, "position", 1.5), MotorCommand(0, "velocity", 3.0)], []),
+        (
+            [MotorCommand(0, "position", INF), MotorCommand(0, "velocity", 3.0)],
+            [MotorCommand(0, "position", INF), MotorCommand(0, "velocity", 3.0)],
+        ),
+        ([MotorCommand(0, "torque", 1.0)], []),
+        ([MotorCommand(0, "velocity", 3.0), MotorCommand(0, "torque", 1.0)], []),
+        ([MotorCommand(0, "position", 1.5), *TUNED], TUNED),
+        ([FORWARD, MotorCommand(0, "velocity", 2.0)], [MotorCommand(0, "velocity", 2.0)]),
+    ],
+)
+def test_what_is_carried_is_what_libcontroller_sends_again(
+    commands: list[Command], carried: list[Command]
+) -> None:
+    """Velocities of motors in velocity control, accelerations, available forces and gains; no
+    positions and no forces."""
+    free = Device(name="wheel", kind="RotationalMotor", index=0)
+    run = ScriptedLoop((free, EYE), remote=(free, EYE))
+    run.controller_sends(*commands)
+    run.calls.clear()
+    run.loop.modes.switch(REMOTE)
+    assert of(run, "remote") == [("command", command) for command in carried]
+
+
+def test_leds_shine_on_the_body_that_is_taken() -> None:
+    lamp, other = (Device(name="lamp", kind="LED", index=index) for index in (2, 3))
+    run = ScriptedLoop((*SIMULATED, lamp), remote=(*REAL, other))
+    run.controller_sends(LedValue(2, 5))
+    run.calls.clear()
+    run.loop.modes.switch(REMOTE)
+    assert of(run, "remote") == [("tune", LedValue(3, 5))]
+    run.controller_sends(LedValue(2, 0))
+    run.loop.modes.switch(SIMULATION)
+    run.calls.clear()
+    run.loop.modes.switch(SHADOW)
+    run.pass_ms(150)
+    assert of(run, "remote") == [("tune", LedValue(3, 0))]
+    run.controller.detach()
+    run.controller.attach(FakeTransport())
+    run.calls.clear()
+    run.loop.modes.switch(REMOTE)
+    assert of(run, "remote")[1:] == []  # of the controller that has left
+
+
+def test_a_robot_that_is_not_armed_is_not_moved_by_a_switch() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    remote = run.loop.safeties[1]
+    remote.disarm(run.scheduler.now())
+    run.controller_sends(FORWARD)
+    wire(run, "remote").take()
+    run.loop.modes.switch(REMOTE)
+    assert wire(run, "remote").take() == b""
+    assert not remote.state.moving
+    assert run.loop.report()["refused"] == {"disarmed": 1}
+    run.loop.arm()
+    assert wire(run, "remote").take() == b""  # arming moves nothing by itself
+
+
+def test_arming_is_for_the_bodies_of_the_mode_and_disarming_for_all() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    simulated, remote = run.loop.safeties
+    run.loop.disarm(run.scheduler.now())
+    assert not simulated.state.armed and not remote.state.armed
+    run.loop.arm()  # the user sees the simulated robot
+    assert simulated.state.armed and not remote.state.armed
+    run.loop.modes.switch(SHADOW)
+    run.loop.arm()
+    assert remote.state.armed
+    run.loop.disarm(run.scheduler.now())
+    run.loop.modes.switch(REMOTE)
+    run.loop.arm()
+    assert remote.state.armed and not simulated.state.armed
+
+
+def test_a_body_that_goes_on_is_stopped_at_the_deadline() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL, command_timeout_s=0.5)
+    run.controller_sends(FORWARD)
+    run.pass_ms(300)
+    run.loop.modes.switch(REMOTE)
+    wire(run, "remote").take()
+    run.pass_ms(400)
+    assert wire(run, "remote").take() == b""
+    run.pass_ms(200)
+    assert wire(run, "remote").take().startswith(b"stop ")
+
+
+def test_a_shadow_that_begins_goes_on_as_the_first_body() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.controller_sends(FORWARD)
+    run.calls.clear()
+    run.loop.modes.switch(SHADOW)
+    assert of(run, "remote") == [("command", REMOTE_FORWARD)]
+    assert of(run, "body") == []
+    run.loop.modes.switch(REMOTE)
+    run.calls.clear()
+    run.loop.modes.switch(SHADOW)
+    assert [call[1:] for call in run.calls if call[1] == "command"] == [
+        ("command", FORWARD),
+        ("command", REMOTE_FORWARD),
+    ]
 
 
 def test_a_body_that_did_not_move_reports_no_stop() -> None:
@@ -134,9 +262,10 @@ def test_limits_of_each_body_hold_for_itself() -> None:
     run = ScriptedLoop(SIMULATED, remote=REAL)
     fast = MotorCommand(0, "velocity", 4.0)
     assert run.controller_sends(fast) == [("body", "command", fast)]
-    run.loop.modes.switch(REMOTE)
+    run.loop.modes.switch(REMOTE)  # what the robot went on with is beyond the limit of the other
+    assert ("controller", "fault", 0) in run.calls
     assert run.controller_sends(fast) == [("controller", "fault", 0)]
-    assert run.loop.report()["refused"] == {"beyond_limit": 1}
+    assert run.loop.report()["refused"] == {"beyond_limit": 2}
 
 
 def test_devices_of_one_body_only_are_named_and_refused() -> None:

@@ -67,7 +67,7 @@ class BodyEnd(PeerListener):
     # --- commands -----------------------------------------------------------------------------
 
     def repeat_commands(self) -> None:
-        """From now on `repeat` sends the last commands again."""
+        """From now on the last commands are kept: `repeat` sends them again."""
         self._repeater = Repeater()
 
     def encode(self, command: Command, now: int) -> Refusal | list[Event]:
@@ -85,6 +85,12 @@ class BodyEnd(PeerListener):
         if self._repeater is not None:
             self._repeater.keep(command, now, first=not self.safety.state.moving)
         self.safety.commanded(command, now)
+
+    def for_another_body(self) -> list[Command]:
+        """The last commands of a body whose motors move, as far as another body takes them."""
+        if self._repeater is None or not self.safety.state.moving:
+            return []
+        return self._repeater.for_another_body()
 
     def repeat(self, now: int) -> None:
         """Motors in Webots keep a command; robots with a watchdog need it again and again."""
@@ -117,7 +123,9 @@ class BodyEnd(PeerListener):
             self.link.not_ready(reason)
 
     def number(self) -> None:
-        """Another body may decide what the indices mean; before the first connection."""
+        """Another body may decide what the indices mean, and may take the place of this one;
+        before the first connection."""
+        self.repeat_commands()
         self.link.session = self.numbered = RenumberedSession(self.link.session)
 
     def is_registered(self, now: int, pause_ns: int = REGISTRATION_PAUSE_NS) -> bool:

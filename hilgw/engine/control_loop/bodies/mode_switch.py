@@ -11,16 +11,17 @@ from hilgw.engine.control_loop.bodies.shadow import Shadow
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hilgw.control.divergence import Divergence
-    from hilgw.control.events import Event
+    from hilgw.control.events import Command, Event
     from hilgw.engine.control_loop.bodies.body_end import BodyEnd
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
     from hilgw.engine.control_loop.bodies.forwarder import Forwarder
     from hilgw.engine.control_loop.devices.periods import Periods
     from hilgw.engine.control_loop.devices.readings import Readings
     from hilgw.engine.control_loop.devices.registration import Registration
+    from hilgw.engine.control_loop.devices.requests import Requests
     from hilgw.engine.control_loop.notices import Notices
     from hilgw.transports.base import Scheduler
 
@@ -37,15 +38,20 @@ class ModeSwitch:
         registration: Registration,
         readings: Readings,
         periods: Periods,
+        requests: Requests,
+        give: Callable[[Command, int], None],
         forwarder: Forwarder | None,
         notices: Notices,
         scheduler: Scheduler,
     ) -> None:
+        """give(command, now): to the controller's body, and its shadow."""
         self.comparison = Comparison()
         self._bodies = bodies
         self._registration = registration
         self._readings = readings
         self._periods = periods
+        self._requests = requests
+        self._give = give
         self._forwarder = forwarder
         self._notices = notices
         self._scheduler = scheduler
@@ -74,21 +80,39 @@ class ModeSwitch:
         self._set_mode(mode)
 
     def switch(self, mode: RobotMode) -> None:
-        """Gives the controller the body of this mode. The body that is left stops; the one that is
-        taken moves at the next command. HilgwError when that is not possible; then nothing changes.
+        """Gives the controller the body of this mode. The body that is left stops. The one that is
+        taken goes on as libController has a robot go on that its controller takes: it gets the
+        velocities of a body that moved, gains and LEDs, and neither positions nor forces.
+        HilgwError when that is not possible; then nothing changes.
         """
         bodies, now = self._bodies, self._scheduler.now()
         if mode is bodies.mode:
             return
         bodies.demand(mode, self._registration.table, now)
+        commands = [] if bodies.active is None else bodies.active.for_another_body()
         if bodies.shadow is not None:
             self._leave(bodies.shadow.end, now)
             bodies.shadow = None
-        end = bodies.of(mode)
-        if end is not None and end is not bodies.active:
+        end, left = bodies.of(mode), bodies.active
+        if end is not None and end is not left:
             self._exchange(end, now)
         self._set_mode(mode)
         self._notices.add(f"mode {mode}")
+        self._go_on(commands, now, taken=bodies.active is not left)
+
+    def _go_on(self, commands: list[Command], now: int, *, taken: bool) -> None:
+        """The controller's last settings, for the bodies that follow it from now on. taken: the
+        controller's own body is one of them."""
+        active, shadow = self._bodies.active, self._bodies.shadow
+        if taken and active is not None and self._registration.is_complete:
+            self._requests.light(active, now)
+            for command in commands:
+                self._give(command, now)
+        elif shadow is not None:
+            for command in commands:
+                shadow.command(command, now)
+        if shadow is not None and shadow.is_ready(now):
+            self._requests.light(shadow.end, now)
 
     def _set_mode(self, mode: RobotMode) -> None:
         bodies = self._bodies

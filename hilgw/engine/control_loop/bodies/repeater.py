@@ -8,6 +8,7 @@ freezes asks for no step, and the robot's own watchdog stops the motors.
 from __future__ import annotations
 
 from hilgw.control.events import Command, MotorCommand, MotorSettings
+from hilgw.control.safety import Mode, mode_of
 from hilgw.units import NS_PER_MS
 
 REPEAT_NS = 100 * NS_PER_MS
@@ -39,6 +40,18 @@ class Repeater:
             return []
         self._sent_ns = now
         return list(self._last.values())
+
+    def for_another_body(self) -> list[Command]:
+        """The commands that also hold for a body that takes this one's place, as libController
+        sends them then: velocities of motors in velocity control, and what limits or tunes a
+        motor; neither positions nor forces."""
+        modes = [(command, mode_of(command)) for command in self._last.values()]
+        placed = {command.index for command, mode in modes if mode is Mode.POSITION}
+        return [
+            command
+            for command, mode in modes
+            if mode is None or (mode is Mode.VELOCITY and command.index not in placed)
+        ]
 
 
 def _kind_of(command: Command) -> str:

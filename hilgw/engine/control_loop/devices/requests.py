@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ReceiverSettings,
     )
     from hilgw.controllers.base import PeerSession
+    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
     from hilgw.engine.control_loop.devices.periods import Periods
     from hilgw.engine.control_loop.devices.radios import Radios
@@ -51,6 +52,7 @@ class Requests:
         self._statistics = statistics
         self._scheduler = scheduler
         self._observer = observer
+        self._leds: dict[int, LedValue] = {}  # as the controller set them
 
     def set_value(self, command: LedValue | BrakeDamping, now: int) -> None:
         """A value for an LED or a brake: checked, then set by the body's session."""
@@ -62,9 +64,22 @@ class Requests:
         if refusal:
             self.refuse(command.index, refusal.reason, refusal.text)
             return
+        if isinstance(command, LedValue):
+            self._leds[command.index] = command
         self._request(command.index, lambda session: session.tune(command, now), now)
         if self._bodies.shadow is not None:
             self._bodies.shadow.tune(command, now)
+
+    def light(self, end: BodyEnd, now: int) -> None:
+        """Sets the LEDs of a body that takes another one's place. What it does not have stays
+        dark: the controller did nothing wrong."""
+        for led in self._leds.values():
+            if not end.safety.check_value(end.link, led):
+                end.link.call(lambda led=led: end.link.session.tune(led, now), now)  # type: ignore[misc]
+
+    def forget(self) -> None:
+        """The controller is gone."""
+        self._leds.clear()
 
     def switch(self, event: SensorSwitch | FeedbackSwitch, now: int) -> None:
         """The period of a sensor, a Receiver, or a motor's feedback."""
