@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -34,10 +32,10 @@ from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, PortError, quoted
 from hilgw.settings import MockSpec
+from hilgw.transports.port_names import doubt
 from hilgw.transports.serial.urls import kind_of
 from hilgw.transports.tcp.address import parse_address
 
-_WINDOWS = re.compile(r"(?i)COM\d+")
 _LOOPBACK = "127.0.0.1"
 _NO_PATH = ("has unprintable characters", "write the path only")
 
@@ -117,7 +115,7 @@ def _check_adapters(inspection: Inspection) -> None:
         except ConfigError as error:
             inspection.config_error(path, error)
         _run_own_check(inspection, path, plugins.ADAPTERS, config, config.settings, config.common)
-        _question_line(inspection, path, config)
+        _question_rate(inspection, path, config)
         if _needs_mock(inspection, path):
             try:
                 part = plugins.load(plugins.ADAPTERS, config.kind)
@@ -128,15 +126,12 @@ def _check_adapters(inspection: Inspection) -> None:
                 _check_mock(inspection, path, spec)
 
 
-def _question_line(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
-    """Warns of a rate and of a port that are legal, and probably mistyped."""
-    rate, port = config.common.baudRate, config.common.port
+def _question_rate(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
+    """Warns of a rate that is legal, and probably mistyped."""
+    rate = config.common.baudRate
     near = near_rate(rate, plugins.load(plugins.ADAPTERS, config.kind).limits.rates)
     if near is not None and not inspection.document.is_bad((*path, "baudRate")):
         inspection.warn((*path, "baudRate"), f"{rate} is not a usual rate", f"did you mean {near}?")
-    if isinstance(port, str) and _WINDOWS.fullmatch(port) and sys.platform != "win32":
-        what = f"{quoted(port)} is the name of a port on Windows"
-        inspection.warn((*path, "port"), what, "`hilgw ports` lists the ports of this machine")
 
 
 def _run_own_check(
@@ -242,6 +237,8 @@ def _check_ports(inspection: Inspection) -> None:
             inspection.error(at, f"{spell(seen[key])} has this port too", "use another port")
         elif key is not None:
             seen[key] = path
+            if isinstance(key, str) and (doubted := doubt(data["port"])):
+                inspection.warn(at, f"{quoted(data['port'])} {doubted[0]}", doubted[1])
 
 
 def _check_port_url(inspection: Inspection, at: Path, url: str) -> None:
