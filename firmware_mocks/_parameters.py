@@ -21,7 +21,16 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def unknown(name: str, known: Iterable[str]) -> ValueError:
-    return ValueError(f"{name}: no such parameter; one of {', '.join(known)}")
+    return ValueError(f"{name}: no such parameter; {nearest(name, known)}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The advice for an unknown name: the most similar known one, or all of them."""
+    import difflib  # slow to import, and used for errors only
+
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
+    return f"did you mean {near[0]}?" if near else f"one of {', '.join(names)}"
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from firmware_mocks._parameters import number, position
+from firmware_mocks._parameters import nearest, number, position
 from firmware_mocks.xbee.circuit import pins_of
 from firmware_mocks.xbee.hardware import KINDS, MAC_FAMILY, RATES, Hardware
 from firmware_mocks.xbee.registers import BadCommand, BadValue, Registers
@@ -130,10 +130,9 @@ def assign(settings: Settings, name: str, value: Any) -> None:
     try:
         _assign(settings, name, value)
     except BadCommand:
-        known = ", ".join(key for key in PARAMETERS if key != "XX")
+        advice = nearest(name, [*PARAMETERS, "an AT register's two letters"])
         raise ValueError(
-            f"{name}: {settings.hardware.title} has no such parameter; "
-            f"{known}, or an AT register's two letters"
+            f"{name}: {settings.hardware.title} has no such parameter; {advice}"
         ) from None
     except (BadValue, ValueError, TypeError, AttributeError, OverflowError) as error:
         text = str(error)

@@ -164,8 +164,10 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Probe:
     """How `hilgw scan` finds this hardware: settings with which the handshake only reads, and the
-    rates to try, most likely first. usb: (vid, pid) pairs of its USB port; (): any."""
+    rates to try, most likely first. usb: (vid, pid) pairs of its USB port; (): any. variant: how it
+    differs from the other probes of the adapter, in words."""
 
     settings: Any
     rates: tuple[int, ...]
     usb: tuple[tuple[int, int], ...] = ()
+    variant: str = ""

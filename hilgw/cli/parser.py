@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,7 +13,7 @@ from typing import Any, NoReturn
 from hilgw.cli.commands import COMMANDS
 from hilgw.cli.help import help_text
 from hilgw.cli.version import print_version
-from hilgw.errors import nearest
+from hilgw.errors import nearest, printable, quoted, suggest
 
 _WITH_VALUE = {"--config", "-c", "--set", "--backend", "--speed", "--duration", "--report"} | {
     "--ready-file",
@@ -33,9 +35,15 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if place is not None and command not in COMMANDS and _is_file(command or ""):
         arguments = [*arguments[:place], "run", *arguments[place:]]
         command = "run"
+    if command == "help":
+        return parse([*arguments[(place or 0) + 1 :], "--help"])
     parser, own = parsers(command)
+    if place is not None and isinstance(own, CommandParser):
+        own.words = arguments[place + 1 :]
     if command is not None and command not in COMMANDS:
         _refuse_unknown_options(parser, arguments[:place])
+        if "/" in command or Path(command).suffix:
+            parser.error(f"no such file: {printable(command)}")
         parser.error(f"unknown command {command!r}{_meant_command(command)}")
     args, rest = parser.parse_known_args(arguments)
     # argparse does not assign an optional last word that follows an option.
@@ -56,7 +64,7 @@ def parsers(command: str | None) -> tuple[argparse.ArgumentParser, argparse.Argu
     )
     run.add_options(parser)
     parser.set_defaults(run=run.run)
-    commands = parser.add_subparsers(metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
     wanted, _ = COMMANDS.get(command or "", ("", ""))
     for name, (module, _) in COMMANDS.items():
         if module != wanted:
@@ -86,7 +94,7 @@ def _meant_command(word: str) -> str:
 
     if word in names():
         return f"; did you mean hilgw --config {word}?"
-    near = nearest(word, COMMANDS)
+    near = nearest(word, [*COMMANDS, "--version"])
     return f"; did you mean {near}?" if near else "; hilgw --help lists the commands"
 
 
@@ -106,7 +114,35 @@ def _refuse_unknown_options(own: argparse.ArgumentParser, words: list[str]) -> N
             own.error(f"unknown option {name}" + (f"; did you mean {near}?" if near else ""))
 
 
-class _Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
+    """The parser of one command, with messages that name what was meant. words: its arguments."""
+
+    words: Sequence[str] = ()
+
+    def error(self, message: str) -> NoReturn:
+        if "required" in message:  # a mistyped option is why
+            _refuse_unknown_options(self, [word for word in self.words if len(word) > 1])
+        super().error(_reworded(message))
+
+
+_CHOICE = re.compile(r"(argument .*): invalid choice: '?(.*?)'? \(choose from (.*)\)")
+_VALUE = re.compile(r"(argument .*): invalid (int|float) value: (.*)")
+_WANTED = {"int": "a whole number", "float": "a number"}
+
+
+def _reworded(message: str) -> str:
+    """An error of argparse, in the words of hilgw."""
+    if found := _CHOICE.fullmatch(message):
+        known = [name.strip("'") for name in found[3].split(", ")]
+        return f"{found[1]}: {quoted(found[2])} is not one of the choices; " + suggest(
+            found[2], known
+        )
+    if found := _VALUE.fullmatch(message):
+        return f"{found[1]}: {found[3]} is not {_WANTED[found[2]]}"
+    return message
+
+
+class _Parser(CommandParser):
     def format_help(self) -> str:
         return help_text()
 

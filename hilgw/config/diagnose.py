@@ -20,7 +20,23 @@ from hilgw.errors import quoted, suggest
 MAX_ERRORS = 1000
 RENAMED: Mapping[Any, str] = {"failsafe": "safety", "loop": "closed"}  # keys of earlier versions
 
+# Words for a key or a kind that people type, where no spelling leads to ours.
+_MEANT: Mapping[Any, str] = {
+    "translation": "position",
+    "orientation": "rotation",
+    "speed": "baudRate",
+    "rate": "baudRate",
+    "bitrate": "baudRate",
+    "device": "port",
+    "protocol": "framing",
+    **dict.fromkeys(("serial", "arduino", "esp32", "rs232", "rs485", "usb"), "uart"),
+    **dict.fromkeys(("zigbee", "digimesh"), "xbee"),
+    "lora": "rylr998",
+}
+
 _NUMERIC = re.compile(r"-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,18})?", re.ASCII)
+_GROUPED = re.compile(r"-?[1-9][0-9]{0,2}([ ,'][0-9]{3}){1,5}", re.ASCII)  # 115,200
+_WITH_UNIT = re.compile(r"-?[0-9][0-9.]{0,18} ?[A-Za-z/%\u00b0\u00b5][\w/]{0,11}")  # 9600 baud
 
 _WANTED = {
     "int_type": "a whole number",
@@ -63,7 +79,7 @@ class _Error:
 
 def diagnose(error: ValidationError, document: Document, context: Context) -> list[Diagnostic]:
     """One diagnostic per error, except for values whose errors were reported already."""
-    found = []
+    found: list[tuple[Path, Diagnostic]] = []
     for details in error.errors(include_url=False)[:MAX_ERRORS]:
         path, is_key = locate(details)
         word = (document.key_words if is_key else document.words).get(path)
@@ -73,8 +89,18 @@ def diagnose(error: ValidationError, document: Document, context: Context) -> li
             continue
         position = (document.position_of_key if one.is_on_key else document.position_of_value)(path)
         what, fix = _WORDS.get(one.kind, _other)(one)
-        found.append(Diagnostic.at(position, path, what, fix))
-    return found
+        found.append((path, Diagnostic.at(position, path, what, fix)))
+    # A key that is missing because it is mistyped is one error.
+    mistyped = {(path[:-1], item.fix) for path, item in found if item.message == "unknown key"}
+    return [
+        item
+        for path, item in found
+        if item.message != "missing" or (path[:-1], _did_you_mean(path[-1])) not in mistyped
+    ]
+
+
+def _did_you_mean(name: object) -> str:
+    return f"did you mean {quoted(str(name))}?"
 
 
 def locate(details: ErrorDetails) -> tuple[Path, bool]:
@@ -100,6 +126,8 @@ def _union(error: _Error) -> tuple[str, str]:
         name = error.value[tag]
         if not isinstance(name, str):
             return "must be text", offer
+        if (meant := _MEANT.get(name.lower())) in names:
+            return f"unknown {tag} {quoted(name)}", _did_you_mean(meant)
         return f"unknown {tag} {quoted(name)}", suggest(name, names)
     if error.extra["wanted"]:
         return _mistyped(error.extra["wanted"], error.extra["text"], error.value, error.word)
@@ -118,11 +146,15 @@ def _unknown_key(error: _Error) -> tuple[str, str]:
     if key == "supervisor":  # a field of Webots' Robot
         fix = "delete it, or let Webots carry them: controller kind webots_proxy"
         return NOT_CARRIED["Supervisor"], fix
+    if (meant := _MEANT.get(error.path[-1])) in keys:
+        return "unknown key", _did_you_mean(meant)
     return "unknown key", suggest(error.path[-1], keys)
 
 
 def _type(error: _Error) -> tuple[str, str]:
     wanted = _WANTED[error.kind]
+    if not error.path:
+        return f"must be {wanted}, not {kind_of(error.value)}", "begin with `version: 1`"
     return _mistyped(wanted, wanted == "text", error.value, error.word)
 
 
@@ -150,9 +182,24 @@ def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) ->
     if text_would_do and isinstance(value, bool | int | float):
         typed = word if word is not None else str(value)
         return what, f'put it in quotes: "{typed}"'
-    if "number" in wanted and isinstance(value, str) and _NUMERIC.fullmatch(value):
-        return what, f"write it without quotes: {value}"
+    if "number" in wanted and (fix := _as_number(value)):
+        return what, fix
     return what, f"write {wanted}"
+
+
+def _as_number(value: Any) -> str:
+    """The fix for a value that a person reads as a number; "" for any other."""
+    if isinstance(value, float) and value.is_integer():
+        return f"write it without a decimal point: {value:.0f}"
+    if not isinstance(value, str):
+        return ""
+    if _NUMERIC.fullmatch(value):
+        return f"write it without quotes: {value}"
+    if _GROUPED.fullmatch(value):
+        return "write the digits only: " + re.sub("[ ,']", "", value)
+    if _WITH_UNIT.fullmatch(value):
+        return "write the number alone, all digits and no unit"
+    return ""
 
 
 def kind_of(value: Any) -> str:

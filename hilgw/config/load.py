@@ -52,6 +52,10 @@ def load_text(
     speed: str | None = None,
 ) -> Loaded:
     """As load_config, for text that was read already; `file` is its name in errors."""
+    if text.startswith("#VRML_SIM"):
+        fix = "`hilgw import-world` makes a configuration of it"
+        start = Position(file, 1, 1)
+        raise ConfigErrors([Diagnostic.at(start, (), "the file is a world of Webots", fix)])
     document = compose(text, file)
     if document.syntax or _is_newer(document):
         raise ConfigErrors(in_order(document.problems))

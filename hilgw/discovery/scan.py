@@ -54,6 +54,11 @@ class Try:
     baudRate: int
     number: int
     count: int
+    variant: str = ""
+
+    def __str__(self) -> str:
+        kind = f"{self.kind}, {self.variant}," if self.variant else self.kind
+        return f"{kind} at {self.baudRate}? try {self.number} of {self.count}"
 
 
 class _Run:
@@ -149,7 +154,7 @@ async def scan_port(
     ]
     tries.sort(key=lambda each: each[0])
     for number, (_, adapter, probe, rate) in enumerate(tries, 1):
-        yield Try(port, adapter.kind, rate, number, len(tries))
+        yield Try(port, adapter.kind, rate, number, len(tries), probe.variant)
         found = await _probe(port, adapter, probe.settings, rate, scheduler, network)
         if found is not None:
             yield found

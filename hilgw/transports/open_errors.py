@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 
 from hilgw.errors import PortError
+from hilgw.transports.port_names import doubt
 
 _ABSENT = {
     errno.ENOENT,
@@ -34,7 +35,8 @@ def port_error(error: BaseException, name: str) -> PortError:
     number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else _errno_of(error)
     what = f"cannot open: {os.strerror(number) if number else error}"
     if number in _ABSENT:
-        fix = "check the cable and the name"
+        doubted = doubt(name)
+        fix = doubted[1] if doubted else "check the cable and the name"
         return PortError(what, reason=PortError.ABSENT, where=name, fix=fix)
     if number in _BUSY:
         return _busy(what, number, name)

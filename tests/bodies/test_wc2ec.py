@@ -448,6 +448,21 @@ def test_a_good_frame_is_the_connect_and_silence_the_disconnect() -> None:
     assert len(line.session.command(MotorCommand(1, "velocity", 2.0), 401 * MS)) == 1
 
 
+def test_a_robot_whose_registration_was_cut_is_not_silent_while_its_values_come() -> None:
+    """As when the port opens while the robot registers: it registers again after a second."""
+    line = Line(silence_s=0.3)
+    line.receive(0, REGISTRATIONS[1])
+    events = [
+        event
+        for now in range(20, 1_000, 20)
+        for event in line.receive(now * MS, SensorData(38, 0, 1.0)) + line.session.expire(now * MS)
+    ]
+    assert set(reasons(events)) == {"unknown_device"} and len(events) == 49
+    events = line.receive(1_000 * MS, *REGISTRATIONS[:3], SensorData(38, 0, 1.0))
+    assert SensorValue(0, 1.0) in events
+    assert not any(isinstance(event, Connected | Disconnected) for event in events)
+
+
 def test_a_pause_of_ours_is_a_disconnect_before_the_backlog_is_read() -> None:
     line = Line()
     line.receive(0, *REGISTRATIONS)

@@ -94,6 +94,16 @@ def test_a_file_of_this_name_goes_first(
         (["bridge", "p", "--listen", "h:1", "--baudrat=9"], "usage: hilgw bridge ", "--baudRate"),
         (["a.yaml", "b.yaml"], "usage: hilgw run ", "too many arguments: b.yaml"),
         (["scan", "--qqqq"], "usage: hilgw scan ", "unknown option --qqqq"),
+        (["check", "--jsn"], "usage: hilgw check ", "unknown option --jsn; did you mean --json?"),
+        (["mocap-send", "h:1", "--fiel", "x"], "usage: hilgw mocap-send ", "mean --file?"),
+        (["completion", "zhs"], "usage: hilgw completion ", "SHELL: 'zhs' is not one of the choi"),
+        (["completion", "zhs"], "usage: hilgw completion ", "did you mean 'zsh'?"),
+        (["mode", "rover", "remot"], "usage: hilgw mode ", "did you mean 'remote'?"),
+        (["scan", "--baudRate", "x"], "usage: hilgw scan ", "--rate: 'x' is not a whole number"),
+        (["mocap-send", "--rate", "x"], "usage: hilgw mocap-send ", "'x' is not a number"),
+        (["version"], "usage: hilgw [", "unknown command 'version'; did you mean --version?"),
+        (["hall.wbt"], "usage: hilgw [", "no such file: hall.wbt"),
+        (["lab/robot"], "usage: hilgw [", "no such file: lab/robot"),
     ],
 )
 def test_a_mistyped_word_gets_its_usage_and_what_was_meant(
@@ -104,6 +114,33 @@ def test_a_mistyped_word_gets_its_usage_and_what_was_meant(
     shown = capsys.readouterr().err
     assert caught.value.code == 2
     assert shown.startswith(usage) and error in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["exec", "brain.py"], "no configuration given; write hilgw exec CONFIG brain.py"),
+        (["mock", "xbee", "--set", "chanel=3"], "such parameter; did you mean channel?"),
+        (["mock", "uart_node", "--set", "delayms=3"], "such parameter; did you mean delay_ms?"),
+    ],
+)
+def test_a_mistyped_argument_names_what_was_meant(
+    words: list[str], error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert error in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "usage"), [(["help"], "usage: hilgw ["), (["help", "scan"], "usage: hilgw scan ")]
+)
+def test_help_is_a_word_too(
+    words: list[str], usage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith(usage)
 
 
 @pytest.mark.parametrize("own", [True, False])

@@ -106,7 +106,7 @@ def rare_counts() -> dict[str, Any]:
 
 def test_the_equations_of_the_page_hold(reports: dict[str, Any]) -> None:
     table = PAGE.split("The equations of the ledger:")[1].split("\n## ")[0]
-    equations = re.findall(r"^\| an? (Emitter|station) \| (\w+) = (.*) \|$", table, re.M)
+    equations = re.findall(r"^\| an? (Emitter|station) \| `(\w+) = (.*)` \|$", table, re.M)
     assert len(equations) == 4
     compared = 0
     for report in reports.values():

@@ -64,12 +64,14 @@ def test_objects_are_placed_by_commands(tmp_path: Path) -> None:
         )
         assert done.stdout == "eye: -4, 0.5, -0.5 m\n"
         shows(gateway, "-> eye.ir")
-        assert run("set", "lamp.ir", "--range", "2", cwd=tmp_path).returncode == 0
+        done = run("set", "lamp.ir", "--range", "2", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "lamp.ir: range 2 m\n")
         shows(gateway, "not eye.ir (range)")
         assert run("place", "eye", "--unknown", cwd=tmp_path).returncode == 0
         shows(gateway, "-> eye.ir")
         wait_until(lambda: gateway.text().count("eye.ir: position unknown") == 1)
-        assert run("set", "eye.ir", "--channel", "7", cwd=tmp_path).returncode == 0
+        done = run("set", "eye.ir", "--channel", "7", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "eye.ir: channel 7\n")
         shows(gateway, "not received: channel")
         assert run("set", "lamp.ir", "--channel", "7", cwd=tmp_path).returncode == 0
         shows(gateway, "-> eye.ir")

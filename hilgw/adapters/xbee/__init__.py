@@ -114,7 +114,7 @@ class XBeeAdapter:
     limits: ClassVar[Limits] = LIMITS
     probes: ClassVar[tuple[Probe, ...]] = (
         Probe(XBeeSettings(mapping=ByHeader()), (9600, 115200, 57600, 38400, 19200)),
-        Probe(XBeeSettings(mapping=ByHeader(), api_mode=2), (9600, 115200)),
+        Probe(XBeeSettings(mapping=ByHeader(), api_mode=2), (9600, 115200), variant="API mode 2"),
     )
 
     def check(self, settings: XBeeSettings, common: StationSettings) -> list[Problem]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,9 +15,7 @@ from hilgw.config.model import AdapterConfig, PartConfig
 from hilgw.config.source.positions import Path
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
-from hilgw.errors import ConfigError, quoted
-
-_WINDOWS = re.compile(r"(?i)COM\d+")
+from hilgw.errors import ConfigError
 
 Problem = tuple[str, str, str]  # key (empty: the part itself), what is wrong, fix
 
@@ -55,7 +51,7 @@ def check_adapters(inspection: Inspection) -> None:
         except ConfigError as error:
             inspection.config_error(path, error)
         _run_own_check(inspection, path, plugins.ADAPTERS, config, config.settings, config.common)
-        _question_line(inspection, path, config)
+        _question_rate(inspection, path, config)
         if needs_mock(inspection, path):
             try:
                 part = plugins.load(plugins.ADAPTERS, config.kind)
@@ -66,15 +62,12 @@ def check_adapters(inspection: Inspection) -> None:
                 check_mock(inspection, path, spec)
 
 
-def _question_line(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
-    """Warns of a rate and of a port that are legal, and probably mistyped."""
-    rate, port = config.common.baudRate, config.common.port
+def _question_rate(inspection: Inspection, path: Path, config: AdapterConfig) -> None:
+    """Warns of a rate that is legal, and probably mistyped."""
+    rate = config.common.baudRate
     near = near_rate(rate, plugins.load(plugins.ADAPTERS, config.kind).limits.rates)
     if near is not None and not inspection.document.is_bad((*path, "baudRate")):
         inspection.warn((*path, "baudRate"), f"{rate} is not a usual rate", f"did you mean {near}?")
-    if isinstance(port, str) and _WINDOWS.fullmatch(port) and sys.platform != "win32":
-        what = f"{quoted(port)} is the name of a port on Windows"
-        inspection.warn((*path, "port"), what, "`hilgw ports` lists the ports of this machine")
 
 
 def _run_own_check(

@@ -11,6 +11,7 @@ from hilgw.config.checks.modes import BODY_KEYS
 from hilgw.config.context import Inspection
 from hilgw.config.source.positions import Path, spell
 from hilgw.errors import PortError, quoted
+from hilgw.transports.port_names import doubt
 from hilgw.transports.serial.urls import kind_of
 
 NO_PATH = ("has unprintable characters", "write the path only")
@@ -36,6 +37,8 @@ def check_ports(inspection: Inspection) -> None:
             inspection.error(at, f"{spell(seen[key])} has this port too", "use another port")
         elif key is not None:
             seen[key] = path
+            if isinstance(key, str) and (doubted := doubt(data["port"])):
+                inspection.warn(at, f"{quoted(data['port'])} {doubted[0]}", doubted[1])
 
 
 def _check_port_url(inspection: Inspection, at: Path, url: str) -> None:

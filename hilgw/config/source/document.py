@@ -30,6 +30,8 @@ MAX_VALUES = 50_000
 # Where libyaml accepts what PyYAML refuses (tabs, '?' and '!' inside words, "|#"), and where it has
 # another position for a missing value ("{key: , ...").
 _DIFFERS = re.compile(r"[\t?!]|[|>][-+0-9]*#|:\s+(?:#[^\n\r]*[\n\r]\s*)*[,}\]]")
+# No-break space and the quotes of word processors: plain characters for YAML.
+_TYPOGRAPHIC = re.compile("[\u00a0\u2018-\u201f\u00ab\u00bb]")
 
 
 @dataclass(slots=True)
@@ -140,6 +142,9 @@ def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Positio
             position, (what, fix) = word, NO_COLON
     if what == NO_COLON[0]:
         fix = without_space(lines.rest(position)) or fix
+    if pasted := _TYPOGRAPHIC.search(lines.rest(Position(position.file, position.line, 1))):
+        sign = "space" if pasted[0].isspace() else "quote"
+        fix = f"write a plain {sign} for U+{ord(pasted[0]):04X} in this line"
     return position, (), what, fix
 
 

@@ -15,7 +15,7 @@ class WebotsProxySettings:
     """Where the controller connects, where Webots is, and which devices leave Webots."""
 
     listen: str = setting(
-        "address for controllers; robots with the same one are told apart by their name",
+        "address for controllers; robots with the same one are distinguished by their name",
         "tcp://127.0.0.1:1235",
         pattern=URL,
         example="tcp://127.0.0.1:1235",

@@ -11,6 +11,7 @@ from hilgw.framing.base import Framing
 from hilgw.protocols.wc2ec.codec import Decoder, encode, encode_value
 from hilgw.protocols.wc2ec.layout import Layouts
 from hilgw.protocols.wc2ec.messages import Message, Rejected, Sent, Side
+from hilgw.reasons import RequestRefused
 
 
 class Link:
@@ -70,9 +71,12 @@ class Link:
             messages += decoded
             if decoder.failed:
                 break
-            # A rejected message does not prove a peer: it may be our own echo.
+            # A rejected message does not prove a peer: it may be our own echo. A peer that is there
+            # stays there when the line lost the registration of a device whose values come.
             if not all(isinstance(message, Rejected) for message in decoded):
                 self.alive = True
+                self._received_ns = now
+            elif self.alive and any(map(_is_of_unknown_device, decoded)):
                 self._received_ns = now
         return messages
 
@@ -99,3 +103,7 @@ class Link:
         """The message for the wire; on a serial line one frame per message. Raises FrameError."""
         data = encode(message)
         return data if self._framing is None else self._framing.encode(data)
+
+
+def _is_of_unknown_device(message: Message) -> bool:
+    return isinstance(message, Rejected) and message.reason == RequestRefused.UNKNOWN_DEVICE

@@ -35,6 +35,7 @@ from hilgw.transports.serial.urls import host_and_port, kind_of, unsupported
 
 OPEN_DEADLINE_S = 10.0
 READ_LIMIT_BYTES = 65536
+SYSFS = Path("/sys/class/tty")
 READ_TIMEOUT_S = 0.05  # how soon a reading thread notices that it must end
 # select(), which pyserial uses, cannot watch descriptors from this number on; a gateway with so
 # many open ports has a leak.
@@ -287,11 +288,11 @@ def list_ports() -> list[PortInfo]:
     ]
 
 
-def _has_hardware(path: str, folder: Path = Path("/sys/class/tty")) -> bool:
+def _has_hardware(path: str) -> bool:
     """False for a port that the kernel keeps for a UART that is not there: its type is 0, unknown
     (Linux, Documentation/ABI/testing/sysfs-tty, /sys/class/tty/ttyS0/type)."""
     try:
-        return (folder / Path(path).name / "type").read_text().strip() != "0"
+        return (SYSFS / Path(path).name / "type").read_text().strip() != "0"
     except OSError:
         return True
 

@@ -35,7 +35,9 @@ def host_and_port(url: str) -> tuple[str, int]:
     except ValueError:
         host, number, plain = None, None, False
     if not host or number is None or not plain:
-        raise unsupported("not of the form SCHEME://HOST:PORT", url, "write nothing else")
+        raise unsupported(
+            "not of the form SCHEME://HOST:PORT", url, "write host and port, 1 to 65535, only"
+        )
     return host, number
 
 

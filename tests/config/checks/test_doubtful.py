@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -97,10 +98,38 @@ def test_a_rate_that_the_module_does_not_have(
     assert says in found
 
 
-def test_a_port_of_windows_is_questioned(warnings: Lines) -> None:
-    text = "version: 1\nadapters: {a: {kind: uart, port: com3}}\n"
-    (found,) = warnings(text)
-    assert "adapters.a.port: 'com3' is the name of a port on Windows; `hilgw ports`" in found
+@pytest.mark.parametrize(
+    ("port", "says"),
+    [
+        ("com3", "'com3' is the name of a port on Windows; `hilgw ports`"),
+        (r"\\.\COM10", "is the name of a port on Windows; `hilgw ports`"),
+        ("/dev/tty.usbmodem1101", "is the name of a port on macOS; `hilgw ports`"),
+        ("/dev/cu.usbserial-A5", "is the name of a port on macOS; `hilgw ports`"),
+        ("ttyACM99", "did you mean /dev/ttyACM99?"),
+        ("serial/by-id/usb-x", "did you mean /dev/serial/by-id/usb-x?"),
+        ("192.168.1.5:8080", "did you mean socket://192.168.1.5:8080?"),
+        ("~/port", "write the whole path"),
+        ("/dev/ttyACM99", ""),
+        ("./xbee-a", ""),
+        ("comport", ""),
+    ],
+)
+def test_the_port_of_another_machine_is_questioned(warnings: Lines, port: str, says: str) -> None:
+    """Of hardware, and of a robot."""
+    for place in (
+        f"adapters: {{a: {{kind: uart, port: '{port}'}}}}",
+        f"robots: {{a: {{body: {{kind: create2, port: '{port}'}}}}}}",
+    ):
+        found = [line for line in warnings(f"version: 1\n{place}\n") if ".port: " in line]
+        assert [says in line and line.startswith("f:2:") for line in found] == [True] * bool(says)
+
+
+def test_a_port_in_this_folder_is_not_questioned(
+    warnings: Lines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ttyA").touch()
+    assert not warnings("version: 1\nadapters: {a: {kind: uart, port: ttyA}}\n")
 
 
 @pytest.mark.parametrize(

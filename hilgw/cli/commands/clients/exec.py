@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from hilgw.errors import UsageError, quoted, suggest
+from hilgw.errors import UsageError, printable, quoted, suggest
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,6 +38,9 @@ def run(args: argparse.Namespace) -> int:
     from hilgw.api.environment import environment
 
     words, url = list(args.words), args.url
+    if url is None and len(words) == 1 and words[0].endswith(".py"):
+        fix = f"write hilgw exec CONFIG {printable(words[0])}, or --url URL"
+        raise UsageError("no configuration given", fix=fix)
     if url is None and words:
         url = _address(words.pop(0), args.robot)
     elif args.robot is not None:

@@ -76,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         what = f"cannot send: {error.strerror or error}"
         raise HilgwError(what, where=printable(args.address)) from None
-    print(f"{sent} datagrams of {len(moving)} objects", flush=True)
+    objects = "1 object" if len(moving) == 1 else f"{len(moving)} objects"
+    print(f"{sent} datagrams of {objects}", flush=True)
     return 0
 
 

@@ -57,9 +57,13 @@ def _for_editors(text: str) -> str:
 
 
 def title(text: str) -> str:
-    """The first comment of a configuration that is not for an editor."""
+    """The first sentence of the comment of a configuration, without the line for editors."""
+    words: list[str] = []
     for line in text.splitlines():
         comment = line.removeprefix("#").strip()
-        if line.startswith("#") and comment and not comment.startswith("yaml-language-server"):
-            return comment
-    return ""
+        if not line.startswith("#") or (words and not comment):
+            break
+        if comment and not comment.startswith("yaml-language-server"):
+            words.append(comment)
+    sentence, end, _ = f"{' '.join(words)} ".partition(". ")
+    return sentence.strip() + end.strip()

@@ -95,8 +95,7 @@ async def _scan_port(
     found = []
     async for step in steps:
         if isinstance(step, Try):
-            question = f"{step.kind} at {step.baudRate}? try {step.number} of {step.count}"
-            _progress(f"{step.port}{place}: {question}")
+            _progress(f"{step.port}{place}: {step}")
         else:
             found.append(step)
             if not args.json:

@@ -24,6 +24,7 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     width = max(len(name) for name in examples())
     assert all(line[width : width + 2] == "  " and line[width + 2] != " " for line in lines)
+    assert all(line.endswith(".") for line in lines)  # whole sentences
 
 
 @pytest.mark.parametrize("name", ["xbee", "xbee.yaml"])
