@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,26 @@ def works(report: dict[str, Any]) -> bool:
     return passed and all(port["ups"] > 0 for port in report["ports"].values())
 
 
+ROBOTS = ["epuck", "create2", "dynamixel", "khepera", "gcode", "webots-plugin", "shadow"]
+
+
+def drives(report: dict[str, Any]) -> bool:
+    """Whether a motor of a robot is told to move: its last velocity or position is not 0."""
+    return any(
+        value not in (0, math.inf)
+        for loop in report["control_loops"].values()
+        for last in loop["motors"].values()
+        for name, value in (last.items() if isinstance(last, dict) else [("value", last)])
+        if name in ("velocity", "position", "value")
+    )
+
+
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
 def test_it_runs_as_shipped(config: Path, tmp_path: Path) -> None:
     with Gateway(tmp_path, ["--config", str(config), "--report", "report.json"]) as gateway:
         wait_until(lambda: works(gateway.report()), what="packets and commands")
+        if config.stem in ROBOTS:
+            wait_until(lambda: drives(gateway.report()), what="a motor that moves")
         assert gateway.stop() == 130
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["ledger"] == {"adds_up": True, "violations": []}

@@ -8,7 +8,10 @@ import tty
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from hilgw.engine.control_loop.safety import EmergencyStop
+from hilgw.transports.serial import tty as serial_tty
 
 
 class Connection(SimpleNamespace):
@@ -57,6 +60,25 @@ def test_on_a_line_the_stop_is_written_twice() -> None:
     stop.prepare(b"stop\0")
     stop.trigger()
     assert os.read(master, 100) == b"stop\0stop\0"
+    stop.detach()
+    os.close(slave)
+    os.close(master)
+
+
+def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A UART sends what was written before, at its rate; the kernel of a pty does not keep it."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    stop = EmergencyStop()
+    stop.attach(Connection(fd=slave, pending=0))
+    stop.prepare(b"stop")
+    os.write(slave, b"go on")
+    flushed: list[bytes] = []
+    monkeypatch.setattr(serial_tty, "discard", lambda fd: flushed.append(os.read(master, 100)))
+    stop.trigger()
+    assert (flushed, os.read(master, 100)) == ([b"go on"], b"stopstop")
     stop.detach()
     os.close(slave)
     os.close(master)
