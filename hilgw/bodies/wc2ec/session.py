@@ -107,7 +107,7 @@ class Wc2ecBodySession:
             if type(message) is wc2ec.SensorData and self._all_registered:
                 events.append(self._value(message))
                 continue
-            events += self._receive(message)
+            events += self._receive(message, now)
             if events and isinstance(events[-1], ProtocolFailure):
                 break
         return events
@@ -237,10 +237,12 @@ class Wc2ecBodySession:
 
     # --- from the robot -----------------------------------------------------------------------
 
-    def _receive(self, message: wc2ec.Message) -> list[Event]:
+    def _receive(self, message: wc2ec.Message, now: int) -> list[Event]:
         match message:
             case wc2ec.SensorData(_, index) if self.devices.by_index(index) is None:
                 return [self._value(message)]  # of a robot that was sending; it registers yet
+            case wc2ec.SensorData() if not self._registrations.is_complete(now):
+                return self._early()
             case wc2ec.SensorData():
                 if error := self._line_error():
                     return self._fail(error, b"")
@@ -256,9 +258,8 @@ class Wc2ecBodySession:
             case wc2ec.Rejected(_, _, index, reason, text):
                 if reason == RequestRefused.UNKNOWN_DEVICE:
                     self._registrations.unknown(index)
-                    if self._link.framed and not len(self.devices):
-                        self.counts[f"refused_{reason}"] += 1
-                        return [Notice(EARLY)]
+                    if self._link.framed and not self._all_registered:
+                        return self._early()
                 return self._refuse(index, reason, text)
             case wc2ec.Failure(error, _, tail):
                 return self._fail(error, tail)
@@ -293,6 +294,11 @@ class Wc2ecBodySession:
         if device.role == MOTOR:
             self._motors.add(device, message.type)
         return [Registered(device)]
+
+    def _early(self) -> list[Event]:
+        """A value on a line came before the registration, or amid it: the port was opened late."""
+        self.counts[f"refused_{RequestRefused.UNKNOWN_DEVICE}"] += 1
+        return [Notice(EARLY)]
 
     def _notices(self) -> list[Event]:
         """After the registration: motors in the settings that the robot does not have."""

@@ -176,7 +176,7 @@ class ControlLoop:
             self.name,
             safety,
             self._controller,
-            ControlLoopStatistics(),
+            self.statistics,
             self._scheduler,
             self._observer,
             link.name,

@@ -21,6 +21,8 @@ from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hilgw.bodies.base import BodySession
     from hilgw.control.events import Command, Event, LedValue, StopSent
     from hilgw.control.safety import SafetyState
@@ -185,7 +187,7 @@ class Safety:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-        self._statistics.stopped(sent)
+        self._show_stopped(sent)
         text = reason.doc
         if self.state.latched:
             text += f"; latched until `hilgw arm {self._name}`"
@@ -198,8 +200,13 @@ class Safety:
 
     def stop_sent(self, event: StopSent) -> None:
         """The body had to keep the commands of a stop until now."""
-        self._statistics.stopped(event.commands)
+        self._show_stopped(event.commands)
         self._observer.stopped(self._source, event.reason, event.reason.doc)
+
+    def _show_stopped(self, commands: Iterable[Command]) -> None:
+        """The statistics show the motors of the controller's body."""
+        if self.drops_controller:
+            self._statistics.stopped(commands)
 
     def _stop_body(self, reason: StopReason, now: int) -> list[Command]:
         """Sends the body its stop; returns the commands that were written for it."""

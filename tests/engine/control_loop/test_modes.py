@@ -19,6 +19,7 @@ from hilgw.control.events import (
     SensorValue,
     Stop,
     StopReason,
+    StopSent,
 )
 from hilgw.control.modes import RobotMode
 from hilgw.devices.kinds import Device, MotorLimits
@@ -94,6 +95,17 @@ def test_the_body_that_is_left_stops_and_the_other_goes_on() -> None:
         "body": {"exchanged": 1, "disarmed": 1},
         "remote": {"exchanged": 1},
     }
+
+
+def test_the_motors_that_are_shown_are_those_of_the_controllers_body() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.controller_sends(FORWARD)
+    run.loop.modes.switch(REMOTE)
+    # the body that was left had to keep its stop until now
+    run.body_reports(StopSent(StopReason.EXCHANGED, (MotorCommand(0, "velocity", 0.0),)))
+    assert run.loop.report()["motors"] == {"wheel": {"velocity": 1.0}}
+    run.loop.disarm(run.scheduler.now())
+    assert run.loop.report()["motors"] == {"wheel": {"velocity": 0.0}}
 
 
 INF = math.inf
