@@ -288,4 +288,6 @@ def _devices(config: RobotConfig) -> str:
         words.append(f"{name} ({node}, {fields.type}, channel {channel})")
     if config.controller is not None and controller_session(config.controller) is not None:
         words.append(f"controller {config.controller.kind}")
+    if config.body is not None:
+        words.append("devices of its body")
     return ", ".join(words) or "no devices"

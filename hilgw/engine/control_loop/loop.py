@@ -429,7 +429,8 @@ class ControlLoop:
             self._bodies.resume_deadlines(now)
         self._radios.restore()
         for end in self._bodies:
-            self._periods.restore(end.link, now)
+            if end.is_up and not end.safety.ending:
+                self._periods.restore(end.link, now)
         self._periods.forget()
         self._requests.forget()
 
