@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
+
+from firmware_mocks import _parameters as values
 
 Action = Callable[[int], None]
 
@@ -181,3 +184,28 @@ class Mock(ABC):
             (when for when in (self.timers.next(), self.uart.next_deadline()) if when is not None),
             default=None,
         )
+
+
+class Adjustable(Mock):
+    """A mock whose parameters may be set while it runs."""
+
+    def __init__(self, name: str, settings: dict[str, Any], known: Collection[str]) -> None:
+        """settings: the value of each parameter. known: the names of all."""
+        super().__init__(name)
+        self._settings = settings
+        self._known = known
+
+    def set(self, name: str, value: str) -> None:
+        values.check_names([name], self._known)
+        before = self._settings
+        self._settings = {**before, name: value}
+        try:
+            self._adopt(name)
+        except ValueError:
+            self._settings = before
+            raise
+
+    @abstractmethod
+    def _adopt(self, name: str) -> None:
+        """Reads the parameter that was set, and those that depend on it. ValueError: its value is
+        wrong."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from firmware_mocks import _parameters as values
 from firmware_mocks.air import Air
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, Adjustable
 
 SUMMARY = "a Khepera III robot with its letter protocol, in a walled room"
 PARAMETERS: dict[str, str] = {
@@ -71,13 +71,12 @@ def create(
     return Khepera(name, {**DEFAULTS, **parameters})
 
 
-class Khepera(Mock):
+class Khepera(Adjustable):
     """speed: of the left and right motor, as commanded. commands: those executed, by letter.
     leds: LED -> on."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
-        self._settings = settings
+        super().__init__(name, settings, PARAMETERS)
         self._configure()
         self._power_up()
 
@@ -103,15 +102,8 @@ class Khepera(Mock):
 
     # --- the host -----------------------------------------------------------------------------
 
-    def set(self, name: str, value: str) -> None:
-        values.check_names([name], PARAMETERS)
-        before = self._settings
-        self._settings = {**before, name: value}
-        try:
-            self._configure()
-        except ValueError:
-            self._settings = before
-            raise
+    def _adopt(self, name: str) -> None:
+        self._configure()
 
     def reset(self, now: int) -> None:
         self.timers.clear()

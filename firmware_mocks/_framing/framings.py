@@ -6,11 +6,13 @@ RFC 1662 (HDLC), Cheshire and Baker 1999 (COBS). Times are integer nanoseconds.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from firmware_mocks._framing.crc import CrcField
 
 
-class Framing:
-    """One kind of framing. Subclasses define `encode` and `_byte`.
+class Framing(ABC):
+    """One kind of framing.
 
     idle: bytes that end any noise at the other end; sent once at power-up. pause_ns: silence
     after a frame. bad: frames (length framing: bytes) dropped. limit: the longest packet.
@@ -25,18 +27,14 @@ class Framing:
         self.limit = limit
         self._crc = crc
         self._buffer = bytearray()
-        self._packets: list[bytes] = []
 
+    @abstractmethod
     def encode(self, packet: bytes) -> bytes:
         """The frame of a packet. ValueError: this framing cannot carry it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
         """Bytes that were on the wire from `begin` to `end`; the packets they complete."""
-        for byte in data:
-            self._byte(byte)
-        packets, self._packets = self._packets, []
-        return packets
 
     def due(self) -> int | None:
         """The time of the next call of `expire`."""
@@ -49,9 +47,6 @@ class Framing:
         """Power cycle: forget the bytes read so far."""
         self._buffer.clear()
 
-    def _byte(self, byte: int) -> None:
-        raise NotImplementedError
-
 
 class Delimited(Framing):
     """Frames that end in a delimiter. Subclasses decode the bytes before it: `_unwrap`."""
@@ -62,6 +57,13 @@ class Delimited(Framing):
     def __init__(self, crc: CrcField, limit: int) -> None:
         super().__init__(crc, limit)
         self._skipping = False
+        self._packets: list[bytes] = []
+
+    def feed(self, data: bytes, begin: int, end: int) -> list[bytes]:
+        for byte in data:
+            self._byte(byte)
+        packets, self._packets = self._packets, []
+        return packets
 
     def _byte(self, byte: int) -> None:
         buffer = self._buffer
@@ -85,8 +87,9 @@ class Delimited(Framing):
         super().clear()
         self._skipping = False
 
+    @abstractmethod
     def _unwrap(self, frame: bytes) -> bytes | None:
-        raise NotImplementedError
+        """The packet of a frame without its delimiter; None: it is damaged."""
 
 
 class Cobs(Delimited):

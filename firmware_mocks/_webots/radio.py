@@ -11,7 +11,7 @@ from typing import Any
 
 from firmware_mocks import _parameters as values
 from firmware_mocks._webots.devices import Body, Device
-from firmware_mocks._webots.sensors import Sensor
+from firmware_mocks._webots.sensors import Sampled
 from firmware_mocks._webots.wire import Reader
 
 MEDIA = ("radio", "serial", "infra-red")
@@ -88,7 +88,7 @@ class Emitter(Device):
             raise ValueError(f"Emitter command {command}")
 
 
-class Receiver(Sensor):
+class Receiver(Sampled):
     """Keeps what arrives until its sampling period ends; the library bounds its own queue."""
 
     FIELDS: dict[str, Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,11 +21,9 @@ def table(*rows: Vector) -> bytes:
     return struct.pack("<i", len(rows)) + b"".join(doubles(*row) for row in rows)
 
 
-class Sensor(Device):
-    """Reads `measure` each sampling period; the first value comes one whole period after the
-    command that set it. Of several values in one answer the last is sent."""
-
-    COMMAND = 0
+class Sampled(Device):
+    """Has a sampling period; the first value comes one whole period after the command that set
+    it."""
 
     def __init__(
         self, kind: str, tag: int, name: str, fields: Mapping[str, Any], body: Body
@@ -32,13 +31,6 @@ class Sensor(Device):
         super().__init__(kind, tag, name, fields, body)
         self.period_ms = 0
         self._last_ms = 0.0
-
-    def configuration(self) -> bytes:
-        return table()
-
-    def measure(self) -> Vector:
-        """The value, as its message carries it."""
-        raise NotImplementedError
 
     def forget(self) -> None:
         super().forget()
@@ -50,6 +42,25 @@ class Sensor(Device):
             raise ValueError(f"command {command} for {self.kind} {self.name}")
         self.period_ms, self._last_ms = commands.whole("H"), now_ms
 
+    def is_due(self, now_ms: float) -> bool:
+        due = bool(self.period_ms) and now_ms - self._last_ms >= self.period_ms
+        if due:
+            self._last_ms = now_ms
+        return due
+
+
+class Sensor(Sampled, ABC):
+    """Reads `measure` each sampling period. Of several values in one answer the last is sent."""
+
+    COMMAND = 0
+
+    def configuration(self) -> bytes:
+        return table()
+
+    @abstractmethod
+    def measure(self) -> Vector:
+        """The value, as its message carries it."""
+
     def sample(self, now_ms: float) -> None:
         if self.is_due(now_ms):
             self._pending = message(self.tag, self.command, doubles(*self.measure()))
@@ -58,12 +69,6 @@ class Sensor(Device):
     def command(self) -> int:
         """The command of its message."""
         return self.COMMAND
-
-    def is_due(self, now_ms: float) -> bool:
-        due = bool(self.period_ms) and now_ms - self._last_ms >= self.period_ms
-        if due:
-            self._last_ms = now_ms
-        return due
 
 
 class DistanceSensor(Sensor):
@@ -178,7 +183,7 @@ class TouchSensor(Sensor):
         return self.KINDS.index(values.choice("type", self.fields["type"], self.KINDS))
 
 
-class Camera(Sensor):
+class Camera(Sampled):
     """BGRA images whose blue is the frame's number, green and red the column and row.
 
     Layout of its configuration: camera.c of libController R2025a, function read_answer.

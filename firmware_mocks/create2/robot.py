@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.create2 import packets
 from firmware_mocks.create2.floor import LIGHT_BUMPERS, Floor
 
@@ -62,17 +62,16 @@ SONG, STREAM, QUERY = 140, 148, 149
 BOOT_TEXT = b"bl-start\r\nbattery-current-zero 266\r\n"
 
 
-class Robot(Mock):
+class Robot(Adjustable):
     """`drive` are the speeds of the left and right wheel in mm/s that it was told. commands: those
     it has executed, by opcode."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
+        super().__init__(name, settings, PARAMETERS)
         self.commands: dict[int, int] = {}
         self.mode = OFF
         self.drive = (0, 0)
         self.leds = (0, 0, 0)
-        self._settings = settings
         self._input = bytearray()
         self.stream: list[int] = []
         self._moved_ns: int | None = None
@@ -101,18 +100,11 @@ class Robot(Mock):
 
     # --- the host -----------------------------------------------------------------------------
 
-    def set(self, name: str, value: str) -> None:
-        values.check_names([name], PARAMETERS)
-        before = self._settings
-        self._settings = {**before, name: value}
-        try:
-            if name in ("wheel_drop", "cliff", "charger", "charge"):
-                self._set_senses()
-            else:
-                self._configure()
-        except ValueError:
-            self._settings = before
-            raise
+    def _adopt(self, name: str) -> None:
+        if name in ("wheel_drop", "cliff", "charger", "charge"):
+            self._set_senses()
+        else:
+            self._configure()
         self._protect()
 
     def reset(self, now: int) -> None:

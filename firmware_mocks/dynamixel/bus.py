@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.dynamixel import packets
 from firmware_mocks.dynamixel.servo import (
     CRC,
@@ -46,12 +46,11 @@ SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
 STEP_NS = 5 * MS
 
 
-class Bus(Mock):
+class Bus(Adjustable):
     """`servos` by id."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
-        self._settings = settings
+        super().__init__(name, settings, PARAMETERS)
         self._input = bytearray()
         self._configure()
 
@@ -83,18 +82,11 @@ class Bus(Mock):
             if error:
                 servo.table[64] = 0  # the servo lets go
 
-    def set(self, name: str, value: str) -> None:
-        values.check_names([name], PARAMETERS)
-        before = self._settings
-        self._settings = {**before, name: value}
-        try:
-            if name in ("echo", "hardware_error", "temperature"):
-                self._set_states()
-            else:
-                self._configure()
-        except ValueError:
-            self._settings = before
-            raise
+    def _adopt(self, name: str) -> None:
+        if name in ("echo", "hardware_error", "temperature"):
+            self._set_states()
+        else:
+            self._configure()
 
     def reset(self, now: int) -> None:
         self._input.clear()

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.epuck.arena import Arena
 from firmware_mocks.epuck.sercom import BANNER, Sercom
 
@@ -62,18 +62,17 @@ POSE = ("position", "width", "depth")
 STEP_NS = 5 * MS
 
 
-class Robot(Mock):
+class Robot(Adjustable):
     """`speeds`: steps/s of the left and right wheel that it was told, before the limit. leds: the
     state of each, by number. lines, requests: those it has executed."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
+        super().__init__(name, settings, PARAMETERS)
         self.speeds = (0, 0)
         self.leds = dict.fromkeys(range(10), 0)
         self.lines: list[str] = []
         self.requests: list[str] = []
         self.offsets = [0, 0]  # of the encoders
-        self._settings = settings
         self._now = 0
         self._moved_ns: int | None = None
         self._is_off = False
@@ -117,15 +116,8 @@ class Robot(Mock):
 
     # --- the host -----------------------------------------------------------------------------
 
-    def set(self, name: str, value: str) -> None:
-        values.check_names([name], PARAMETERS)
-        before = self._settings
-        self._settings = {**before, name: value}
-        try:
-            self._place() if name in POSE else self._configure()
-        except ValueError:
-            self._settings = before
-            raise
+    def _adopt(self, name: str) -> None:
+        self._place() if name in POSE else self._configure()
 
     def reset(self, now: int) -> None:
         """Switched on, or its reset button."""

@@ -11,7 +11,7 @@ from collections import deque
 from typing import Any
 
 from firmware_mocks import _parameters as values
-from firmware_mocks.base import MS, Mock
+from firmware_mocks.base import MS, Adjustable
 from firmware_mocks.gcode_machine import words
 from firmware_mocks.gcode_machine.words import Block, LineError, Modes
 
@@ -43,13 +43,12 @@ SETTINGS = {0: "10", 1: "25", 10: "1", 13: "0", 20: "1", 21: "0", 22: "0", 110: 
 VERSION = "1.1h"
 
 
-class Machine(Mock):
+class Machine(Adjustable):
     """position: of the axes, in mm. state: Idle, Run, Jog, Hold:0, Alarm, Home or Check. drawn:
     the ends of all motions, in order."""
 
     def __init__(self, name: str, settings: dict[str, Any]) -> None:
-        super().__init__(name)
-        self._settings = settings
+        super().__init__(name, settings, PARAMETERS)
         self.position = (0.0, 0.0, 0.0)
         self.drawn: list[tuple[float, float, float]] = []
         self._configure()
@@ -80,15 +79,8 @@ class Machine(Mock):
 
     # --- the host -----------------------------------------------------------------------------
 
-    def set(self, name: str, value: str) -> None:
-        values.check_names([name], PARAMETERS)
-        before = self._settings
-        self._settings = {**before, name: value}
-        try:
-            self._configure()
-        except ValueError:
-            self._settings = before
-            raise
+    def _adopt(self, name: str) -> None:
+        self._configure()
 
     def reset(self, now: int) -> None:
         """Power cycle: it believes to be at 0."""

@@ -69,24 +69,24 @@ class Addressing(ABC):
     def accepts(self, packet: Packet) -> bool:
         """Is a packet of this family for this module?"""
 
+    @abstractmethod
     def failure(self, request: Request, *, in_reach: bool, exists: bool) -> int:
         """The delivery status of a packet without acknowledgement.
 
         in_reach: a module that accepts it is in reach. exists: there is one at any distance.
         """
-        raise NotImplementedError
 
     def concluded(self, packet: Packet, outcome: Outcome) -> Outcome:
         """The outcome with the additions of the network layer."""
         return outcome
 
+    @abstractmethod
     def receive_options(self, packet: Packet) -> int:
         """The options byte of a received packet."""
-        raise NotImplementedError
 
+    @abstractmethod
     def longest(self) -> int:
         """NP: bytes in one packet to a 64-bit address."""
-        raise NotImplementedError
 
     def to_destination(self, data: bytes, kind: str = DATA, body: object = None) -> Request:
         """A request to DH and DL; on 802.15.4, DH 0 makes DL a 16-bit address."""

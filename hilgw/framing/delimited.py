@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 
 from hilgw.errors import FrameError
 from hilgw.framing.base import FrameDropped
 
 
-class Delimited:
+class Delimited(ABC):
     """Splits a stream at a delimiter. A subclass converts one frame to its payload, and back.
 
     Resynchronises at the next delimiter. Buffers at most one frame: a longer run of bytes is
@@ -77,9 +78,9 @@ class Delimited:
                 self.dropped[payload] += 1
         return payloads
 
+    @abstractmethod
     def _unwrap(self, frame: bytes) -> bytes | str:
         """The payload of one frame, or the reason to drop it."""
-        raise NotImplementedError
 
     def _require_size(self, payload: bytes, least: int = 0) -> None:
         if len(payload) > self.max_payload:
