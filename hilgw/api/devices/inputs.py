@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from hilgw.api import current
@@ -22,7 +23,7 @@ from hilgw.protocols.webots import (
 )
 
 
-class _Input:
+class _Input(ABC):
     """sampling_period in ms; 0 is off. Made with a period other than 0 it is enabled."""
 
     name = ""
@@ -54,8 +55,9 @@ class _Input:
     def sampling_period(self, p: int | None) -> None:
         self.enable(p or 0)
 
+    @abstractmethod
     def _command(self, period: int) -> Command:
-        raise NotImplementedError
+        """The command that sets this period."""
 
 
 class Keyboard(_Input):

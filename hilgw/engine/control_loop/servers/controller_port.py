@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from hilgw.engine.observer import State
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Transport
 
 
-class ControllerPort(PortStatus):
+class ControllerPort(PortStatus, ABC):
     """Keeps the connection that a server accepted attached to the peer link, and ends it."""
 
     def __init__(self, link: PeerLink[Any], observer: Observer, where: str) -> None:
@@ -32,9 +33,9 @@ class ControllerPort(PortStatus):
         """A controller may connect."""
         return self.was_up
 
+    @abstractmethod
     async def run(self) -> None:
         """As of a supervisor: ends by cancellation, or with the error that ends the gateway."""
-        raise NotImplementedError
 
     def _begin(self, listening: str) -> None:
         """A controller may connect from now on, at this address."""
@@ -97,9 +98,9 @@ class ControllerPort(PortStatus):
         """The connection of a controller that is gone, or is dropped."""
         stream.close()
 
+    @abstractmethod
     def _stop_listening(self) -> None:
         """The session raised too often: no further controller is accepted."""
-        raise NotImplementedError
 
     def _drop_when_stalled(self) -> None:
         """Drops a peer that takes no bytes."""
