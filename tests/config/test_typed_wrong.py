@@ -80,3 +80,26 @@ def test_two_mistyped_keys_are_two_errors_and_a_missing_one_is_its_own(
         "f:1:1: verison: unknown key",
         "f:9:3: adapters.arduino.kind: missing",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("", "replies: mock: must have a value; write it, or delete the key"),
+        ("[ping, pong]", "replies: mock: a list is not KEY:VALUE, e.g. ping:pong; replies: "),
+        ("ping", "replies: mock: 'ping' is not KEY:VALUE"),
+        ("{ping: pong}", ""),
+    ],
+)
+def test_the_value_of_a_mock_in_words_of_yaml(
+    errors: Callable[[str], list[str]],
+    warnings: Callable[[str], list[str]],
+    value: str,
+    says: str,
+) -> None:
+    text = f"{GOOD}    mock: {{replies: {value}}}\nbackend: mock\n"
+    if not says:
+        assert warnings(text) == []
+        return
+    (found,) = errors(text)
+    assert found.startswith("f:14:") and says in found

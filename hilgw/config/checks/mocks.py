@@ -109,8 +109,20 @@ def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterato
             yield "", problem, f"see `hilgw mock {kind.name} --help`"
             parameters.clear()
         else:
-            yield parameter, message, f"{parameter}: {kind.parameters[parameter]}"
-            del parameters[parameter]
+            value = parameters.pop(parameter)
+            if value is None:
+                yield parameter, "must have a value", "write it, or delete the key"
+            else:
+                fix = f"{parameter}: {kind.parameters[parameter]}"
+                yield parameter, _in_words(message, value), fix
+
+
+def _in_words(message: str, value: Any) -> str:
+    """The mock's error without Python's spelling of a list or mapping."""
+    for kind, name in ((list, "a list"), (dict, "a mapping")):
+        if isinstance(value, kind):
+            return message.replace(repr(value), name)
+    return message
 
 
 def _refusal(kind: plugins.MockKind, parameters: dict[str, Any]) -> str:
