@@ -262,7 +262,7 @@ def test_outside_a_checkout_it_is_a_distribution_of_its_own(
             ["buzz", "--into", "pyproject.toml"],
             "pyproject.toml/hilgw_buzz/adapter.py: cannot write: ",
         ),
-        (["buzz", "--type", "sound"], "invalid choice: 'sound'"),
+        (["buzz", "--type", "sound"], "'sound' is not one of the choices"),
     ],
 )
 def test_what_cannot_be_written_is_said(arguments: list[str], said: str) -> None:
