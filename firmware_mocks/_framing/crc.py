@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 _PART = re.compile(r"(poly|init|rev|xorOut)=(\w+)")
 
@@ -19,8 +20,9 @@ class Crc:
     reflected: bool
     xor_out: int
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_table", [self._entry(byte) for byte in range(256)])
+    @cached_property
+    def _table(self) -> list[int]:
+        return [self._entry(byte) for byte in range(256)]
 
     @property
     def size(self) -> int:
@@ -40,7 +42,7 @@ class Crc:
         return register
 
     def of(self, data: bytes) -> int:
-        table: list[int] = self._table  # type: ignore[attr-defined]
+        table = self._table
         register = self.init
         if self.reflected:
             for byte in data:

@@ -155,16 +155,15 @@ class Session:
         try:
             return self._codec.encode_commands(commands)
         except _UNENCODABLE:
-            pass
-        kept: list[Command] = []
-        for command in commands:
-            try:
-                self._codec.encode_commands([command])
-            except _UNENCODABLE as error:
-                report(f"{str(error)[:200]}: ignored.")
-            else:
-                kept.append(command)
-        return self._codec.encode_commands(kept)
+            return self._codec.encode_commands(list(filter(self._is_encodable, commands)))
+
+    def _is_encodable(self, command: Command) -> bool:
+        try:
+            self._codec.encode_commands([command])
+        except _UNENCODABLE as error:
+            report(f"{str(error)[:200]}: ignored.")
+            return False
+        return True
 
     def _receive(self) -> int:
         """Takes answers until one ends the step."""

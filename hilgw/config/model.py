@@ -10,7 +10,7 @@ from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.devices.properties import DeviceFields
 from hilgw.medium.motion import Circle, Waypoints
-from hilgw.medium.obstacles import ObstacleSettings
+from hilgw.medium.obstacle_settings import ObstacleSettings
 from hilgw.settings import setting
 
 Vector = tuple[float, float, float]

@@ -24,7 +24,6 @@ from hilgw.config.source.text import MAX_BYTES
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, printable, quoted, suggest
 from hilgw.medium.motion import Circle, TimedPoses, Waypoints, read_timed_poses
-from hilgw.medium.obstacles import obstacle
 from hilgw.medium.pose import Pose
 
 LARGEST_FILE = 16 * MAX_BYTES
@@ -50,6 +49,8 @@ def check_scene(inspection: Inspection) -> None:
     for path, node in inspection.made("airs", None, "nodes", None):
         _check_pose(inspection, path, node.position, None)
     for path, settings in inspection.made("obstacles", None):
+        from hilgw.medium.obstacles import obstacle
+
         try:
             obstacle(settings, 2)
         except ConfigError as error:

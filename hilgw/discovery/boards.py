@@ -8,6 +8,7 @@ processor through a capacitor); the CDC core of the 32U4 boards (no reset but at
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 BOOT_S = 2  # a bootloader of these boards takes a little less
@@ -51,12 +52,10 @@ def reset_notice(vid: int | None, pid: int | None, *, boot_s: float) -> str:
 def usb_ids(path: str, folder: Path = Path("/sys/class/tty")) -> tuple[int | None, int | None]:
     """The USB ids of the device behind a serial port (Linux, sysfs); None where there are none."""
     name = Path(os.path.realpath(path)).name
-    try:
+    with suppress(OSError, ValueError):
         device = (folder / name / "device").resolve(strict=True)
         for place in (device, *device.parents[:4]):
             if (place / "idVendor").is_file():
                 vid = int((place / "idVendor").read_text(), 16)
                 return vid, int((place / "idProduct").read_text(), 16)
-    except (OSError, ValueError):
-        pass
     return None, None

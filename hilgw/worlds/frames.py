@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 Vector = tuple[float, float, float]
 Rotation = tuple[float, float, float, float]
@@ -101,11 +100,8 @@ def _apply(rows: Rows, vector: Vector) -> Vector:
 
 def _product(left: Rows, right: Rows) -> Rows:
     columns = _transposed(right)
-    rows: Any = tuple(
-        tuple(sum(p * q for p, q in zip(row, column, strict=True)) for column in columns)
-        for row in left
-    )
-    return rows  # type: ignore[no-any-return]
+    a, b, c = (_apply(columns, row) for row in left)
+    return (a, b, c)
 
 
 def _transposed(rows: Rows) -> Rows:

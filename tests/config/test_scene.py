@@ -12,7 +12,7 @@ from hilgw.config.model import MocapConfig, MotionFile
 from hilgw.config.scene import LARGEST_FILE, read_motion
 from hilgw.config.source.positions import ConfigErrors
 from hilgw.medium.motion import Circle, Waypoints
-from hilgw.medium.obstacles import ObstacleSettings
+from hilgw.medium.obstacle_settings import ObstacleSettings
 from tests.config.cases import cases
 
 Lines = Callable[..., list[str]]

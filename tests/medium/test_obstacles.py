@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError
+from hilgw.medium.obstacle_settings import ObstacleSettings
 from hilgw.medium.obstacles import (
     Box,
     Capsule,
     Cylinder,
     Obstacle,
     Obstacles,
-    ObstacleSettings,
     Sphere,
     obstacle,
 )

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
@@ -57,6 +56,8 @@ def table(
 ) -> list[str]:
     """Two columns as lines; the second is wrapped. columns: the width without a terminal; None:
     one line for each row, for programs that read them."""
+    import textwrap
+
     pairs = list(rows)
     if sys.stdout.isatty():
         columns = shutil.get_terminal_size().columns

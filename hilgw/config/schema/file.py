@@ -27,7 +27,7 @@ from hilgw.config.schema.unions import union
 from hilgw.devices.properties import FIELDS, NOT_CARRIED
 from hilgw.errors import ConfigError, quoted
 from hilgw.medium.motion import Circle, Waypoints
-from hilgw.medium.obstacles import ObstacleSettings
+from hilgw.medium.obstacle_settings import ObstacleSettings
 
 MOTIONS = {"circle": Circle, "waypoints": Waypoints, "file": MotionFile}
 RESERVED = frozenset(("all", "none"))

@@ -82,7 +82,7 @@ async def open_serial(
 # --- opening with pyserial ----------------------------------------------------------------------
 
 
-class _Device(KeepsModemLines, NonBlocking, serial.Serial):  # type: ignore[misc]
+class _Device(KeepsModemLines, NonBlocking, serial.Serial):
     """A real port or a pty, with the notices from opening it."""
 
     notices: list[str]

@@ -5,15 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hilgw.transports import threads
 from hilgw.transports.base import LineSettings
 
 ROOM_PERIOD_S = 0.005
 
+if TYPE_CHECKING:
 
-class KeepsModemLines:
+    class _Port:
+        """What these mixins use of the class of pyserial that follows them."""
+
+        def _update_dtr_state(self) -> None: ...
+        def _update_rts_state(self) -> None: ...
+        def _reconfigure_port(self, force_update: bool = False) -> None: ...
+        def get_settings(self) -> dict[str, Any]: ...
+        def apply_settings(self, settings: dict[str, Any]) -> None: ...
+        def write(self, data: Any, /) -> int | None: ...
+        def fileno(self) -> int: ...
+        def close(self) -> None: ...
+
+else:
+    _Port = object
+
+
+class KeepsModemLines(_Port):
     """pyserial sets DTR and RTS at each open, which resets many boards. With this mixin they stay
     unchanged unless the settings request a state."""
 
@@ -21,11 +38,11 @@ class KeepsModemLines:
 
     def _update_dtr_state(self) -> None:
         if self.requested.dtr is not None:
-            super()._update_dtr_state()  # type: ignore[misc]
+            super()._update_dtr_state()
 
     def _update_rts_state(self) -> None:
         if self.requested.rts is not None:
-            super()._update_rts_state()  # type: ignore[misc]
+            super()._update_rts_state()
 
     def switch(self, line: str, on: bool) -> None:
         """Switches "dtr" or "rts" of the open port. Raises OSError."""
@@ -48,11 +65,10 @@ def pyserial_settings(line: LineSettings) -> dict[str, Any]:
     }
 
 
-class NonBlocking:
+class NonBlocking(_Port):
     """For pyserial-asyncio, which calls these methods in the event loop: no draining, no busy
     waiting, no blocking close, and no second configuration of the port but by reconfigure()."""
 
-    fd: int
     is_open: bool
     is_pty = False
     settled = False  # opened and configured
@@ -63,12 +79,12 @@ class NonBlocking:
     def _reconfigure_port(self, force_update: bool = False) -> None:
         """pyserial also calls this for a new timeout, which needs no configuration here."""
         if not self.settled:
-            super()._reconfigure_port(force_update)  # type: ignore[misc]
+            super()._reconfigure_port(force_update)
 
     def reconfigure(self, line: LineSettings) -> None:
         """Changes the line of the open port in one step. Raises OSError, ValueError, termios.error;
         the former settings hold then."""
-        before: dict[str, Any] = self.get_settings()  # type: ignore[attr-defined]
+        before = self.get_settings()
         try:
             self._settle(pyserial_settings(line))
         except BaseException:
@@ -78,11 +94,11 @@ class NonBlocking:
     def _settle(self, settings: dict[str, Any]) -> None:
         from hilgw.transports.serial import tty
 
-        self.apply_settings(settings)  # type: ignore[attr-defined]
+        self.apply_settings(settings)
         self.settled = False
         try:
             self._reconfigure_port()
-            tty.make_raw(self.fd)  # pyserial has its own idea of VMIN
+            tty.make_raw(self.fileno())  # pyserial has its own idea of VMIN
         finally:
             self.settled = True
 
@@ -92,12 +108,11 @@ class NonBlocking:
     def write(self, data: Any, /) -> int | None:
         """Writes once; pyserial would retry while the kernel accepts nothing."""
         if os.name == "posix":
-            return os.write(self.fd, data)
-        written: int | None = super().write(data)  # type: ignore[misc]
-        return written
+            return os.write(self.fileno(), data)
+        return super().write(data)
 
     def close(self) -> None:
-        close: Callable[[], None] = super().close  # type: ignore[misc]
+        close = super().close
         if self.close_instead is None or not self.is_open:
             close()
         else:
@@ -105,7 +120,7 @@ class NonBlocking:
             close_instead(close)
 
 
-class BoundedWrite:
+class BoundedWrite(_Port):
     """pyserial's loop:// blocks in write() until the reader reads, even after close(). One place in
     its queue stays free for the end mark of close(), which may come during a write."""
 
@@ -116,14 +131,14 @@ class BoundedWrite:
         size = len(data)
         while data:
             room = max(0, self.buffer_size - 1 - self.in_waiting)
-            super().write(data[:room])  # type: ignore[misc]
+            super().write(data[:room])
             data = data[room:]
             if data:
                 threads.pause(ROOM_PERIOD_S)
         return size
 
 
-class BoundedQueue:
+class BoundedQueue(_Port):
     """pyserial's rfc2217:// reads the network into an unbounded queue. With a bound, unread bytes
     stay in the network."""
 
@@ -138,7 +153,7 @@ class BoundedQueue:
     def close(self) -> None:
         if self._read_buffer is not None:
             self.bound(1 << 62)  # unblocks the thread that fills it, which close() joins
-        super().close()  # type: ignore[misc]
+        super().close()
 
 
 def supported_by_pty(line: LineSettings, notices: list[str]) -> LineSettings:

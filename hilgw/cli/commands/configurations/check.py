@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 from typing import TYPE_CHECKING, Any
 
 from hilgw.cli.commands.configurations import loading
@@ -37,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
         if collects:
             gc.enable()
     if args.json:
+        import json
+
         print(json.dumps({"files": [_as_data(*each) for each in found]}, indent=2))
     else:
         for each in found:

@@ -28,11 +28,13 @@ UNNEEDED = {
     "hilgw.control.events",
     "hilgw.control.safety",
     "hilgw.devices.kinds",
+    "hilgw.medium.obstacles",
     "hilgw.medium.packet",
     "hilgw.protocols",
     "pydantic",
     "random",
     "serial",
+    "textwrap",
 }
 
 NEEDED = """
