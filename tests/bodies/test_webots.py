@@ -139,6 +139,8 @@ def test_webots_refuses_and_the_supervisor_tries_again(word: bytes) -> None:
     (failure,) = session.receive(word, 0)
     assert isinstance(failure, ProtocolFailure) and isinstance(failure.error, PortError)
     assert failure.error.reason == PortError.LOST  # tried again each second
+    assert "gateway" in failure.error.where
+    assert bool(failure.error.fix) == (word != b"PROCESSING")
     assert session.close() == []
     session.open(0)
     assert bytes_of(session.receive(b"CONNECTED", 0)) == FIRST
