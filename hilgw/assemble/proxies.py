@@ -108,7 +108,8 @@ class _Proxies:
         controller, settings = _parts(self._config.robots[names[0]])
         webots = TcpListenerDevice(LOOPBACK, 0)
         worlds = [robot.world_name for robot in robots]
-        self._host(names[0], controller.simulator(settings, worlds, version), webots)
+        radios = {k: v for name in names for k, v in self._config.robots[name].radios.items()}
+        self._host(names[0], controller.simulator(settings, worlds, version, radios), webots)
 
         async def prepare() -> None:
             await webots.listen()

@@ -205,8 +205,15 @@ class ProxyController(Protocol):
     def mock(self, settings: Any, name: str, version: str) -> MockSpec:
         """The mock of the controller. name: of the robot in the simulator."""
 
-    def simulator(self, settings: Any, names: Collection[str], version: str) -> MockSpec:
-        """The mock of the simulator. names: of its robots."""
+    def simulator(
+        self,
+        settings: Any,
+        names: Collection[str],
+        version: str,
+        radios: Mapping[str, Any] | None = None,
+    ) -> MockSpec:
+        """The mock of the simulator. names: of its robots. radios: the fields of their Emitters
+        and Receivers, for settings that name no devices."""
 
     def proxy(
         self, settings: Any, version: str, emitters: Collection[str], receivers: Mapping[str, int]

@@ -72,7 +72,7 @@ def _shape(node: Node, frame: Frame, upright: int, notes: list[str]) -> Shape | 
     if node.kind not in KNOWN:
         return f"PROTO {node.kind} hides its shape, it is not among the obstacles"
     if node.kind not in _DIMENSIONS:
-        return f"a {node.kind} cannot be an obstacle, infra-red signals pass it"
+        return f"{node.kind} cannot be an obstacle: infra-red signals pass it"
     x, y, z = (abs(each) for each in frame.scale)
     across = max(each for axis, each in enumerate((x, y, z)) if axis != upright)
     radius = max(x, y, z) if node.kind == "Sphere" else across
@@ -82,7 +82,7 @@ def _shape(node: Node, frame: Frame, upright: int, notes: list[str]) -> Shape | 
         given = _dimension(node, name, notes)
         made = tuple(each * factor for each, factor in zip(given, factors[name], strict=True))
         if not all(0.0 < each <= _LARGEST_M for each in made):
-            return f"a {node.kind} of this size cannot be an obstacle"
+            return f"{node.kind} of this size cannot be an obstacle"
         dimensions[name] = made[0] if len(made) == 1 else (made[0], made[1], made[2])
     return Shape(node.kind.lower(), dimensions, frame)
 

@@ -139,6 +139,8 @@ def test_webots_refuses_and_the_supervisor_tries_again(word: bytes) -> None:
     (failure,) = session.receive(word, 0)
     assert isinstance(failure, ProtocolFailure) and isinstance(failure.error, PortError)
     assert failure.error.reason == PortError.LOST  # tried again each second
+    assert "gateway" in failure.error.where
+    assert bool(failure.error.fix) == (word != b"PROCESSING")
     assert session.close() == []
     session.open(0)
     assert bytes_of(session.receive(b"CONNECTED", 0)) == FIRST
@@ -257,21 +259,27 @@ def test_nothing_old_reaches_a_world_that_was_reset(end: bytes | None) -> None:
 
 # --- packets --------------------------------------------------------------------------------------
 
-PACED = [  # golden cases B1 to B5 and B7 of the Emitter, at 1.2 bytes per ms
-    ([30] * 3, [1, 2, 3]),
-    ([50] * 5, [2, 3, 4, 6, 7]),
-    ([10] * 10, [1, 1, 1, 2, 2, 2, 2, 3, 3, 3]),
-    ([100, 1, 1], [3, 3, 3]),
-]
+PACED = {  # golden cases of the Emitter, at 32 ms: queued before step -> sizes; when each leaves
+    "B1": (1.2, {1: [30] * 3}, [1, 2, 3]),
+    "B2": (1.2, {1: [50] * 5}, [2, 3, 4, 6, 7]),
+    "B3": (1.2, {1: [10] * 10}, [1, 1, 1, 2, 2, 2, 2, 3, 3, 3]),
+    "B4": (1.2, {1: [10] * 10, 5: [39]}, [1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 6]),
+    "B5": (1.2, {1: [100, 1], 3: [1]}, [3, 3, 3]),
+    "B7": (0.0, {1: [1]}, []),
+    "any rate": (-1.0, {1: [30000, 1], 2: [5]}, [1, 1, 2]),
+}
 
 
-@pytest.mark.parametrize(("sizes", "steps"), PACED)
-def test_an_emitter_paces_its_packets_as_libcontroller(sizes: list[int], steps: list[int]) -> None:
-    session = running(byte_rate=1.2)
-    for number, size in enumerate(sizes):
-        session.send(PacketOut(1, 12, bytes([65 + number]) * size), 0)
+@pytest.mark.parametrize("case", PACED)
+def test_an_emitter_paces_its_packets_as_libcontroller(case: str) -> None:
+    byte_rate, queued, steps = PACED[case]
+    session = running(byte_rate=byte_rate)
     left: list[int] = []
-    for step in range(1, 8):
+    count = 0
+    for step in range(1, 9):
+        for size in queued.get(step, []):
+            assert reasons(session.send(PacketOut(1, 12, bytes([65 + count]) * size), 0)) == []
+            count += 1
         data = bytes_of(session.receive(EMPTY, 0))
         head = struct.calcsize("<Bidi")
         packets = data[14:]

@@ -32,7 +32,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.devices.kinds import MOTOR, Device, Devices, Refusal
-from hilgw.errors import PortError
+from hilgw.errors import PortError, quoted
 from hilgw.protocols import webots
 from hilgw.protocols.webots import (
     LEAVE,
@@ -68,6 +68,10 @@ _REFUSALS = {
     Acknowledgement.FAILED: "no such robot, or its controller is not <extern>",
     Acknowledgement.PROCESSING: "Webots is loading the world",
     Acknowledgement.FORBIDDEN: "the robot has another controller, or Webots refuses this machine",
+}
+_REMEDIES = {
+    Acknowledgement.FAILED: 'set robot: to its name in the world, and its controller to "<extern>"',
+    Acknowledgement.FORBIDDEN: "end the other controller, or allow this machine in Webots",
 }
 _ACCEPTED: list[Event] = [Write(b"")]
 """The command leaves with the next request."""
@@ -173,7 +177,8 @@ class WebotsBodySession:
         self._due_ns = None
         if word is not Acknowledgement.CONNECTED:
             self.counts[word.lower()] += 1
-            events += self._end(_REFUSALS[word])
+            name = quoted(self._settings.robot) if self._settings.robot else "the only robot"
+            events += self._end(_REFUSALS[word], where=name, fix=_REMEDIES.get(word, ""))
             return
         self._state = _State.CONFIGURING
         events.append(self._request(0, [JoystickSamplingPeriod(0)]))  # as libController
@@ -248,7 +253,7 @@ class WebotsBodySession:
     def _request(self, step_ms: int, commands: Iterable[webots.Command]) -> Write:
         return Write(encode_request(step_ms, self._robot.codec.encode_commands(commands)))
 
-    def _end(self, text: str) -> list[Event]:
+    def _end(self, text: str, where: str = "", fix: str = "") -> list[Event]:
         """The simulator or the world is gone; the supervisor connects anew."""
         was_up = self._state in (_State.RUNNING, _State.GOODBYE)
         greeted = self._state is not _State.HELLO
@@ -259,7 +264,10 @@ class WebotsBodySession:
         events: list[Event] = [Write(LEAVE)] if greeted else []
         if was_up:
             events.append(Disconnected(text))
-        return [*events, ProtocolFailure(PortError(text, reason=PortError.LOST))]
+        return [
+            *events,
+            ProtocolFailure(PortError(text, reason=PortError.LOST, where=where, fix=fix)),
+        ]
 
     # --- from the control loop: motors --------------------------------------------------------
 

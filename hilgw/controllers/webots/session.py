@@ -62,7 +62,8 @@ PAUSED, REAL_TIME = 0, 1  # modes of the simulation
 FIX = "connect with an unmodified libController"
 NO_NOTICE = (
     "the controller ended without notice: it was killed, or it crashed; libController crashes when "
-    "a controller uses a device that the robot does not have (a Camera, for example)"
+    "a controller uses a device that the robot does not have (a Camera, for example), or when its "
+    "version is not that of webots:"
 )
 
 

@@ -11,7 +11,10 @@ from typing import Any, ClassVar
 
 from hilgw.controllers.webots_proxy.session import ProxySession
 from hilgw.controllers.webots_proxy.settings import WebotsProxySettings
+from hilgw.devices.properties import node_of
 from hilgw.settings import MockSpec
+
+_WHEELS: dict[str, Any] = {"left_wheel": "RotationalMotor", "right_wheel": "RotationalMotor"}
 
 
 class WebotsProxyController:
@@ -32,11 +35,21 @@ class WebotsProxyController:
         return MockSpec("webots_controller", {"robot": name, "webots": version, **settings.mock})
 
     def simulator(
-        self, settings: WebotsProxySettings, names: Collection[str], version: str
+        self,
+        settings: WebotsProxySettings,
+        names: Collection[str],
+        version: str,
+        radios: Mapping[str, Any] | None = None,
     ) -> MockSpec:
-        """The mock of Webots. names: of its robots."""
-        given = {"robots": ",".join(names), "webots": version, **settings.simulator}
-        return MockSpec("webots_simulator", given)
+        """The mock of Webots. names: of its robots. radios: the fields of their Emitters and
+        Receivers, for settings that name no devices."""
+        given: dict[str, Any] = {"robots": ",".join(names), "webots": version}
+        if radios:
+            given["devices"] = _WHEELS | {
+                name: {"type_name": node_of(fields), "channel": fields.channel}
+                for name, fields in radios.items()
+            }
+        return MockSpec("webots_simulator", given | settings.simulator)
 
     def proxy(
         self,

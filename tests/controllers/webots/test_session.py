@@ -657,7 +657,7 @@ def test_an_end_without_notice_brings_the_hint() -> None:
     assert run.session.close() == [
         Notice(NO_NOTICE, once=False), STOP, Disconnected("ended without notice"),
     ]  # fmt: skip
-    assert "Camera" in NO_NOTICE and run.session.close() == []
+    assert "Camera" in NO_NOTICE and "webots:" in NO_NOTICE and run.session.close() == []
     assert run.session.counts["ended_without_notice"] == 1
 
 

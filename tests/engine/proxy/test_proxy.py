@@ -166,6 +166,30 @@ async def test_without_webots_a_controller_tries_again() -> None:
         assert len([text for text in world.log.notices if "refused" in text]) == 1
 
 
+@in_a_loop
+async def test_the_mock_of_webots_has_the_devices_of_the_configuration() -> None:
+    """Those of all robots behind one address, as they share the mock; settings name others."""
+    script = "mock: {script: \"enable rx 32; send '%s' ping; step 32 x 0\"}}}\n"
+    lines = [
+        ROBOT.format(name=robot).replace("tx:", f"{tx}:")
+        + CONTROLLER.format(host=HOST, listen=0, connect=1234).removesuffix("}}")
+        + f", {script % tx}"
+        for robot, tx in (("a", "radio"), ("b", "infra red"))
+    ]
+    text = "version: 1\nbackend: mock\nrobots:\n" + "".join(lines).replace(":0", f":{free_port()}")
+    log, stop = Recorder(), asyncio.Event()
+    gateway = build(load_text(text, "f").config, asyncio.get_running_loop(), log)
+    task = asyncio.create_task(gateway.run(stop))
+    try:
+        reports = gateway.report()["proxies"]
+        await until(lambda: all(gateway.report()["proxies"][r]["packets_out"] for r in reports))
+    finally:
+        stop.set()
+        await task
+        gateway.close()
+    assert not [text for text in log.notices if "no device" in text]
+
+
 # --- byte by byte ---------------------------------------------------------------------------------
 
 
