@@ -560,6 +560,7 @@ def test_bytes_in_words() -> None:
     assert line.session.describe(sent, received=False) == (
         "drive left 1, right -1 steps/s; LED 8 1; ask N; ask E; bc 01"
     )
+    assert line.session.describe(sercom.ask("NE"), received=False) == "ask N; ask E"
     assert line.session.describe(STOP, received=False) == "D,0,0"
     assert line.session.describe(b"v,Version 1\r\nHW version: A\r\n", received=True) == (
         "v,Version 1; HW version: A"

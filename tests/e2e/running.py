@@ -33,14 +33,14 @@ def free_port() -> int:
 
 
 def run(
-    *arguments: str, cwd: Path, timeout_s: float = 60, **env: str
+    *arguments: str, cwd: Path, timeout_s: float = 2 * DEADLINE_S, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """One command of hilgw to its end."""
     return run_program(*COMMAND, *arguments, cwd=cwd, timeout_s=timeout_s, **env)
 
 
 def run_program(
-    *command: str, cwd: Path, timeout_s: float = 60, **env: str
+    *command: str, cwd: Path, timeout_s: float = 2 * DEADLINE_S, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """Any program to its end."""
     return subprocess.run(
@@ -62,7 +62,7 @@ def environment(cwd: Path, **env: str) -> dict[str, str]:
     return {**os.environ, "XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": str(ROOT), **env}
 
 
-def report_of(cwd: Path, *arguments: str, timeout_s: float = 60) -> dict[str, Any]:
+def report_of(cwd: Path, *arguments: str, timeout_s: float = 2 * DEADLINE_S) -> dict[str, Any]:
     """Runs a gateway to its end; it must exit 0; returns its report."""
     done = run(*arguments, "--report", "report.json", cwd=cwd, timeout_s=timeout_s)
     assert done.returncode == 0, done.stdout + done.stderr

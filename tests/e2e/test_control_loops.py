@@ -310,12 +310,14 @@ robots:
   cab:
     body: {{kind: wc2ec, connect: "tcp://{HOST}:{ports[0]}", original_peer: true}}
     controller: {{kind: wc2ec, listen: "tcp://{HOST}:{listen}"}}
+    safety: {{command_timeout_s: 60, late_s: 60}}
   mouse:
     body: {{kind: wc2ec, connect: "tcp://{HOST}:{ports[1]}"}}
-    controller: {{kind: wc2ec, port: {tmp_path}/node}}
+    controller: {{kind: wc2ec, port: {tmp_path}/node, silence_s: 60}}
+    safety: {{command_timeout_s: 60, late_s: 60}}
   rat:
-    body: {{kind: wc2ec, port: {tmp_path}/rat}}
-"""
+    body: {{kind: wc2ec, port: {tmp_path}/rat, silence_s: 60}}
+"""  # no stop because a busy machine keeps a mock waiting
     config = write_configuration(tmp_path, text)
     robots = [option for port in ports for option in ("--listen", f"{HOST}:{port}")]
     with (

@@ -13,7 +13,7 @@ import pytest
 from hilgw.errors import PortError
 from hilgw.transports.stream import FdStream
 from tests.transports.faults import Faults
-from tests.transports.rig import ALL_VALUES, Client, Pty, descriptors, turns, until
+from tests.transports.rig import Client, Pty, descriptors, turns, until
 
 
 class Pair:
@@ -53,16 +53,6 @@ class Pair:
 
 def noise(size: int) -> bytes:
     return random.Random(size).randbytes(size)
-
-
-async def test_all_values_both_ways() -> None:
-    with Pair() as pair:
-        client = Client(pair.stream)
-        pair.stream.write(ALL_VALUES)
-        pair.peer.send(ALL_VALUES)
-        assert await pair.heard(256) == ALL_VALUES
-        assert await client.heard(256) == ALL_VALUES
-        assert pair.stream.pending == 0
 
 
 async def test_what_arrived_before_start_is_not_lost() -> None:

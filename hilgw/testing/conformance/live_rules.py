@@ -37,7 +37,7 @@ __tracebackhide__ = True  # a failure is shown at the rule, not in here
 
 STOP_S = 2.0
 TRIES = 4
-TICK_NS, LATE_NS = 5_000_000, 20_000_000
+TICK_NS, LATE_NS = 2_000_000, 5_000_000  # 5 ms end a block of an IR Toy
 PACKETS = 8
 NOISE, LOSS, NOISY_S = 0.3, 0.01, 2.0
 SEED = 1

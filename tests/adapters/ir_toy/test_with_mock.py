@@ -28,36 +28,26 @@ from hilgw.errors import MismatchError
 from hilgw.framing.length import LengthSettings
 from hilgw.medium.packet import Packet
 from hilgw.protocols.ir import CODECS
+from tests.adapters import world
 
 MS = 1_000_000
-SECOND = 1_000 * MS
+SECOND = world.SECOND
 
 
-class Side:
-    """One session on one toy. delay_ns: what USB and the host add to every answer."""
+class Side(world.Side):
+    """One session on one toy."""
 
     def __init__(self, world: World, mock: dict[str, Any], **settings: Any) -> None:
-        common = StationSettings(
-            port="/dev/null", baudRate=115200, channel=settings.pop("channel", 4)
-        )
-        self.world = world
-        self.toy = ir_toy.create(f"toy{len(world.sides)}", world.air, mock)
-        self.session = ADAPTER.session(ADAPTER.Settings(**settings), common)
-        self.events: list[Event] = []
+        channel = settings.pop("channel", 4)
+        common = StationSettings(port="/dev/null", baudRate=115200, channel=channel)
+        toy = ir_toy.create(f"toy{len(world.sides)}", world.air, mock)
+        super().__init__(world, ADAPTER.session(ADAPTER.Settings(**settings), common), toy)
         self.waiting: list[Packet] = []
-        self.delay_ns = 0
         self.sent = 0  # packets that the session has taken
-        self.usb: list[tuple[int, bytes]] = []
 
     def take(self, events: list[Event]) -> None:
-        for event in events:
-            self.events.append(event)
-            if isinstance(event, Write):
-                self.put(event.data)
+        super().take(events)
         self.pump()
-
-    def put(self, data: bytes) -> None:
-        self.usb.append((self.world.now + self.delay_ns, data))
 
     def send(self, data: bytes, channel: int = 4) -> None:
         self.waiting.append(Packet(data=data, channel=channel, type="infra-red", source="s"))
@@ -65,31 +55,13 @@ class Side:
 
     def pump(self) -> None:
         """What a station does: the next packet, when the session takes one."""
-        busy = sum(isinstance(event, Delivered | Refused) for event in self.events)
-        while self.waiting and busy == self.sent:
-            answer = self.session.send(self.waiting[0], self.world.now)
+        while self.waiting and self.sent == len(self.of(Delivered)) + len(self.of(Refused)):
+            answer = self.transmit(self.waiting[0])
             if answer is None:
                 return
             assert isinstance(answer, Transmission), answer
             self.waiting.pop(0)
             self.sent += 1
-            self.put(answer.data)
-
-    def step(self) -> None:
-        now = self.world.now
-        while self.usb and self.usb[0][0] <= now:
-            self.toy.receive(self.usb.pop(0)[1], now)
-        self.toy.advance(now)
-        self.take(self.session.expire(now))
-        if data := self.toy.take(now):
-            self.take(self.session.receive(data, now))
-
-    def dues(self) -> list[int | None]:
-        usb = self.usb[0][0] if self.usb else None
-        return [self.session.next_deadline(), self.toy.next_deadline(), usb]
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
 
     @property
     def heard(self) -> list[tuple[bytes, int]]:
@@ -103,35 +75,19 @@ class Side:
         return counts
 
 
-class World:
+class World(world.World):
     def __init__(self, loss: float = 0.0) -> None:
-        self.air = Air(seed=7, loss=loss)
-        self.sides: list[Side] = []
-        self.now = SECOND
+        super().__init__(Air(seed=7, loss=loss))
 
     def add(self, mock: dict[str, Any] | None = None, **settings: Any) -> Side:
         side = Side(self, mock or {}, **settings)
-        self.sides.append(side)
-        side.take(side.session.open(self.now))
+        self.opened(side)
         return side
 
     def pair(self, mock: dict[str, Any] | None = None, **settings: Any) -> tuple[Side, Side]:
         two = self.add(**settings), self.add(mock, **settings)
         self.run(0.1)
         return two
-
-    def run(self, seconds: float) -> None:
-        end = self.now + round(seconds * SECOND)
-        while True:
-            dues = [self.air.next_deadline(), *(due for side in self.sides for due in side.dues())]
-            due = min((each for each in dues if each is not None), default=None)
-            if due is None or due > end:
-                break
-            self.now = max(self.now, due)
-            self.air.advance(self.now)
-            for side in self.sides:
-                side.step()
-        self.now = end
 
 
 PAIRS = {
@@ -315,10 +271,10 @@ def test_a_lost_code_costs_one_packet() -> None:
     one, two = world.pair(code="rc5", framing="cobs-crc16")
     one.send(b"spoilt")
     world.run(0.6)
-    two.toy.set("jammer", "120:100000")
-    two.toy.jammer.start(world.now)
+    two.mock.set("jammer", "120:100000")
+    two.mock.jammer.start(world.now)
     world.run(0.1)
-    two.toy.jammer.stop(world.now)
+    two.mock.jammer.stop(world.now)
     one.send(b"sound")
     world.run(8)
     assert two.heard == [(b"sound", 4)]
@@ -365,7 +321,7 @@ def test_a_lamp_answers_even_while_keys_are_held() -> None:
     side.send(b"\x04L")
     world.run(1)
     assert side.heard == [(b"\x04K", 4)]
-    assert side.toy.remote.answered == 1
+    assert side.mock.remote.answered == 1
 
 
 def test_an_answer_within_a_tenth_of_a_second_is_heard() -> None:
@@ -412,7 +368,7 @@ def test_a_host_too_slow_is_an_underrun() -> None:
     one.send(b"\x00\x00\x04\x0c")
     world.run(2)
     assert one.of(Refused) == [Refused(1, "underrun")]
-    assert one.toy.player.underruns >= 1
+    assert one.mock.player.underruns >= 1
     one.delay_ns = 0
     one.send(b"\x00\x00\x04\x0d")
     world.run(1)
@@ -446,7 +402,7 @@ def test_a_power_cycle_in_the_middle_is_found_out() -> None:
     one, two = world.pair()
     one.send(b"\x04\x08")
     world.run(0.03)
-    one.toy.reset(world.now)
+    one.mock.reset(world.now)
     world.run(3)
     assert one.of(Refused) == [Refused(1, "no_status")]
     assert one.of(NotReady)
@@ -454,7 +410,7 @@ def test_a_power_cycle_in_the_middle_is_found_out() -> None:
     one.send(b"\x04\x09")
     world.run(1)
     assert two.heard[-1] == (b"\x04\x09", 4)
-    assert one.toy.bootloads == 0
+    assert one.mock.bootloads == 0
 
 
 @pytest.mark.parametrize("state", [b"", b"s", b"u", b"x", b"\x01", b"\x02\xc0", b"s\x06\x4e"])
@@ -464,12 +420,12 @@ def test_a_toy_in_any_mode_is_brought_back(state: bytes, tail: bytes) -> None:
     side = Side(world, {})
     world.sides.append(side)
     for byte in (*state, *(tail if state == b"s" else b"")):
-        side.toy.receive(bytes((byte,)), world.now)
+        side.mock.receive(bytes((byte,)), world.now)
     side.take(side.session.open(world.now))
     world.run(3)
     assert len(side.of(Ready)) == 1
-    assert side.toy.mode is Mode.SAMPLE
-    assert side.toy.bootloads == 0
+    assert side.mock.mode is Mode.SAMPLE
+    assert side.mock.bootloads == 0
     side.send(b"\x04\x08")
     world.run(1)
     assert side.of(Delivered) == [Delivered(1)]

@@ -271,9 +271,9 @@ def test_two_modules_both_ways(hardware: str) -> None:
     world, one, two = pair(firmware=firmware, mock={"hardware": hardware})
     halves = [bytes(range(150)), bytes(range(150, 256))]  # the first: two radio packets
     for half in halves:
-        one.send(half, world.now, 13)
+        one.send(half, 13)
         world.run(1)
-    two.send(b"back", world.now, 13)
+    two.send(b"back", 13)
     world.run(1)
     assert two.of(Received) == [Received(half, 13) for half in halves]
     assert one.of(Received) == [Received(b"back", 13)]
@@ -284,9 +284,9 @@ def test_with_an_api_module_on_the_other_side() -> None:
     stream = world.add(api_mode=0, framing="gap:50ms")
     frames = world.add()
     world.run(5)
-    stream.send(b"hello", world.now)
+    stream.send(b"hello")
     world.run(1)
-    frames.send(b"there", world.now)
+    frames.send(b"there")
     world.run(1)
     (heard,) = frames.of(Received)
     assert heard.data == b"hello"

@@ -32,13 +32,13 @@ def test_packets_both_ways(api_mode: int, hardware: str) -> None:
     assert "802.15.4" in ready.identity
     assert "PAN 7E11" in ready.identity
     payload = bytes(range(100))
-    sent = one.send(payload, world.now)
+    sent = one.send(payload)
     world.run(1)
     assert one.of(Delivered) == [Delivered(sent.token)]
     (heard,) = two.of(Received)
     assert (heard.data, heard.channel, heard.address) == (payload, 12, "0001")
     assert heard.rssi_dbm is not None
-    answer = two.send(b"pong", world.now)
+    answer = two.send(b"pong")
     world.run(1)
     assert two.of(Delivered) == [Delivered(answer.token)]
     assert [event.data for event in one.of(Received)] == [b"pong"]
@@ -51,7 +51,7 @@ def test_64_bit_addresses() -> None:
     address = one.of(Ready)[-1].addresses[0]
     two = world.add(destination=address)
     world.run(1)
-    two.send(b"hi", world.now)
+    two.send(b"hi")
     world.run(1)
     (heard,) = one.of(Received)
     assert heard.address == two.of(Ready)[-1].addresses[0]
@@ -62,7 +62,7 @@ def test_nobody_there_is_no_ack() -> None:
     world = World()
     one = world.add(destination="0013A200DEADBEEF")
     world.run(1)
-    sent = one.send(b"hi", world.now)
+    sent = one.send(b"hi")
     world.run(2)
     assert one.of(Refused) == [Refused(sent.token, "no_ack")]
 
@@ -72,7 +72,7 @@ def test_header_brings_channels_through_one_module() -> None:
     one, two = (world.add(mapping=ByHeader(), channel=0) for _ in range(2))
     world.run(1)
     for channel in (0, 7, 254, -1):
-        one.send(b"x", world.now, channel)
+        one.send(b"x", channel)
     world.run(1)
     assert [event.channel for event in two.of(Received)] == [0, 7, 254, -1]
 
@@ -82,7 +82,7 @@ def test_a_module_on_another_channel_is_brought_over() -> None:
     one = world.add({"CH": 0x15, "ID": 1}, channel=20, pan_id=0x3332)
     two = world.add({"CH": 0x14, "ID": 0x3332}, channel=20)
     world.run(1)
-    one.send(b"hi", world.now, 20)
+    one.send(b"hi", 20)
     world.run(1)
     assert [event.data for event in two.of(Received)] == [b"hi"]
 
@@ -92,15 +92,15 @@ def test_a_power_cycle_under_traffic() -> None:
     one = world.add(pan_id=0x1234)
     two = world.add(pan_id=0x1234)
     world.run(1)
-    sent = [one.send(b"lost", world.now) for _ in range(3)]
-    one.module.reset(world.now)
+    sent = [one.send(b"lost") for _ in range(3)]
+    one.mock.reset(world.now)
     world.run(3)
     ended = {event.token for event in one.of(Refused) + one.of(Delivered)}
     assert ended == {item.token for item in sent}
     assert len(one.of(NotReady)) == 1
     assert len(one.of(Ready)) == 2
     assert "PAN 1234" in one.of(Ready)[-1].identity
-    one.send(b"back", world.now)
+    one.send(b"back")
     world.run(1)
     assert two.of(Received)[-1].data == b"back"
 
@@ -124,7 +124,7 @@ def test_what_is_wrong_with_a_module_is_named(
     world = World()
     one = world.add(mock, **settings)
     if "BD" in mock:
-        one.module.host_baud = 9600
+        one.mock.host_baud = 9600
     world.run(10)
     (failed,) = one.of(Failed)
     assert isinstance(failed.error, error)
@@ -140,7 +140,7 @@ def test_a_busy_minute_adds_up() -> None:
     tokens = set()
     for index in range(400):
         data = b"%d" % index
-        sent = one.send(data, world.now)
+        sent = one.send(data)
         if sent is not None:
             offered.append(data)
             tokens.add(sent.token)

@@ -162,16 +162,6 @@ def test_all_that_departs_at_a_step_end_is_read_at_that_step_end() -> None:
     assert all(copy.arrived_ns == bench.start + 32 * MS for _, copy in bench.read)
 
 
-def test_golden_b2_on_a_running_gateway() -> None:
-    """5 packets of 50 bytes, 9600 baud, steps of 32 ms: they leave in steps 2, 3, 4, 6, 7."""
-    bench = Bench(emitter=EmitterFields(baudRate=9600), step_ms=32)
-    for _ in range(5):
-        bench.tx.send(bytes(50))
-    bench.at(S)
-    steps = [(packet.sent_ns - bench.start) // (32 * MS) for packet in bench.sent]
-    assert steps == [2, 3, 4, 6, 7]
-
-
 LINES = st.fixed_dictionaries(
     {
         "baudRate": st.sampled_from([-1, 0, 300, 9600, 57_600, 921_600]),
@@ -206,29 +196,3 @@ def test_a_late_timer_changes_neither_which_packets_depart_nor_when(
     assert [(p.data, p.sent_ns) for p in late.sent] == [(p.data, p.sent_ns) for p in on_time.sent]
     for bench in (on_time, late):
         assert bench.ledger.violations() == []
-
-
-@given(LINES, SENDS)
-def test_pacing_is_never_faster_than_the_line_and_never_idle_while_it_may_send(
-    line: dict[str, Any], sends: list[tuple[int, int]]
-) -> None:
-    bench = Bench(emitter=EmitterFields(**line))
-    offered: list[tuple[int, bytes]] = []
-    when = 0
-    for pause, size in sends:
-        when += pause
-        bench.at(when)
-        if bench.tx.send(bytes(size)) is None:
-            offered.append((bench.scheduler.now(), bytes(size)))
-    bench.at(when + 100 * S)
-    if line["baudRate"] == 0:
-        assert bench.sent == []
-        return
-    free_at = 0
-    for (asked, data), packet in zip(offered, bench.sent, strict=True):
-        takes = 0
-        if line["baudRate"] > 0:
-            takes = -(-len(data) * line["byteSize"] * S // line["baudRate"])
-        exact = max(asked, free_at) + takes
-        assert exact - len(offered) <= packet.sent_ns <= exact  # nanoseconds rounded up add up
-        free_at = packet.sent_ns
