@@ -331,6 +331,8 @@ class WebotsBodySession:
 
     def switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         """The period of a sensor or Receiver; None: every step, 0: off."""
+        if self._is_leaving:  # the robot leaves Webots, and its periods with it
+            return []
         return self._set(index, lambda device: set_period(self._robot, device, period_ms))
 
     def own_period(self, index: int) -> float | None:

@@ -429,7 +429,7 @@ class ControlLoop:
             self._bodies.resume_deadlines(now)
         self._radios.restore()
         for end in self._bodies:
-            if end.is_up and not end.safety.ending:
+            if end.is_up:
                 self._periods.restore(end.link, now)
         self._periods.forget()
         self._requests.forget()
