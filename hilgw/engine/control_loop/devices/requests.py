@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.control.events import BrakeDamping, LedValue, Refused, SensorSwitch
@@ -75,7 +76,7 @@ class Requests:
         dark: the controller did nothing wrong."""
         for led in self._leds.values():
             if not end.safety.check_value(end.link, led):
-                end.link.call(lambda led=led: end.link.session.tune(led, now), now)  # type: ignore[misc]
+                end.link.call(partial(end.link.session.tune, led, now), now)
 
     def forget(self) -> None:
         """The controller is gone."""
