@@ -7,19 +7,11 @@ from typing import Any
 
 from firmware_mocks.air import Air
 from firmware_mocks.base import MS, Mock
-from firmware_mocks.xbee import zdo
-from firmware_mocks.xbee.addressing import Addressing, Mac, Mesh
-from firmware_mocks.xbee.api import Api
-from firmware_mocks.xbee.commands import (
-    Commands,
-    RemoteCommand,
-    RemoteCommands,
-    RemoteResponse,
-    Search,
-)
-from firmware_mocks.xbee.discovery import Discovery, Node, Query
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY, Hardware, nominal_rate
-from firmware_mocks.xbee.packets import (
+from firmware_mocks.xbee.network import zdo
+from firmware_mocks.xbee.network.addressing import Addressing, Mac, Mesh
+from firmware_mocks.xbee.network.discovery import Discovery, Node, Query
+from firmware_mocks.xbee.network.packets import (
     DATA,
     DATA_CLUSTER,
     LOOPBACK_CLUSTER,
@@ -31,13 +23,21 @@ from firmware_mocks.xbee.packets import (
     Request,
     ignore,
 )
-from firmware_mocks.xbee.radio import Transceiver
+from firmware_mocks.xbee.network.radio import Transceiver
+from firmware_mocks.xbee.network.scanning import ActiveScan
+from firmware_mocks.xbee.network.zigbee import NETWORK_RESET, Zigbee
 from firmware_mocks.xbee.sampling import Sampler, Samples
-from firmware_mocks.xbee.scanning import ActiveScan
-from firmware_mocks.xbee.serial_input import SerialInput
-from firmware_mocks.xbee.serial_line import POWER_UP, REPLY_NS, SerialLine
 from firmware_mocks.xbee.settings import Settings, assign
-from firmware_mocks.xbee.zigbee import NETWORK_RESET, Zigbee
+from firmware_mocks.xbee.uart.api import Api
+from firmware_mocks.xbee.uart.commands import (
+    Commands,
+    RemoteCommand,
+    RemoteCommands,
+    RemoteResponse,
+    Search,
+)
+from firmware_mocks.xbee.uart.serial_input import SerialInput
+from firmware_mocks.xbee.uart.serial_line import POWER_UP, REPLY_NS, SerialLine
 
 AO_ZDO = 0x02  # the client answers ZDO requests
 RESTART_NS = 200 * MS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from firmware_mocks.base import MS, Timers
-from firmware_mocks.xbee.commands import Answer, Reply, Status
 from firmware_mocks.xbee.hardware import MAC_FAMILY
-from firmware_mocks.xbee.packets import SAMPLE, ignore
+from firmware_mocks.xbee.network.packets import SAMPLE, ignore
+from firmware_mocks.xbee.network.radio import Transceiver
 from firmware_mocks.xbee.pins import (
     Pins,
     Sample,
@@ -17,8 +17,8 @@ from firmware_mocks.xbee.pins import (
     standard_data,
     standard_text,
 )
-from firmware_mocks.xbee.radio import Transceiver
 from firmware_mocks.xbee.settings import Settings
+from firmware_mocks.xbee.uart.commands import Answer, Reply, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_mocks.xbee.serial_line import LONGEST, FrameReader, encode
+from firmware_mocks.xbee.uart.serial_line import LONGEST, FrameReader, encode
 
 
 def read(reader: FrameReader, wire: bytes) -> list[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from firmware_mocks.air import Signal
-from firmware_mocks.xbee.packets import Request
+from firmware_mocks.xbee.network.packets import Request
 from tests.firmware_mocks.bench import BROADCAST, Bench, wrap
 
 MS = 1_000_000

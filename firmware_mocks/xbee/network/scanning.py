@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from firmware_mocks.base import Timers
-from firmware_mocks.xbee.commands import Answer, Reply, Status
 from firmware_mocks.xbee.hardware import MAC_FAMILY
-from firmware_mocks.xbee.packets import UNKNOWN16
-from firmware_mocks.xbee.radio import Transceiver
+from firmware_mocks.xbee.network.packets import UNKNOWN16
+from firmware_mocks.xbee.network.radio import Transceiver
+from firmware_mocks.xbee.network.zigbee import Zigbee
 from firmware_mocks.xbee.settings import Settings
-from firmware_mocks.xbee.zigbee import Zigbee
+from firmware_mocks.xbee.uart.commands import Answer, Reply, Status
 
 UNIT_NS = 15_360_000  # of the time on one channel
 SHORT_ADDRESS, LONG_ADDRESS = 2, 3

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Iterator
 
 from firmware_mocks.air import Air, Radio, Signal
 from firmware_mocks.base import MS
-from firmware_mocks.xbee.addressing import Addressing
-from firmware_mocks.xbee.packets import Addresses, Delivery, Done, Outcome, Packet, Request
+from firmware_mocks.xbee.network.addressing import Addressing
+from firmware_mocks.xbee.network.packets import Addresses, Delivery, Done, Outcome, Packet, Request
 from firmware_mocks.xbee.settings import Settings
 
 US = 1_000

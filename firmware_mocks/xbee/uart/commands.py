@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from firmware_mocks.xbee.addressing import Addressing
-from firmware_mocks.xbee.packets import Delivery, Outcome, Packet, Request
-from firmware_mocks.xbee.radio import Transceiver
+from firmware_mocks.xbee.network.addressing import Addressing
+from firmware_mocks.xbee.network.packets import Delivery, Outcome, Packet, Request
+from firmware_mocks.xbee.network.radio import Transceiver
 from firmware_mocks.xbee.registers import BadCommand, BadValue, Register
-from firmware_mocks.xbee.serial_line import SerialLine
 from firmware_mocks.xbee.settings import Settings
+from firmware_mocks.xbee.uart.serial_line import SerialLine
 
 LINE = frozenset(("BD", "NB", "SB", "AP"))
 NETWORK = frozenset(("CE", "ID", "II", "SC", "ZS", "EE", "EO", "KY", "NK"))

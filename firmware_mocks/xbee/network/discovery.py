@@ -6,11 +6,11 @@ import random
 from dataclasses import dataclass
 
 from firmware_mocks.base import MS, Timers
-from firmware_mocks.xbee.commands import Answer, Reply, Status
 from firmware_mocks.xbee.hardware import MAC_FAMILY, ZIGBEE_FAMILY
-from firmware_mocks.xbee.packets import BROADCAST64, UNKNOWN16, Packet, Request, ignore
-from firmware_mocks.xbee.radio import Transceiver
+from firmware_mocks.xbee.network.packets import BROADCAST64, UNKNOWN16, Packet, Request, ignore
+from firmware_mocks.xbee.network.radio import Transceiver
 from firmware_mocks.xbee.settings import Settings
+from firmware_mocks.xbee.uart.commands import Answer, Reply, Status
 
 PROFILE = 0xC105
 MANUFACTURER = 0x101E

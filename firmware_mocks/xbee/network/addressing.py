@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
-from firmware_mocks.xbee.packets import (
+from firmware_mocks.xbee.network.packets import (
     BROADCAST16,
     DATA,
     ROUTE_DISCOVERY,

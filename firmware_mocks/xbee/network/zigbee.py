@@ -8,11 +8,10 @@ from dataclasses import replace
 from hashlib import sha256
 
 from firmware_mocks.base import MS, Timers
-from firmware_mocks.xbee import zdo
-from firmware_mocks.xbee.addressing import MESH_OVERHEAD, NO_ACK, SECURE, Addressing
-from firmware_mocks.xbee.commands import Answer, Reply, Status
-from firmware_mocks.xbee.link_keys import KEY_BYTES, SECOND, LinkKeys, Registration
-from firmware_mocks.xbee.packets import (
+from firmware_mocks.xbee.network import zdo
+from firmware_mocks.xbee.network.addressing import MESH_OVERHEAD, NO_ACK, SECURE, Addressing
+from firmware_mocks.xbee.network.link_keys import KEY_BYTES, SECOND, LinkKeys, Registration
+from firmware_mocks.xbee.network.packets import (
     ADDRESS_DISCOVERY,
     BROADCAST64,
     COORDINATOR64,
@@ -26,8 +25,9 @@ from firmware_mocks.xbee.packets import (
     Request,
     ignore,
 )
-from firmware_mocks.xbee.serial_line import COORDINATOR_STARTED, JOINED, SerialLine
 from firmware_mocks.xbee.settings import Settings
+from firmware_mocks.xbee.uart.commands import Answer, Reply, Status
+from firmware_mocks.xbee.uart.serial_line import COORDINATOR_STARTED, JOINED, SerialLine
 
 ASSOCIATION_NS = 100 * MS
 APS_ENCRYPTION = 0x20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from firmware_mocks.base import MS
-from firmware_mocks.xbee.packets import COORDINATOR64, UNKNOWN64
+from firmware_mocks.xbee.network.packets import COORDINATOR64, UNKNOWN64
 
 SECOND = 1_000 * MS
 KEY_BYTES = 16

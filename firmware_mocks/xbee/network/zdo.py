@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firmware_mocks.xbee.packets import Endpoints
+from firmware_mocks.xbee.network.packets import Endpoints
 
 ENDPOINT, PROFILE = 0, 0
 NWK_ADDR, IEEE_ADDR, NODE_DESC, SIMPLE_DESC, ACTIVE_EP, MATCH_DESC = 0, 1, 2, 4, 5, 6

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from firmware_mocks.xbee.addressing import EVERY_PAN
-from firmware_mocks.xbee.commands import Answer, Commands, RemoteCommands
 from firmware_mocks.xbee.hardware import MAC_FAMILY, MESH_FAMILY
-from firmware_mocks.xbee.packets import (
+from firmware_mocks.xbee.network.addressing import EVERY_PAN
+from firmware_mocks.xbee.network.packets import (
     INVALID16,
     SAMPLE_CLUSTER,
     SERIAL_DATA,
@@ -19,12 +18,13 @@ from firmware_mocks.xbee.packets import (
     Packet,
     Request,
 )
+from firmware_mocks.xbee.network.radio import Transceiver
+from firmware_mocks.xbee.network.zigbee import Zigbee
 from firmware_mocks.xbee.pins import extended_data, standard_data
-from firmware_mocks.xbee.radio import Transceiver
 from firmware_mocks.xbee.sampling import Samples, uses_standard_format
-from firmware_mocks.xbee.serial_line import SerialLine
 from firmware_mocks.xbee.settings import Settings
-from firmware_mocks.xbee.zigbee import Zigbee
+from firmware_mocks.xbee.uart.commands import Answer, Commands, RemoteCommands
+from firmware_mocks.xbee.uart.serial_line import SerialLine
 
 AO_EXPLICIT, AO_LEGACY = 1, 2
 EVERY_PAN_IN_10 = 0x02  # frames 00 and 01 use 04 for it

@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable
 
 from firmware_mocks.base import MS, Timers
-from firmware_mocks.xbee.api import Api
-from firmware_mocks.xbee.commands import Answer, Commands, Status
-from firmware_mocks.xbee.packets import Outcome
-from firmware_mocks.xbee.radio import Transceiver
-from firmware_mocks.xbee.serial_line import SerialLine
+from firmware_mocks.xbee.network.packets import Outcome
+from firmware_mocks.xbee.network.radio import Transceiver
 from firmware_mocks.xbee.settings import Settings
+from firmware_mocks.xbee.uart.api import Api
+from firmware_mocks.xbee.uart.commands import Answer, Commands, Status
+from firmware_mocks.xbee.uart.serial_line import SerialLine
 
 SILENCE_NS = 500 * MS  # a frame that pauses for so long is given up
 # A host hands bytes over in lumps of 5 ms; a silence is sure when one more would have come.

@@ -1,0 +1,1 @@
+"""What the module does on its serial line: bytes, API frames, AT commands."""
