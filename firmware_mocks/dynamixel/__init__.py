@@ -1,4 +1,4 @@
-"""Dynamixel X servos on a bus, from the maker's e-manual (protocol 2.0, XL430-W250)."""
+"""Dynamixel X and P servos on a bus, from the maker's e-manual (protocol 2.0, XL430-W250)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from firmware_mocks._parameters import check_names
 from firmware_mocks.air import Air
 from firmware_mocks.dynamixel.bus import DEFAULTS, PARAMETERS, Bus
 
-SUMMARY = "Dynamixel X servos on one bus: protocol 2.0, position and velocity control"
+SUMMARY = "Dynamixel X and P servos on one bus: protocol 2.0, position and velocity control"
 
 __all__ = ["PARAMETERS", "SUMMARY", "create"]
 

@@ -130,7 +130,8 @@ def assign(settings: Settings, name: str, value: Any) -> None:
     try:
         _assign(settings, name, value)
     except BadCommand:
-        advice = nearest(name, [*PARAMETERS, "an AT register's two letters"])
+        known = [each for each in PARAMETERS if each != "XX"]
+        advice = nearest(name, [*known, "an AT register's two letters"])
         raise ValueError(
             f"{name}: {settings.hardware.title} has no such parameter; {advice}"
         ) from None

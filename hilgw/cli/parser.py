@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import sys
 from collections.abc import Sequence
@@ -32,11 +33,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """
     place = _place_of_command(arguments)
     command = None if place is None else arguments[place]
+    if command == "help":
+        return parse([*arguments[(place or 0) + 1 :], "--help"])
     if place is not None and command not in COMMANDS and _is_file(command or ""):
         arguments = [*arguments[:place], "run", *arguments[place:]]
         command = "run"
-    if command == "help":
-        return parse([*arguments[(place or 0) + 1 :], "--help"])
     parser, own = parsers(command)
     if place is not None and isinstance(own, CommandParser):
         own.words = arguments[place + 1 :]
@@ -120,9 +121,19 @@ class CommandParser(argparse.ArgumentParser):
     words: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
-        if "required" in message:  # a mistyped option is why
-            _refuse_unknown_options(self, [word for word in self.words if len(word) > 1])
+        if message.startswith("the following arguments are ") or message.endswith(" is required"):
+            _refuse_unknown_options(self, self._doubtful_words())  # a mistyped one may be why
         super().error(_reworded(message))
+
+    def _doubtful_words(self) -> list[str]:
+        """The arguments that can only be long options, and are not the beginning of one."""
+        words = list(itertools.takewhile(lambda word: word != "--", self.words))
+        known = [name for action in self._actions for name in action.option_strings]
+        return [
+            word
+            for word in words
+            if word.startswith("--") and not any(name.startswith(word) for name in known)
+        ]
 
 
 _CHOICE = re.compile(r"(argument .*): invalid choice: '?(.*?)'? \(choose from (.*)\)")

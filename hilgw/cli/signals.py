@@ -52,8 +52,7 @@ class Stop:
         """The output cannot be written. A reader that has gone (`hilgw ... | head`) ends the run
         as Ctrl-C does."""
         if isinstance(error, BrokenPipeError) and self.code is None:
-            self.code = EXIT_BY_SIGNAL[signal.SIGINT]
-            self.event.set()
+            self._begin(EXIT_BY_SIGNAL[signal.SIGINT])
 
     def last_words(self) -> None:
         """Everything is closed and only output is left: from here on a signal ends the process at
@@ -62,9 +61,13 @@ class Stop:
             signal.signal(number, lambda *_, code=code: self._leave(code))
 
     def _on_signal(self, code: int) -> None:
-        if self.code is not None:
+        if self.code is None:
+            self._begin(code)
+        else:
             self._leave(code)
-            return
+
+    def _begin(self, code: int) -> None:
+        """The run ends in order."""
         self.code, self._since_s = code, time.monotonic()
         self.event.set()
         if self.at_once is not None:

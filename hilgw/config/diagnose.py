@@ -143,7 +143,7 @@ def _unknown_key(error: _Error) -> tuple[str, str]:
     key = str(error.path[-1])
     if key.partition(":")[0] in keys and (fix := without_space(key)):
         return NO_COLON[0], fix
-    if key == "supervisor":  # a field of Webots' Robot
+    if key == "supervisor" and error.path[0] == "robots" and len(error.path) == 3:
         fix = "delete it, or let Webots carry them: controller kind webots_proxy"
         return NOT_CARRIED["Supervisor"], fix
     if (meant := _MEANT.get(error.path[-1])) in keys:
@@ -189,7 +189,7 @@ def _mistyped(wanted: str, text_would_do: bool, value: Any, word: str | None) ->
 
 def _as_number(value: Any) -> str:
     """The fix for a value that a person reads as a number; "" for any other."""
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"write it without a decimal point: {value:.0f}"
     if not isinstance(value, str):
         return ""

@@ -220,7 +220,7 @@ class GatewayConfig:
         gt=0,
         le=1_000_000,
         pattern="max",
-        example="2, or max",
+        example="max",
     )
     webots: str = setting(
         "release whose rules apply (cone axis, node numbers), such as R2025a",

@@ -108,6 +108,11 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class FrameNotice(Notice):
+    """A notice about a frame of the peer, which was understood as one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Registered:
     """The body has this device."""
 

@@ -41,6 +41,10 @@ class SafetyState:
         keep it waiting."""
         self._alive_ns = at
 
+    def silent_ns(self, now: int) -> int:
+        """For how long the controller, which is free to compute, has given no sign of life."""
+        return 0 if self.waits_for_us else max(0, now - self._alive_ns)
+
     def command(self, now: int) -> None:
         """A motor was commanded."""
         self.moving = True

@@ -148,8 +148,8 @@ class Supervisor(PortStatus):
     open_port: opens the transport, raises PortError. identity: the device behind the path now
     (None: none), so that a wrong device is tried again once it was replaced. stall_s: a port that
     takes no byte for so long is opened anew; None: it is left to its flow control. boot_s: silence
-    after opening, before the user of the port is attached. is_needed: whether the gateway cannot do
-    without the port now.
+    after opening, before the user of the port is attached. is_needed: asked at the start, whether
+    the gateway cannot do without the port.
     """
 
     def __init__(
@@ -174,6 +174,7 @@ class Supervisor(PortStatus):
         self._retry_s = retry_s
         self._boot_s = boot_s
         self._is_needed = is_needed
+        self._must_open = True  # the gateway ends when the first start fails
         self._discarded: int | None = None  # bytes that came while the board starts; then None
         self._backoff_s = BACKOFF_FIRST_S
         self._unanswered = False  # the port has a name, but no peer that stays
@@ -187,6 +188,7 @@ class Supervisor(PortStatus):
         return self.state is State.UP
 
     async def run(self) -> None:
+        self._must_open = self._is_needed()
         try:
             while True:
                 error = await self._live_once()
@@ -272,7 +274,7 @@ class Supervisor(PortStatus):
         elif isinstance(error, PortError) and error.reason in (PortError.ABSENT, PortError.LOST):
             await self._wait_for_port(error)
         else:
-            if not self.was_up and isinstance(error, PortError) and self._is_needed():
+            if not self.was_up and isinstance(error, PortError) and self._must_open:
                 raise error  # busy or denied at the first start: the user must act
             if self.was_up and isinstance(error, PeerError):
                 self._enter(State.STALLED, error.what)
@@ -283,7 +285,7 @@ class Supervisor(PortStatus):
         act. A ConfigError shows only once the device is up, and has reported what it has."""
         is_first = self.opened == 1 and self._lived_s < START_S
         is_fatal = not self.was_up or (is_first and isinstance(error, ConfigError))
-        if is_fatal and self._is_needed():
+        if is_fatal and self._must_open:
             raise error
         self._enter(State.FAILED, str(error))
         wrong = self._identity()

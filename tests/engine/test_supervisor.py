@@ -241,6 +241,29 @@ async def test_a_port_that_is_not_needed_is_tried_again_when_it_is_busy_or_denie
     assert pauses[0] < 0.2 and max(pauses) < 6.1 and len(tried_s) == 12
 
 
+async def test_a_port_that_is_needed_later_ends_no_running_gateway(clock: Clock) -> None:
+    needed = [False]
+
+    async def open_port() -> Transport:
+        raise PortError("busy", reason=PortError.BUSY)
+
+    rig = Rig(open_port, lambda: "there", clock)
+    rig.supervisor = Supervisor(
+        rig.station,
+        open_port,
+        lambda: "there",
+        rig.log,
+        where="port",
+        jitter=random.Random(1),
+        is_needed=lambda: needed[0],
+    )
+    async with running(rig) as task:
+        await until(lambda: rig.supervisor.state is State.BACKOFF)
+        needed[0] = True
+        await elapse(60.0)
+        assert not task.done()
+
+
 class WrongSession(EchoSession):
     """Ready the first time, then another device answers."""
 

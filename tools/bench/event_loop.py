@@ -24,7 +24,7 @@ from table import Row, show_all
 RUN = """
 import asyncio, sys
 from hilgw.cli import main
-from hilgw.engine import direct_loop
+from hilgw.engine.event_loop import direct_loop
 if sys.argv.pop(1) == "asyncio":
     direct_loop.DirectLoop = asyncio.SelectorEventLoop
 sys.exit(main.main(sys.argv[1:]))

@@ -133,14 +133,13 @@ class TransparentSession:
 
     def next_deadline(self) -> int | None:
         if self._handshake is not None:
-            waits = (self._handshake.deadline, self._first_answer.deadline)
-            return min((due for due in waits if due is not None), default=None)
+            return self._handshake.deadline
         return self._stream.next_deadline()
 
     def expire(self, now: int) -> list[Event]:
         if self._handshake is not None:
-            events = notice(self._first_answer.expire(now))
-            return events + self._after_handshake(self._handshake.expire(now), now)
+            # Its guard times alone take 2 s: bytes without a frame are shown when it fails.
+            return self._after_handshake(self._handshake.expire(now), now)
         return self._stream.expire(now)
 
     # --- as text ------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class RobotSettings:
     )
     limits: dict[str, MotorLimits] = setting("motor -> its limits", default_factory=dict)
     mock: dict[str, Any] = setting(
-        "parameters of the mock (`hilgw mock --help` lists the kinds)", default_factory=dict
+        "parameters of the mock (`hilgw mock KIND --list`)", default_factory=dict
     )
 
 

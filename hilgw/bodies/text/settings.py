@@ -231,7 +231,7 @@ class TextBodySettings(RobotSettings):
         unit="ms",
     )
     mock: dict[str, Any] = setting(
-        "parameters of the mock; `kind` is its name (`hilgw mock --help`), text_module without",
+        "parameters of the mock; `kind` is its name (`hilgw mock --list`), text_module without",
         default_factory=dict,
     )
 

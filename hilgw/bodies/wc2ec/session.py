@@ -23,6 +23,7 @@ from hilgw.control.events import (
     Disconnected,
     EmitterSettings,
     Event,
+    FrameNotice,
     Notice,
     PacketIn,
     PacketOut,
@@ -298,7 +299,7 @@ class Wc2ecBodySession:
     def _early(self) -> list[Event]:
         """A value on a line came before the registration, or amid it: the port was opened late."""
         self.counts[f"refused_{RequestRefused.UNKNOWN_DEVICE}"] += 1
-        return [Notice(EARLY)]
+        return [FrameNotice(EARLY)]
 
     def _notices(self) -> list[Event]:
         """After the registration: motors in the settings that the robot does not have."""

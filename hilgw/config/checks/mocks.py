@@ -106,7 +106,7 @@ def _wrong_values(kind: plugins.MockKind, parameters: dict[str, Any]) -> Iterato
     while problem := _refusal(kind, parameters):
         parameter, separator, message = problem.partition(": ")
         if not separator or parameter not in parameters:
-            yield "", problem, f"see `hilgw mock {kind.name} --help`"
+            yield "", problem, f"see `hilgw mock {kind.name} --list`"
             parameters.clear()
         else:
             value = parameters.pop(parameter)

@@ -32,6 +32,7 @@ MAX_VALUES = 50_000
 _DIFFERS = re.compile(r"[\t?!]|[|>][-+0-9]*#|:\s+(?:#[^\n\r]*[\n\r]\s*)*[,}\]]")
 # No-break space and the quotes of word processors: plain characters for YAML.
 _TYPOGRAPHIC = re.compile("[\u00a0\u2018-\u201f\u00ab\u00bb]")
+_QUOTED = re.compile("\"[^\"]*\"|'[^']*'|#.*")  # where such a sign is text
 
 
 @dataclass(slots=True)
@@ -142,7 +143,8 @@ def _explained(error: Exception, loader: _Loader, lines: Lines) -> tuple[Positio
             position, (what, fix) = word, NO_COLON
     if what == NO_COLON[0]:
         fix = without_space(lines.rest(position)) or fix
-    if pasted := _TYPOGRAPHIC.search(lines.rest(Position(position.file, position.line, 1))):
+    line = lines.rest(Position(position.file, position.line, 1))
+    if pasted := _TYPOGRAPHIC.search(_QUOTED.sub("", line)):
         sign = "space" if pasted[0].isspace() else "quote"
         fix = f"write a plain {sign} for U+{ord(pasted[0]):04X} in this line"
     return position, (), what, fix

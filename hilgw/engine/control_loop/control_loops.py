@@ -26,7 +26,7 @@ class ControlLoops:
         self.watchdog = Watchdog(scheduler, threaded=not simulated)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
-        self._ended = False
+        self._ended: set[str] = set()  # robots whose motors were stopped for good
 
     def add(self, loop: ControlLoop) -> None:
         self._loops[loop.name] = loop
@@ -65,9 +65,9 @@ class ControlLoops:
     def end(self) -> None:
         """Stops all motors for good, and writes it now, while the connections are still up; the
         first step of a shutdown. A second call does nothing."""
-        if not self._ended:
-            self._ended = True
-            for loop in self._loops.values():
+        for name, loop in self._loops.items():
+            if name not in self._ended:
+                self._ended.add(name)
                 loop.end()
 
     async def stop_motors(self) -> None:

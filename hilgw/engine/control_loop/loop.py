@@ -32,6 +32,7 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     ReceiverSettings,
+    Refused,
     Registered,
     SensorSwitch,
     SensorValue,
@@ -135,7 +136,7 @@ class ControlLoop:
             self._readings,
             self._periods,
             self._requests,
-            self._give,
+            self._carry,
             forwarder,
             self._notices,
             scheduler,
@@ -297,27 +298,36 @@ class ControlLoop:
     def _command(self, command: Command, now: int) -> None:
         """One motor command of the controller."""
         self.statistics.counts["commands_in"] += 1
+        if not self._give(command, now):
+            self._requests.report_fault(command.index)
+
+    def _carry(self, command: Command, now: int) -> None:
+        """A command of the body that was left, which the controller does not give now: it learns
+        of no refusal."""
+        self.statistics.counts["commands_in"] += 1
         self._give(command, now)
 
-    def _give(self, command: Command, now: int) -> None:
-        """One motor command: checked, turned into bytes by the body's session, and written."""
+    def _give(self, command: Command, now: int) -> bool:
+        """One motor command: checked, turned into bytes by the body's session, and written. False:
+        refused, counted and shown."""
         statistics, end = self.statistics, self._bodies.active
         if self.safety.ending:
             statistics.refused[RequestRefused.ENDED] += 1
-            return
+            return True
         if end is None:
-            self._requests.refuse(command.index, RequestRefused.NO_BODY, "this robot has no body")
-            return
+            self._requests.count(RequestRefused.NO_BODY, "this robot has no body")
+            return False
         events = end.encode(command, now)
         if not isinstance(events, list):
-            self._requests.refuse(command.index, events.reason, events.text)
-            return
-        self._requests.handle_answer(end.link, command.index, events, now)
+            self._requests.count(events.reason, events.text)
+            return False
+        end.link.handle(events, now)
         if events and type(events[0]) is Write:
             statistics.commanded(command, self._scheduler.now())
             end.commanded(command, now)
             if self._bodies.shadow is not None:
                 self._bodies.shadow.command(command, now)
+        return not any(type(event) is Refused for event in events)
 
     # --- body to controller: devices ----------------------------------------------------------
 

@@ -161,6 +161,18 @@ class Safety:
             if self._deadline is None:
                 self._watch_deadline()
 
+    def silent_ns(self, now: int) -> int:
+        """For how long the controller has given no sign of life."""
+        return self.state.silent_ns(self._on_deadlines(now))
+
+    def inherit(self, silent_ns: int, now: int) -> None:
+        """The commands that were given just now are those of another body: the controller has been
+        silent for so long."""
+        self.state.alive(self._on_deadlines(now) - silent_ns)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._watch_deadline()
+
     def commanded(self, command: Command, now: int) -> None:
         """A motor command was written to the body."""
         began, mode = not self.state.moving, mode_of(command)

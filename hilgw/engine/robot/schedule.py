@@ -43,8 +43,7 @@ class Entry:
 
 
 class Schedule:
-    """All devices of one gateway. advance(end): simulated time is `end` at once, where nothing else
-    is due by then; returns whether it is."""
+    """All devices of one gateway."""
 
     def __init__(
         self,
@@ -52,9 +51,11 @@ class Schedule:
         steps: StepClock,
         advance: Callable[[int], bool] = lambda end: False,
     ) -> None:
+        """advance(end): sets simulated time to `end` at once, where nothing else is due by then;
+        returns whether it did."""
         self.steps = steps
         self.now = scheduler.now
-        self.advance = advance
+        self._advance = advance
         self._heap: list[tuple[int, tuple[int, int], int, Entry]] = []
         self._entries = 0
         self._pushed = 0
@@ -62,6 +63,11 @@ class Schedule:
         self._acting = False
         self._is_awake = False  # the alarm is set once, at the end
         self._wakeup = Wakeup(scheduler, self._wake)
+
+    def advance(self, end: int) -> bool:
+        """Sets simulated time to `end` at once, where nothing else is due by then. Returns whether
+        it did; never while it does what is due: the clock does not know of that."""
+        return not self._is_awake and self._advance(end)
 
     def add(self, phase: int, act: Callable[[int], None]) -> Entry:
         """A device that acts in this phase; of one phase, those that were added first."""

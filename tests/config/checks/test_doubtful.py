@@ -144,3 +144,14 @@ def test_a_port_in_this_folder_is_not_questioned(
 def test_a_colon_without_a_space(errors: Lines, text: str) -> None:
     (found,) = errors(f"version: 1\n{text}")
     assert found.endswith("a key without ':'; write a space after the colon: `baudRate: 9600`")
+
+
+def test_a_port_with_a_long_name_is_checked_as_any_other(warnings: Lines) -> None:
+    name = "tty" + 300 * "x"
+    found = warnings(f"version: 1\nadapters: {{a: {{kind: uart, port: {name}}}}}\n")
+    assert any("did you mean /dev/tty" in line for line in found)
+
+
+def test_a_port_in_typographic_quotes_is_doubted(warnings: Lines) -> None:
+    found = warnings("version: 1\nadapters: {a: {kind: uart, port: \u201c/dev/ttyUSB0\u201d}}\n")
+    assert any("has a U+201C; write a plain quote, or none" in line for line in found)

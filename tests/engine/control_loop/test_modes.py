@@ -200,12 +200,48 @@ def test_a_body_that_goes_on_is_stopped_at_the_deadline() -> None:
     run = ScriptedLoop(SIMULATED, remote=REAL, command_timeout_s=0.5)
     run.controller_sends(FORWARD)
     run.pass_ms(300)
-    run.loop.modes.switch(REMOTE)
+    run.loop.modes.switch(REMOTE)  # a sign of life of the user, not of the controller
     wire(run, "remote").take()
-    run.pass_ms(400)
+    run.pass_ms(190)
     assert wire(run, "remote").take() == b""
-    run.pass_ms(200)
+    run.pass_ms(20)
     assert wire(run, "remote").take().startswith(b"stop ")
+
+
+@pytest.mark.parametrize("mode", [REMOTE, SHADOW])
+def test_a_controller_that_is_silent_moves_no_other_body(mode: RobotMode) -> None:
+    """The simulated body has no deadline; the real one's is over."""
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    run.controller_sends(FORWARD)
+    run.pass_ms(60_000)
+    run.loop.modes.switch(mode)
+    assert not run.loop.safeties[1].state.moving
+    assert b"command" not in wire(run, "remote").take()
+
+
+def test_a_switch_that_waited_while_the_gateway_hung_moves_nothing() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL)
+    for safety in run.loop.safeties:
+        run.watchdog.watch(safety)
+    run.controller_sends(FORWARD)
+    run.scheduler.time += 2_000_000_000
+    run.loop.modes.switch(REMOTE)
+    assert not any(safety.state.moving for safety in run.loop.safeties)
+    assert b"command" not in wire(run, "remote").take()
+
+
+def test_a_controller_learns_of_no_refusal_of_what_it_did_not_send() -> None:
+    lamp = Device(name="lamp", kind="LED", index=2)
+    run = ScriptedLoop((*SIMULATED, lamp), remote=REAL)
+    run.loop.safeties[1].disarm(run.scheduler.now())
+    run.controller_sends(FORWARD)
+    run.controller_sends(LedValue(2, 1))
+    run.calls.clear()
+    run.loop.modes.switch(REMOTE)
+    assert "fault" not in [call[1] for call in run.calls if call[0] == "controller"]
+    report = run.loop.report()
+    assert (report["commands_in"], report["commands_out"]) == (2, 1)
+    assert report["refused"] == {"disarmed": 1}
 
 
 def test_a_shadow_that_begins_goes_on_as_the_first_body() -> None:
@@ -275,7 +311,7 @@ def test_limits_of_each_body_hold_for_itself() -> None:
     fast = MotorCommand(0, "velocity", 4.0)
     assert run.controller_sends(fast) == [("body", "command", fast)]
     run.loop.modes.switch(REMOTE)  # what the robot went on with is beyond the limit of the other
-    assert ("controller", "fault", 0) in run.calls
+    assert run.loop.report()["refused"] == {"beyond_limit": 1}
     assert run.controller_sends(fast) == [("controller", "fault", 0)]
     assert run.loop.report()["refused"] == {"beyond_limit": 2}
 

@@ -85,11 +85,12 @@ class ModeSwitch:
         velocities of a body that moved, gains and LEDs, and neither positions nor forces.
         HilgwError when that is not possible; then nothing changes.
         """
-        bodies, now = self._bodies, self._scheduler.now()
+        bodies, now = self._bodies, self._checked_now()
         if mode is bodies.mode:
             return
         bodies.demand(mode, self._registration.table, now)
-        commands = [] if bodies.active is None else bodies.active.for_another_body()
+        silent_ns = bodies.safety.silent_ns(now)
+        commands = self._carried(silent_ns)
         if bodies.shadow is not None:
             self._leave(bodies.shadow.end, now)
             bodies.shadow = None
@@ -99,6 +100,23 @@ class ModeSwitch:
         self._set_mode(mode)
         self._notices.add(f"mode {mode}")
         self._go_on(commands, now, taken=bodies.active is not left)
+        if commands:
+            for safety in bodies.commanded:
+                safety.inherit(silent_ns, now)
+
+    def _checked_now(self) -> int:
+        """The time; stops the motors first when the gateway was late."""
+        link = self._bodies.link
+        return self._scheduler.now() if link is None else link.checked_now()
+
+    def _carried(self, silent_ns: int) -> list[Command]:
+        """The commands of the body that is left, as far as they hold for another one; none of a
+        controller whose silence stops one of the bodies."""
+        active = self._bodies.active
+        deadlines = [each.state.timeout_ns for each in self._bodies.safeties]
+        if active is None or any(0 < deadline_ns <= silent_ns for deadline_ns in deadlines):
+            return []
+        return active.for_another_body()
 
     def _go_on(self, commands: list[Command], now: int, *, taken: bool) -> None:
         """The controller's last settings, for the bodies that follow it from now on. taken: the

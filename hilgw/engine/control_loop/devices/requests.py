@@ -75,7 +75,8 @@ class Requests:
         """Sets the LEDs of a body that takes another one's place. What it does not have stays
         dark: the controller did nothing wrong."""
         for led in self._leds.values():
-            if not end.safety.check_value(end.link, led):
+            known = end.link.session.devices.by_index(led.index) is not None
+            if known and not end.safety.check_value(end.link, led):
                 end.link.call(partial(end.link.session.tune, led, now), now)
 
     def forget(self) -> None:
@@ -131,12 +132,16 @@ class Requests:
             self.refuse(index, reason, f"'{name}' does not allow it")
 
     def refuse(self, index: int, reason: str, text: str) -> None:
-        """A request of the controller is refused: counted, shown, and reported to it. text: empty
-        where an earlier refusal had the words."""
+        """A request of the controller is refused: counted, shown, and reported to it."""
+        self.count(reason, text)
+        self.report_fault(index)
+
+    def count(self, reason: str, text: str) -> None:
+        """A request is refused: counted and shown. text: empty where an earlier refusal had the
+        words."""
         self._statistics.refused[reason] += 1
         if text:
             self._observer.refused(self._name, reason, text)
-        self.report_fault(index)
 
     def report_fault(self, index: int) -> None:
         """Reports to the controller that a device failed or refused a request."""
