@@ -23,6 +23,7 @@ from hilgw.control.events import (
     EmitterSettings,
     Event,
     FeedbackSwitch,
+    FrameNotice,
     LedValue,
     MotorCommand,
     MotorPid,
@@ -457,7 +458,7 @@ def test_a_robot_whose_registration_was_cut_is_not_silent_while_its_values_come(
         for now in range(20, 1_000, 20)
         for event in line.receive(now * MS, SensorData(38, 0, 1.0)) + line.session.expire(now * MS)
     ]
-    assert {type(event) for event in events} == {Notice} and len(events) == 49
+    assert {type(event) for event in events} == {FrameNotice} and len(events) == 49
     assert line.session.counts["refused_unknown_device"] == 49
     events = line.receive(1_000 * MS, *REGISTRATIONS[:3], SensorData(38, 0, 1.0))
     assert SensorValue(0, 1.0) in events
@@ -638,13 +639,13 @@ def test_a_robot_that_sends_before_it_registers_is_one_notice() -> None:
         for index in (0, 1, 2, 0)
         for event in session.receive(framing.encode(encode(SensorData(38, index, 1.0))), 10 * MS)
     ]
-    assert {type(event) for event in events} == {Notice}
-    assert len({event for event in events if isinstance(event, Notice)}) == 1  # shown once
+    assert {type(event) for event in events} == {FrameNotice}
+    assert len({event for event in events if isinstance(event, FrameNotice)}) == 1  # shown once
     assert session.counts["refused_unknown_device"] == 4
     hear(session, 2, now=15 * MS)  # the port was opened amid the registration
     for index in (2, 0):
         value = framing.encode(encode(SensorData(38, index, 1.0)))
-        assert {type(event) for event in session.receive(value, 16 * MS)} == {Notice}
+        assert {type(event) for event in session.receive(value, 16 * MS)} == {FrameNotice}
     hear(session, 0, 1, 2, now=20 * MS)
     assert session.receive(framing.encode(encode(SensorData(38, 0, 1.0))), 30 * MS)
 
