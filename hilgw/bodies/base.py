@@ -52,8 +52,16 @@ class BodySession(LinkSession, Protocol):
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""
 
+    def stop_motor(self, index: int, now: int) -> list[Event]:
+        """Stops one motor as `stop` does, and does nothing unless it was commanded since the last
+        stop. It writes goals only (velocity 0, or the last position), never torque or a mode, and
+        is never refused: it has to work when the motor refuses every command."""
+
     def stop_bytes(self) -> bytes:
         """The bytes that stop every motor now, for the emergency stop. Changes nothing."""
+
+    def faults(self) -> list[str]:
+        """The hardware faults that the robot has reported and still has, in words."""
 
 
 @runtime_checkable

@@ -50,6 +50,7 @@ class StopReason(Reason):
     BODY = "body", "the body is gone, and has to stop its motors itself"
     EXCHANGED = "exchanged", "another body takes its place"
     FAULT = "fault", "a session failed"
+    HARDWARE = "hardware_fault", "the robot reports a hardware fault"
     BATTERY = "battery", "the battery is empty"
     REMOTE = "remote", "the controller's remote-control plug-in drives another robot"
     DISARMED = "disarmed", "the user disarmed the robot"
@@ -254,8 +255,25 @@ DeviceSettings = EmitterSettings | ReceiverSettings | LedValue | BrakeDamping | 
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """The body lacks these settings of a command: they were left out, and the rest of the command
+    applies."""
+
+    index: int
+    settings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceFault:
     """The device failed."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareFault:
+    """The robot reports a fault of its hardware at this device. `BodySession.faults` names it for
+    as long as it is present."""
 
     index: int
 
@@ -278,5 +296,7 @@ Event = (
     | PacketOut
     | PacketIn
     | DeviceSettings
+    | Dropped
     | DeviceFault
+    | HardwareFault
 )

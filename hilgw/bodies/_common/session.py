@@ -50,7 +50,7 @@ class RobotSession(ABC):
         self._always_on = [each.index for each in sensors if each.name in settings.always_on]
         self._motor_indices = [each.index for each in self.devices.of_role(MOTOR)]
         self._phase = Phase.CLOSED
-        self._armed: set[int] = set()  # motors that were commanded since the last stop
+        self._commanded: set[int] = set()  # motors that were commanded since the last stop
 
     # --- the robot ----------------------------------------------------------------------------
 
@@ -66,6 +66,10 @@ class RobotSession(ABC):
     @abstractmethod
     def _halt(self, now: int) -> list[Event]:
         """Stops the motors: writes the stop at once."""
+
+    @abstractmethod
+    def _halt_motor(self, index: int, now: int) -> list[Event]:
+        """Stops one motor, which was commanded: its goal only."""
 
     @abstractmethod
     def _stop_data(self) -> bytes:
@@ -89,7 +93,7 @@ class RobotSession(ABC):
         """The connection is gone: what the robot does now is in its own hands."""
         was_up = self._is_up
         self._phase = Phase.CLOSED
-        self._armed.clear()
+        self._commanded.clear()
         self._end()
         return [Disconnected("connection closed")] if was_up else []
 
@@ -105,7 +109,7 @@ class RobotSession(ABC):
         events = self._move(command, now)
         if isinstance(events, Refusal):
             return self._refuse(index, events.reason, events.text)
-        self._armed.add(index)
+        self._commanded.add(index)
         self.counts["commands"] += 1
         return events
 
@@ -125,8 +129,16 @@ class RobotSession(ABC):
         self.counts["stops"] += 1
         self.counts[f"stop_{reason}"] += 1
         events = self._halt(now)
-        self._armed.clear()
+        self._commanded.clear()
         return events
+
+    def stop_motor(self, index: int, now: int) -> list[Event]:
+        """Stops one motor at once; does nothing unless it was commanded since the last stop."""
+        return self._halt_motor(index, now) if self._must_stop and index in self._commanded else []
+
+    def faults(self) -> list[str]:
+        """The hardware faults of the robot; most report none."""
+        return []
 
     def stop_bytes(self) -> bytes:
         """The bytes that stop the motors now. Changes nothing."""
@@ -134,7 +146,7 @@ class RobotSession(ABC):
 
     @property
     def _must_stop(self) -> bool:
-        return self._phase is not Phase.CLOSED and bool(self._armed)
+        return self._phase is not Phase.CLOSED and bool(self._commanded)
 
     # --- other devices ------------------------------------------------------------------------
 

@@ -80,6 +80,10 @@ class WheeledSession(RobotSession):
             events.append(Notice(f"'{wheel.device.name}': {what}"))
         return events
 
+    def _halt_motor(self, index: int, now: int) -> list[Event]:
+        self._wheels[index].settle()
+        return [self._drive_on(now)]
+
     def _rest(self) -> None:
         """The wheels were stopped."""
         for wheel in self._wheels.values():

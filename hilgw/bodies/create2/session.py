@@ -76,7 +76,7 @@ class Create2Session(WheeledSession):
         """The port is open: the angles of the wheels begin at 0."""
         self._bind_sensors()
         self._led_values = dict.fromkeys(LEDS, 0)
-        self._armed.clear()
+        self._commanded.clear()
         return self._start(now)
 
     def receive(self, data: bytes, now: int) -> list[Event]:

@@ -71,7 +71,7 @@ class DynamixelSession(RobotSession):
     # --- the connection -----------------------------------------------------------------------
 
     def open(self, now: int) -> list[Event]:
-        self._armed.clear()
+        self._commanded.clear()
         self._switch_off()
         self._begin(now)
         return self._flush(now)
@@ -313,7 +313,7 @@ class DynamixelSession(RobotSession):
         """The commands that `stop` would send now. Changes nothing."""
         if not self._must_stop:
             return []
-        commands = (self._servos[index].stop_command() for index in sorted(self._armed))
+        commands = (self._servos[index].stop_command() for index in sorted(self._commanded))
         return [command for command in commands if command is not None]
 
     def _halt(self, now: int) -> list[Event]:
@@ -324,18 +324,28 @@ class DynamixelSession(RobotSession):
         changing = not self._bus.idle
         self._bus.drop_waiting()
         self._bus.add(Exchange(data, []))
-        for index in self._armed:
+        for index in self._commanded:
             self._servos[index].rest()
             if changing:
                 self._servos[index].mode = None
         return [Write(data)]
 
+    def _halt_motor(self, index: int, now: int) -> list[Event]:
+        servo = self._servos[index]
+        servo.rest()
+        data = self._goals([servo])
+        self._bus.add(Exchange(data, []))
+        return [Write(data)]
+
     def _stop_data(self) -> bytes:
         """Each servo that was commanded gets both goals: it may be in the mode before the last
         command."""
-        armed = [self._servos[index] for index in sorted(self._armed)]
-        still = {servo.number: 0 for servo in armed}
-        hold = {servo.number: servo.pulses for servo in armed if servo.pulses is not None}
+        return self._goals([self._servos[index] for index in sorted(self._commanded)])
+
+    def _goals(self, servos: list[Servo]) -> bytes:
+        """Both goals that stop these servos."""
+        still = {servo.number: 0 for servo in servos}
+        hold = {servo.number: servo.pulses for servo in servos if servo.pulses is not None}
         data = packet.write_all(packet.GOAL_VELOCITY, still, self._offsets)
         if hold:
             data += packet.write_all(packet.GOAL_POSITION, hold, self._offsets)

@@ -64,7 +64,7 @@ class EPuckSession(WheeledSession):
         """As when a port is opened: nothing is enabled, the angles begin at 0."""
         self._sensors.reset()
         self._lights = dict.fromkeys(range(len(LEDS)), 0)
-        self._armed.clear()
+        self._commanded.clear()
         self._at_first = True
 
     # --- the connection -----------------------------------------------------------------------

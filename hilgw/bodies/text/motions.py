@@ -23,6 +23,7 @@ class Motions:
         self._lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]
         self._line_of = {motor.device.index: line for line in self._lines for motor in line.motors}
         self._waiting: dict[int, MotionLine] = {}  # by their place: lines with a new command
+        self._must_halt = False  # for one motor that is held
 
     # --- motions ------------------------------------------------------------------------------
 
@@ -32,6 +33,14 @@ class Motions:
         if refusal is None:
             self._wait(self._line_of[motor.device.index])
         return refusal
+
+    def hold(self, motor: Motor) -> None:
+        """One motor stops: its line is sent with velocity 0, or the stop, which holds a position,
+        and then the line again for its other motors."""
+        line = self._line_of[motor.device.index]
+        motor.hold()
+        self._must_halt |= motor.by_position and line.active
+        self._wait(line)
 
     def _wait(self, line: MotionLine) -> None:
         self._waiting[self._lines.index(line)] = line
@@ -81,15 +90,16 @@ class Motions:
     # --- stops --------------------------------------------------------------------------------
 
     def halt(self) -> bool:
-        """Whether the stop is due because all motors of a line got velocity 0 under position
-        control. It stops every motor: lines whose motors may move on wait again."""
+        """Whether the stop is due because a motor under position control is held, or all motors of
+        a line got velocity 0. It stops every motor: lines whose motors may move on wait again."""
         halted = {
             place: line for place, line in self._waiting.items() if line.data() is Halted.STOPPED
         }
         for place in halted:
             del self._waiting[place]
-        if not any(line.active for line in halted.values()):
+        if not (self._must_halt or any(line.active for line in halted.values())):
             return False
+        self._must_halt = False
         for line in halted.values():
             line.rest()
         self.repeat()
@@ -104,6 +114,7 @@ class Motions:
     def rest(self) -> None:
         """The motors were stopped: what was commanded before is void."""
         self._waiting.clear()
+        self._must_halt = False
         for motor in self.motors.values():
             motor.rest()
         for line in self._lines:

@@ -39,6 +39,14 @@ class Motor(Paced):
         if self.by_position:
             self.velocity = self._settings.maxVelocity
         self.target: float | None = None
+        self.is_held = False
+
+    def hold(self) -> None:
+        """It stops where it is, until the next command moves it."""
+        if self.by_position:
+            self.is_held = True
+        else:
+            self.settle()
 
     @property
     def largest_velocity(self) -> float:
@@ -49,7 +57,7 @@ class Motor(Paced):
     @property
     def moves(self) -> bool:
         """With position control: it has a position to go to, and may."""
-        return self.target is not None and self.velocity != 0
+        return self.target is not None and self.velocity != 0 and not self.is_held
 
     def command(self, command: Command, now: int) -> Refusal | None:
         """Follows a command that the control loop has checked, or refuses it."""
@@ -63,6 +71,7 @@ class Motor(Paced):
                 return self._too_large(position)
             self.velocity = self.velocity if velocity is None else velocity
             self.target = self.target if position is None else position
+            self.is_held &= position is None
             return None
         if position is not None and position != math.inf:
             return self._refuse("has velocity control only")

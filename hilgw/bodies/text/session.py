@@ -44,7 +44,7 @@ class TextBodySession(RobotSession):
     def open(self, now: int) -> list[Event]:
         """The port is open: counters that wrap around begin anew."""
         self._traffic.forget()
-        self._armed.clear()
+        self._commanded.clear()
         self._told_unexpected = False
         return self._begin(now)
 
@@ -168,6 +168,11 @@ class TextBodySession(RobotSession):
 
     def _halt(self, now: int) -> list[Event]:
         return [Write(self._traffic.stop(now))]
+
+    def _halt_motor(self, index: int, now: int) -> list[Event]:
+        """The line leaves as that of a command; where positions are controlled, the stop does."""
+        self._traffic.hold(index, now)
+        return [Write(b"")]
 
     def _stop_data(self) -> bytes:
         return self._traffic.stop_data(after_cut=True)

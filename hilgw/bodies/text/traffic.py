@@ -104,6 +104,11 @@ class Traffic:
             self._work_ns = now
         return refusal
 
+    def hold(self, index: int, now: int) -> None:
+        """One motor stops; the others go on."""
+        self._motions.hold(self._motions.motors[index])
+        self._work_ns = now
+
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
         self._requests.switch(index, period_ms, now)
 

@@ -28,6 +28,11 @@ class _Motor:
     slew: Slew | None
     last: Sent | None = None
 
+    def settle(self) -> None:
+        """The rate limit begins anew at the value that was sent."""
+        if self.slew is not None and not math.isnan(self.settings[self.shown]):
+            self.slew.settle(self.settings[self.shown])
+
 
 class Motors:
     """original_peer: the robot supports setValue only; commands that need setSensor are refused."""
@@ -97,15 +102,17 @@ class Motors:
 
     def stop_commands(self, reported: Mapping[int, float]) -> list[Command]:
         """The commands that set every motor to its default. Changes nothing."""
-        commands = (
-            self.stop_command(
-                index,
-                Mode.VELOCITY if motor.settings[0] == math.inf else Mode.POSITION,
-                reported.get(index),
-            )
-            for index, motor in self._motors.items()
-        )
+        commands = (self.stop_now(index, reported.get(index)) for index in self._motors)
         return [command for command in commands if command is not None]
+
+    def stop_now(self, index: int, reported: float | None) -> Command | None:
+        """The command that stops this motor in its present mode; None: there is none, or the robot
+        has no such motor. Changes nothing."""
+        motor = self._motors.get(index)
+        if motor is None:
+            return None
+        mode = Mode.VELOCITY if motor.settings[0] == math.inf else Mode.POSITION
+        return self.stop_command(index, mode, reported)
 
     def message(self, command: Command) -> SetValue | SetMotor:
         """One command of a stop on the wire."""
@@ -119,16 +126,21 @@ class Motors:
     def adopt(self, defaults: Sequence[SetValue | SetMotor]) -> Sequence[SetValue | SetMotor]:
         """These messages were sent, without the rate limit."""
         for message in defaults:
-            motor = self._motors[message.index]
-            motor.last = message
-            if isinstance(message, SetMotor):
-                motor.settings[1] = message.velocity
-            else:
-                motor.settings[motor.shown] = message.value
+            self.adopt_one(message)
         for motor in self._motors.values():
-            if motor.slew is not None and not math.isnan(motor.settings[motor.shown]):
-                motor.slew.settle(motor.settings[motor.shown])
+            motor.settle()
         return defaults
+
+    def adopt_one(self, message: SetValue | SetMotor) -> SetValue | SetMotor:
+        """This message was sent to one motor, without the rate limit."""
+        motor = self._motors[message.index]
+        motor.last = message
+        if isinstance(message, SetMotor):
+            motor.settings[1] = message.velocity
+        else:
+            motor.settings[motor.shown] = message.value
+        motor.settle()
+        return message
 
     def last(self) -> list[Sent]:
         """The last message to each motor."""

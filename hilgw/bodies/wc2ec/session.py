@@ -73,7 +73,7 @@ class Wc2ecBodySession:
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
         self._registrations = Registrations(on_line=framing is not None)
-        self._armed = self._all_registered = False
+        self._commanded = self._all_registered = False
         self._wrote_ns = 0
 
     # --- the connection -----------------------------------------------------------------------
@@ -85,7 +85,7 @@ class Wc2ecBodySession:
         self._types.clear()
         self._link.kinds.clear()
         self._motors.clear()
-        self._armed = self._all_registered = False
+        self._commanded = self._all_registered = False
         self._link.open(now)
         self._registrations.open(now)
         self._wrote_ns = now
@@ -95,7 +95,7 @@ class Wc2ecBodySession:
         """The connection is gone: the robot stops its motors itself."""
         was_there = self._link.alive
         self._link.close()
-        self._armed = False
+        self._commanded = False
         return [Disconnected("connection closed")] if was_there else []
 
     def receive(self, data: bytes, now: int) -> list[Event]:
@@ -149,18 +149,31 @@ class Wc2ecBodySession:
 
     def stop_commands(self) -> list[Command]:
         """The commands that `stop` would send now. Changes nothing."""
-        if not (self._armed and self._link.can_write):
+        if not (self._commanded and self._link.can_write):
             return []
         return self._motors.stop_commands(self.positions)
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""
-        if not (self._armed and self._link.can_write):
+        if not (self._commanded and self._link.can_write):
             return []
-        self._armed = False
+        self._commanded = False
         self.counts["stops"] += 1
         self.counts[f"stop_{reason}"] += 1
         return self._write(self._motors.adopt(self._defaults()), now)
+
+    def stop_motor(self, index: int, now: int) -> list[Event]:
+        """Sets one motor to its default; does nothing unless a command came since the last stop."""
+        if not (self._commanded and self._link.can_write):
+            return []
+        command = self._motors.stop_now(index, self.positions.get(index))
+        if command is None:
+            return []
+        return self._write([self._motors.adopt_one(self._motors.message(command))], now)
+
+    def faults(self) -> list[str]:
+        """None: an Error of WC2EC is a report."""
+        return []
 
     def stop_bytes(self) -> bytes:
         """The bytes that `stop` would write now. Changes nothing."""
@@ -232,7 +245,7 @@ class Wc2ecBodySession:
         except FrameError as error:
             return self._refuse(index, RequestRefused.UNSENDABLE, error.what)
         if moves:
-            self._armed = True
+            self._commanded = True
             self.counts["commands"] += 1
         return events
 

@@ -224,6 +224,14 @@ class WebotsRobot:
             self.set(command)
         return [motor.stop() for motor in self.motors.values()]
 
+    def stop_motor(self, index: int) -> None:
+        """One motor stops with the next request."""
+        motor = self.motors[index]
+        for command in motor.stopping():
+            self._waiting.pop((getattr(command, "tag", 0), SetForce), None)
+            self.set(command)
+        motor.stop()
+
     def stopping(self) -> list[webots.Command]:
         """The commands on the wire that stop all motors. Changes nothing."""
         return stopping(self.motors.values())

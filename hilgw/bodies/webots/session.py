@@ -98,7 +98,7 @@ class WebotsBodySession:
         self._word = b""
         self._reader = AnswerReader(ANSWER_BYTES)
         self._due_ns: int | None = None
-        self._is_armed = self._is_leaving = False
+        self._is_commanded = self._is_leaving = False
         self._stopping: tuple[StopReason, tuple[Command, ...]] | None = None
 
     @property
@@ -128,7 +128,7 @@ class WebotsBodySession:
         self._word = b""
         self._reader = AnswerReader(ANSWER_BYTES)
         self._due_ns = self._stopping = None
-        self._is_armed = self._is_leaving = False
+        self._is_commanded = self._is_leaving = False
 
     def receive(self, data: bytes, now: int) -> list[Event]:
         events: list[Event] = []
@@ -259,7 +259,7 @@ class WebotsBodySession:
         greeted = self._state is not _State.HELLO
         self._discard()
         self._state = _State.OVER
-        self._is_leaving = self._is_armed = False
+        self._is_leaving = self._is_commanded = False
         self._stopping = self._due_ns = None
         events: list[Event] = [Write(LEAVE)] if greeted else []
         if was_up:
@@ -280,7 +280,7 @@ class WebotsBodySession:
         if device.role != MOTOR or not self._robot.command(command, now):
             text = f"{device.kind} '{device.name}' is not a motor that Webots configured"
             return [self._refuse(command.index, RequestRefused.NOT_SETTABLE, text)]
-        self._is_armed = True
+        self._is_commanded = True
         self.counts["commands"] += 1
         return _ACCEPTED
 
@@ -300,8 +300,8 @@ class WebotsBodySession:
         longer tell which request they belong to: the session begins anew."""
         if self._state is not _State.RUNNING:
             return []
-        if self._is_armed:
-            self._is_armed = False
+        if self._is_commanded:
+            self._is_commanded = False
             self.counts["stops"] += 1
             self.counts[f"stop_{reason}"] += 1
             if reason is StopReason.LATE:
@@ -312,9 +312,22 @@ class WebotsBodySession:
             self._due_ns = now + GOODBYE_NS
         return []
 
+    def stop_motor(self, index: int, now: int) -> list[Event]:
+        """One motor stops with the next request; does nothing unless a command came since the last
+        stop."""
+        running = self._state is _State.RUNNING and not self._is_leaving
+        if not (running and self._is_commanded and index in self._robot.motors):
+            return []
+        self._robot.stop_motor(index)
+        return _ACCEPTED
+
+    def faults(self) -> list[str]:
+        """None: Webots reports no faults of hardware."""
+        return []
+
     def stop_bytes(self) -> bytes:
         """A request of its own that stops the motors: for the time when no other can be written."""
-        if self._state is not _State.RUNNING or not self._is_armed:
+        if self._state is not _State.RUNNING or not self._is_commanded:
             return b""
         return self._request(0, self._robot.stopping()).data
 

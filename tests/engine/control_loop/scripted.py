@@ -75,9 +75,10 @@ class ScriptedSession:
 
 class ScriptedBody(ScriptedSession):
     """A robot with these devices. Motors stop by velocity 0; a force has no stop command where
-    `stops_force` is false."""
+    `stops_force` is false. hardware_faults: those that it has now."""
 
     stops_force = True
+    hardware_faults: list[str] = []
 
     def close(self) -> list[Event]:
         self.devices.clear()
@@ -112,6 +113,12 @@ class ScriptedBody(ScriptedSession):
 
     def stop(self, reason: str, now: int) -> list[Event]:
         return self.record("stop", reason)
+
+    def stop_motor(self, index: int, now: int) -> list[Event]:
+        return self.record("stop_motor", index)
+
+    def faults(self) -> list[str]:
+        return self.hardware_faults
 
     def stop_bytes(self) -> bytes:
         return b"stop "

@@ -148,6 +148,13 @@ class RenumberedSession:
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         return self._out(self._session.stop(reason, now))
 
+    def stop_motor(self, index: int, now: int) -> list[Event]:
+        own = self._own(index)
+        return [] if own is None else self._out(self._session.stop_motor(own, now))
+
+    def faults(self) -> list[str]:
+        return self._session.faults()
+
     def stop_bytes(self) -> bytes:
         return self._session.stop_bytes()
 
