@@ -45,6 +45,7 @@ class StopReason(Reason):
     SILENCE = "silence", "the controller is silent"
     PROTOCOL = "protocol", "the controller sent invalid data"
     COMMAND_TIMEOUT = "command_timeout", "the controller sends no messages"
+    BEHIND = "behind", "the serial line to the body is full"
     LATE = "late", "the gateway was late"
     SWAMPED = "swamped", "the controller sends commands too fast"
     BODY = "body", "the body is gone, and has to stop its motors itself"
@@ -150,13 +151,15 @@ class MotorCommand:
 
 @record
 class MotorSettings:
-    """All settings of a motor at once. available: force in N, or torque in N m."""
+    """All settings of a motor at once. available: force in N, or torque in N m. velocity_set: the
+    controller set this velocity; false: it is the motor's default."""
 
     index: int
     position: float
     velocity: float
     acceleration: float
     available: float
+    velocity_set: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,15 +258,6 @@ DeviceSettings = EmitterSettings | ReceiverSettings | LedValue | BrakeDamping | 
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
-    """The body lacks these settings of a command: they were left out, and the rest of the command
-    applies."""
-
-    index: int
-    settings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class DeviceFault:
     """The device failed."""
 
@@ -272,10 +266,10 @@ class DeviceFault:
 
 @dataclass(frozen=True, slots=True)
 class HardwareFault:
-    """The robot reports a fault of its hardware at this device. `BodySession.faults` names it for
-    as long as it is present."""
+    """The robot reports a fault of its hardware, at this device, None where the controller does not
+    know it. `BodySession.faults` names it for as long as it is present."""
 
-    index: int
+    index: int | None
 
 
 Event = (
@@ -296,7 +290,6 @@ Event = (
     | PacketOut
     | PacketIn
     | DeviceSettings
-    | Dropped
     | DeviceFault
     | HardwareFault
 )

@@ -6,19 +6,20 @@ import math
 from collections import Counter
 from enum import StrEnum
 
-from hilgw.control.events import Command, MotorCommand, MotorPid, StopReason
+from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings, StopReason
 from hilgw.control.safety_settings import REAL_BODY_TIMEOUT_S, STEPPED_TIMEOUT_S, SafetySettings
 from hilgw.devices.kinds import LINEAR_MOTOR, ROTATIONAL_MOTOR, Device
 from hilgw.units import s_to_ns
 
-DISARM_AT_REST = (StopReason.BODY, StopReason.FAULT)
+DISARM_AT_REST = (StopReason.BODY, StopReason.FAULT, StopReason.HARDWARE)
 """Reasons that disarm a robot that latches, also while no motor moves."""
 
 
 class SafetyState:
     """The safety of one body. moving: a motor was commanded since the last stop. armed: whether
     motors may move. latch: whether a stop disarms. latched: the reason of the stop that disarmed
-    it, None without one. stops: counted by reason. waits_for_us: a controller that is stepped waits
+    it, None without one. stops: counted by reason. stops_on_fault: whether a hardware fault of the
+    body stops and latches, whatever `latch` is. waits_for_us: a controller that is stepped waits
     for the end of its step; its silence means nothing."""
 
     def __init__(self, settings: SafetySettings, *, simulated: bool, stepped: bool = False) -> None:
@@ -34,6 +35,8 @@ class SafetyState:
         self.stops: Counter[str] = Counter()
         self.armed = simulated if settings.armed is None else settings.armed
         self.latch = not simulated if settings.latch is None else settings.latch
+        on_fault = settings.on_fault or ("report" if simulated else "stop")
+        self.stops_on_fault = on_fault == "stop"
         self._alive_ns = 0
 
     def alive(self, at: int) -> None:
@@ -55,9 +58,12 @@ class SafetyState:
 
         latch: whether this reason may latch (the orderly end of the gateway does not).
         """
-        latch = latch and self.latch
+        is_hardware = reason is StopReason.HARDWARE
+        latch = latch and (self.latch or is_hardware)
         if latch and reason in DISARM_AT_REST:
             self.armed = False
+        if latch and is_hardware:
+            self.latched = reason
         if not self.moving:
             return False
         self.moving = False
@@ -101,6 +107,13 @@ def mode_of(command: Command) -> Mode | None:
             return _mode_at(command.value)
         return Mode.FORCE if name in ("force", "torque") else None
     return None if isinstance(command, MotorPid) else _mode_at(command.position)
+
+
+def stands_still(command: Command) -> bool:
+    """Whether this command has a motor stand still: velocity 0, also on the way to a position."""
+    if isinstance(command, MotorCommand):
+        return command.field == "velocity" and command.value == 0
+    return isinstance(command, MotorSettings) and command.velocity == 0
 
 
 def _mode_at(position: float) -> Mode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from hilgw.settings import setting
 
@@ -41,5 +42,11 @@ class SafetySettings:
         "true: a stop disarms the robot until `hilgw arm ROBOT`, and so does a body that is gone; "
         "a gateway that ends with such a stop has exit code 7; false: the next controller that "
         "connects may move the motors; not set: true for a real body, false for a simulated one",
+        None,
+    )
+    on_fault: Literal["stop", "report"] | None = setting(
+        "a hardware fault that the body reports; stop: all its motors stop, latched, and it cannot "
+        "be armed while the fault is present; report: shown only; not set: stop for a real body, "
+        "report for a simulated one",
         None,
     )

@@ -166,8 +166,12 @@ class ControlServer:
             case _:
                 raise UsageError("robots must be a list of names")
         loops = self._gateway.control_loops
-        loops.arm(*robots) if word == "arm" else loops.disarm(*robots)
-        return {"ok": True, "robots": robots}
+        if word == "arm":
+            loops.arm(*robots)
+            return {"ok": True, "robots": robots}
+        down = loops.disarm(*robots)
+        not_sent = dict.fromkeys(down, "stop not sent: body down")
+        return {"ok": True, "robots": robots, "not_sent": not_sent}
 
     async def _command(self, station: str, address: str, request: dict[str, Any]) -> dict[str, Any]:
         """An AT command for another module of a station's network."""

@@ -181,7 +181,7 @@ def test_velocity_control_alone_moves_nothing(one: Wheeled) -> None:
 
 
 @ALL
-@pytest.mark.parametrize("field", ["position", "acceleration", "available_torque", "torque"])
+@pytest.mark.parametrize("field", ["position", "torque"])
 def test_what_the_robot_cannot_do_is_refused(one: Wheeled, field: str) -> None:
     line = one.robot.up()
     (refused,) = line.command(LEFT, field, 1.0)

@@ -271,13 +271,24 @@ def test_an_original_peer_is_never_sent_what_it_hangs_at() -> None:
     session = robot(original_peer=True)
     assert sent(session.command(MotorCommand(1, "velocity", 1.0), 0)) == [SetValue(53, 1, 1.0)]
     refused = [
-        session.command(MotorCommand(1, "acceleration", 1.0), 0),
-        session.command(MotorSettings(1, INF, 1.0, -1.0, 1.0), 0),
+        session.command(MotorSettings(1, 0.5, 1.0, -1.0, 10.0), 0),
         session.switch(0, None, 0),
         session.switch(0, 64.0, 0),
     ]
-    assert [reasons(events) for events in refused] == [["original_peer"]] * 4
+    assert [reasons(events) for events in refused] == [["original_peer"]] * 3
     assert not any(sent(events) for events in refused)
+
+
+def test_what_an_original_peer_lacks_is_left_out_of_a_command() -> None:
+    session = robot(original_peer=True)
+    (notice,) = session.command(MotorCommand(1, "acceleration", 1.0), 0)
+    assert isinstance(notice, Notice) and "acceleration" in notice.text
+    written, *notices = session.command(MotorSettings(1, INF, 1.0, -1.0, 1.0), 0)
+    assert sent([written]) == [SetValue(53, 1, 1.0)]
+    assert ["available torque" in each.text for each in notices if isinstance(each, Notice)]
+    without_torque = session.command(MotorSettings(1, INF, 1.0, -1.0, 0.0), 0)
+    assert sent(without_torque) == [SetValue(53, 1, 0.0)]
+    assert session.counts["dropped_available"] == 2 and session.counts["dropped_acceleration"] == 2
 
 
 def test_a_rate_is_followed_and_a_stop_is_not_held_back() -> None:
@@ -673,8 +684,9 @@ def test_asking_what_a_stop_would_write_changes_nothing() -> None:
 
 def test_what_wc2ec_cannot_set_is_refused() -> None:
     for session in (robot(), robot(extensions=True), robot(original_peer=True)):
-        for command in (MotorPid(1, 1.0, 0.0, 0.0), MotorCommand(1, "torque", 1.0)):
-            assert reasons(session.command(command, 0)) == ["not_settable"]
+        assert reasons(session.command(MotorCommand(1, "torque", 1.0), 0)) == ["not_settable"]
+        (notice,) = session.command(MotorPid(1, 1.0, 0.0, 0.0), 0)
+        assert isinstance(notice, Notice) and "gains" in notice.text
         for setting in (LedValue(0, 1), BrakeDamping(0, 1.0), FeedbackSwitch(1, 32.0)):
             assert reasons(session.tune(setting, 0)) == ["not_settable"]
         assert session.stop_commands() == []

@@ -10,7 +10,9 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
+from typing import ClassVar
 
+from hilgw.bodies._common.missing import MissingSettings, without_default_velocity
 from hilgw.bodies._common.settings import RobotSettings
 from hilgw.control.events import (
     Command,
@@ -41,6 +43,9 @@ class Phase(Enum):
 class RobotSession(ABC):
     """The part of a `hilgw.bodies.base.BodySession` that these robots share."""
 
+    missing: ClassVar[tuple[str, ...]] = ()
+    """The settings of motors that the robot lacks; see `hilgw.bodies._common.missing`."""
+
     def __init__(self, settings: RobotSettings, devices: Iterable[Device]) -> None:
         self.devices = Devices()
         self.counts: Counter[str] = Counter()
@@ -49,6 +54,7 @@ class RobotSession(ABC):
         sensors = self.devices.of_role(SENSOR)
         self._always_on = [each.index for each in sensors if each.name in settings.always_on]
         self._motor_indices = [each.index for each in self.devices.of_role(MOTOR)]
+        self._missing = MissingSettings(self.missing, self.counts)
         self._phase = Phase.CLOSED
         self._commanded: set[int] = set()  # motors that were commanded since the last stop
 
@@ -94,6 +100,7 @@ class RobotSession(ABC):
         was_up = self._is_up
         self._phase = Phase.CLOSED
         self._commanded.clear()
+        self._missing.forget()
         self._end()
         return [Disconnected("connection closed")] if was_up else []
 
@@ -106,12 +113,20 @@ class RobotSession(ABC):
             return self._down(index)
         if index not in self._motor_indices:
             return self._unknown(index, "is not a motor")
-        events = self._move(command, now)
+        device = self.devices.by_index(index)
+        assert device is not None
+        notices: list[Event] = []
+        left, stops = self._missing.reduce(device, without_default_velocity(command), notices)
+        if stops:
+            return [*self.stop_motor(index, now), *notices]
+        if left is None:
+            return notices
+        events = self._move(left, now)
         if isinstance(events, Refusal):
-            return self._refuse(index, events.reason, events.text)
+            return [*notices, *self._refuse(index, events.reason, events.text)]
         self._commanded.add(index)
         self.counts["commands"] += 1
-        return events
+        return [*events, *notices]
 
     def stop_command(self, index: int, mode: Mode) -> Command | None:
         """The command that would stop this motor in any mode."""
@@ -124,6 +139,7 @@ class RobotSession(ABC):
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Stops all motors at once; does nothing unless a command came since the last."""
+        self._missing.forget()
         if not self._must_stop:
             return []
         self.counts["stops"] += 1
@@ -175,7 +191,7 @@ class RobotSession(ABC):
     # --- refusals -----------------------------------------------------------------------------
 
     def _down(self, index: int) -> list[Event]:
-        return self._refuse(index, RequestRefused.DOWN, "the robot is not connected")
+        return self._refuse(index, RequestRefused.DOWN, "not sent: body down")
 
     def _unknown(self, index: int, text: str) -> list[Event]:
         device = self.devices.by_index(index)

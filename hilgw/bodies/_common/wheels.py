@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable
+from typing import ClassVar
 
+from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.paced import Paced
 from hilgw.bodies._common.session import RobotSession
 from hilgw.bodies._common.settings import RobotSettings
@@ -25,21 +27,24 @@ class Wheel(Paced):
         """Follows a command that the control loop has checked, or refuses it."""
         wanted = _velocity_of(command, self.velocity)
         if wanted is None:
-            what = f"'{self.device.name}': the robot has velocity control only, without gains,"
-            return Refusal(RequestRefused.NOT_SETTABLE, f"{what} acceleration and torque")
+            text = f"'{self.device.name}': the robot has velocity control only"
+            return Refusal(RequestRefused.NOT_SETTABLE, text)
         self.aim(wanted, now)
         return None
 
 
 def _velocity_of(command: Command, present: float) -> float | None:
     """The velocity that a command selects; None: the robot cannot follow it. Position +infinity
-    alone selects velocity control and leaves the velocity."""
+    alone selects velocity control and leaves the velocity. At velocity 0 a motor stands still, also
+    on its way to a position."""
     if isinstance(command, MotorCommand):
         if command.field == "velocity":
             return command.value
         is_mode = command.field == "position" and command.value == math.inf
         return present if is_mode else None
-    if isinstance(command, MotorSettings) and command.position == math.inf:
+    if isinstance(command, MotorSettings) and (
+        command.position == math.inf or command.velocity == 0
+    ):
         return command.velocity
     return None
 
@@ -47,6 +52,8 @@ def _velocity_of(command: Command, present: float) -> float | None:
 class WheeledSession(RobotSession):
     """fastest: the largest velocity of a wheel in rad/s. cut_from: the velocity from which on it
     is reported that the robot cuts it."""
+
+    missing: ClassVar[tuple[str, ...]] = (ACCELERATION, AVAILABLE, GAINS)
 
     def __init__(
         self,

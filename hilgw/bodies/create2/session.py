@@ -28,6 +28,8 @@ from hilgw.units import NS_PER_MS, NS_PER_S, s_to_ns
 
 START_NS = 50 * NS_PER_MS
 """After Start, which ends every motion, the robot may still send what it was asked for before."""
+MODE_PAUSE_NS = NS_PER_S
+"""Between two requests of a mode: at a cliff the robot leaves safe mode again at once."""
 PATIENCE_NS = NS_PER_S
 """Without a good frame for so long, the handshake begins again."""
 ASKED_AT_FIRST = (oi.MODE, 7, 21, 25, 26)
@@ -47,6 +49,7 @@ class Create2Session(WheeledSession):
         self._wanted_mode = oi.SAFE_MODE if settings.mode == "safe" else oi.FULL_MODE
         self._silence_ns = s_to_ns(settings.silence_s)
         self._due_ns = 0  # of the handshake, or of the next frame
+        self._mode_ns: int | None = None  # the last request of the mode
         self._led_values = dict.fromkeys(LEDS, 0)
         self._bind_sensors()
         self._reader = oi.StreamReader({*ASKED_AT_FIRST, *self._packets})
@@ -77,6 +80,7 @@ class Create2Session(WheeledSession):
         self._bind_sensors()
         self._led_values = dict.fromkeys(LEDS, 0)
         self._commanded.clear()
+        self._mode_ns = None
         return self._start(now)
 
     def receive(self, data: bytes, now: int) -> list[Event]:
@@ -108,6 +112,8 @@ class Create2Session(WheeledSession):
     def _start(self, now: int) -> list[Event]:
         self._phase = Phase.QUIET
         self._due_ns = now + START_NS
+        if self._mode_ns is not None:
+            self._due_ns = max(self._due_ns, self._mode_ns + MODE_PAUSE_NS)
         self._rest()
         return [Write(oi.START)]
 
@@ -115,6 +121,7 @@ class Create2Session(WheeledSession):
         if self._phase is Phase.QUIET:
             self._phase = Phase.SETUP
             self._due_ns = now + PATIENCE_NS
+            self._mode_ns = now
             self._reader.clear()
             self._last.clear()
             mode = oi.SAFE if self._wanted_mode == oi.SAFE_MODE else oi.FULL

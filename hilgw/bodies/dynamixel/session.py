@@ -8,7 +8,9 @@ silent, or whose watchdog stopped it, makes the body go; the handshake begins an
 from __future__ import annotations
 
 from functools import partial
+from typing import ClassVar
 
+from hilgw.bodies._common.missing import GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.dynamixel import packet
 from hilgw.bodies.dynamixel.bus import Answered, Bus, Exchange
@@ -45,6 +47,8 @@ TRIPPED = 255
 
 class DynamixelSession(RobotSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
+
+    missing: ClassVar[tuple[str, ...]] = (GAINS,)
 
     def __init__(self, settings: DynamixelSettings) -> None:
         super().__init__(settings, devices_of(settings))

@@ -63,7 +63,7 @@ class Motor(Paced):
         """Follows a command that the control loop has checked, or refuses it."""
         position, velocity = _wanted(command)
         if position is None and velocity is None:
-            return self._refuse("has no gains, acceleration, force and torque")
+            return self._refuse("has no force and torque control")
         if self.by_position:
             if position == math.inf:
                 return self._refuse("has position control only")
@@ -73,7 +73,7 @@ class Motor(Paced):
             self.target = self.target if position is None else position
             self.is_held &= position is None
             return None
-        if position is not None and position != math.inf:
+        if position is not None and position != math.inf and velocity != 0:
             return self._refuse("has velocity control only")
         if velocity is not None and abs(self._number(velocity)) >= LARGEST_NUMBER:
             return self._too_large(velocity)

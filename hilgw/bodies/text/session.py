@@ -6,6 +6,9 @@ traffic of a robot that is up. A robot that answers nothing is gone.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.text.handshake import Handshake
 from hilgw.bodies.text.lines import SHOWN, LineReader, shown
@@ -26,6 +29,8 @@ from hilgw.protocols.text.patterns import compiled
 
 class TextBodySession(RobotSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
+
+    missing: ClassVar[tuple[str, ...]] = (ACCELERATION, AVAILABLE, GAINS)
 
     def __init__(self, settings: TextBodySettings) -> None:
         super().__init__(settings, devices_of(settings))

@@ -98,7 +98,7 @@ class Motors:
         default = default_command(motor.device, reported)
         if default is not None or mode is Mode.POSITION or self._original_peer:
             return default
-        return MotorSettings(index, math.inf, 0.0, *motor.settings[2:])
+        return MotorSettings(index, math.inf, 0.0, motor.settings[2], motor.settings[3])
 
     def stop_commands(self, reported: Mapping[int, float]) -> list[Command]:
         """The commands that set every motor to its default. Changes nothing."""
@@ -169,9 +169,8 @@ class Motors:
         return motor.last
 
     def _all(self, motor: _Motor, settings: list[float], now: int) -> Sent | Refusal:
-        rest = [value for at, value in enumerate(settings) if at != motor.shown]
-        known = [value for at, value in enumerate(motor.settings) if at != motor.shown]
-        if self._original_peer and rest == known:
+        other = 1 - motor.shown  # position or velocity, which an original peer cannot be given
+        if self._original_peer and settings[other] == motor.settings[other]:
             return self._value(motor, settings[motor.shown], None, now)
         if self._original_peer:
             text = f"'{motor.device.name}': the original program does not support setSensor"

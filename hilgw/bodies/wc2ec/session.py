@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS, MissingSettings
 from hilgw.bodies._common.session import refused
 from hilgw.bodies.wc2ec.load import LOAD_FIX, line_load
 from hilgw.bodies.wc2ec.messages import send_message, switch_message, tune_message
@@ -73,6 +74,8 @@ class Wc2ecBodySession:
         self._types: dict[int, int] = {}
         self._motors = Motors(original_peer=settings.original_peer)
         self._registrations = Registrations(on_line=framing is not None)
+        missing = (ACCELERATION, AVAILABLE, GAINS) if settings.original_peer else (GAINS,)
+        self._missing = MissingSettings(missing, self.counts)
         self._commanded = self._all_registered = False
         self._wrote_ns = 0
 
@@ -96,6 +99,7 @@ class Wc2ecBodySession:
         was_there = self._link.alive
         self._link.close()
         self._commanded = False
+        self._missing.forget()
         return [Disconnected("connection closed")] if was_there else []
 
     def receive(self, data: bytes, now: int) -> list[Event]:
@@ -137,7 +141,16 @@ class Wc2ecBodySession:
 
     def command(self, command: Command, now: int) -> list[Event]:
         """A command to a motor, which the control loop has checked."""
+        device = self.devices.by_index(command.index)
+        if device is None or device.role != MOTOR or not self._link.alive:
+            return self._give(command, now)
+        notices: list[Event] = []
+        left, stops = self._missing.reduce(device, command, notices)
+        if stops:
+            return [*self.stop_motor(command.index, now), *notices]
+        return notices if left is None else [*self._give(left, now), *notices]
 
+    def _give(self, command: Command, now: int) -> list[Event]:
         def make(device: Device, number: int) -> wc2ec.Sent | Refusal:
             return self._motors.command(device, command, self.positions.get(command.index), now)
 
@@ -155,6 +168,7 @@ class Wc2ecBodySession:
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""
+        self._missing.forget()
         if not (self._commanded and self._link.can_write):
             return []
         self._commanded = False
@@ -227,7 +241,7 @@ class Wc2ecBodySession:
             return self._refuse(
                 index,
                 RequestRefused.DOWN,
-                "the robot is not connected, or has not registered all devices",
+                "not sent: body down, or it has not registered all its devices",
             )
         if device is None:
             return self._refuse(

@@ -372,7 +372,9 @@ class WebotsBodySession:
 
     def _find(self, index: int) -> Device | Refused:
         if self._state is not _State.RUNNING or self._is_leaving:
-            return self._refuse(index, RequestRefused.DOWN, "Webots is not connected")
+            return self._refuse(
+                index, RequestRefused.DOWN, "not sent: body down (Webots is not connected)"
+            )
         device = self.devices.by_index(index)
         if device is None:
             text = f"the robot has no device {index}"

@@ -39,6 +39,7 @@ class MotorState:
         """A new controller starts with the values of the configuration."""
         self._position: float | None = None
         self._velocity = self._own.targetVelocity
+        self._velocity_set = False
         self._acceleration = self._own.acceleration
         self._available = self._own.maxForce
         self._in_force_control = False
@@ -54,6 +55,7 @@ class MotorState:
                     moved = True
                 case SetVelocity(_, value) if math.isfinite(value):
                     self._velocity = self._clip("velocity", value, self._own.maxVelocity, events)
+                    self._velocity_set = True
                     moved = True
                 case SetAcceleration(_, value) if math.isfinite(value):
                     self._acceleration = value
@@ -107,7 +109,12 @@ class MotorState:
         self._in_force_control = False
         return [
             MotorSettings(
-                index, self._position, self._velocity, self._acceleration, self._available
+                index,
+                self._position,
+                self._velocity,
+                self._acceleration,
+                self._available,
+                self._velocity_set,
             )
         ]
 

@@ -85,16 +85,21 @@ class ControlLoops:
             loop.close()
 
     def arm(self, *robots: str) -> None:
-        """Lets the motors of these robots move. HilgwError for a robot without a control loop; then
-        none is armed."""
-        for loop in [self[robot] for robot in robots]:
+        """Lets the motors of these robots move. HilgwError for a robot without a control loop, or
+        with a hardware fault; then none is armed."""
+        loops = [self[robot] for robot in robots]
+        for loop in loops:
+            loop.demand_no_fault()
+        for loop in loops:
             loop.arm()
 
-    def disarm(self, *robots: str) -> None:
-        """Stops these robots; their motors do not move until `arm`. HilgwError as `arm`."""
+    def disarm(self, *robots: str) -> dict[str, list[str]]:
+        """Stops these robots; their motors do not move until `arm`. HilgwError for a robot without
+        a control loop. Returns the robots with bodies that are down, to which no stop was sent, and
+        the names of their links."""
         now = self._scheduler.now()
-        for loop in [self[robot] for robot in robots]:
-            loop.disarm(now)
+        down = {loop.name: loop.disarm(now) for loop in [self[robot] for robot in robots]}
+        return {robot: links for robot, links in down.items() if links}
 
     def demand_none_latched(self) -> None:
         """Raises SafetyError for the first control loop with a latched stop."""

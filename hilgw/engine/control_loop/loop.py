@@ -9,7 +9,7 @@ the devices, `ControllerSteps` what is particular to a controller that is steppe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from hilgw.control.events import (
     EmitterSettings,
     Event,
     FeedbackSwitch,
+    HardwareFault,
     LedValue,
     MotorCommand,
     MotorFeedback,
@@ -32,7 +33,6 @@ from hilgw.control.events import (
     PacketOut,
     ProtocolFailure,
     ReceiverSettings,
-    Refused,
     Registered,
     SensorSwitch,
     SensorValue,
@@ -40,7 +40,6 @@ from hilgw.control.events import (
     Stop,
     StopReason,
     StopSent,
-    Write,
 )
 from hilgw.engine.control_loop.bodies.body_end import BodyEnd
 from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
@@ -56,14 +55,14 @@ from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.control_loop.stepping import LATE_STEP, ControllerSteps
 from hilgw.engine.statistics import ControlLoopStatistics
-from hilgw.errors import HilgwError
+from hilgw.errors import HilgwError, SafetyError
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
     from hilgw.bodies.base import BodySession
     from hilgw.control.safety import SafetyState
     from hilgw.controllers.base import PeerSession
-    from hilgw.devices.kinds import Value
+    from hilgw.devices.kinds import Refusal, Value
     from hilgw.devices.properties import DeviceFields
     from hilgw.engine.control_loop.bodies.forwarder import Forwarder
     from hilgw.engine.control_loop.controller_end import Handlers
@@ -145,7 +144,7 @@ class ControlLoop:
         self._body_handlers = self._handlers_of_body()
         self._controller_handlers = self._handlers_of_controller()
         if body is not None:
-            end = BodyEnd(body, self.safety, self)
+            end = BodyEnd(body, self.safety, self, scheduler)
             self._bodies.add(end)
             self._modes.take(end)
         if controller is not None:
@@ -183,7 +182,7 @@ class ControlLoop:
             link.name,
         )
         own.drops_controller = False
-        self._bodies.add(BodyEnd(link, own, self), remote=True)
+        self._bodies.add(BodyEnd(link, own, self, self._scheduler), remote=True)
         for end in self._bodies:
             end.number()
         self._status.show_modes(self._modes)
@@ -193,15 +192,28 @@ class ControlLoop:
         """The clock of the controller's deadlines."""
         self._bodies.use_deadlines(clock)
 
+    def demand_no_fault(self) -> None:
+        """SafetyError where a body that gets commands in this mode reports a hardware fault, which
+        keeps it from being armed."""
+        for safety in self._bodies.commanded:
+            if faults := safety.faults():
+                fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
+                raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
+
     def arm(self) -> None:
-        """Lets the motors of the bodies that get commands in this mode move."""
+        """Lets the motors of the bodies that get commands in this mode move. SafetyError as
+        `demand_no_fault`."""
+        self.demand_no_fault()
         for safety in self._bodies.commanded:
             safety.arm()
 
-    def disarm(self, now: int) -> None:
-        """Stops all bodies; no motor moves until `arm`."""
+    def disarm(self, now: int) -> list[str]:
+        """Stops all bodies; no motor moves until `arm`. Returns the names of the links to bodies
+        that are down, to which no stop was sent."""
+        down = [end.link.name for end in self._bodies if not end.is_up]
         for safety in self.safeties:
             safety.disarm(now)
+        return down
 
     @property
     def modes(self) -> ModeSwitch:
@@ -308,26 +320,57 @@ class ControlLoop:
         self._give(command, now)
 
     def _give(self, command: Command, now: int) -> bool:
-        """One motor command: checked, turned into bytes by the body's session, and written. False:
-        refused, counted and shown."""
-        statistics, end = self.statistics, self._bodies.active
+        """One motor command, for the controller's body and its shadow. False: refused, counted and
+        shown."""
+        end = self._bodies.active
         if self.safety.ending:
-            statistics.refused[RequestRefused.ENDED] += 1
+            self.statistics.refused[RequestRefused.ENDED] += 1
             return True
         if end is None:
             self._requests.count(RequestRefused.NO_BODY, "this robot has no body")
             return False
-        events = end.encode(command, now)
-        if not isinstance(events, list):
-            self._requests.count(events.reason, events.text)
-            return False
-        end.link.handle(events, now)
-        if events and type(events[0]) is Write:
-            statistics.commanded(command, self._scheduler.now())
-            end.commanded(command, now)
-            if self._bodies.shadow is not None:
-                self._bodies.shadow.command(command, now)
-        return not any(type(event) is Refused for event in events)
+        accepted = end.command(command, now)
+        if accepted and self._bodies.shadow is not None:
+            self._bodies.shadow.command(command, now)
+        return accepted
+
+    # --- what became of a command -------------------------------------------------------------
+
+    def refused(self, end: BodyEnd, refusal: Refusal) -> None:
+        """The safety refused a command to a body."""
+        if end is self._bodies.active:
+            self._requests.count(refusal.reason, refusal.text)
+        elif self._bodies.shadow is not None:
+            self._bodies.shadow.refused[refusal.reason] += 1
+
+    def commanded(self, end: BodyEnd, command: Command) -> None:
+        """A command to a body was written."""
+        if end is self._bodies.active:
+            self.statistics.commanded(command, self._scheduler.now())
+        elif self._bodies.shadow is not None:
+            self._bodies.shadow.commands_out += 1
+
+    def not_commanded(self, end: BodyEnd, count: str) -> None:
+        """A command to a body was accepted, and not written."""
+        if end is self._bodies.active:
+            self.statistics.counts[count] += 1
+
+    def report_fault(self, end: BodyEnd, command: Command) -> None:
+        """A command that was accepted, and waited, is refused after all."""
+        if end is self._bodies.active:
+            self._requests.report_fault(command.index)
+
+    def motor_stopped(self, end: BodyEnd, index: int, stops: Sequence[Command], now: int) -> None:
+        """A command to a motor was refused; its shadow stops, too."""
+        if end is not self._bodies.active:
+            return
+        if stops:
+            self.statistics.counts["motor_stops"] += 1
+            self.statistics.stopped(stops)
+            name = self.statistics.name_of(index)
+            self._notices.add(f"'{name}' stopped: a command to it was refused")
+        if self._bodies.shadow is not None:
+            self._bodies.shadow.stop_motor(index, now)
 
     # --- body to controller: devices ----------------------------------------------------------
 
@@ -340,6 +383,7 @@ class ControlLoop:
             PacketIn: self._packets.from_body,
             StopSent: lambda event, now: self.safety.stop_sent(event),
             DeviceFault: lambda event, now: self._requests.report_fault(event.index),
+            HardwareFault: self._hardware_fault,
             ProtocolFailure: self._body_failed,
         }
 
@@ -373,6 +417,12 @@ class ControlLoop:
     def packet(self, receiver: str, copy: Copy) -> None:
         """A packet that a Receiver of the gateway's own has read."""
         self._packets.from_medium(receiver, copy)
+
+    def _hardware_fault(self, event: HardwareFault, now: int) -> None:
+        """The robot reports a fault of its hardware."""
+        self.safety.stop_after_hardware_fault(now)
+        if event.index is not None:
+            self._requests.report_fault(event.index)
 
     # --- connections --------------------------------------------------------------------------
 
@@ -440,7 +490,7 @@ class ControlLoop:
         self._radios.restore()
         for end in self._bodies:
             if end.is_up:
-                self._periods.restore(end.link, now)
+                self._periods.restore(end, now)
         self._periods.forget()
         self._requests.forget()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -31,6 +32,10 @@ S = TypeVar("S", bound=LinkSession)
 READ_BYTES = TURN_BYTES
 # A peer that has had more than that waiting for so long is swamping us: what is read is old.
 SWAMPED_NS = 500 * NS_PER_MS
+# Commands wait while a serial line has more than that to send, or its port takes no bytes.
+BUSY_NS = 20 * NS_PER_MS
+# A stop does not wait longer than that for bytes that were written before.
+HELD_UP_NS = 100 * NS_PER_MS
 
 
 class PeerListener(Protocol):
@@ -278,6 +283,29 @@ class PeerLink(Generic[S]):
     def write_delay_ns(self, now: int) -> int:
         """How long bytes that are written now wait for the line."""
         return 0 if self._pacer is None else max(0, self._pacer.free_ns - now)
+
+    def is_busy(self, now: int) -> bool:
+        """Whether a serial line has so much to send that a newer command may come before one that
+        is written now. Never on TCP."""
+        if self._pacer is None or self.transport is None:
+            return False
+        delay_ns = self._pacer.free_ns - now
+        return delay_ns > BUSY_NS or (delay_ns <= 0 and self.transport.pending > 0)
+
+    def discard_unsent(self, now: int) -> bool:
+        """Before a stop: discards what would hold it up on a serial line. Whether anything was:
+        a frame may be cut then."""
+        transport, pacer = self.transport, self._pacer
+        if transport is None or pacer is None:
+            return False
+        delay_ns = pacer.free_ns - now
+        if delay_ns <= HELD_UP_NS and not (delay_ns <= 0 and transport.pending):
+            return False
+        transport.take_unsent()
+        with contextlib.suppress(PortError):  # its driver discards nothing
+            transport.purge(received=False, to_send=True)
+        pacer.reset()
+        return True
 
     def congested(self, now: int) -> bool:
         """Whether bytes that are written now would wait. The listener's `drained` is called once

@@ -11,7 +11,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from hilgw.control.events import BrakeDamping, StopReason
+from hilgw.control.events import BrakeDamping, StopReason, Write
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.safety import Mode, mode_of
 from hilgw.devices.kinds import MOTOR, Refusal
@@ -62,6 +62,7 @@ class Safety:
         self.emergency_stop = EmergencyStop()
         self.late_ns = state.late_ns
         self.ending = False
+        self.stop_calls = 0  # a command that waited meanwhile is void
         self.drops_controller = True
         self._name = name
         self._source = source or name
@@ -86,8 +87,9 @@ class Safety:
         if not self.state.armed:
             return self._not_armed()
         if body.write_delay_ns(now) > LONGEST_DELAY_NS:
-            body.fail(PeerError("the commands come faster than the line", where=body.name))
-            return Refusal(RequestRefused.BEHIND, "the commands come faster than the line")
+            self.stop(StopReason.BEHIND, now)
+            body.fail(PeerError("the line is full", where=body.name))
+            return Refusal(RequestRefused.BEHIND, "the line to the body is full")
         session = body.session
         device = session.devices.by_index(command.index)
         if device is None or device.role != MOTOR:
@@ -121,6 +123,17 @@ class Safety:
         if latched:
             return Refusal(reason, f"safety stop latched: {latched.doc}; {fix} again")
         return Refusal(reason, f"the robot is not armed; {fix}")
+
+    def faults(self) -> list[str]:
+        """The hardware faults of the body that keep it from being armed now."""
+        if self._body is None or not self.state.stops_on_fault:
+            return []
+        return self._body.session.faults()
+
+    def stop_after_hardware_fault(self, now: int) -> None:
+        """The body reports a fault of its hardware."""
+        if self.state.stops_on_fault:
+            self.stop(StopReason.HARDWARE, now)
 
     def arm(self) -> None:
         """Lets the motors move."""
@@ -187,6 +200,7 @@ class Safety:
 
     def stop(self, reason: StopReason, now: int, *, latch: bool = True) -> None:
         """Sets every motor to its default; reported when one was commanded since the last stop."""
+        self.stop_calls += 1
         was_armed = self.state.armed
         moved = self.state.stop(reason, latch=latch and not self.ending)
         sent = self._stop_body(reason, now)
@@ -229,7 +243,10 @@ class Safety:
 
         def ask() -> list[Event]:
             commands.extend(body.session.stop_commands())
-            return body.session.stop(reason, now)
+            cut = body.session.stop_bytes() if body.discard_unsent(now) else b""
+            stop = body.session.stop(reason, now)
+            # The robot may take the first stop for the end of a frame that was cut.
+            return [Write(cut), *stop] if cut else stop
 
         return commands if body.call(ask, now) else []
 

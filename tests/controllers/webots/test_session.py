@@ -373,7 +373,9 @@ def test_the_configuration_keeps_to_the_limits_of_a_motor() -> None:
     """So the first position does not come with a velocity that the limits refuse."""
     limits = MotorLimits(max_velocity=2.0, max_acceleration=1.0, max_force=3.0)
     run = running([Device(name="m", kind="LinearMotor", index=0, limits=limits)])
-    assert motor(run, b"\1\0" + f64(0.5), 1) == [MotorSettings(0, 0.5, 2.0, 1.0, 3.0)]
+    assert motor(run, b"\1\0" + f64(0.5), 1) == [
+        MotorSettings(0, 0.5, 2.0, 1.0, 3.0, velocity_set=False)
+    ]
 
 
 def test_coupled_motors_follow() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from hilgw.control.events import (
@@ -80,6 +81,11 @@ class ScriptedBody(ScriptedSession):
     stops_force = True
     hardware_faults: list[str] = []
 
+    @cached_property
+    def commanded(self) -> set[int]:
+        """Since the last stop."""
+        return set()
+
     def close(self) -> list[Event]:
         self.devices.clear()
         return super().close()
@@ -87,6 +93,7 @@ class ScriptedBody(ScriptedSession):
     def command(self, command: Command, now: int) -> list[Event]:
         if command.index not in self.devices:
             return [Refused(command.index, "unknown_device", "?")]
+        self.commanded.add(command.index)
         return self.record("command", command)
 
     def own_period(self, index: int) -> float | None:
@@ -112,10 +119,11 @@ class ScriptedBody(ScriptedSession):
         return [MotorCommand(each.index, "velocity", 0.0) for each in self.devices.of_role("motor")]
 
     def stop(self, reason: str, now: int) -> list[Event]:
+        self.commanded.clear()
         return self.record("stop", reason)
 
     def stop_motor(self, index: int, now: int) -> list[Event]:
-        return self.record("stop_motor", index)
+        return self.record("stop_motor", index) if index in self.commanded else []
 
     def faults(self) -> list[str]:
         return self.hardware_faults

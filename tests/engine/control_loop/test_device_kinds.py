@@ -72,7 +72,10 @@ def test_gains_and_forces_pass_the_safety_as_motor_commands() -> None:
     assert run.loop.report()["motors"]["wheel"] == {"P": 5.0, "I": 0.1, "D": 0.0, "torque": -2.0}
     for wrong in (MotorPid(0, 0.0, 0.0, 0.0), MotorPid(0, 1.0, -1.0, 0.0)):
         assert run.controller_sends(wrong) == [("controller", "fault", 0)]
-    assert run.controller_sends(MotorCommand(0, "force", 1.0)) == [("controller", "fault", 0)]
+    assert run.controller_sends(MotorCommand(0, "force", 1.0)) == [
+        ("body", "stop_motor", 0),
+        ("controller", "fault", 0),
+    ]
     assert run.loop.report()["refused"] == {"no_such_field": 1, "out_of_range": 2}
 
 

@@ -470,11 +470,23 @@ def test_a_shadow_has_limits_of_its_own() -> None:
     run = shadowed()
     fast = MotorCommand(0, "velocity", 4.0)
     assert run.controller_sends(fast) == [("body", "command", fast)]
+    assert run.controller_sends(FORWARD)[-1][:2] == ("remote", "command")
+    assert run.controller_sends(fast) == [("body", "command", fast), ("remote", "stop_motor", 2)]
     report = run.loop.report()
-    assert report["shadow"]["refused"] == {"beyond_limit": 1}
+    assert report["shadow"]["refused"] == {"beyond_limit": 2}
     assert report["refused"] == {}
+
+
+def test_a_command_that_the_first_body_refuses_stops_the_motor_of_the_shadow_too() -> None:
+    run = shadowed()
+    run.controller_sends(FORWARD)
     slow_only_here = MotorCommand(0, "velocity", 6.0)
-    assert run.controller_sends(slow_only_here) == [("controller", "fault", 0)]
+    assert run.controller_sends(slow_only_here) == [
+        ("body", "stop_motor", 0),
+        ("remote", "stop_motor", 2),  # its own index
+        ("controller", "fault", 0),
+    ]
+    assert run.controller_sends(slow_only_here) == [("controller", "fault", 0)]  # both stand still
 
 
 def test_a_shadow_that_faults_or_is_lost_disturbs_nothing() -> None:

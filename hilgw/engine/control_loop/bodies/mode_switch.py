@@ -142,7 +142,7 @@ class ModeSwitch:
     def _leave(self, end: BodyEnd, now: int) -> None:
         end.safety.stop(StopReason.EXCHANGED, now, latch=False)
         if end.is_up:
-            self._periods.restore(end.link, now)
+            self._periods.restore(end, now)
 
     def take(self, end: BodyEnd) -> None:
         """The controller has this body from now on."""
@@ -161,7 +161,7 @@ class ModeSwitch:
         if registration.is_complete and end.is_registered(now):
             self._align(end)
             self._compare(end)
-            self._periods.apply(end.link, now)
+            self._periods.apply(end, now)
         else:
             had_devices = bool(registration.table)
             registration.lost()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.bodies.base import DeferringSession
 from hilgw.control.events import (
     DeviceFault,
+    HardwareFault,
     MotorFeedback,
     PacketIn,
     Refused,
@@ -185,7 +186,7 @@ class RenumberedSession:
             elif isinstance(event, StopSent):
                 commands = tuple(self._in_table(event.commands))
                 found.append(dataclasses.replace(event, commands=commands))
-            elif isinstance(event, Refused) and event.index is not None:
+            elif isinstance(event, Refused | HardwareFault) and event.index is not None:
                 found.append(dataclasses.replace(event, index=table.get(event.index)))
             else:
                 found.append(event)

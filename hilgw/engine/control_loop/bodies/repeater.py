@@ -27,12 +27,17 @@ class Repeater:
         """A command was sent. first: of those after a stop, which made the others void."""
         if first:
             self._last.clear()
-        index, kind = command.index, _kind_of(command)
-        for other in _superseded_by(kind):
+        index, kind = command.index, kind_of(command)
+        for other in superseded_by(kind):
             self._last.pop((index, other), None)
         self._last.pop((index, kind), None)  # the newest is the last
         self._last[index, kind] = command
         self._sent_ns = now
+
+    def forget(self, index: int) -> None:
+        """This motor was stopped: its motion is not sent again."""
+        for kind in (*_MOTION, *_FORCE, MotorSettings.__name__):
+            self._last.pop((index, kind), None)
 
     def due(self, now: int) -> list[Command]:
         """The commands to send now, in the order in which the controller sent them."""
@@ -54,11 +59,13 @@ class Repeater:
         ]
 
 
-def _kind_of(command: Command) -> str:
+def kind_of(command: Command) -> str:
+    """What a command sets: a newer one of the same kind takes its place."""
     return command.field if isinstance(command, MotorCommand) else type(command).__name__
 
 
-def _superseded_by(kind: str) -> tuple[str, ...]:
+def superseded_by(kind: str) -> tuple[str, ...]:
+    """The kinds of earlier commands to the same motor that one of this kind makes void."""
     settings = MotorSettings.__name__
     if kind == settings:
         return (*_MOTION, *_FORCE, "acceleration", "available_force", "available_torque")

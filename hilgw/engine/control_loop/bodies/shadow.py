@@ -11,7 +11,6 @@ from hilgw.control.events import (
     ProtocolFailure,
     SensorValue,
     StopReason,
-    Write,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class Shadow:
         """Whether both bodies have registered their devices."""
         if not self._is_aligned and self.end.is_registered(now) and self._align(self.end):
             self._is_aligned = True
-            self._periods.apply(self.end.link, now)
+            self._periods.apply(self.end, now)
         return self._is_aligned
 
     # --- the first body -----------------------------------------------------------------------
@@ -68,15 +67,12 @@ class Shadow:
         """A command that the first body took."""
         if not self.is_ready(now):
             return
-        end = self.end
-        events = end.encode(command, now)
-        if not isinstance(events, list):
-            self.refused[events.reason] += 1
-            return
-        end.link.handle(events, now)
-        if events and type(events[0]) is Write:
-            self.commands_out += 1
-            end.commanded(command, now)
+        self.end.command(command, now)
+
+    def stop_motor(self, index: int, now: int) -> None:
+        """A command to this motor of the first body was refused, and stopped it."""
+        if self.is_ready(now):
+            self.end.stop_motor(index, now)
 
     def tune(self, command: LedValue | BrakeDamping, now: int) -> None:
         """A value for an LED or a brake."""
@@ -85,12 +81,16 @@ class Shadow:
         link = self.end.link
         if refusal := self.end.safety.check_value(link, command):
             self.refused[refusal.reason] += 1
-        else:
+            return
+
+        def tune(now: int) -> None:
             link.call(lambda: link.session.tune(command, now), now)
+
+        self.end.when_free(command.index, type(command).__name__, tune, now)
 
     def switch(self, switch: SensorSwitch | FeedbackSwitch, now: int) -> None:
         if self.is_ready(now):
-            self._periods.give(self.end.link, switch, now)
+            self._periods.give(self.end, switch, now)
 
     def first(
         self, values: Sequence[tuple[int, Value]], devices: Mapping[int, Device], now: int

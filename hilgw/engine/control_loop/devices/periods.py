@@ -6,12 +6,14 @@ saves the bytes.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.control.events import FeedbackSwitch, SensorSwitch, Write
 
 if TYPE_CHECKING:
     from hilgw.bodies.base import BodySession
+    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
     from hilgw.engine.control_loop.peer_link import PeerLink
 
 Switch = SensorSwitch | FeedbackSwitch
@@ -24,7 +26,7 @@ class Periods:
         self._sensors: dict[int, SensorSwitch] = {}
         self._feedback: dict[int, FeedbackSwitch] = {}
 
-    def switch(self, body: PeerLink[BodySession] | None, switch: Switch, now: int) -> None:
+    def switch(self, end: BodyEnd | None, switch: Switch, now: int) -> None:
         """The controller sets a period."""
         if isinstance(switch, FeedbackSwitch):
             self._feedback[switch.index] = switch
@@ -32,21 +34,21 @@ class Periods:
             self._sensors.pop(switch.index, None)
         else:
             self._sensors[switch.index] = switch
-        self.give(body, switch, now)
+        self.give(end, switch, now)
 
-    def apply(self, body: PeerLink[BodySession] | None, now: int) -> None:
+    def apply(self, end: BodyEnd | None, now: int) -> None:
         """Gives this body the periods."""
         for switch in self._sensors.values():
-            self.give(body, switch, now)
+            self.give(end, switch, now)
         for feedback in self._feedback.values():
-            self.give(body, feedback, now)
+            self.give(end, feedback, now)
 
-    def restore(self, body: PeerLink[BodySession] | None, now: int) -> None:
+    def restore(self, end: BodyEnd | None, now: int) -> None:
         """Gives this body its own periods again."""
         for index in self._sensors:
-            self.give(body, index, now)
+            self.give(end, index, now)
         for index in self._feedback:
-            self.give(body, FeedbackSwitch(index, 0), now)
+            self.give(end, FeedbackSwitch(index, 0), now)
 
     def forget(self) -> None:
         """The controller is gone."""
@@ -54,20 +56,26 @@ class Periods:
         self._feedback.clear()
 
     @staticmethod
-    def give(body: PeerLink[BodySession] | None, switch: Switch | int, now: int) -> None:
+    def give(end: BodyEnd | None, switch: Switch | int, now: int) -> None:
         """Gives this body one period. switch: an index means the own period of this sensor. A
         refusal of the body makes no difference to the controller."""
-        if body is None or body.transport is None:
+        if end is None or end.link.transport is None:
             return
-        session = body.session
-        try:
-            if isinstance(switch, int):
-                switch = SensorSwitch(switch, session.own_period(switch))
-            if isinstance(switch, FeedbackSwitch):
-                events = session.tune(switch, now)
-            else:
-                events = session.switch(switch.index, switch.period_ms, now)
-        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
-            body.fault(error)
+        index = switch if isinstance(switch, int) else switch.index
+        kind = type(switch).__name__ if isinstance(switch, FeedbackSwitch) else "period"
+        end.when_free(index, kind, partial(_write, end.link, switch), now)
+
+
+def _write(body: PeerLink[BodySession], switch: Switch | int, now: int) -> None:
+    session = body.session
+    try:
+        if isinstance(switch, int):
+            switch = SensorSwitch(switch, session.own_period(switch))
+        if isinstance(switch, FeedbackSwitch):
+            events = session.tune(switch, now)
         else:
-            body.handle([event for event in events if type(event) is Write], now)
+            events = session.switch(switch.index, switch.period_ms, now)
+    except Exception as error:  # noqa: BLE001 - as in PeerLink.call
+        body.fault(error)
+    else:
+        body.handle([event for event in events if type(event) is Write], now)

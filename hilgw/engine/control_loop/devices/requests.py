@@ -57,17 +57,24 @@ class Requests:
 
     def set_value(self, command: LedValue | BrakeDamping, now: int) -> None:
         """A value for an LED or a brake: checked, then set by the body's session."""
-        body = self._bodies.link
+        end = self._bodies.active
         if self._bodies.safety.ending:
             self._statistics.refused[RequestRefused.ENDED] += 1
             return
-        refusal = None if body is None else self._bodies.safety.check_value(body, command)
+        refusal = None if end is None else self._bodies.safety.check_value(end.link, command)
         if refusal:
             self.refuse(command.index, refusal.reason, refusal.text)
             return
         if isinstance(command, LedValue):
             self._leds[command.index] = command
-        self._request(command.index, lambda session: session.tune(command, now), now)
+
+        def set_now(now: int) -> None:
+            self._request(command.index, lambda session: session.tune(command, now), now)
+
+        if end is None:
+            set_now(now)
+        else:
+            end.when_free(command.index, type(command).__name__, set_now, now)
         if self._bodies.shadow is not None:
             self._bodies.shadow.tune(command, now)
 
@@ -88,7 +95,7 @@ class Requests:
         if type(event) is SensorSwitch and event.index in self._radios:
             self._answer_for_radio(event.index, self._radios.switch(event.index, event.period_ms))
         else:
-            self._periods.switch(self._bodies.link, event, now)
+            self._periods.switch(self._bodies.active, event, now)
             if self._bodies.shadow is not None:
                 self._bodies.shadow.switch(event, now)
 

@@ -1,0 +1,105 @@
+"""Settings of motors that a robot lacks: they are left out of a command, and the rest applies."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hilgw.control.events import Command, Event, MotorCommand, MotorPid, MotorSettings, Notice
+from hilgw.control.safety import mode_of
+from hilgw.devices.kinds import LINEAR_MOTOR, Device
+from hilgw.devices.properties import LinearMotorFields, RotationalMotorFields
+
+ACCELERATION, AVAILABLE, GAINS = "acceleration", "available", "gains"
+DEFAULT_AVAILABLE = 10.0
+"""Webots' default maxForce and maxTorque."""
+
+
+class Reduced(NamedTuple):
+    """What is left of a command. command: None where the robot lacks all that it sets. stops: the
+    motor has no force or torque to move with."""
+
+    command: Command | None
+    stops: bool
+
+
+class MissingSettings:
+    """What is missing is named once for each motor, and counted as `dropped_SETTING` each time a
+    controller changes it. An available force or torque of 0, which a robot cannot be given, stops
+    the motor until there is more."""
+
+    def __init__(self, missing: Iterable[str], counts: Counter[str]) -> None:
+        """missing: of ACCELERATION, AVAILABLE and GAINS."""
+        self._missing = frozenset(missing)
+        self._counts = counts
+        self._known: dict[tuple[int, str], float] = {}  # by the index of a motor
+        self._powerless: set[int] = set()
+
+    def forget(self) -> None:
+        """The motors were stopped: the next controller begins anew."""
+        self._known.clear()
+        self._powerless.clear()
+
+    def reduce(self, device: Device, command: Command, events: list[Event]) -> Reduced:
+        """What the robot can do of a command to this motor. events: gets the notices."""
+        index = command.index
+        if isinstance(command, MotorPid):
+            if GAINS not in self._missing:
+                return Reduced(command, False)
+            self._drop(device, GAINS, events)
+            return Reduced(None, False)
+        for name, value in _limits_in(command):
+            if name not in self._missing:
+                continue
+            if name == AVAILABLE:
+                (self._powerless.add if value == 0 else self._powerless.discard)(index)
+            if self._known.get((index, name), _default(device, name)) != value:
+                self._drop(device, name, events)
+            self._known[index, name] = value
+            if isinstance(command, MotorCommand):
+                return Reduced(None, index in self._powerless)
+        if mode_of(command) is not None and index in self._powerless:
+            return Reduced(None, True)
+        return Reduced(command, False)
+
+    def _drop(self, device: Device, name: str, events: list[Event]) -> None:
+        self._counts[f"dropped_{name}"] += 1
+        what = name
+        if name == AVAILABLE:
+            what = "available force" if device.kind == LINEAR_MOTOR else "available torque"
+        events.append(Notice(f"'{device.name}' cannot be given {what}: left out of its commands"))
+
+
+def _limits_in(command: MotorCommand | MotorSettings) -> list[tuple[str, float]]:
+    if isinstance(command, MotorSettings):
+        return [(ACCELERATION, command.acceleration), (AVAILABLE, command.available)]
+    if command.field == "acceleration":
+        return [(ACCELERATION, command.value)]
+    return [(AVAILABLE, command.value)] if command.field.startswith("available_") else []
+
+
+def _default(device: Device, name: str) -> float:
+    """What a controller starts with, which it did not set."""
+    fields = device.fields
+    if not isinstance(fields, LinearMotorFields | RotationalMotorFields):
+        fields = None
+    if name == ACCELERATION:
+        largest = device.limits.max_acceleration
+        return largest if largest is not None else fields.acceleration if fields else -1.0
+    own = fields.maxForceOrTorque if fields else DEFAULT_AVAILABLE
+    return min(own, device.limits.bounds("available_force")[1])
+
+
+def without_default_velocity(command: Command) -> Command:
+    """Position +infinity alone selects velocity control; the velocity is then 0, not the motor's
+    default, which is its largest: a robot on the floor must not run away for one call."""
+    if (
+        isinstance(command, MotorSettings)
+        and command.position == math.inf
+        and not command.velocity_set
+    ):
+        return dataclasses.replace(command, velocity=0.0)
+    return command
