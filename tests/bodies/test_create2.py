@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -150,6 +151,44 @@ def test_a_robot_that_stops_itself_is_gone_until_it_is_safe(name: str, value: st
     line.run(2_500)
     assert len(line.found(Connected)) == 1
     assert line.mock.drive == (0, 0)  # not what was commanded before
+
+
+class AtACliff:
+    """A robot that takes safe mode, shows it in one frame, and leaves it again: at a cliff with a
+    wheel that rolls. Not a mock of ours: it answers nothing but the handshake. asked_ns: when safe
+    mode was requested."""
+
+    def __init__(self) -> None:
+        self.asked_ns: list[int] = []
+        self._out: list[bytes] = []
+
+    def reset(self, now: int) -> None:
+        """It was on before."""
+
+    def receive(self, data: bytes, now: int) -> None:
+        if oi.SAFE in data:
+            self.asked_ns.append(now)
+            charge = {7: 0, 21: 0, 25: 2000, 26: 2600}
+            self._out += [stream_frame([35, *charge], charge | {35: mode}) for mode in (2, 1)]
+
+    def next_deadline(self) -> None:
+        """None."""
+
+    def advance(self, now: int) -> None:
+        """Nothing happens by itself."""
+
+    def take(self, now: int) -> bytes:
+        return self._out.pop(0) if self._out else b""
+
+
+def test_safe_mode_is_requested_once_a_second_at_a_cliff() -> None:
+    line = bench()
+    line.mock = robot = AtACliff()
+    line.open(10_000)
+    assert len(line.found(Connected)) == len(line.found(Disconnected)) == len(robot.asked_ns)
+    assert 8 <= len(robot.asked_ns) <= 10
+    pauses = [after - before for before, after in pairwise(robot.asked_ns)]
+    assert min(pauses) >= 1_000_000_000
 
 
 def test_full_mode_drives_on_at_a_cliff() -> None:

@@ -278,6 +278,24 @@ def test_velocity_0_halts_one_axis_and_the_others_go_on() -> None:
     assert line.mock.position == (100.0, 100.0, 0.0)
 
 
+def test_a_motor_that_is_stopped_alone_holds_its_position_and_the_others_go_on() -> None:
+    line = GCODE.up()
+    line.command(X, "position", 0.1)
+    line.command(Y, "position", 0.1)
+    line.run(500)
+    line.handle(line.session.stop_motor(line.index(X), line.now))
+    line.run(100)
+    x = line.mock.position[0]
+    line.run(3_000)
+    assert 0 < x < 100 and line.mock.position == (x, 100.0, 0.0)
+    line.command(X, "velocity", 0.05)  # it has to be given a position
+    line.run(2_000)
+    assert line.mock.position == (x, 100.0, 0.0)
+    line.command(X, "position", 0.0)
+    line.run(3_000)
+    assert line.mock.position == (0.0, 100.0, 0.0)
+
+
 def test_a_stop_reaches_a_line_that_is_still_on_its_way() -> None:
     """A jog that the machine reads after the cancel would move it: the stop follows it again."""
     hand = Hand(

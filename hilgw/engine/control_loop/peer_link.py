@@ -289,8 +289,15 @@ class PeerLink(Generic[S]):
         is written now. Never on TCP."""
         if self._pacer is None or self.transport is None:
             return False
-        delay_ns = self._pacer.free_ns - now
-        return delay_ns > BUSY_NS or (delay_ns <= 0 and self.transport.pending > 0)
+        return self._pacer.free_ns - now > BUSY_NS or self._is_stalled(now)
+
+    def _is_stalled(self, now: int) -> bool:
+        """Whether bytes wait in the transport that the line should have sent before."""
+        transport, pacer = self.transport, self._pacer
+        if transport is None or pacer is None or not transport.pending:
+            return False
+        late_ns = pacer.duration_ns(transport.pending) - max(0, pacer.free_ns - now)
+        return late_ns > BUSY_NS
 
     def discard_unsent(self, now: int) -> bool:
         """Before a stop: discards what would hold it up on a serial line. Whether anything was:
@@ -298,8 +305,7 @@ class PeerLink(Generic[S]):
         transport, pacer = self.transport, self._pacer
         if transport is None or pacer is None:
             return False
-        delay_ns = pacer.free_ns - now
-        if delay_ns <= HELD_UP_NS and not (delay_ns <= 0 and transport.pending):
+        if pacer.free_ns - now <= HELD_UP_NS and not self._is_stalled(now):
             return False
         transport.take_unsent()
         with contextlib.suppress(PortError):  # its driver discards nothing

@@ -28,6 +28,10 @@ class LinePacer:
     def is_free(self, now: int) -> bool:
         return now >= self.free_ns
 
+    def duration_ns(self, size: int) -> int:
+        """How long the line takes for `size` bytes, rounded down."""
+        return size * self._bits * NS_PER_S // self.baudRate
+
     def occupy(self, size: int, now: int, *, backlog: bool = False) -> int:
         """`size` bytes are written; returns when the last one has left.
 

@@ -317,6 +317,15 @@ def motor(run: Run, data: bytes, tag: int = WHEEL) -> list[Event]:
     return events
 
 
+def test_a_command_shows_whether_the_controller_set_the_velocity() -> None:
+    """A real robot must not run at its largest velocity for setPosition(INFINITY) alone."""
+    run = running()
+    (alone,) = motor(run, b"\1\0" + f64(math.inf))
+    assert isinstance(alone, MotorSettings) and not alone.velocity_set
+    assert motor(run, b"\2\0" + f64(3.0)) == [MotorSettings(1, math.inf, 3.0, -1.0, 10.0)]
+    assert motor(run, b"\1\0" + f64(math.inf)) == [MotorSettings(1, math.inf, 3.0, -1.0, 10.0)]
+
+
 def test_a_velocity_alone_moves_nothing() -> None:
     """In Webots it is the speed of position control."""
     run = running()

@@ -7,6 +7,7 @@ from typing import Any
 from hilgw.control.events import (
     Connected,
     DeviceFault,
+    HardwareFault,
     LedValue,
     MotorCommand,
     MotorFeedback,
@@ -62,6 +63,8 @@ def test_events_have_the_indices_of_the_table() -> None:
         MotorFeedback(3, 2.0),
         PacketIn(5, 1, 0.0, NEAR, b"p"),
         DeviceFault(5),
+        HardwareFault(3),
+        HardwareFault(7),
         StopSent(StopReason.FAULT, (stop, MotorCommand(7, "velocity", 0.0))),
         Refused(7, "nan", "?"),
         Write(b"w"),
@@ -73,6 +76,8 @@ def test_events_have_the_indices_of_the_table() -> None:
         MotorFeedback(0, 2.0),
         PacketIn(1, 1, 0.0, NEAR, b"p"),
         DeviceFault(1),
+        HardwareFault(0),
+        HardwareFault(None),  # of a device that the controller does not know: it stops all the same
         StopSent(StopReason.FAULT, (MotorCommand(0, "velocity", 0.0),)),
         Refused(None, "nan", "?"),
         Write(b"w"),
@@ -80,7 +85,7 @@ def test_events_have_the_indices_of_the_table() -> None:
 
 
 def test_requests_reach_the_body_in_its_own_indices() -> None:
-    _, session, calls = renumbered()
+    body, session, calls = renumbered()
     session.command(MotorCommand(0, "velocity", 1.0), 0)
     session.switch(1, 32.0, 0)
     session.send(PacketOut(1, 2, b"p"), 0)
@@ -93,6 +98,11 @@ def test_requests_reach_the_body_in_its_own_indices() -> None:
     ]
     assert session.stop_command(0, Mode.VELOCITY) == MotorCommand(0, "velocity", 0.0)
     assert session.stop_commands() == [MotorCommand(0, "velocity", 0.0)]
+    calls.clear()
+    session.stop_motor(0, 0)
+    assert calls == [("body", "stop_motor", 3)]
+    body.hardware_faults = ["'wheel': overload"]
+    assert session.faults() == ["'wheel': overload"]
     assert session.stop_bytes() == b"stop "
     assert [(each.index, each.name) for each in session.devices] == [(0, "wheel"), (1, "eye")]
 

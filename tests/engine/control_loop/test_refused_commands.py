@@ -1,0 +1,242 @@
+"""Commands that a robot cannot follow: it does not drive on with the command before.
+
+Each wheeled robot on its mock; what its wheels do is asked of the mock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hilgw.control.events import (
+    Command,
+    LedValue,
+    MotorCommand,
+    MotorPid,
+    MotorSettings,
+    StopReason,
+)
+from tests.engine.control_loop.on_mocks import OnMock
+
+SPEEDS: dict[str, Callable[[Any], tuple[int, int]]] = {
+    "create2": lambda mock: tuple(mock.drive),
+    "epuck": lambda mock: tuple(mock.speeds),
+    "text": lambda mock: tuple(mock.speed),
+}
+NEVER_SET = False
+"""The velocity of a MotorSettings is the motor's default."""
+
+
+class Driving:
+    """A robot of this kind, both wheels turning, under a controller that sends `commands`."""
+
+    def __init__(self, kind: str, **safety: Any) -> None:
+        self.robot = OnMock(kind, **safety).start()
+        self.left, self.right = self.robot.motors[:2]
+        self._speeds = SPEEDS[kind]
+        self.send(*(MotorCommand(each.index, "velocity", 2.0) for each in (self.left, self.right)))
+        assert 0 not in self.speeds
+
+    def send(self, *commands: Command | LedValue) -> None:
+        """As from the controller's session; then what the robot needs to obey."""
+        link = self.robot.loop.controller
+        link.handle(list(commands), self.robot.loop.scheduler.now())
+        self.robot.run(150)
+
+    @property
+    def speeds(self) -> tuple[int, int]:
+        """Of the wheels, in the order of `left` and `right`."""
+        speeds = self._speeds(self.robot.mock)
+        first = self.robot.motors[0].name
+        return speeds if "left" in first else (speeds[1], speeds[0])
+
+    @property
+    def report(self) -> dict[str, Any]:
+        return self.robot.loop.loop.report()
+
+    @property
+    def notices(self) -> list[str]:
+        """And the texts of refusals."""
+        observer = self.robot.loop.observer
+        return observer.notices + [text for _, _, text in observer.refusals]
+
+
+@pytest.fixture(params=sorted(SPEEDS))
+def driving(request: pytest.FixtureRequest) -> Driving:
+    return Driving(request.param, latch=True)
+
+
+def refused_commands(index: int) -> list[Command]:
+    return [
+        MotorCommand(index, "position", 1.0),
+        MotorSettings(index, 1.0, 3.0, -1.0, 10.0),
+        MotorCommand(index, "torque", 1.0),
+        MotorCommand(index, "velocity", math.nan),
+        MotorCommand(index, "position", -math.inf),
+    ]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_refused_motion_stops_its_motor_and_no_other(driving: Driving, number: int) -> None:
+    loop, other = driving.robot.loop, driving.speeds[1]
+    driving.send(refused_commands(driving.left.index)[number])
+    assert driving.speeds == (0, other)
+    assert loop.safety.armed and loop.safety.latched is None and not loop.safety.stops
+    report = driving.report
+    assert sum(report["refused"].values()) == 1 and report["motor_stops"] == 1
+    assert report["motors"][driving.left.name]["velocity"] == 0.0
+    assert any("stopped: a command to it was refused" in each for each in driving.notices)
+    driving.send(MotorCommand(driving.left.index, "velocity", 1.0))
+    assert 0 not in driving.speeds
+
+
+def test_refusals_in_a_row_write_one_stop(driving: Driving) -> None:
+    driving.send(MotorCommand(driving.left.index, "position", 1.0))
+    for _ in range(100):
+        driving.send(MotorCommand(driving.left.index, "position", 1.0))
+    assert driving.report["motor_stops"] == 1 and driving.report["refused"]["not_settable"] == 101
+    assert driving.speeds[0] == 0
+
+
+def test_velocity_0_is_accepted_also_on_the_way_to_a_position(driving: Driving) -> None:
+    other = driving.speeds[1]
+    driving.send(MotorSettings(driving.left.index, 1.0, 0.0, -1.0, 10.0))
+    assert driving.speeds == (0, other) and not driving.report["refused"]
+
+
+def test_what_moves_nothing_stops_nothing_when_it_is_refused(driving: Driving) -> None:
+    before = driving.speeds
+    driving.send(
+        LedValue(driving.left.index, 1),
+        MotorCommand(driving.left.index, "acceleration", math.nan),
+        MotorPid(driving.left.index, -1.0, 0.0, 0.0),
+    )
+    assert driving.speeds == before
+    assert sum(driving.report["refused"].values()) == 3 and "motor_stops" not in driving.report
+
+
+def test_refusals_of_a_disarmed_robot_write_nothing(driving: Driving) -> None:
+    loop = driving.robot.loop
+    loop.loop.disarm(loop.scheduler.now())
+    driving.robot.run(300)
+    assert driving.speeds == (0, 0)
+    counts = dict(loop.body.session.counts)
+    driving.send(
+        MotorCommand(driving.left.index, "velocity", 0.0),
+        MotorCommand(driving.left.index, "position", 1.0),
+    )
+    assert driving.report["refused"] == {"disarmed": 2} and "motor_stops" not in driving.report
+    assert loop.body.session.counts["commands"] == counts["commands"]
+
+
+def test_what_the_robot_lacks_is_left_out_and_the_rest_applies(driving: Driving) -> None:
+    index, before = driving.left.index, driving.speeds
+    for _ in range(3):
+        driving.send(
+            MotorSettings(index, math.inf, 1.0, 3.0, 2.0),
+            MotorCommand(index, "acceleration", 4.0),
+            MotorPid(index, 1.0, 0.0, 0.0),
+        )
+    assert not driving.report["refused"] and 0 not in driving.speeds
+    assert driving.speeds[0] < before[0]
+    counts = driving.robot.loop.body.session.counts
+    assert counts["dropped_gains"] == 3
+    assert counts["dropped_acceleration"] == 6 and counts["dropped_available"] == 1
+    for what in ("acceleration", "available torque", "gains"):
+        shown = [each for each in driving.notices if f"cannot be given {what}" in each]
+        assert len(shown) == 1, what
+    report = driving.report
+    assert report["commands_in"] == report["commands_out"] + report["commands_dropped"]
+
+
+def test_an_available_torque_of_0_stops_a_motor_until_there_is_more(driving: Driving) -> None:
+    index, other = driving.left.index, driving.speeds[1]
+    driving.send(MotorCommand(index, "available_torque", 0.0))
+    assert driving.speeds == (0, other)
+    driving.send(MotorCommand(index, "velocity", 1.0))
+    assert driving.speeds == (0, other)
+    driving.send(MotorSettings(index, math.inf, 1.0, -1.0, 0.0))
+    assert driving.speeds == (0, other)
+    driving.send(MotorSettings(index, math.inf, 1.0, -1.0, 5.0))
+    assert 0 not in driving.speeds and not driving.report["refused"]
+
+
+def test_position_infinity_without_a_velocity_moves_nothing(driving: Driving) -> None:
+    index = driving.left.index
+    driving.send(MotorSettings(index, math.inf, 6.0, -1.0, 10.0, NEVER_SET))
+    assert driving.speeds[0] == 0
+    driving.send(MotorSettings(index, math.inf, 1.0, -1.0, 10.0))
+    assert driving.speeds[0] != 0
+
+
+def test_the_answer_of_a_body_that_is_down(driving: Driving) -> None:
+    loop = driving.robot.loop
+    driving.robot.is_cut = True
+    driving.robot.run(2_000)
+    loop.loop.arm()
+    loop.controller_comes()
+    driving.send(MotorCommand(driving.left.index, "velocity", 0.0))
+    assert any("not sent: body down" in each for each in driving.notices)
+    assert loop.loop.disarm(loop.scheduler.now()) == ["cab.body"]
+
+
+# --- a flood --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", sorted(SPEEDS))
+def test_a_flood_delays_no_stop_and_the_newest_command_counts(kind: str) -> None:
+    driving = Driving(kind, latch=True)
+    loop, left = driving.robot.loop, driving.left
+    (lamp, *_) = [each.index for each in loop.body.session.devices if each.kind == "LED"]
+    for number in range(3_000):
+        command = MotorCommand(left.index, "velocity", 1.0 + number % 7 / 10)
+        led = LedValue(lamp, number % 2)
+        loop.controller.handle([command, led], loop.scheduler.now())
+        if number % 3 == 0:
+            driving.robot.run(1)
+            assert loop.body.write_delay_ns(loop.scheduler.now()) <= 30_000_000
+    assert not loop.failures and loop.body.transport is not None
+    driving.robot.written = b""
+    loop.loop.disarm(loop.scheduler.now())
+    assert driving.robot.ms_to_stop(50) >= 0
+    driving.robot.run(300)
+    assert driving.speeds == (0, 0)
+    report = driving.report
+    lost = report.get("commands_superseded", 0)
+    assert report["commands_in"] == report["commands_out"] + lost
+    assert loop.safety.stops == {StopReason.DISARMED: 1}
+
+
+def test_the_newest_command_of_a_flood_is_obeyed() -> None:
+    driving = Driving("create2")
+    loop, left = driving.robot.loop, driving.left
+    for number in range(3_000):
+        value = 1.0 if number < 2_999 else 3.0
+        loop.controller.handle([MotorCommand(left.index, "velocity", value)], loop.scheduler.now())
+        if number % 3 == 0:
+            driving.robot.run(1)
+    driving.robot.run(50)
+    assert driving.speeds[0] == round(3.0 * 31)
+    assert driving.report["commands_superseded"] > 500
+
+
+def test_a_stop_overtakes_what_the_port_does_not_take() -> None:
+    """The port is stalled: by flow control, or as the adapter hangs."""
+    driving = Driving("create2", latch=True)
+    loop, left = driving.robot.loop, driving.left
+    loop.robot.stalled = True
+    for number in range(3_000):
+        command = MotorCommand(left.index, "velocity", 1.0 + number % 7 / 10)
+        loop.controller.handle([command], loop.scheduler.now())
+        driving.robot.run(1)
+    assert loop.robot.pending < 500 and not loop.failures
+    driving.robot.written = b""
+    loop.loop.disarm(loop.scheduler.now())
+    loop.robot.accept()
+    assert driving.robot.ms_to_stop(2) >= 0
+    first = driving.robot.stop.search(driving.robot.written)
+    assert first is not None and first.start() == 0  # nothing that was written before comes first
+    driving.robot.run(100)
+    assert driving.speeds == (0, 0)
