@@ -98,6 +98,7 @@ class SafetyFacts:
     latch: bool
     command_timeout_s: float | None
     late_s: float
+    stops_on_fault: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -207,6 +207,7 @@ def _safety(
         latch=state.latch,
         command_timeout_s=ns_to_s(state.timeout_ns) if state.timeout_ns else None,
         late_s=robot.safety.late_s,
+        stops_on_fault=state.stops_on_fault,
     )
 
 

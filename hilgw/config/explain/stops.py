@@ -71,11 +71,17 @@ def _of_gateway(robot: str, bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
 
 def _of_bodies(bodies: Sequence[BodyFacts]) -> Iterator[StopRule]:
     for body in bodies:
+        of_body = f" ({body.key})" if len(bodies) > 1 else ""
+        if body.safety.stops_on_fault:
+            fault = f"the robot reports a fault of its hardware, where it can{of_body}"
+            yield _rule(fault, StopReason.HARDWARE)
+        if body.connection.line is not None:
+            yield _rule(f"the serial line to the robot is full{of_body}", StopReason.BEHIND)
         which = "the connection to the robot is lost"
         if body.silence_s is not None:
             which += f", or its line is silent for {body.silence_s:g} s"
         yield StopRule(
-            cause=f"{which} ({body.key})" if len(bodies) > 1 else which,
+            cause=f"{which}{of_body}",
             reasons=(str(StopReason.BODY),),
             after_s=None,
             note=f"hilgw cannot stop it then: {body.stop.alone}",
