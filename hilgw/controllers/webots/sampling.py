@@ -10,6 +10,11 @@ from hilgw.units import ms_to_ns
 K = TypeVar("K")
 
 
+def earliest(*times: int | None) -> int | None:
+    """The first of these times; None when there is none."""
+    return min((time for time in times if time is not None), default=None)
+
+
 class Grid(dict[K, list[int]]):
     """The enabled sensors by key: period and last sample, in ns of simulation time."""
 
@@ -24,6 +29,10 @@ class Grid(dict[K, list[int]]):
         """The sensors that are due, in the order in which they were first enabled. One that stays
         due, because it has no value yet, is not `sampled`."""
         return [key for key, (period, last) in self.items() if now - last >= period]
+
+    def next(self) -> int | None:
+        """When a sensor is due next; that may be past. None: none is enabled."""
+        return min((last + period for period, last in self.values()), default=None)
 
     def sampled(self, key: K, now: int) -> None:
         """The sensor was sampled."""
