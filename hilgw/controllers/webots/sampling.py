@@ -34,6 +34,19 @@ class Grid(dict[K, list[int]]):
         """When a sensor is due next; that may be past. None: none is enabled."""
         return min((last + period for period, last in self.values()), default=None)
 
+    def sample_steps(self, began: int, end: int, step: int) -> list[K]:
+        """Basic steps of this length from `began` to `end` are over: samples each sensor at those
+        at which it is due. Returns the sensors that were sampled."""
+        sampled = []
+        for key, each in self.items():
+            period, last = each
+            first = began + step * max(1, -((began - last - period) // step))
+            if first <= end:
+                stride = -(-period // step) * step
+                each[1] = first + (end - first) // stride * stride
+                sampled.append(key)
+        return sampled
+
     def sampled(self, key: K, now: int) -> None:
         """The sensor was sampled."""
         self[key][1] = now

@@ -7,15 +7,14 @@ import json
 import random
 import struct
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from firmware_mocks._webots import wire as webots_wire
 from firmware_mocks._webots.library import Device, Library
 from firmware_mocks.wc2ec import wire
+from tests.controllers.sampling_model import ModelReceiver, ModelSensor, ModelWorld
 from tests.engine.control_loop.running import RunningLoop, robot_of
-from tests.engine.control_loop.sampling_model import ModelReceiver, ModelSensor, ModelWorld
 
 MS = 1_000_000
 TYPES = wire.types_of("R2025a")
