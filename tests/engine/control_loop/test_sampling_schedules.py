@@ -23,10 +23,17 @@ RECEIVERS = ("rx", "small")
 CHANNEL = {"rx": 1, "small": 2}
 SMALL_BYTES = 16
 DEVICES = [(TYPES.distance_sensor, name) for name in SENSORS]
+ASKS = "request"
 HELLO = b"CTR\nRobot-Name: cab"
 
 
-def configuration(basic_ms: int) -> str:
+FREE = 0
+"""A medium without steps: the controller's basic step is then DEFAULT_MS."""
+DEFAULT_MS = 32
+STEPS = 20
+
+
+def configuration(medium_ms: int) -> str:
     devices = {
         "rx": {"node": "Receiver", "channel": CHANNEL["rx"]},
         "small": {"node": "Receiver", "channel": CHANNEL["small"], "bufferSize": SMALL_BYTES},
@@ -41,7 +48,7 @@ def configuration(basic_ms: int) -> str:
         {
             "version": 1,
             "webots": "R2025a",
-            "medium": {"step_ms": basic_ms},
+            "medium": {"step_ms": medium_ms} if medium_ms else {},
             "robots": {
                 "cab": {
                     "body": body,
@@ -123,33 +130,46 @@ class Bench:
         self.now_ms = ms
 
     def step(
-        self, step_ms: int, periods: list[tuple[str, int]], happens: list[tuple[float, str]]
+        self,
+        step_ms: int,
+        periods: list[tuple[str, int]],
+        happens: list[tuple[float, str]],
+        *,
+        asks_at: float,
+        at_once: bool,
     ) -> None:
-        """happens: (when, what), in basic steps after the request: a value of this sensor, or a
-        packet for this Receiver."""
-        for name, period_ms in periods:
-            self.device(name).enable(period_ms)
+        """happens: (when, what), in basic steps after the last answer: a value of this sensor, or a
+        packet for this Receiver. asks_at: when the controller has computed. at_once: an immediate
+        request carries the periods."""
         for name in SENSORS:
             self.device(name).values = ()
-        self._ask(step_ms)
-        self.model.request(step_ms, periods)
         began_ms = self.now_ms
-        over = False
-        happens = sorted(happens)
+        happens = sorted([*happens, (asks_at, ASKS)])
         basic_steps = -(-step_ms // self.basic_ms)
         for number in range(1, basic_steps + 1):
             while happens and happens[0][0] < number:
                 when, name = happens.pop(0)
                 self._at(began_ms + when * self.basic_ms)
-                self._happens(name)
+                if name == ASKS:
+                    self._request(step_ms, periods, at_once=at_once)
+                else:
+                    self._happens(name)
             over = self.model.basic_step()
             assert over is (number == basic_steps)
         self._answer()
         self.now_ms = (self.running.clock.time - self._origin_ns) / MS
-        assert (
-            self.now_ms == self.model.time_ms == round(1000 * self.library.time_s) - self._zero_ms
-        )
+        told_ms = round(1000 * self.library.time_s) - self._zero_ms
+        assert self.now_ms == self.model.time_ms == told_ms
         self._compare()
+
+    def _request(self, step_ms: int, periods: list[tuple[str, int]], *, at_once: bool) -> None:
+        for name, period_ms in periods:
+            self.device(name).enable(period_ms)
+        if at_once:
+            self._ask(0)
+            self._answer()
+        self._ask(step_ms)
+        self.model.request(step_ms, periods)
 
     def _happens(self, name: str) -> None:
         if name in SENSORS:
@@ -187,13 +207,14 @@ class Bench:
         assert self.running.gateway.ledger.violations() == []
 
 
-def play(bench: Bench, seed: int, steps: int, lengths: list[int]) -> None:
-    """A random schedule; lengths: of a controller's step, in basic steps."""
+def play(bench: Bench, seed: int, lengths: list[int], computes: list[float]) -> None:
+    """A random schedule. lengths: of a controller's step, in basic steps. computes: for how long
+    the controller may compute before it, in basic steps."""
     chance = random.Random(seed)
     basic_ms = bench.basic_ms
     periods = [0, 0, 1, basic_ms // 2, basic_ms, basic_ms + 1, 2 * basic_ms, 3 * basic_ms]
     periods += [round(2.5 * basic_ms), 5 * basic_ms]
-    for number in range(steps):
+    for number in range(STEPS):
         length = chance.choice(lengths)
         step_ms = length * basic_ms - chance.choice([0, 0, 1])  # it takes whole basic steps
         names = [*SENSORS, *RECEIVERS]
@@ -203,23 +224,31 @@ def play(bench: Bench, seed: int, steps: int, lengths: list[int]) -> None:
             for name in names
             for _ in range(chance.choice([0, 0, 1, 1, 2, 3]))
         ]
-        bench.step(step_ms, [(name, chance.choice(periods)) for name in switched], happens)
+        bench.step(
+            step_ms,
+            [(name, chance.choice(periods)) for name in switched],
+            happens,
+            asks_at=chance.choice(computes),
+            at_once=chance.random() < 0.1,
+        )
         for name in RECEIVERS:
             for _ in range(chance.choice([0, 0, 1, 4])):
                 bench.read(name)
 
 
 @pytest.mark.parametrize("lengths", [[1], [2], [3], [1, 2, 3, 7]], ids=str)
-@pytest.mark.parametrize("basic_ms", [8, 32])
+@pytest.mark.parametrize("medium_ms", [8, 32, FREE])
 def test_a_stepped_controller_gets_what_webots_gives(
-    tmp_path: Path, basic_ms: int, lengths: list[int]
+    tmp_path: Path, medium_ms: int, lengths: list[int]
 ) -> None:
+    # In a medium without steps a packet leaves at once, and not with the sender's next request.
+    computes = [0, 0, 0.3] if medium_ms else [0]
     different = []
-    for seed in range(40):
-        with RunningLoop(tmp_path, text=configuration(basic_ms), devices=DEVICES) as running:
-            bench = Bench(running, basic_ms)
+    for seed in range(30):
+        with RunningLoop(tmp_path, text=configuration(medium_ms), devices=DEVICES) as running:
+            bench = Bench(running, medium_ms or DEFAULT_MS)
             try:
-                play(bench, seed, 20, lengths)
+                play(bench, seed, lengths, computes)
             except AssertionError as error:
                 different.append(f"seed {seed}, {error}".splitlines()[0])
             bench.end()
