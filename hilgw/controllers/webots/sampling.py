@@ -25,9 +25,18 @@ class Grid(dict[K, list[int]]):
         else:
             self.pop(key, None)
 
+    def sample(self, values: dict[K, bytes], samples: dict[K, bytes], now: int) -> None:
+        """Copies the values of the sensors that are due. One that has no value yet stays due."""
+        for key, each in self.items():
+            if now - each[1] >= each[0]:
+                value = values.get(key)
+                if value is not None:
+                    samples[key] = value
+                    each[1] = now
+
     def due(self, now: int) -> list[K]:
-        """The sensors that are due, in the order in which they were first enabled. One that stays
-        due, because it has no value yet, is not `sampled`."""
+        """The sensors that are due, in the order in which they were first enabled; one that is not
+        `sampled` then stays due."""
         return [key for key, (period, last) in self.items() if now - last >= period]
 
     def next(self) -> int | None:

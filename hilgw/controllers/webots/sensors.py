@@ -122,27 +122,16 @@ class Sensors:
     def sample(self, time_ns: int) -> None:
         """A basic step is over: samples all sensors that are due. One that has no value yet stays
         due."""
-        _sample(self._grid, self._values, self._sampled, time_ns)
+        self._grid.sample(self._values, self._sampled, time_ns)
         if self._feedback_grid:
-            _sample(self._feedback_grid, self._feedback, self._sampled_feedback, time_ns)
+            self._feedback_grid.sample(self._feedback, self._sampled_feedback, time_ns)
 
     def take(self) -> bytes:
         """The messages of all sensors that were sampled since the last answer: of each the newest
         sample."""
-        if not self._sampled and not self._sampled_feedback:
-            return b""
-        data = b"".join((*self._sampled.values(), *self._sampled_feedback.values()))
-        self._forget_samples()
+        data = b""
+        for samples in (self._sampled, self._sampled_feedback):
+            if samples:
+                data += b"".join(samples.values())
+                samples.clear()
         return data
-
-
-def _sample(
-    grid: Grid[int], values: dict[int, bytes], sampled: dict[int, bytes], time_ns: int
-) -> None:
-    if not values:
-        return
-    for tag in grid.due(time_ns):
-        message = values.get(tag)
-        if message is not None:
-            sampled[tag] = message
-            grid.sampled(tag, time_ns)

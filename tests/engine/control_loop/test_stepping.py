@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hilgw.devices.steps import StepClock
-from hilgw.engine.control_loop.stepping import StepGrid, Stepper
+from hilgw.engine.control_loop.stepping import Sampler, StepGrid, Stepper
 from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE, Schedule
 from hilgw.engine.simulated.pace import Hold, Holds
 from hilgw.testing.sim import Clock
@@ -26,8 +26,14 @@ class Steps:
         self.late: list[int] = []
         self.stepper = self.controller(synchronization=synchronization)
 
-    def controller(self, *, synchronization: bool) -> Stepper:
-        return Stepper(self.grid, self._answer, self.late.append, synchronization=synchronization)
+    def controller(self, *, synchronization: bool, sampler: Sampler | None = None) -> Stepper:
+        return Stepper(
+            self.grid,
+            self._answer,
+            self.late.append,
+            synchronization=synchronization,
+            sampler=sampler,
+        )
 
     def _answer(self, time_ns: int, delay_ms: int) -> None:
         self.answers.append((self.now, time_ns / MS, delay_ms))
@@ -167,9 +173,7 @@ class Periodic:
 
 def sampled(period_ms: int) -> tuple[Steps, Periodic]:
     steps, sensor = Steps(), Periodic(period_ms)
-    steps.stepper = Stepper(
-        steps.grid, steps._answer, steps.late.append, synchronization=True, sampler=sensor
-    )
+    steps.stepper = steps.controller(synchronization=True, sampler=sensor)
     return steps, sensor
 
 
