@@ -89,7 +89,8 @@ class Emitter(Device):
 
 
 class Receiver(Sampled):
-    """Keeps what arrives until its sampling period ends; the library bounds its own queue."""
+    """Keeps what arrives until its sampling period ends, also while it is disabled; the library
+    bounds its own queue."""
 
     FIELDS: dict[str, Any] = {
         "type": "radio", "channel": 0, "bufferSize": -1, "allowedChannels": (),
@@ -114,8 +115,6 @@ class Receiver(Sampled):
         command = commands.whole("B")
         if command == 1:
             self.period_ms, self._last_ms = commands.whole("H"), now_ms
-            if not self.period_ms:
-                self._arrived = []
         elif command == 2:
             self.radio.channel = commands.whole("i")
         else:
@@ -132,12 +131,13 @@ class Receiver(Sampled):
     def receive(self, packet: Packet, direction: tuple[float, float, float], far_m: float) -> None:
         """The packet is readable after the answer of this step, if the period ends in it."""
         strength = 1 / max(far_m, 1e-6) ** 2
-        head = struct.pack("<i4di", self.radio.channel, *direction, strength, len(packet.data))
+        head = struct.pack("<4di", *direction, strength, len(packet.data))
         if len(self._arrived) < MOST_PACKETS:
             self._arrived.append(head + packet.data)
 
     def sample(self, now_ms: float) -> None:
         if self.is_due(now_ms):
+            channel = struct.pack("<i", self.radio.channel)
             for payload in self._arrived:
-                self._report(RECEIVE, payload)
+                self._report(RECEIVE, channel + payload)
             self._arrived = []

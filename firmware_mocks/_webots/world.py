@@ -111,8 +111,9 @@ class World:
             each.robot.body.move(self.step_ms / 1000)
         self.time_ms += self.step_ms
         self.steps += 1
-        for each in self.robots.values():
-            each.robot.sample(self.time_ms)
+        for each in self.controlled:
+            if each.until_ms is not None:  # of a controller that computes, nothing is sampled
+                each.robot.sample(self.time_ms)
         for each in self.controlled:
             if each.until_ms is not None and each.until_ms <= self.time_ms and each.answer:
                 each.until_ms = None

@@ -129,6 +129,13 @@ class SteppedSession(PeerSession, Protocol):
     def is_configured(self) -> bool:
         """Whether the first request of the present peer has come."""
 
+    def next_sample(self) -> int | None:
+        """The simulation time at which something that the peer enabled is due next; that may be
+        past. None: nothing is enabled."""
+
+    def sample(self, time_ns: int) -> None:
+        """A basic step is over, at this simulation time, and the peer's step is not."""
+
     def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
         """The step is over, at this simulation time. delay_ms: by how much the request was late."""
 

@@ -268,6 +268,10 @@ RECEIVER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
     "R13": (RECEIVER, [("enable", 32, 32), ("arrive", 6, None), ("step", 1), ("disable", 0),
                        ("said", SILENT), ("length", 1), ("said", DISABLED),
                        ("size", 6), ("read", 6), ("said", SILENT)]),
+    # What waits for a sample stays, and comes one period after the next enabling.
+    "R13 waiting": ({}, [("enable", 64, 64), ("arrive", 6, None), ("step", 0), ("disable", 0),
+                         ("arrive", 5, None), ("step", 0), ("enable", 96, 96), ("step", 0),
+                         ("arrive", 4, None), ("step", 0), ("step", 2), ("sizes", [6, 4])]),
     # The current channel: nothing is asked. Several in one step: the last one is.
     "R14": (RECEIVER, [("setChannel", 7, 7), ("said", SILENT), ("asked", None),
                        ("setChannel", 8, 8), ("setChannel", -1, -1), ("said", SILENT),

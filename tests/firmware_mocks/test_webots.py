@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import struct
 from typing import Any
 
@@ -11,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware_mocks import webots_controller, webots_simulator
+from firmware_mocks._webots.library import Device, Library
 from firmware_mocks._webots.robot import KINDS
-from firmware_mocks._webots.wire import encoded_name
+from firmware_mocks._webots.wire import AnswerReader, encoded_name
 from firmware_mocks.air import Air
+from tests.controllers.sampling_model import ModelReceiver, ModelSensor, ModelWorld
 
 MS = 1_000_000
 FIRST = bytes.fromhex("11000000 00000000 0000 03000000 230000")
@@ -335,6 +338,106 @@ def test_packets_between_robots_on_the_sampling_grid() -> None:
     assert own is not None and not own.packets
     tx = sender.library.find("tx")
     assert tx is not None and not tx.send(b"")  # E3; the others: test_golden_controllers
+
+
+class Guest:
+    """A controller of the simulator, with the mock of the library."""
+
+    def __init__(self, made: webots_simulator.Simulator, robot: str) -> None:
+        self.library = Library("R2025a")
+        self._peer = joined(made)
+        self._answers = AnswerReader(ipc=False)
+        assert ask(self._peer, b"CTR\nRobot-Name: " + robot.encode()) == b"CONNECTED"
+        self.library.robot[35] = b"\0\0"
+        self.request(0)
+        assert self.take()
+
+    def find(self, name: str) -> Device:
+        device = self.library.find(name)
+        assert device is not None
+        return device
+
+    def request(self, step_ms: int) -> None:
+        self._peer.receive(self.library.request(step_ms), 0)
+
+    def take(self) -> bool:
+        """Whether there is an answer."""
+        self._answers.feed(self._peer.take(MS))
+        answer = self._answers.next()
+        if answer is not None:
+            self.library.take(answer)
+        return answer is not None
+
+
+@pytest.mark.parametrize("lengths", [[1], [2], [3], [1, 2, 3, 7]], ids=str)
+def test_random_schedules_are_those_of_webots(lengths: list[int]) -> None:
+    """Robot a sends at each basic step; the steps of robot b are longer."""
+    devices = f"left:RotationalMotor, angle:PositionSensor, right:RotationalMotor, {RADIOS}"
+    for seed in range(30):
+        chance = random.Random(seed)
+        made = simulator(robots="a, b", devices=devices, wait="yes")
+        sender, guest = Guest(made, "a"), Guest(made, "b")
+        angle, rx = ModelSensor(0.0), ModelReceiver(buffer_size=16)
+        world = ModelWorld(32, {"angle": angle, "rx": rx})
+        guest.find("left").set(1, struct.pack("<d", math.inf))
+        guest.find("left").set(2, struct.pack("<d", 3.0))
+        for number in range(30):
+            step_ms = 32 * chance.choice(lengths) - chance.choice([0, 31])
+            periods = [
+                (name, chance.choice([0, 0, 1, 32, 33, 64, 96, 100, 160]))
+                for name in ("angle", "rx")
+                if not number or chance.random() < 0.2
+            ]
+            for name, period_ms in periods:
+                guest.find(name).enable(period_ms)
+            guest.find("angle").values = ()
+            guest.request(step_ms)
+            world.request(step_ms, periods)
+            over = False
+            while not over:
+                assert not guest.take()
+                for data in chance.choices([b"one", b"two"], k=chance.choice([0, 1, 2])):
+                    sender.find("tx").send(data)
+                    world.send("rx", data)
+                sender.request(32)
+                assert sender.take()
+                angle.present += 3.0 * 0.032
+                over = world.basic_step()
+            assert guest.take()
+            values = guest.find("angle").values
+            assert bool(values) is ("angle" in world.written), (seed, number)
+            assert not values or values == pytest.approx((angle.read,)), (seed, number)
+            packets = guest.find("rx").packets
+            assert [packet.data for packet in packets] == rx.queue, (seed, number)
+            if packets and chance.random() < 0.7:
+                packets.popleft()
+                rx.queue.pop(0)
+        assert guest.find("rx").dropped == rx.dropped
+
+
+def test_nothing_is_sampled_while_a_controller_computes() -> None:
+    """Without synchronization the world goes on: a basic step at 64 ms finds no request."""
+    made = simulator(devices="ds:DistanceSensor", synchronization="no")
+    guest, found = Guest(made, "robot"), []
+    guest.find("ds").enable(64)
+    for number in range(4):
+        guest.find("ds").values = ()
+        guest.request(32)
+        assert guest.take()
+        found.append((round(1000 * guest.library.time_s), bool(guest.find("ds").values)))
+        if not number:
+            made.world.step()
+    assert found == [(32, False), (96, True), (128, False), (160, True)]
+
+
+def test_a_waiting_packet_does_not_change_the_channel_back() -> None:
+    """RECEIVE carries the channel of the Receiver at the answer; the library takes it over."""
+    made = simulator(robots="a, b", devices=RADIOS, wait="yes")
+    sender = controller("send tx one; step 32; step 32 x 4", robot="a")
+    receiver = controller("enable rx 96; step 32; channel rx 4; step 32 x 3", robot="b")
+    Pair(made, sender, receiver).run()
+    rx = receiver.library.find("rx")
+    assert rx is not None and len(rx.packets) == 1 and rx.channel == 4
 
 
 def test_an_immediate_request_adds_the_credit_of_the_step_before() -> None:  # B8

@@ -32,7 +32,6 @@ from hilgw.protocols.webots import (
     SetFeedbackPeriod,
     SetLed,
     SetSamplingPeriod,
-    WebotsRefused,
 )
 from hilgw.reasons import RequestRefused
 
@@ -84,7 +83,8 @@ class DeviceCommands:
         index = device.index
         match command:
             case SetSamplingPeriod(_, period) if device.kind == RECEIVER:
-                return self._enable_receiver(tag, index, period, time_ns)
+                self._sensors.receivers.enable(tag, period, time_ns)
+                return [SensorSwitch(index, float(period))]
             case SetSamplingPeriod(_, period):
                 self._sensors.enable(tag, period, time_ns)
                 return [SensorSwitch(index, float(period))]
@@ -106,12 +106,6 @@ class DeviceCommands:
                     self.answers.append(AssociatedDevice(tag, self._table.on_joint(tag, node)))
                 return [] if damping is None else [BrakeDamping(index, damping)]
         return []  # an Emitter's SetChannel and SetRange: each packet carries both
-
-    def _enable_receiver(self, tag: int, index: int, period: int, time_ns: int) -> list[Event]:
-        lost = self._sensors.receivers.enable(tag, period, time_ns)
-        text = "the Receiver was disabled"
-        refused: list[Event] = [Refused(index, WebotsRefused.DISABLED, text) for _ in range(lost)]
-        return [*refused, SensorSwitch(index, float(period))]
 
     def _send(
         self, tag: int, device: Device, channel: int, range_m: float, data: bytes

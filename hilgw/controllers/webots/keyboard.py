@@ -21,7 +21,8 @@ class KeyboardState:
     def __init__(self) -> None:
         self._grid: Grid[str] = Grid()
         self._until_ns: dict[int, int] = {}
-        self._unseen: set[int] = set()  # pressed since the last sample
+        self._unseen: set[int] = set()  # that the controller has not got
+        self._sampled: tuple[int, ...] | None = None  # for the next answer
 
     @property
     def is_enabled(self) -> bool:
@@ -49,18 +50,32 @@ class KeyboardState:
             self._until_ns[key] = time_ns + hold_ns
             self._unseen.add(key)
 
-    def due(self, time_ns: int) -> list[Message]:
-        """The keys that are down, when a sample is due; none is a message, too."""
-        if not self._grid.due(time_ns):
-            return []
-        self._grid.sampled(_KEYS, time_ns)
-        return [self.sample(time_ns)]
+    def next_sample(self) -> int | None:
+        """When the keyboard is due next."""
+        return self._grid.next()
 
-    def sample(self, time_ns: int) -> Message:
+    def sample(self, time_ns: int) -> None:
+        """A basic step is over: samples the keys that are down, when they are due."""
+        if self._grid.due(time_ns):
+            self._grid.sampled(_KEYS, time_ns)
+            self._sampled = self._down(time_ns)
+
+    def take(self) -> list[Message]:
+        """The newest sample since the last answer; no key is a message, too."""
+        keys, self._sampled = self._sampled, None
+        return [] if keys is None else [self._tell(keys)]
+
+    def now(self, time_ns: int) -> Message:
         """The keys that are down now."""
-        keys = self._down(time_ns)
-        self._until_ns = {key: self._until_ns[key] for key in keys}
-        self._unseen.clear()
+        return self._tell(self._down(time_ns))
+
+    def _tell(self, keys: tuple[int, ...]) -> Message:
+        self._unseen.difference_update(keys)
+        self._until_ns = {
+            key: until
+            for key, until in self._until_ns.items()
+            if key in keys or key in self._unseen
+        }
         return KeyboardKeys(keys)
 
     def _down(self, time_ns: int) -> tuple[int, ...]:
@@ -71,3 +86,4 @@ class KeyboardState:
     def _release(self) -> None:
         self._until_ns.clear()
         self._unseen.clear()
+        self._sampled = None

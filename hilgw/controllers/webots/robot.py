@@ -67,6 +67,7 @@ class RobotState:
         self.input_due_ns: int | None = None  # the end of WaitForUserInput
         self._awaited = NO_EVENT  # the events that it waits for
         self._battery.clear()
+        self._battery_sampled = False
         self.keyboard.reset()
         self.begin_request()
 
@@ -110,15 +111,22 @@ class RobotState:
                 return [Notice(_NO_INPUT)]
         return []
 
-    def due(self, time_ns: int) -> list[Message]:
-        """The battery's value, when it is known and due."""
-        energy_j = self.battery.energy_j(time_ns)
-        if energy_j is None:
-            return []
-        due = self._battery.due(time_ns)
-        for key in due:
-            self._battery.sampled(key, time_ns)
-        return [BatteryMessage(energy_j) for _ in due]
+    def next_battery_sample(self) -> int | None:
+        """When the battery is due next."""
+        return self._battery.next()
+
+    def sample_battery(self, time_ns: int) -> None:
+        """A basic step is over: samples the battery, when it is due and its value known."""
+        if self._battery.due(time_ns) and self.battery.energy_j(time_ns) is not None:
+            self._battery.sampled(_BATTERY, time_ns)
+            self._battery_sampled = True
+
+    def take_battery(self, time_ns: int) -> list[Message]:
+        """The charge, when it was sampled since the last answer: that at the answer, as in
+        Webots."""
+        sampled, self._battery_sampled = self._battery_sampled, False
+        energy_j = self.battery.energy_j(time_ns) if sampled else None
+        return [] if energy_j is None else [BatteryMessage(energy_j)]
 
     def watch_battery(self, period_ms: float = WATCH_MS) -> list[Event]:
         """Has the body measure the charge, where a device does."""
@@ -165,7 +173,7 @@ class RobotState:
         if not waits:
             return []
         self.input_due_ns, self._awaited = None, NO_EVENT
-        return [self.keyboard.sample(time_ns), UserInputEvent(KEYBOARD_EVENT)]
+        return [self.keyboard.now(time_ns), UserInputEvent(KEYBOARD_EVENT)]
 
     def say(self, text: str) -> None:
         """The user writes a text to the controller. Raises HilgwError when it cannot take it."""

@@ -10,6 +10,11 @@ from hilgw.units import ms_to_ns
 K = TypeVar("K")
 
 
+def earliest(*times: int | None) -> int | None:
+    """The first of these times; None when there is none."""
+    return min((time for time in times if time is not None), default=None)
+
+
 class Grid(dict[K, list[int]]):
     """The enabled sensors by key: period and last sample, in ns of simulation time."""
 
@@ -20,10 +25,36 @@ class Grid(dict[K, list[int]]):
         else:
             self.pop(key, None)
 
+    def sample(self, values: dict[K, bytes], samples: dict[K, bytes], now: int) -> None:
+        """Copies the values of the sensors that are due. One that has no value yet stays due."""
+        for key, each in self.items():
+            if now - each[1] >= each[0]:
+                value = values.get(key)
+                if value is not None:
+                    samples[key] = value
+                    each[1] = now
+
     def due(self, now: int) -> list[K]:
-        """The sensors that are due, in the order in which they were first enabled. One that stays
-        due, because it has no value yet, is not `sampled`."""
+        """The sensors that are due, in the order in which they were first enabled; one that is not
+        `sampled` then stays due."""
         return [key for key, (period, last) in self.items() if now - last >= period]
+
+    def next(self) -> int | None:
+        """When a sensor is due next; that may be past. None: none is enabled."""
+        return min((last + period for period, last in self.values()), default=None)
+
+    def sample_steps(self, began: int, end: int, step: int) -> list[K]:
+        """Basic steps of this length from `began` to `end` are over: samples each sensor at those
+        at which it is due. Returns the sensors that were sampled."""
+        sampled = []
+        for key, each in self.items():
+            period, last = each
+            first = began + step * max(1, -((began - last - period) // step))
+            if first <= end:
+                stride = -(-period // step) * step
+                each[1] = first + (end - first) // stride * stride
+                sampled.append(key)
+        return sampled
 
     def sampled(self, key: K, now: int) -> None:
         """The sensor was sampled."""

@@ -1,4 +1,5 @@
-"""The sensors of a Webots controller: values are kept, and sent on the sampling grid."""
+"""The sensors of a Webots controller: values are kept, sampled on the sampling grid, and sent with
+the answer that ends the controller's step."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import NamedTuple
 
 from hilgw.controllers.webots.configuration import fields_of
 from hilgw.controllers.webots.receivers import Receivers
-from hilgw.controllers.webots.sampling import Grid
+from hilgw.controllers.webots.sampling import Grid, earliest
 from hilgw.devices.fields import ReceiverFields
 from hilgw.devices.kinds import MOTOR, RECEIVER, SENSOR, Device, Value
 
@@ -58,6 +59,8 @@ class Sensors:
         self._feedback: dict[int, bytes] = {}
         self._grid: Grid[int] = Grid()
         self._feedback_grid: Grid[int] = Grid()
+        self._sampled: dict[int, bytes] = {}  # the messages of the next answer
+        self._sampled_feedback: dict[int, bytes] = {}
         self._silent: set[int] = set()  # devices that report values Webots has no message for
 
     def reset(self, devices: dict[int, Device]) -> None:
@@ -66,8 +69,8 @@ class Sensors:
         forms = {tag: _form(tag, each) for tag, each in devices.items() if each.role == SENSOR}
         if forms != self._forms:
             self._forms = forms
-            self._values.clear()
-            self._feedback.clear()
+            self.forget_values()
+        self._forget_samples()
         self._silent = {tag for tag, each in devices.items() if each.role == MOTOR}
         self._grid.clear()
         self._feedback_grid.clear()
@@ -98,6 +101,11 @@ class Sensors:
         """What is kept is of a body that is gone; periods stay."""
         self._values.clear()
         self._feedback.clear()
+        self._forget_samples()
+
+    def _forget_samples(self) -> None:
+        self._sampled.clear()
+        self._sampled_feedback.clear()
 
     def enable(self, tag: int, period_ms: int, time_ns: int) -> None:
         """Sets the period of a sensor; 0: off."""
@@ -107,21 +115,23 @@ class Sensors:
         """Sets the period of a motor's feedback; 0: off."""
         self._feedback_grid.switch(tag, period_ms, time_ns)
 
-    def due(self, time_ns: int) -> bytes:
-        """The messages of all sensors that are due. One that has no value yet stays due."""
-        data = _take(self._grid, self._values, time_ns)
+    def next_sample(self) -> int | None:
+        """When a sensor is due next."""
+        return earliest(self._grid.next(), self._feedback_grid.next())
+
+    def sample(self, time_ns: int) -> None:
+        """A basic step is over: samples all sensors that are due. One that has no value yet stays
+        due."""
+        self._grid.sample(self._values, self._sampled, time_ns)
         if self._feedback_grid:
-            data += _take(self._feedback_grid, self._feedback, time_ns)
+            self._feedback_grid.sample(self._feedback, self._sampled_feedback, time_ns)
+
+    def take(self) -> bytes:
+        """The messages of all sensors that were sampled since the last answer: of each the newest
+        sample."""
+        data = b""
+        for samples in (self._sampled, self._sampled_feedback):
+            if samples:
+                data += b"".join(samples.values())
+                samples.clear()
         return data
-
-
-def _take(grid: Grid[int], values: dict[int, bytes], time_ns: int) -> bytes:
-    if not values:
-        return b""
-    messages = []
-    for tag in grid.due(time_ns):
-        message = values.get(tag)
-        if message is not None:
-            messages.append(message)
-            grid.sampled(tag, time_ns)
-    return b"".join(messages)

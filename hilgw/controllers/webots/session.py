@@ -34,6 +34,7 @@ from hilgw.control.events import (
 from hilgw.controllers.webots.battery import Battery
 from hilgw.controllers.webots.commands import DeviceCommands
 from hilgw.controllers.webots.robot import RobotState
+from hilgw.controllers.webots.sampling import earliest
 from hilgw.controllers.webots.sensors import Sensors
 from hilgw.controllers.webots.table import TagTable
 from hilgw.devices.kinds import Device, Devices, Value
@@ -282,6 +283,28 @@ class WebotsControllerSession:
         """The duration of the request that has no answer yet; None when there is none."""
         return None if self._waiting is None else self._waiting.duration_ms
 
+    def next_sample(self) -> int | None:
+        """The simulation time at which something that the controller enabled is due next; that may
+        be past. None: nothing is enabled."""
+        robot, sensors = self._robot, self._sensors
+        dues = [robot.keyboard.next_sample(), sensors.receivers.next_sample()]
+        if not robot.is_remote:
+            dues += [robot.next_battery_sample(), sensors.next_sample()]
+        return earliest(*dues)
+
+    def sample(self, time_ns: int) -> None:
+        """A basic step is over, at this simulation time: what is due is sampled, and goes with the
+        answer that ends the controller's step."""
+        robot, sensors = self._robot, self._sensors
+        if robot.keyboard.is_enabled:
+            robot.keyboard.sample(time_ns)
+        if not robot.is_remote:  # then values come from the plug-in
+            if robot.battery.is_present:
+                robot.sample_battery(time_ns)
+            sensors.sample(time_ns)
+        if sensors.receivers.are_enabled:
+            sensors.receivers.sample(time_ns)
+
     def answer(self, time_ns: int, delay_ms: int = 0) -> list[Event]:
         """The answer to the request: nothing when none waits for one.
 
@@ -312,14 +335,14 @@ class WebotsControllerSession:
         if time_ns != self._told_ns:
             self._told_ns = time_ns
             data = encode_time(ns_to_s(time_ns))
+        self.sample(time_ns)
         if robot.keyboard.is_enabled:
-            messages += robot.keyboard.due(time_ns)
-        if not robot.is_remote:  # then values come from the plug-in
-            if has_battery:
-                messages += robot.due(time_ns)
-            data += sensors.due(time_ns)
+            messages += robot.keyboard.take()
+        if has_battery:
+            messages += robot.take_battery(time_ns)
+        data += sensors.take()
         if sensors.receivers.are_enabled:
-            messages += sensors.receivers.due(time_ns)
+            messages += sensors.receivers.take()
         if self._shows_arming and self.armed is not self._told_armed:
             messages.append(SimulationMode(self._mode()))
         if messages:

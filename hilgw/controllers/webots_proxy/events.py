@@ -38,7 +38,7 @@ class Delivered(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """These copies waited for a Receiver that was disabled, or whose controller is gone."""
+    """These copies waited for a Receiver whose controller is gone."""
 
     device: str
     copies: tuple[Copy, ...]

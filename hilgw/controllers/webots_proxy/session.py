@@ -9,7 +9,6 @@ Webots, source/webots/control and libController, R2025a; docs of the wire: hilgw
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Collection, Mapping, Sequence
 
@@ -77,7 +76,7 @@ class ProxySession:
         self._grid: Grid[int] = Grid()
         self._configured = False
         self._step_ms = 0  # of the request that has no answer yet
-        self._basic_ms = 1.0
+        self._basic_ns = NS_PER_MS
         self._time_ns = 0  # of the simulation, since the first step
         self._events: list[Event] = []
 
@@ -126,7 +125,9 @@ class ProxySession:
         for name, held in self.held.items():
             if held.enabled:
                 held.enabled = False
-                self._events += [Enabled(name, 0), Lost(name, held.clear())]
+                self._events.append(Enabled(name, 0))
+            if held:
+                self._events.append(Lost(name, held.clear()))
         return self._take_events()
 
     def _take_events(self) -> Sequence[Event]:
@@ -156,11 +157,9 @@ class ProxySession:
 
     def _enable(self, tag: int, name: str, period_ms: int) -> None:
         held = self._by_tag[tag]
-        held.enabled = period_ms > 0
+        held.enabled = period_ms > 0  # what is held stays: only a sample takes it (WbReceiver)
         self._grid.switch(tag, period_ms, self._time_ns)
         self._events.append(Enabled(name, period_ms))
-        if not period_ms and held:
-            self._events.append(Lost(name, held.clear()))
 
     def _tune(self, tag: int, channel: int) -> None:
         self._by_tag[tag].channel = channel
@@ -173,16 +172,16 @@ class ProxySession:
         another one, and an answer to an immediate request does not advance time."""
         if delay_ms < 0 or not self._step_ms:
             return b""
-        step_ms, self._step_ms = self._step_ms, 0
-        if step_ms % self._basic_ms:  # Webots makes whole basic steps
-            step_ms = math.ceil(math.ceil(step_ms / self._basic_ms) * self._basic_ms)
-        self._time_ns += (step_ms + delay_ms) * NS_PER_MS
-        return self._due() if has_room and messages != QUIT else b""
+        began_ns = self._time_ns + delay_ms * NS_PER_MS
+        basic_steps = -(-self._step_ms * NS_PER_MS // self._basic_ns)  # Webots makes whole ones
+        self._step_ms, self._time_ns = 0, began_ns + basic_steps * self._basic_ns
+        return self._sample(began_ns) if has_room and messages != QUIT else b""
 
-    def _due(self) -> bytes:
+    def _sample(self, began_ns: int) -> bytes:
+        """The packets of all Receivers that Webots has sampled in this step. When they came within
+        it is not known."""
         received: list[Message] = []
-        for tag in self._grid.due(self._time_ns):
-            self._grid.sampled(tag, self._time_ns)
+        for tag in self._grid.sample_steps(began_ns, self._time_ns, self._basic_ns):
             held = self._by_tag[tag]
             if held:
                 copies = held.clear()
@@ -218,7 +217,7 @@ class ProxySession:
             self._events.append(Notice(text + "set webots: to the version of the simulator"))
             return
         if 0 < robot.basicTimeStep < LONGEST_STEP_MS:
-            self._basic_ms = robot.basicTimeStep
+            self._basic_ns = max(1, round(robot.basicTimeStep * NS_PER_MS))
         for name in self._emitters:
             self._find(robot, name, "Emitter")
         for name, held in self.held.items():

@@ -7,12 +7,15 @@ where the simulation would have waited. Without synchronization the step ends wh
 or at once when that is past, and step() returns the delay of the request, in ms of the grid
 (Webots reference manual, wb_robot_step).
 
+Within a step of several basic steps, sensors and Receivers are sampled at the basic steps at which
+they are due, as in Webots; the controller gets the samples at the end of its step.
+
 All times are those of the schedule, so a simulated clock behind it moves the grid.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hilgw.engine.robot.schedule import STEP
 from hilgw.engine.simulated.pace import Hold
@@ -46,10 +49,19 @@ class StepGrid:
         return self.steps.step_ns // NS_PER_MS
 
 
+class Sampler(Protocol):
+    """What a controller has enabled; see `hilgw.controllers.base.SteppedSession`."""
+
+    def next_sample(self) -> int | None: ...
+
+    def sample(self, time_ns: int) -> None: ...
+
+
 class Stepper:
     """The steps of one controller. answer(time_ns, delay_ms) is called once for each request, with
-    the simulation time and what step() returns; on_late(delay_ms) for a step that ends late. hold:
-    of simulated time, which waits for the controller; None: nothing waits for it."""
+    the simulation time and what step() returns; on_late(delay_ms) for a step that ends late.
+    sampler: samples within a step; None: nothing does. hold: of simulated time, which waits for the
+    controller; None: nothing waits for it."""
 
     def __init__(
         self,
@@ -58,16 +70,19 @@ class Stepper:
         on_late: Callable[[int], None],
         *,
         synchronization: bool,
+        sampler: Sampler | None = None,
         hold: Hold | None = None,
     ) -> None:
         self._hold = hold
+        self._sampler = sampler
         self._grid = grid
         self._answer = answer
         self._on_late = on_late
         self._synchronization = synchronization
-        self._entry = grid.schedule.add(STEP, self._ended)
+        self._entry = grid.schedule.add(STEP, self._reached)
         self._end: int | None = None  # of the last step, ns; None before the first
-        self._delay_ms: int | None = None  # of the request that waits; None: none waits
+        self._delay_ms = 0  # of the request that waits
+        self._due: int | None = None  # the step end that it waits for; None: none waits
 
     def expect(self) -> None:
         """The controller is free to compute: simulated time waits for its next request."""
@@ -94,29 +109,58 @@ class Stepper:
         self._end = end
         if end > due:
             self._on_late((end - due) // NS_PER_MS)
-        if end == began or schedule.advance(end):
-            self._respond(end, delay_ms)
-        else:
-            self._delay_ms = delay_ms
-            self._entry.set(end)
+        self._delay_ms = delay_ms
+        self._pass(began, end)
 
     def reset(self) -> None:
         """The controller is gone."""
         self._entry.set(None)
-        self._end = self._delay_ms = None
+        self._end = self._due = None
         if self._hold is not None:
             self._hold.release()
 
-    def _ended(self, end: int) -> None:
-        """Controllers are told when all that is due at the step end is done."""
-        self._grid.schedule.tell(lambda: self._step_is_over(end), end)
+    def _pass(self, at: int, end: int) -> None:
+        """From this step end to the end of the step, by way of those at which something is
+        sampled."""
+        while at < end:
+            if self._end != end:
+                return  # the sample failed: the controller is gone
+            at = self._next(at, end)
+            if not self._grid.schedule.advance(at):
+                self._due = at
+                self._entry.set(at)
+                return
+            if at < end:
+                self._sample(at)
+        self._respond(end, self._delay_ms)
 
-    def _step_is_over(self, end: int) -> None:
+    def _next(self, at: int, end: int) -> int:
+        """The next step end at which something is sampled; at the latest the end of the step."""
+        steps, sampler = self._grid.steps, self._sampler
+        if sampler is None or end - at <= steps.step_ns:
+            return end
+        due = sampler.next_sample()
+        if due is None:
+            return end
+        return min(max(steps.end(at + due - steps.time(at)), at + steps.step_ns), end)
+
+    def _sample(self, at: int) -> None:
+        assert self._sampler is not None
+        self._sampler.sample(self._grid.steps.time(at))
+
+    def _reached(self, at: int) -> None:
+        """Controllers are told when all that is due at the step end is done."""
+        self._grid.schedule.tell(lambda: self._step_is_over(at), at)
+
+    def _step_is_over(self, at: int) -> None:
         """The controller may have gone meanwhile, and another one may be there."""
-        delay_ms = self._delay_ms
-        if delay_ms is not None and self._end == end:
-            self._delay_ms = None
-            self._respond(end, delay_ms)
+        end = self._end
+        if self._due != at or end is None:
+            return
+        self._due = None
+        if at < end:
+            self._sample(at)
+        self._pass(at, end)
 
     def _respond(self, end: int, delay_ms: int) -> None:
         self._answer(self._grid.steps.time(end), delay_ms)
@@ -153,6 +197,7 @@ class ControllerSteps:
             self._answer,
             self._ended_late,
             synchronization=synchronization,
+            sampler=self,
             hold=None if holds is None else Hold(holds, controller.name, longest_ns),
         )
         for end in bodies:
@@ -194,6 +239,18 @@ class ControllerSteps:
         return found
 
     # --- answers ------------------------------------------------------------------------------
+
+    def next_sample(self) -> int | None:
+        """See Sampler."""
+        due: int | None = self._controller.session.next_sample()
+        return due
+
+    def sample(self, time_ns: int) -> None:
+        """See Sampler."""
+        try:
+            self._controller.session.sample(time_ns)
+        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
+            self._controller.fault(error)
 
     def _answer(self, time_ns: int, delay_ms: int) -> None:
         controller, now = self._controller, self._scheduler.now()

@@ -44,9 +44,9 @@ class ProxyReceiverPort(ReceiverPort):
             self._statistics.deliver(copy, now)
 
     def lost(self, copies: Sequence[Copy]) -> None:
-        """These copies waited for a Receiver that was disabled."""
+        """These copies waited for a Receiver whose controller is gone."""
         self._held -= len(copies)
-        text = "disabled, or its controller is gone"
+        text = "its controller is gone"
         self._statistics.refuse(PacketRefused.DISABLED, text, len(copies))
 
     def tune(self, channel: int) -> None:

@@ -79,16 +79,19 @@ class Schedule:
         may be called in the middle of what a controller does."""
         if not self._acting:
             try:
-                self._act()
+                self._act(self.now())
             finally:
                 self._arm()
 
-    def _act(self) -> None:
+    def _act(self, now: int, *, by_instant: bool = False) -> None:
+        """Does all that is due by `now`; by_instant: up to the first instant of which a controller
+        is to be told."""
         self._acting = True
-        heap = self._heap
+        heap, tell = self._heap, self._tell
         try:
-            now = self.now()
             while heap and heap[0][0] <= now:
+                if by_instant and tell and tell[0][0] < heap[0][0]:
+                    break
                 due, _, _, entry = heappop(heap)
                 if entry.due == due:
                     entry.due = None
@@ -97,7 +100,8 @@ class Schedule:
             self._acting = False
 
     def tell(self, controller: Callable[[], None], at: int) -> None:
-        """Calls it when all that is due by now is done. at: since when it could be called."""
+        """Calls it when all that is due by `at` is done; a timer that is late for several instants
+        tells of each before it does what is due at the next."""
         self._tell.append((at, controller))
 
     def moved(self, entry: Entry) -> None:
@@ -122,10 +126,14 @@ class Schedule:
 
     def _wake(self, due: int) -> None:
         self._is_awake = True
+        now = self.now()  # what becomes due meanwhile waits for the next turn of the event loop
         try:
-            self._act()
+            self._act(now, by_instant=True)
             while self._tell:
-                self._tell.popleft()[1]()
+                at = self._tell[0][0]
+                while self._tell and self._tell[0][0] <= at:
+                    self._tell.popleft()[1]()
+                self._act(now, by_instant=True)
         finally:
             self._is_awake = False
             self._arm()

@@ -153,6 +153,21 @@ def test_a_short_press_is_not_lost_between_two_samples() -> None:
     assert keys() in answers[-2]
 
 
+def test_keys_and_battery_are_sampled_within_a_step_and_sent_at_its_end() -> None:
+    run = running(battery=Battery(12.5))
+    run.step(32, block(0, "22 6000 1f 6000"))
+    run.session.press([65], 10 * MS)
+    run.send(request(96))
+    assert run.session.next_sample() == 96 * MS
+    run.session.sample(96 * MS)
+    run.session.press([66], 0)  # after the sample: for the next one
+    battery = BATTERY + f64(12.5)
+    assert written(run.session.answer(run.time_ns)) == reply(time(0.128) + keys(65) + battery)
+    assert run.step(32) == reply(time(0.16))
+    assert run.step(32) == reply(time(0.192) + keys(66) + battery)
+    assert run.step(96) == reply(time(0.288) + keys() + battery)
+
+
 def test_at_most_seven_keys_are_down() -> None:
     run = running()
     run.step(32, block(0, KEYBOARD_ON))

@@ -52,7 +52,6 @@ from hilgw.protocols.webots import (
     LEAVE,
     AnswerReader,
     RobotConfiguration,
-    WebotsRefused,
     encode_request,
 )
 
@@ -515,24 +514,82 @@ def test_a_disabled_receiver_takes_nothing() -> None:
     run = running()
     (event,) = run.session.deliver(packet(b"a"))
     assert isinstance(event, Refused) and event.reason == "disabled"
-    run.step(32, block(RX, "01 4000"))
-    assert run.session.deliver(packet(b"a")) == []
-    events = run.send(request(32, block(RX, "01 0000")))
-    assert events == [
-        Refused(4, WebotsRefused.DISABLED, "the Receiver was disabled"),
-        SensorSwitch(4, 0.0),
-    ]
-    assert run.session.counts["refused_disabled"] == 2
+    assert run.session.counts["refused_disabled"] == 1
 
 
-def test_what_a_receiver_holds_is_bounded() -> None:
+def test_packets_that_wait_stay_when_their_receiver_is_disabled() -> None:
+    """WbReceiver: nothing but a sample takes them; enabling begins a new period."""
     run = running()
-    run.step(32, block(RX, "01 ffff"))
+    run.step(32, block(RX, "01 6000"))
+    assert run.session.deliver(packet(b"a")) == []
+    assert run.send(request(32, block(RX, "01 0000"))) == [SensorSwitch(4, 0.0)]
+    assert received(written(run.session.answer(run.time_ns))) == []
+    assert isinstance(run.session.deliver(packet(b"b"))[0], Refused)
+    assert received(run.step(96)) == []
+    run.step(32, block(RX, "01 4000"))
+    assert run.session.deliver(packet(b"c")) == []
+    assert received(run.step(32)) == [(7, b"a"), (7, b"c")]
+
+
+def test_packets_that_wait_for_a_disabled_receiver_are_counted_when_the_controller_ends() -> None:
+    run = running()
+    run.step(32, block(RX, "01 6000"))
+    run.session.deliver(packet(b"a"))
+    run.step(32, block(RX, "01 0000"))
+    run.session.receive(LEAVE, 0)
+    assert run.session.counts["refused_down"] == 1
+    run.open()
+    run.step(32, block(RX, "01 2000"))
+    assert received(run.step(32)) == []
+
+
+def test_what_a_disabled_receiver_holds_is_bounded() -> None:
+    """Disabling and enabling in turn makes no room."""
+    run = running()
     mebibyte = bytes(1 << 20)
-    results = [run.session.deliver(packet(mebibyte)) for _ in range(17)]
-    assert results[:16] == [[]] * 16
-    (event,) = results[16]
+    reasons = []
+    for _ in range(17):
+        run.step(32, block(RX, "01 6000"))
+        reasons += run.session.deliver(packet(mebibyte))
+        run.step(32, block(RX, "01 0000"))
+    (event,) = reasons
     assert isinstance(event, Refused) and event.reason == "cap"
+
+
+VALUE = bytes.fromhex("0100 32")
+
+
+def test_a_sensor_that_is_due_within_a_step_is_sampled_there() -> None:
+    """A period of three basic steps, steps of two."""
+    run = running()
+    run.session.report([(0, 1.0)], 0)
+    run.step(32, block(DS, "01 6000"))
+    run.send(request(64))
+    assert run.session.next_sample() == 96 * MS
+    assert written(run.session.answer(run.time_ns)) == reply(time(0.096) + VALUE + f64(1.0))
+    run.send(request(64))
+    run.session.report([(0, 2.0)], 0)
+    assert run.session.next_sample() == 192 * MS
+    assert written(run.session.answer(run.time_ns)) == reply(time(0.16))
+    run.send(request(64))
+    run.session.sample(192 * MS)
+    run.session.report([(0, 3.0)], 0)
+    assert run.session.next_sample() == 288 * MS
+    assert written(run.session.answer(run.time_ns)) == reply(time(0.224) + VALUE + f64(2.0))
+
+
+def test_packets_that_come_after_the_sample_within_a_step_wait_for_the_next() -> None:
+    run = running()
+    run.step(32, block(RX, "01 6000"))
+    run.step(64)
+    run.session.deliver(packet(b"a"))
+    run.step(64)
+    run.send(request(64))
+    run.session.deliver(packet(b"b"))
+    run.session.sample(192 * MS)
+    run.session.deliver(packet(b"c"))
+    assert received(written(run.session.answer(run.time_ns))) == [(7, b"a"), (7, b"b")]
+    assert received(run.step(64)) == [(7, b"c")]
 
 
 # --- the robot ------------------------------------------------------------------------------------

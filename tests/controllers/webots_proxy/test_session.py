@@ -48,6 +48,7 @@ from hilgw.protocols.webots import (
     encode_request,
 )
 from hilgw.reasons import PacketRefused
+from tests.controllers.sampling_model import ModelReceiver, ModelWorld
 
 MS = 1_000_000
 CAMERA, EMITTER, RECEIVER, RADAR = 38, 43, 56, 53
@@ -332,12 +333,62 @@ def test_what_no_controller_reads_is_refused_or_lost() -> None:
     assert made.hold("rx", packet()) == PacketRefused.DISABLED
     made = connected()
     made.hold("rx", copy := packet())
-    _, events = made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 0))))
-    assert events == [Enabled("rx", 0), Lost("rx", (copy,))]
-    made = connected()
-    made.hold("rx", copy)
     assert made.close() == [Enabled("rx", 0), Lost("rx", (copy,))]
     assert not made.close()
+
+
+def test_packets_that_wait_stay_when_their_receiver_is_disabled() -> None:
+    """As in Webots: enabling begins a new period. What still waits at the end is lost."""
+    made = connected(period_ms=96)
+    made.hold("rx", copy := packet())
+    made.from_webots(EMPTY)
+    _, events = made.from_controller(encode_request(96, commands(SetSamplingPeriod(RX, 0))))
+    assert events == [Enabled("rx", 0)]
+    assert made.hold("rx", packet()) == PacketRefused.DISABLED
+    assert made.from_webots(EMPTY) == (EMPTY, ())
+    made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 64))))
+    assert made.from_webots(EMPTY) == (EMPTY, ())
+    made.from_controller(STEP)
+    assert made.from_webots(EMPTY)[1] == [Delivered("rx", (copy,))]
+    made.hold("rx", copy)
+    made.from_controller(encode_request(32, commands(SetSamplingPeriod(RX, 0))))
+    assert made.close() == [Lost("rx", (copy,))]
+
+
+@pytest.mark.parametrize("lengths", [[1], [2], [3], [1, 2, 3, 7]], ids=str)
+def test_random_schedules_are_those_of_webots(lengths: list[int]) -> None:
+    """The packets that wait at the request: those that come later have no time in Webots' step."""
+    for seed in range(100):
+        chance = random.Random(seed)
+        made, receiver = connected(period_ms=0), ModelReceiver()
+        made.from_webots(EMPTY)
+        world = ModelWorld(32, {"rx": receiver})
+        for number in range(30):
+            step_ms = 32 * chance.choice(lengths) - chance.choice([0, 0, 31])
+            period_ms = chance.choice([0, 1, 32, 33, 64, 96, 100, 160])
+            periods = [("rx", period_ms)] if chance.random() < 0.3 else []
+            data = bytes((number,))
+            request = [SetSamplingPeriod(RX, period_ms) for _ in periods]
+            made.from_controller(encode_request(step_ms, commands(*request)))
+            world.request(step_ms, periods)
+            if chance.random() < 0.6:
+                made.hold("rx", packet(data))
+                world.send("rx", data)
+            _, events = made.from_webots(EMPTY)
+            while not world.basic_step():
+                pass
+            received = [copy.packet.data for _, copies in events for copy in copies]
+            assert received == receiver.queue, (seed, number)
+            receiver.queue.clear()
+
+
+def test_the_longest_step_costs_no_more_than_a_short_one() -> None:
+    """A basic step of 32 ms, a step of 49 days, a period of 1 ms."""
+    made = connected(period_ms=1)
+    made.from_webots(EMPTY)
+    made.hold("rx", copy := packet())
+    made.from_controller(encode_request(2**32 - 1))
+    assert made.from_webots(EMPTY)[1] == [Delivered("rx", (copy,))]
 
 
 def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

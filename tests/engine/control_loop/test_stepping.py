@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hilgw.devices.steps import StepClock
-from hilgw.engine.control_loop.stepping import StepGrid, Stepper
+from hilgw.engine.control_loop.stepping import Sampler, StepGrid, Stepper
 from hilgw.engine.robot.schedule import DEPARTURE, SAMPLE, Schedule
 from hilgw.engine.simulated.pace import Hold, Holds
 from hilgw.testing.sim import Clock
@@ -26,8 +26,14 @@ class Steps:
         self.late: list[int] = []
         self.stepper = self.controller(synchronization=synchronization)
 
-    def controller(self, *, synchronization: bool) -> Stepper:
-        return Stepper(self.grid, self._answer, self.late.append, synchronization=synchronization)
+    def controller(self, *, synchronization: bool, sampler: Sampler | None = None) -> Stepper:
+        return Stepper(
+            self.grid,
+            self._answer,
+            self.late.append,
+            synchronization=synchronization,
+            sampler=sampler,
+        )
 
     def _answer(self, time_ns: int, delay_ms: int) -> None:
         self.answers.append((self.now, time_ns / MS, delay_ms))
@@ -142,6 +148,94 @@ def test_packets_and_samples_of_a_step_end_come_before_its_answer() -> None:
     steps.schedule.add(DEPARTURE, lambda due: order.append("depart")).set(ORIGIN + 32 * MS)
     steps.at(32)
     assert order == ["depart", "sample", "readable", "answer"]
+
+
+# --- samples within a step ------------------------------------------------------------------------
+
+
+class Periodic:
+    """A sensor with this period in ms, enabled at 0. samples: the simulation times."""
+
+    def __init__(self, period_ms: int) -> None:
+        self.period_ns = period_ms * MS
+        self.asked = 0
+        self.last = 0
+        self.samples: list[float] = []
+
+    def next_sample(self) -> int | None:
+        self.asked += 1
+        return self.last + self.period_ns if self.period_ns else None
+
+    def sample(self, time_ns: int) -> None:
+        self.last = time_ns
+        self.samples.append(time_ns / MS)
+
+
+def sampled(period_ms: int) -> tuple[Steps, Periodic]:
+    steps, sensor = Steps(), Periodic(period_ms)
+    steps.stepper = steps.controller(synchronization=True, sampler=sensor)
+    return steps, sensor
+
+
+@pytest.mark.parametrize(
+    ("period_ms", "samples"),
+    [(0, []), (1, [32, 64, 96]), (33, [64]), (64, [64]), (96, [96]), (100, []), (500, [])],
+)
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_step_is_sampled_at_the_basic_steps_at_which_something_is_due(
+    period_ms: int, samples: list[float], at_once: bool
+) -> None:
+    steps, sensor = sampled(period_ms)
+
+    def advance(end: int) -> bool:
+        steps.clock.time = end
+        return True
+
+    if at_once:
+        steps.schedule.advance = advance
+    steps.request(128)
+    steps.at(200)
+    assert steps.answers == [(128, 128, 0)]
+    assert sensor.samples == samples  # the session samples at its answer by itself
+
+
+def test_a_step_of_one_basic_step_does_not_ask_what_is_due() -> None:
+    steps, sensor = sampled(1)
+    steps.request(32)
+    steps.at(32)
+    assert (sensor.asked, steps.answers) == (0, [(32, 32, 0)])
+
+
+def test_a_late_timer_changes_neither_samples_nor_what_is_there_to_be_sampled() -> None:
+    """The timer of the first basic step fires when the whole step is over. Packets depart at each
+    basic step, and are told of when all that is due is done."""
+    steps, sensor = sampled(32)
+    order: list[str] = []
+    sensor.sample = lambda time_ns: order.append(f"sample {time_ns // MS}")  # type: ignore[method-assign]
+    sensor.next_sample = lambda: 0  # type: ignore[method-assign]
+    for number in (1, 2, 3):
+
+        def depart(due: int, name: str = f"packet {number}") -> None:
+            steps.schedule.tell(lambda: order.append(name), due)
+
+        steps.schedule.add(DEPARTURE, depart).set(ORIGIN + number * 32 * MS)
+    steps.request(96)
+    steps.clock.time = ORIGIN + 120 * MS
+    steps.at(120)
+    assert order == ["packet 1", "sample 32", "packet 2", "sample 64", "packet 3"]
+    assert steps.answers == [(120, 96, 0)]
+
+
+def test_nothing_is_sampled_for_a_controller_that_left_within_its_step() -> None:
+    steps, sensor = sampled(32)
+    steps.request(128)
+    steps.at(40)
+    steps.stepper.reset()
+    steps.at(100)
+    steps.request(32)
+    steps.at(1000)
+    assert sensor.samples == [32]
+    assert steps.answers == [(128, 128, 0)]
 
 
 def test_where_time_advances_at_once_the_answer_is_immediate_and_the_same() -> None:

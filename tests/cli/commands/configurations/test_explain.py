@@ -83,10 +83,10 @@ def test_it_names_every_part_of_every_configuration(config: Path, backend: str) 
     assert ("mock" in words) is (backend == "mock")
 
 
-def _explained(config: Path, options: list[str]) -> tuple[RobotFacts, ...]:
+def _explained(config: Path, options: list[str], backend: str) -> tuple[RobotFacts, ...]:
     if options and config.stem != "webots-controller":
         return ()
-    return explain(load_config(str(config), options)).robots
+    return explain(load_config(str(config), options, backend)).robots
 
 
 def test_all_reasons_of_a_stop_are_explained() -> None:
@@ -94,7 +94,8 @@ def test_all_reasons_of_a_stop_are_explained() -> None:
         rule
         for config in CONFIGS
         for options in ([], ["robots.rover.controller.battery=[100, 100, 0]"])
-        for robot in _explained(config, options)
+        for backend in ("mock", "real")
+        for robot in _explained(config, options, backend)
         for rule in robot.stops
     ]
     assert {reason for rule in rules for reason in rule.reasons} == set(StopReason)
