@@ -29,6 +29,8 @@ PARAMETERS: dict[str, str] = {
     "version": "version of its firmware, as in the answer to B (default 3.0)",
     "baud_rate": "rate of its line (default 115200)",
     "answer_ms": "time from a command to its answer (default 1)",
+    "refused_speed": "speeds from here on are refused, and the last speeds stay; 0: none is, they "
+    "are cut (default 0)",
 }
 DEFAULTS: dict[str, Any] = {
     "position": (0.0, 0.0, 0.0),
@@ -37,6 +39,7 @@ DEFAULTS: dict[str, Any] = {
     "version": "3.0",
     "baud_rate": 115_200,
     "answer_ms": 1,
+    "refused_speed": 0,
 }
 MM_PER_PULSE = 0.047  # manual, commands P and I
 SPEED_PER_MM_S = 144.01  # manual, section Speed
@@ -90,6 +93,7 @@ class Khepera(Adjustable):
         rate = values.whole("baud_rate", settings["baud_rate"], 9600, 921_600)
         self._answer_ns = values.milliseconds("answer_ms", settings["answer_ms"], 0, 10_000)
         self.uart.baud_rate = rate
+        self._refused = values.whole("refused_speed", settings["refused_speed"], 0, FASTEST)
 
     def _power_up(self) -> None:
         self.speed = (0, 0)
@@ -150,7 +154,7 @@ class Khepera(Adjustable):
         return None if numbers else [self._settings["version"], 1]
 
     def _set_speed(self, numbers: list[int]) -> list[object] | None:
-        if len(numbers) != 2:
+        if len(numbers) != 2 or 0 < self._refused <= max(map(abs, numbers)):
             return None
         left, right = (max(-FASTEST, min(FASTEST, each)) for each in numbers)
         self.speed = (left, right)

@@ -265,6 +265,13 @@ class DeviceFault:
 
 
 @dataclass(frozen=True, slots=True)
+class MotorHeld:
+    """The robot itself refused a command to this motor, and the session has stopped the motor."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
 class HardwareFault:
     """The robot reports a fault of its hardware, at this device, None where the controller does not
     know it. `BodySession.faults` names it for as long as it is present."""
@@ -291,5 +298,6 @@ Event = (
     | PacketIn
     | DeviceSettings
     | DeviceFault
+    | MotorHeld
     | HardwareFault
 )

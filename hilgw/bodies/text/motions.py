@@ -42,6 +42,15 @@ class Motions:
         self._must_halt |= motor.by_position and line.active
         self._wait(line)
 
+    def refused(self, line: MotionLine) -> None:
+        """The robot refused this line, and goes on with the one before: a stop is due, and its
+        motors wait for another command."""
+        for motor in line.motors:
+            motor.hold()
+        line.rest()
+        self._waiting.pop(self._lines.index(line), None)
+        self._must_halt = True
+
     def _wait(self, line: MotionLine) -> None:
         self._waiting[self._lines.index(line)] = line
 

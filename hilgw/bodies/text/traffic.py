@@ -16,7 +16,7 @@ from hilgw.bodies.text.motions import Motions
 from hilgw.bodies.text.motors import MotionLine
 from hilgw.bodies.text.sensors import RequestLine, Requests
 from hilgw.bodies.text.settings import Line, TextBodySettings
-from hilgw.control.events import Command, Event, Notice, SensorValue, Write
+from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write
 from hilgw.devices.kinds import Devices, Refusal
 from hilgw.reasons import RequestReason
 from hilgw.units import ms_to_ns, s_to_ns
@@ -181,7 +181,7 @@ class Traffic:
         subject = answer.sent.subject
         if answer.match is None:
             self._counts["refused_lines"] += 1
-            events.append(self._refused_line(subject, line))
+            events += self._refused_line(subject, line)
         elif isinstance(subject, RequestLine):
             events += self._values(subject, answer)
         elif subject is _STOP:
@@ -201,23 +201,28 @@ class Traffic:
                 events.append(SensorValue(index, value))
         return events
 
-    def _refused_line(self, subject: object, line: bytes) -> Event:
-        """The robot refused a line, in its own words."""
+    def _refused_line(self, subject: object, line: bytes) -> list[Event]:
+        """The robot refused a line, in its own words. Motors stop, or they would go on with the
+        line before."""
         text = f"the robot answered {shown(line)}"
         if subject is _STOP:
             self._stop_again = self._stop_tries < STOP_TRIES
-            return Notice(f"{text} to its stop", once=False)
+            return [Notice(f"{text} to its stop", once=False)]
         index: int | None = None
         if isinstance(subject, MotionLine):
-            subject.last = None  # the next command is sent, also with the same numbers
+            self._motions.refused(subject)
             index = subject.motors[0].device.index
             names = ", ".join(f"'{motor.device.name}'" for motor in subject.motors)
-            text = f"{names}: {text}"
-        elif isinstance(subject, str):
+            held = [MotorHeld(motor.device.index) for motor in subject.motors]
+            return [
+                refused(self._counts, index, TextRobotRefused.FAILED, f"{names}: {text}"),
+                *held,
+            ]
+        if isinstance(subject, str):
             device = self._devices.by_name(subject)
             index = None if device is None else device.index
             text = f"'{subject}': {text}"
-        return refused(self._counts, index, TextRobotRefused.FAILED, text)
+        return [refused(self._counts, index, TextRobotRefused.FAILED, text)]
 
     def _not_answered(self, sent: Outstanding) -> list[Event]:
         """The line may be lost, or its answer: it is sent again. A sensor is asked at its time."""

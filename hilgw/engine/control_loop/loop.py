@@ -27,6 +27,7 @@ from hilgw.control.events import (
     LedValue,
     MotorCommand,
     MotorFeedback,
+    MotorHeld,
     MotorPid,
     MotorSettings,
     PacketIn,
@@ -383,6 +384,7 @@ class ControlLoop:
             PacketIn: self._packets.from_body,
             StopSent: lambda event, now: self.safety.stop_sent(event),
             DeviceFault: lambda event, now: self._requests.report_fault(event.index),
+            MotorHeld: self._motor_held,
             HardwareFault: self._hardware_fault,
             ProtocolFailure: self._body_failed,
         }
@@ -417,6 +419,12 @@ class ControlLoop:
     def packet(self, receiver: str, copy: Copy) -> None:
         """A packet that a Receiver of the gateway's own has read."""
         self._packets.from_medium(receiver, copy)
+
+    def _motor_held(self, event: MotorHeld, now: int) -> None:
+        """The robot refused a command to a motor."""
+        if self._bodies.active is not None:
+            self._bodies.active.note(event, now)
+        self._requests.report_fault(event.index)
 
     def _hardware_fault(self, event: HardwareFault, now: int) -> None:
         """The robot reports a fault of its hardware."""

@@ -182,6 +182,24 @@ def test_the_answer_of_a_body_that_is_down(driving: Driving) -> None:
     assert loop.loop.disarm(loop.scheduler.now()) == ["cab.body"]
 
 
+# --- a robot that refuses by itself ---------------------------------------------------------------
+
+
+def test_a_line_that_the_robot_refuses_in_motion_stops_its_motors() -> None:
+    driving = Driving("text", latch=True)
+    driving.robot.mock.set("refused_speed", 15_000)
+    driving.send(MotorCommand(driving.left.index, "velocity", 5.0))  # 15265
+    assert driving.speeds == (0, 0)  # both are in the line
+    report = driving.report
+    assert report["refused"]["failed"] == 1 and report["motor_stops"] == 2
+    assert report["motors"][driving.right.name]["velocity"] == 0.0
+    assert driving.robot.loop.safety.armed and not driving.robot.loop.safety.stops
+    driving.robot.run(1_000)
+    assert driving.report["refused"]["failed"] == 1  # the line is not sent again and again
+    driving.send(MotorCommand(driving.left.index, "velocity", 1.0))
+    assert driving.speeds[0] > 0 and driving.speeds[1] == 0
+
+
 # --- a flood --------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from hilgw.control.events import Connected, Disconnected, HardwareFault, Refused, Registered, Write
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    HardwareFault,
+    MotorCommand,
+    MotorHeld,
+    Refused,
+    Registered,
+    Write,
+)
 from hilgw.control.safety import mode_of, stands_still
 from hilgw.engine.control_loop.bodies.deferred import Deferred
 from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
@@ -188,11 +197,16 @@ class BodyEnd(PeerListener):
             return self._fault(error)
         link.handle(events, now)
         if events:
-            self._held.add(index)
-            if self._repeater is not None:
-                self._repeater.forget(index)
+            self._hold(index)
         self._owner.motor_stopped(self, index, stops if events else [], now)
         return bool(events)
+
+    def _hold(self, index: int) -> None:
+        """This motor was stopped: what was commanded before is void."""
+        self._held.add(index)
+        self._deferred.drop(index)
+        if self._repeater is not None:
+            self._repeater.forget(index)
 
     def when_free(self, index: int, kind: str, act: Callable[[int], None], now: int) -> None:
         """Calls act(now) once the line has room, unless a newer request of this kind for the device
@@ -232,6 +246,10 @@ class BodyEnd(PeerListener):
                 self.link.ready(identity)
             case Registered():
                 self._registered_ns = now
+            case MotorHeld(index):
+                self._hold(index)
+                still = MotorCommand(index, "velocity", 0.0)
+                self._owner.motor_stopped(self, index, [still], now)
             case HardwareFault():
                 self.safety.stop_after_hardware_fault(now)
             case Disconnected(reason):

@@ -15,6 +15,7 @@ from hilgw.control.events import (
     DeviceFault,
     HardwareFault,
     MotorFeedback,
+    MotorHeld,
     PacketIn,
     Refused,
     Registered,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from hilgw.control.safety import Mode
     from hilgw.devices.kinds import Device
 
-_OF_A_DEVICE = (SensorValue, MotorFeedback, PacketIn, DeviceFault)
+_OF_A_DEVICE = (SensorValue, MotorFeedback, PacketIn, DeviceFault, MotorHeld)
 
 
 class RenumberedSession:
