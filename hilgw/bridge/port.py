@@ -115,7 +115,8 @@ class BridgePort:
             return
         if self._paced is not None:
             self._paced.put(data)
-            self._note(client, len(data))
+            self._backlog.add(client, len(data))
+            self._backlog.shrink(self.waiting_bytes)
             if len(self._paced) > PACED_HIGH_BYTES:
                 self._stop_writers()
             return
@@ -124,11 +125,14 @@ class BridgePort:
         except PortError as error:
             self._refused(len(data), error)
             return
-        self._flow.sent_bytes += len(data)
-        self._taken += len(data)
-        if stream.pending:
-            self._note(client, len(data))
-            if stream.pending > HIGH_WATER_BYTES:
+        size = len(data)
+        self._flow.sent_bytes += size
+        self._taken += size
+        pending = stream.pending
+        if pending:
+            self._backlog.add(client, size)
+            self._backlog.shrink(pending)
+            if pending > HIGH_WATER_BYTES:
                 self._stop_writers()
 
     @property
@@ -188,10 +192,6 @@ class BridgePort:
         """Counts bytes that were written and never sent."""
         self._flow.take_back(size, reason)
         self._taken -= size
-
-    def _note(self, client: object, size: int) -> None:
-        self._backlog.add(client, size)
-        self._backlog.shrink(self.waiting_bytes)
 
     def hold(self) -> None:
         """Stops reading from the port, because a client does not keep up."""
