@@ -149,7 +149,7 @@ class FdStream(TransportDefaults):
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._fail(describe_loss(error), error)
+            self._fail(self._describe_loss(error), error)
             return
         if len(data) >= BULK_BYTES:
             data = self._read_on(data)
@@ -212,7 +212,10 @@ class FdStream(TransportDefaults):
         self.on_half_close()
 
     def _write_failed(self, error: OSError) -> PortError:
-        return self._fail(describe_loss(error), error)
+        return self._fail(self._describe_loss(error), error)
+
+    def _describe_loss(self, error: OSError) -> str:
+        return describe_loss(error)
 
     def _fail(self, what: str, cause: OSError | None = None) -> PortError:
         """The stream ended by itself. The event loop calls on_lost later, never write() itself."""
@@ -239,7 +242,7 @@ class FdStream(TransportDefaults):
         self._loop.remove_reader(fd)
         self._loop.remove_writer(fd)
         self._hang_up.stop()
-        self.unsent = len(self._rest)
+        self.unsent += len(self._rest)
         self._rest = bytearray()  # not cleared: a traceback may still hold a view of it
         self._close_descriptor(fd)
 

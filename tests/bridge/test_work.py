@@ -131,4 +131,4 @@ def test_a_pause_that_lasts_is_watched_after_many_short_ones() -> None:
 
     with connected() as (ours, theirs):
         asyncio.run(scenario(ours, theirs))
-    assert lost == ["the peer closed the connection"]
+    assert lost == ["the peer reset the connection"]
