@@ -22,6 +22,7 @@ from hilgw.adapters.declaration import line_of as line_of
 from hilgw.errors import HilgwError
 from hilgw.medium.packet import Packet
 from hilgw.reasons import DroppedReason, RefusedReason
+from hilgw.records import record
 
 # --- events of a session, in the order they happened ----------------------------------------------
 
@@ -70,7 +71,7 @@ class Failed:
     error: HilgwError
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Received:
     """One packet came in from the hardware. rssi_uncertain: the RSSI was read afterwards, so it
     is that of the last hop and may be another packet's."""

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from hilgw.transports.base import Handle, Scheduler
 
@@ -50,8 +50,16 @@ class Backlog:
 
     def of(self, owner: object) -> int:
         """How many bytes of the queue the owner wrote."""
-        pairs = zip(self._owners, self._sizes, strict=True)
-        return sum(size for each, size in pairs if each is owner)
+        return sum(size for each, size in self.sizes() if each is owner)
+
+    def sizes(self, first: int | None = None) -> Iterator[tuple[object, int]]:
+        """The owners of the first bytes of the queue, in their order; None: of all."""
+        left = self._size if first is None else first
+        for owner, size in zip(self._owners, self._sizes, strict=True):
+            if left <= 0:
+                return
+            yield owner, min(size, left)
+            left -= size
 
     def without(self, owner: object, queue: bytes) -> list[tuple[object, bytes]]:
         """The bytes of the queue that others wrote, with their owners."""

@@ -47,11 +47,13 @@ def normal(address: str) -> str:
 
 def is_unique(address: str) -> bool:
     """Whether a normal address is globally unique (long, not all zeros, not all ones)."""
+    if len(address) < _UNIQUE_DIGITS or set(address) in ({"0"}, {"F"}):
+        return False
     try:
         int(address, 16)
     except ValueError:
         return False
-    return len(address) >= _UNIQUE_DIGITS and set(address) not in ({"0"}, {"F"})
+    return True
 
 
 @dataclass(slots=True, eq=False)

@@ -154,7 +154,9 @@ class Listeners:
     def reason_without_listener(self, packet: Packet) -> str:
         """The reason for a packet without a listener on its channel."""
         owners = self._owners.get(packet.type)
-        if not owners or (packet.owner is not None and set(owners) == {packet.owner}):
+        if not owners:
+            return NotReceivedReason.NO_LISTENER
+        if len(owners) == 1 and packet.owner is not None and packet.owner in owners:
             return NotReceivedReason.NO_LISTENER
         return NotReceivedReason.CHANNEL
 
@@ -162,7 +164,8 @@ class Listeners:
         tuned = self._buckets.get((packet.type, packet.channel))
         if packet.channel == _EVERYONE:
             return [tuned] if tuned else []
-        return [each for each in (tuned, self._buckets.get((packet.type, None))) if each]
+        to_all = self._buckets.get((packet.type, None))
+        return [each for each in (tuned, to_all) if each is not None]
 
     def _index(self, listener: Listener) -> None:
         for key in self._keys(listener):

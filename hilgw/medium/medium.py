@@ -149,7 +149,7 @@ class Medium:
         near = self._listeners.near(packet, pose) if pose is not None and limited else None
         receivers: list[tuple[Listener, float]] = []
         modules: dict[str, int] = {}  # index in `receivers` of the module of each air
-        reason = self._listeners.reason_without_listener(packet)
+        reason: str = NotReceivedReason.NO_LISTENER
         for listener in self._listeners.on_channel(packet) if near is None else near:
             distance = math.nan
             excluded = exclusion(packet, listener)
@@ -164,8 +164,10 @@ class Medium:
                 receivers.append((listener, distance))
             elif _fits_better(listener, receivers[modules[listener.air]][0], packet.channel):
                 receivers[modules[listener.air]] = (listener, distance)
-        if near is not None and not receivers:
-            reason = self._reason_with_far_listeners(packet, reason)
+        if not receivers:
+            reason = later(reason, self._listeners.reason_without_listener(packet))
+            if near is not None:
+                reason = self._reason_with_far_listeners(packet, reason)
         return receivers, reason
 
     def _missed(

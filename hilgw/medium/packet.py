@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from hilgw.records import unique_record
 
 BROADCAST = -1
 UNKNOWN_DIRECTION = (math.nan, math.nan, math.nan)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@unique_record
 class Packet:
     """One packet as it enters the medium. Times are integer nanoseconds, monotonic.
 
@@ -36,7 +37,7 @@ class Packet:
     is_own: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@unique_record
 class Copy:
     """One packet as one listener receives it.
 

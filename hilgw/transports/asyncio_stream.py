@@ -28,6 +28,7 @@ class AsyncioStream(TransportDefaults, asyncio.Protocol):
         fd: int | None = None,
         closes_later: bool = False,
         end: str = "the device hung up",
+        describe: Callable[[OSError], str] = describe_loss,
         on_made: Callable[[AsyncioStream], None] | None = None,
     ) -> None:
         self.name = name
@@ -38,6 +39,7 @@ class AsyncioStream(TransportDefaults, asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._limit = limit
         self._end = end
+        self._describe = describe
         self._on_made = on_made
         self._transport: Any = None
         self._on_data: ReadHandler | None = None
@@ -124,7 +126,7 @@ class AsyncioStream(TransportDefaults, asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended = True
         self._hang_up.stop()
-        what = describe_loss(exc) if isinstance(exc, OSError) else self._end
+        what = self._describe(exc) if isinstance(exc, OSError) else self._end
         self._lost = self._lost or PortError(what, reason=PortError.LOST, where=self.name)
         self._report()
         if not self._closes_later:

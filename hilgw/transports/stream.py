@@ -149,7 +149,7 @@ class FdStream(TransportDefaults):
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._fail(describe_loss(error), error)
+            self._fail(self._describe_loss(error), error)
             return
         if len(data) >= BULK_BYTES:
             data = self._read_on(data)
@@ -212,7 +212,10 @@ class FdStream(TransportDefaults):
         self.on_half_close()
 
     def _write_failed(self, error: OSError) -> PortError:
-        return self._fail(describe_loss(error), error)
+        return self._fail(self._describe_loss(error), error)
+
+    def _describe_loss(self, error: OSError) -> str:
+        return describe_loss(error)
 
     def _fail(self, what: str, cause: OSError | None = None) -> PortError:
         """The stream ended by itself. The event loop calls on_lost later, never write() itself."""
@@ -239,7 +242,7 @@ class FdStream(TransportDefaults):
         self._loop.remove_reader(fd)
         self._loop.remove_writer(fd)
         self._hang_up.stop()
-        self.unsent = len(self._rest)
+        self.unsent += len(self._rest)
         self._rest = bytearray()  # not cleared: a traceback may still hold a view of it
         self._close_descriptor(fd)
 
@@ -263,6 +266,9 @@ class HangUpWatch:
     of a socket has ended its direction, where poll() reports that (Linux); polling stops then,
     because a later reset does not remove what can still be read. ask_end: finds an end that poll()
     does not report, because unread bytes come before it; asked in each tenth look.
+
+    A stream at full speed pauses thousands of times a second: stop() leaves the timer to ring for
+    nothing, and the next begin() uses it.
     """
 
     def __init__(
@@ -277,29 +283,38 @@ class HangUpWatch:
         self._loop = loop
         self._report = report
         self._fd = fd if hasattr(select, "poll") else None
-        self._handle: asyncio.TimerHandle | None = None
+        self._poll: Callable[[int], list[tuple[int, int]]] | None = None
+        self._watching = False
+        self._timer_runs = False
         self._end_reported = False
 
     def begin(self) -> None:
-        if self._fd is not None and self._handle is None and not self._end_reported:
-            self._handle = self._loop.call_later(HANG_UP_PERIOD_S, self._look)
+        if self._fd is None or self._end_reported:
+            return
+        self._watching = True
+        if not self._timer_runs:
+            self._timer_runs = True
+            self._loop.call_later(HANG_UP_PERIOD_S, self._ring)
 
     def look_now(self) -> None:
         """Does not wait for the next look, if one is due."""
-        if self._handle is not None:
-            self.stop()
+        if self._watching:
             self._look()
 
     def stop(self) -> None:
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
+        self._watching = False
+
+    def _ring(self) -> None:
+        self._timer_runs = False
+        self.look_now()
 
     def _look(self) -> None:
-        self._handle = None
-        poll = select.poll()
-        poll.register(self._fd or 0, 0 if self.report_end is None else _PEER_ENDED)
-        events = sum(event for _, event in poll.poll(0))
+        self._watching = False
+        if self._poll is None:
+            poll = select.poll()
+            poll.register(self._fd or 0, 0 if self.report_end is None else _PEER_ENDED)
+            self._poll = poll.poll
+        events = sum(event for _, event in self._poll(0))
         if events & ~_PEER_ENDED:
             self._report()
         elif self.report_end is not None and (events or self._hidden_end()):

@@ -122,7 +122,9 @@ class FramedLine:
         first_frame = self._first_frame
         if events and (first_frame.missing or not first_frame.over):
             self._watch(events)
-        return events + self._drops()
+        if self._framing.dropped:
+            events += self._drops()
+        return events
 
     def _watch(self, events: list[Event]) -> None:
         """The echo of an own packet is no sign of the other end."""

@@ -230,7 +230,8 @@ class ReceiverPort:
         reason = self.receiver.receive(copy, copy.arrived_ns)
         if reason:
             self._statistics.refuse(reason, "not taken by the receiver")
-        self._sampling.set(self.receiver.next_sample())
+        elif self._sampling.due is None:  # else it samples for the copies that it holds already
+            self._sampling.set(self.receiver.next_sample())
 
     def carry(
         self,

@@ -77,11 +77,13 @@ class Schedule:
     def catch_up(self) -> None:
         """Does all that is due by now. Controllers are told afterwards, from the timer: so this
         may be called in the middle of what a controller does."""
-        if not self._acting:
-            try:
-                self._act(self.now())
-            finally:
-                self._arm()
+        heap = self._heap
+        if self._acting or not heap or heap[0][0] > (now := self.now()):
+            return  # for each packet, and mostly nothing is due
+        try:
+            self._act(now)
+        finally:
+            self._arm()
 
     def _act(self, now: int, *, by_instant: bool = False) -> None:
         """Does all that is due by `now`; by_instant: up to the first instant of which a controller

@@ -39,6 +39,9 @@ class ReceiveFilter:
         self._transmit = transmit
         self._sources = {normal(address): robot for address, robot in common.sources.items()}
 
+    def _owner(self, address: str | None) -> str | None:
+        return self._sources.get(normal(address)) if address else None
+
     def receive(self, event: Received, now: int) -> None:
         """One packet came in from the hardware."""
         airs, air, name = self._airs, self._air, self._name
@@ -56,7 +59,7 @@ class ReceiveFilter:
                 channel=event.channel,
                 type=self._type,
                 source=name,
-                owner=self._sources.get(normal(event.address)) if event.address else None,
+                owner=self._owner(event.address) if self._sources else None,
                 air=air,
                 rssi_dbm=event.rssi_dbm,
                 rssi_at_1m_dbm=self._common.rssi_at_1m_dbm,

@@ -16,7 +16,7 @@ from hilgw.transports.open_errors import port_error
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 from hilgw.transports.tcp import stream as tcp
 from hilgw.transports.tcp.address import format_address, is_loopback
-from hilgw.transports.tcp.stream import PEER_CLOSED, TcpStream, tune
+from hilgw.transports.tcp.stream import PEER_CLOSED, TcpStream, describe_peer_loss, tune
 from hilgw.transports.tls import TlsStream
 
 MAX_CLIENTS = 64
@@ -173,7 +173,13 @@ class TcpListener:
     # --- with asyncio, which accepts itself -------------------------------------------------------
 
     def _new_stream(self) -> AsyncioStream:
-        return AsyncioStream("", limit=self._limit, end=PEER_CLOSED, on_made=self._made)
+        return AsyncioStream(
+            "",
+            limit=self._limit,
+            end=PEER_CLOSED,
+            describe=describe_peer_loss,
+            on_made=self._made,
+        )
 
     def _made(self, stream: AsyncioStream) -> None:
         try:

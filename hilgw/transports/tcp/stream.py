@@ -22,7 +22,6 @@ from hilgw.transports.stream import (
     READ_BYTES,
     WRITE_LIMIT_BYTES,
     FdStream,
-    describe_loss,
 )
 from hilgw.transports.tcp.address import format_address
 from hilgw.transports.tcp.peer_state import peer_has_ended
@@ -35,6 +34,11 @@ USER_TIMEOUT_MS = 2000
 # Where os.write cannot send to a socket (Windows), the bytes move over asyncio's transports.
 OVER_ASYNCIO = os.name != "posix"
 PEER_CLOSED = "the peer closed the connection"
+_PEER_LOSSES = {
+    errno.ECONNRESET: "the peer reset the connection",
+    errno.EPIPE: PEER_CLOSED,
+    errno.ETIMEDOUT: "the peer does not answer",
+}
 
 
 def tune(connection: socket.socket, user_timeout_ms: int = USER_TIMEOUT_MS) -> None:
@@ -65,7 +69,6 @@ class TcpStream(FdStream):
         self._connection = connection
         self.on_closed: Callable[[], None] | None = None
         self._peer_ended = False
-        self._undeliverable = 0  # bytes for a peer that does not receive any more
         self._deaf: OSError | None = None
 
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
@@ -94,8 +97,13 @@ class TcpStream(FdStream):
         if error == errno.EPIPE and self.on_peer_ended is not None:
             self._end_detected()
             self._write_failed(OSError(error, os.strerror(error)))
+        elif error:
+            super()._write_failed(OSError(error, os.strerror(error)))
         else:
             super()._hung_up()
+
+    def _describe_loss(self, error: OSError) -> str:
+        return describe_peer_loss(error)
 
     def _end_detected(self) -> None:
         """The peer has ended its direction; what it has sent before may still be unread."""
@@ -108,7 +116,7 @@ class TcpStream(FdStream):
         if not self._peer_ended or self._ended:
             return super()._write_failed(error)
         self._deaf = error
-        self._undeliverable = len(self.take_unsent())
+        self.unsent += len(self.take_unsent())
         if self.on_drained is not None:
             self._loop.call_soon(self.on_drained)
         return self._deafness()
@@ -118,17 +126,22 @@ class TcpStream(FdStream):
 
     def _end_of_data(self) -> None:
         if self._deaf is not None:
-            self._fail(describe_loss(self._deaf), self._deaf)
+            self._fail(describe_peer_loss(self._deaf), self._deaf)
         else:
             super()._end_of_data()
 
     def _close_descriptor(self, fd: int) -> None:
-        self.unsent += self._undeliverable
         self.unread = _discard(fd)
         self._connection.close()
         self._closed_now()
         if self.on_closed is not None:
             self.on_closed()
+
+
+def describe_peer_loss(error: OSError) -> str:
+    """The text of a PortError for this error of a connection."""
+    found = _PEER_LOSSES.get(error.errno or 0)
+    return found or f"the connection was lost: {error.strerror or error}"
 
 
 def _discard(fd: int) -> int:
@@ -157,7 +170,7 @@ async def stream_on(
     """A stream on a connected socket that does not block."""
     if not OVER_ASYNCIO:
         return TcpStream(connection, name, limit=limit)
-    stream = AsyncioStream(name, limit=limit, end=PEER_CLOSED)
+    stream = AsyncioStream(name, limit=limit, end=PEER_CLOSED, describe=describe_peer_loss)
     await asyncio.get_running_loop().create_connection(lambda: stream, sock=connection)
     return stream
 

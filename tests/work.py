@@ -1,0 +1,76 @@
+"""Work, counted instead of timed: the same on a busy machine as on a quiet one."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import hilgw
+
+PACKAGE = str(Path(hilgw.__file__).parent)
+TESTING = str(Path(PACKAGE) / "testing")
+
+
+def calls(action: Callable[[], object]) -> Counter[str]:
+    """The calls of hilgw's own functions in an action, as `counting` counts them."""
+    counts: Counter[str] = Counter()
+    with counting(counts):
+        action()
+    return counts
+
+
+@contextmanager
+def counting(counts: Counter[str]) -> Iterator[None]:
+    """Counts the calls of hilgw's own functions, by file and name. Comprehensions and generators do
+    not count: what they are differs between versions of Python."""
+
+    def count(frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event != "call" or (code.co_name.startswith("<") and code.co_name != "<lambda>"):
+            return
+        if code.co_filename.startswith(PACKAGE) and not code.co_filename.startswith(TESTING):
+            counts[f"{Path(code.co_filename).stem}.{code.co_name}"] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def instructions(action: Callable[[], object]) -> int:
+    """The bytecode instructions of an action: every round of a loop counts."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def allocated(action: Callable[[], object]) -> int:
+    """The most bytes that an action holds at a time: loops in C, which make copies, count."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        action()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
