@@ -21,6 +21,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from hilgw.errors import ConfigError
+from hilgw.protocols.webots import Forbidden
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S
 
@@ -69,12 +70,19 @@ class TokenCheck:
 
     After three wrong tokens from an address within a second, its further tries are refused and not
     compared, until that second is over. no_token: the role that each client has without a token.
-    now: monotonic time, integer nanoseconds.
+    limited: whether tries are limited in this way. now: monotonic time, integer nanoseconds.
     """
 
     def __init__(
-        self, access: Access, role: str, now: Callable[[], int], *, no_token: str | None = None
+        self,
+        access: Access,
+        role: str,
+        now: Callable[[], int],
+        *,
+        no_token: str | None = None,
+        limited: bool = True,
     ) -> None:
+        self._limited = limited
         self._access = access
         self._role = role
         self._now = now
@@ -90,9 +98,18 @@ class TokenCheck:
         grant = self._unnamed if token is None else self._access.grant(token)
         if grant is not None and grant.allows(self._role):
             return None
-        if token is not None and grant is None:
+        if token is not None and grant is None and self._limited:
             self._note(address, now)
         return RequestRefused.NOT_PERMITTED
+
+    def why(self, token: str | None, reason: RequestRefused) -> Forbidden:
+        """What a client that was refused for this reason has to know."""
+        if reason is RequestRefused.TOO_MANY_TRIES:
+            return Forbidden.TOO_MANY_TRIES
+        if token is None:
+            return Forbidden.NO_TOKEN
+        known = self._access.grant(token) is not None
+        return Forbidden.MONITOR_TOKEN if known else Forbidden.WRONG_TOKEN
 
     def _note(self, address: str, now: int) -> None:
         """A wrong token; the address whose last one is oldest is forgotten when there are

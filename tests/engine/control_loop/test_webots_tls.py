@@ -16,6 +16,7 @@ from hilgw.api.connection import connect
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.errors import PeerError
+from hilgw.protocols.webots import encode_request
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, until
 
@@ -166,6 +167,7 @@ def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folder: Pat
                 with pytest.raises(PeerError, match=what):
                     await asyncio.to_thread(connect, given | wrong)
             connection = await asyncio.to_thread(connect, given)
+            connection.send(encode_request(0))
             await until(lambda: "127.0.0.1" in str(log.states))
             connection.leave()
 
