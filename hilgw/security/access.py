@@ -13,7 +13,6 @@ import os
 import re
 import secrets
 import ssl
-import stat
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -23,6 +22,14 @@ from pathlib import Path
 from hilgw.errors import ConfigError
 from hilgw.protocols.webots import Forbidden
 from hilgw.reasons import RequestRefused
+from hilgw.transports.private_files import (
+    KEY_READABLE,
+    TOKEN_READABLE,
+    is_key_exposed,
+    is_token_exposed,
+    make_private,
+    mode_of,
+)
 from hilgw.units import NS_PER_S
 
 ROLES = ("monitor", "drive", "admin")
@@ -147,10 +154,8 @@ def read_token(path: Path) -> str:
             where=str(path),
             fix=f"create it with: hilgw token {path}",
         ) from error
-    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
-        raise ConfigError(
-            "other users can read the token file", where=str(path), fix=f"chmod 600 {path}"
-        )
+    if is_token_exposed(mode):
+        raise ConfigError(TOKEN_READABLE, where=str(path), fix=make_private(path))
     if not TOKEN.fullmatch(text):
         raise ConfigError(
             "the file holds no token (22 to 256 letters, digits, - or _)",
@@ -178,15 +183,10 @@ def write_token(path: Path) -> str:
 
 
 def _check_private(path: Path) -> None:
-    """A group may read the key, as that of a service does. An absent file is reported later."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return
-    if os.name == "posix" and mode & stat.S_IROTH:
-        raise ConfigError(
-            "every user can read the private key", where=str(path), fix=f"chmod 600 {path}"
-        )
+    """An absent file is reported later."""
+    mode = mode_of(path)
+    if mode is not None and is_key_exposed(mode):
+        raise ConfigError(KEY_READABLE, where=str(path), fix=make_private(path))
 
 
 def server_context(
