@@ -168,7 +168,7 @@ class Handshake:
             self._silence.cancel()
             self._silence = None
 
-    def _refuse(self, reason: RequestRefused, text: str) -> None:
+    def _reject(self, reason: RequestRefused, text: str) -> None:
         self._on_refused(self, reason, f"{self.peer}: {text}")
         self.close()
 
@@ -177,7 +177,7 @@ class Handshake:
             self.close()
             return
         missing = "sent no first request" if self._offered else "named no robot"
-        self._refuse(RequestRefused.NO_REQUEST, f"it {missing} within {HANDSHAKE_S:g} s")
+        self._reject(RequestRefused.NO_REQUEST, f"it {missing} within {HANDSHAKE_S:g} s")
 
     # --- bytes ------------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class Handshake:
         try:
             name = decode_hello(self.line)
         except ProtocolError as error:
-            self._refuse(RequestRefused.NOT_A_CONTROLLER, error.what)
+            self._reject(RequestRefused.NOT_A_CONTROLLER, error.what)
             return
         if name is None:
             return
@@ -207,18 +207,18 @@ class Handshake:
     def _request_received(self, data: bytes) -> None:
         if self.has_asked:
             what = "a second request before the answer to the first"
-            self._refuse(RequestRefused.NOT_A_CONTROLLER, what)
+            self._reject(RequestRefused.NOT_A_CONTROLLER, what)
             return
         self._reader.feed(data)
         self._early += data
         if not self._offered:
             if len(self._early) > MOST_REQUEST_BYTES:
-                self._refuse(RequestRefused.NOT_A_CONTROLLER, "more than a first request")
+                self._reject(RequestRefused.NOT_A_CONTROLLER, "more than a first request")
             return
         try:
             request = self._reader.next()
         except ProtocolError as error:
-            self._refuse(RequestRefused.NOT_A_CONTROLLER, error.what)
+            self._reject(RequestRefused.NOT_A_CONTROLLER, error.what)
             return
         if isinstance(request, Leave):
             self.close()
