@@ -152,4 +152,5 @@ class RequestRefused(RequestReason):
         "three wrong tokens came from its address within 1 s",
     )
     NOT_A_CONTROLLER = "not_a_controller", "a connection that did not begin like a controller's"
+    NO_REQUEST = "no_request", "a connection that did not end the handshake of a controller in time"
     TOO_MANY_CONNECTIONS = "too_many_connections", "more connections than are kept waiting"

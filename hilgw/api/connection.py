@@ -11,14 +11,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
+from hilgw.api.token import FIXES, hosts_of, token_of
 from hilgw.errors import PeerError
 from hilgw.protocols.webots import (
     LEAVE,
     Acknowledgement,
     Answer,
     AnswerReader,
+    Forbidden,
     ProtocolError,
     decode_acknowledgement,
+    decode_reason,
     encode_hello,
 )
 
@@ -26,9 +29,14 @@ RETRY_S = 1.0
 RETRIES = 50
 SOON, SOON_S = 10, 0.1
 """Robots connect within a second, worlds load for longer."""
-HANDSHAKE_S = 10.0
+CONNECT_S = 10.0
+HANDSHAKE_S = 30.0
+"""Longer than a gateway makes a controller wait in its line."""
+REASON_S = 1.0
 _READ_BYTES = 65536
 _LONGEST_ACKNOWLEDGEMENT = 10
+_LONGEST_REASON = 100
+_FORBIDDEN = Acknowledgement.FORBIDDEN.encode()
 
 
 class Closed(Exception):
@@ -145,19 +153,32 @@ def _connect_local(address: LocalAddress) -> Connection:
 
 
 def _connect_tcp(address: TcpAddress, environment: Mapping[str, str]) -> Connection:
-    connection = socket.create_connection((address.host, address.port), HANDSHAKE_S)
+    connection = _reach(hosts_of(address, environment), address.port)
     try:
+        connection.settimeout(HANDSHAKE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.tls:
             context = _tls(environment)
             connection = context.wrap_socket(connection, server_hostname=address.host)
         connection.sendall(encode_hello(_named(address, environment)))
-        _check(_acknowledgement(connection), address)
+        word, more = _acknowledgement(connection)
+        if word is Acknowledgement.FORBIDDEN:
+            _forbid(address, decode_reason(more + _rest(connection)))
+        _check(word, address)
         connection.settimeout(None)
     except BaseException:
         connection.close()
         raise
     return Connection(connection, local=False)
+
+
+def _reach(hosts: list[str], port: int) -> socket.socket:
+    """A connection to the first of these hosts that takes one."""
+    *others, last = hosts
+    for host in others:
+        with suppress(OSError):
+            return socket.create_connection((host, port), CONNECT_S)
+    return socket.create_connection((last, port), CONNECT_S)
 
 
 def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
@@ -178,30 +199,54 @@ def _tls(environment: Mapping[str, str]) -> ssl.SSLContext:
 
 def _named(address: TcpAddress, environment: Mapping[str, str]) -> str | None:
     """The robot's name; for a gateway that asks for one, with the token."""
-    token = address.token or environment.get("HILGW_TOKEN")
+    token = token_of(address, environment)
     return f"{address.robot or ''}?token={token}" if token else address.robot
 
 
-def _acknowledgement(connection: socket.socket) -> Acknowledgement:
+def _acknowledgement(connection: socket.socket) -> tuple[Acknowledgement, bytes]:
+    """The word, and what came behind FORBIDDEN at once."""
     data = b""
     while (word := decode_acknowledgement(data)) is None:
         more = connection.recv(_LONGEST_ACKNOWLEDGEMENT - len(data))
         if not more:
             raise ConnectionError("the peer closed the connection")
         data += more
-    return word
+        if data.startswith(_FORBIDDEN):
+            return Acknowledgement.FORBIDDEN, data[len(_FORBIDDEN) :]
+    return word, b""
+
+
+def _rest(connection: socket.socket) -> bytes:
+    """All that the peer still sends, soon and not much: a gateway gives its reason."""
+    data, end_s = b"", time.monotonic() + REASON_S
+    with suppress(OSError):
+        while len(data) < _LONGEST_REASON and (left_s := end_s - time.monotonic()) > 0:
+            connection.settimeout(left_s)
+            more = connection.recv(_LONGEST_REASON)
+            if not more:
+                break
+            data += more
+    return data
+
+
+def _forbid(address: TcpAddress, reason: Forbidden | None) -> None:
+    where = f"{address.host}:{address.port}"
+    if reason is not None:
+        raise PeerError(reason.text, where=where, fix=FIXES[reason])
+    what = f"{_robot(address)} has a controller already, or this machine may not connect"
+    raise PeerError(what, where=where, fix="end the other controller")
+
+
+def _robot(address: TcpAddress) -> str:
+    return f"robot '{address.robot}'" if address.robot else "the robot"
 
 
 def _check(word: Acknowledgement, address: TcpAddress) -> None:
-    robot = f"robot '{address.robot}'" if address.robot else "the robot"
     where = f"{address.host}:{address.port}"
     if word is Acknowledgement.PROCESSING:
         raise _Loading("the simulator loads its world, or the gateway waits for the robot")
     if word is Acknowledgement.FAILED:
-        raise NotReady(f"{where} has no {robot} with an <extern> controller")
-    if word is Acknowledgement.FORBIDDEN:
-        what = f"{robot} has a controller already, or this machine may not connect"
-        raise PeerError(what, where=where, fix="end the other controller")
+        raise NotReady(f"{where} has no {_robot(address)} with an <extern> controller")
 
 
 __all__ = ["Closed", "Connection", "ProtocolError", "connect"]

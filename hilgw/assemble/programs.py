@@ -12,8 +12,7 @@ from hilgw.api.environment import environment
 from hilgw.engine.control_loop.servers.webots_port import WebotsPort
 from hilgw.engine.control_loop.servers.webots_server import WebotsServer
 from hilgw.engine.processes import Child, Program
-from hilgw.reasons import RequestRefused
-from hilgw.security.access import Access
+from hilgw.security.access import Access, TokenCheck
 
 if TYPE_CHECKING:
     from hilgw.controllers.base import ProgramController
@@ -36,10 +35,9 @@ def add_program(
     token = secrets.token_urlsafe()
     access = Access([("program", "drive", token)])
 
-    def check(given: str | None, peer: str) -> RequestRefused | None:
-        """Without a limit of tries: other programs of this machine could use it to keep the child
-        out, and the token cannot be guessed."""
-        return None if access.grant(given) is not None else RequestRefused.NOT_PERMITTED
+    # Other programs of this machine could use a limit of tries to keep the child out, and the token
+    # cannot be guessed.
+    check = TokenCheck(access, "drive", lambda: gateway.real_timer.now(), limited=False)
 
     def start(host: str, number: int) -> None:
         url = f"tcp://{host}:{number}/{quote(loop.name, safe='')}"

@@ -1,4 +1,5 @@
-"""The handshake of a Webots controller on TCP: the line that names its robot, and Webots' word.
+"""The handshake of a Webots controller: the line that names its robot, Webots' word, and the first
+request. On a local socket it is the first request alone.
 
 The line may carry a token behind the name, as in rover?token=...; libController encodes both.
 """
@@ -10,54 +11,74 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hilgw.engine.simulated.event_loop import call_in_real_time
+from hilgw.engine.simulated.event_loop import call_in_real_time, real_time
 from hilgw.errors import PortError
-from hilgw.protocols.webots import Acknowledgement, ProtocolError, decode_hello
+from hilgw.protocols.webots import (
+    Acknowledgement,
+    Leave,
+    ProtocolError,
+    RequestReader,
+    decode_hello,
+    encode_reason,
+)
+from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from typing import Protocol
 
-    from hilgw.reasons import RequestRefused
+    from hilgw.protocols.webots import Forbidden
     from hilgw.transports.base import Handle, Transport
 
-    # The token of a connection and the address of its peer -> why they may not command robots.
-    TokenCheck = Callable[[str | None, str], RequestRefused | None]
+    class TokenCheck(Protocol):
+        """Whether the token of a connection lets it command robots."""
 
-# A connection that names no robot for so long is closed.
+        def __call__(self, token: str | None, peer: str) -> RequestRefused | None: ...
+
+        def why(self, token: str | None, reason: RequestRefused) -> Forbidden: ...
+
+    Refused = Callable[["Handshake", RequestRefused, str], None]
+
+# Of the peer's own time: TLS, the line and the first request together.
 HANDSHAKE_S = 2.0
 # A line has no end: it is complete when it names a robot, or when nothing follows for so long.
 SILENCE_S = 0.05
+# Between the word and the reason, which hilgw's API reads: libController takes all for the word.
+REASON_S = 0.05
+MOST_REQUEST_BYTES = 64 * 1024
 TOKEN = re.compile("%3[Ff]token%3[Dd]")  # ?token=, as libController encodes it
 
 
 class Handshake:
-    """Reads the line of one controller, then calls on_line(handshake) once.
+    """One connection until it has its robot, or is closed.
 
-    names: those of the robots, encoded; a line with one of them is complete at once. open_ones: the
-    handshake is one of them until it ends. on_garbage: called when the bytes were no such line.
+    open_ones: the handshake is one of them until then. on_refused: called with the reason when the
+    peer was too slow or is not a controller. on_request: called once, when the first request is
+    whole and was asked for; `request` has it. on_end: called when the connection is closed.
     """
 
     def __init__(
-        self,
-        stream: Transport,
-        peer: str,
-        names: Collection[str],
-        open_ones: set[Handshake],
-        on_line: Callable[[Handshake], None],
-        on_garbage: Callable[[Handshake, ProtocolError], None],
+        self, stream: Transport, peer: str, open_ones: set[Handshake], on_refused: Refused
     ) -> None:
         self.stream = stream
         self.peer = peer
+        self.local = False
         self.line = b""
         self.name = ""
-        self._names = names
+        self.request = b""
+        self._early = b""  # of the first request, until it is whole
+        self.on_request: Callable[[Handshake], None] = _ignore
+        self.on_end: Callable[[Handshake], None] = _ignore
         self._open_ones = open_ones
-        self._on_line = on_line
-        self._on_garbage = on_garbage
+        self._on_refused = on_refused
+        self._on_line: Callable[[Handshake], None] = _ignore
+        self._names: Collection[str] = ()
+        self._reader = RequestReader(MOST_REQUEST_BYTES)
+        self._offered = False
         self._loop = asyncio.get_running_loop()
-        self._timer: Handle = call_in_real_time(self._loop, HANDSHAKE_S, self.close)
+        self._own_time = _OwnTime(HANDSHAKE_S - stream.handshake_s, self._too_slow)
+        self._silence: Handle | None = None
         open_ones.add(self)
-        stream.start(self._received, lambda error: self.close())
 
     @property
     def robot(self) -> str:
@@ -70,39 +91,112 @@ class Handshake:
         found = TOKEN.split(self.name, 1)[1:]
         return unquote(found[0]) if found else None
 
-    def answer(self, word: Acknowledgement) -> None:
-        """In one write: libController reads the word by one read."""
+    @property
+    def has_asked(self) -> bool:
+        """Its first request is here: the peer waits for the answer, not for a word."""
+        return bool(self.request)
+
+    # --- what the peer is to do next --------------------------------------------------------------
+
+    def read_line(self, names: Collection[str], on_line: Callable[[Handshake], None]) -> None:
+        """names: those of the robots, encoded; a line with one of them is complete at once."""
+        self._names, self._on_line = names, on_line
+        self._own_time.run()
+        self.stream.start(self._line_received, lambda error: self.close())
+
+    def wait(self) -> None:
+        """The line is complete, and the robot is not free yet."""
+        self._own_time.halt()
+        self.stream.start(self._request_received, lambda error: self.close())
+
+    def offer(self) -> None:
+        """The peer may send its first request now; on TCP the word says so."""
+        self._offered = True
+        self._own_time.run()
+        if self.local:
+            self.stream.start(self._request_received, lambda error: self.close())
+            return
+        self.answer(Acknowledgement.CONNECTED)
+        self._request_received(b"")  # it may be here already
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def take(self) -> bytes:
+        """Its connection is another one's from now on; what the peer has sent behind the line."""
+        self._leave()
+        return self.request
+
+    def write(self, data: bytes) -> None:
         try:
-            self.stream.write(word.encode())
+            self.stream.write(data)
         except PortError:
             pass  # it is gone, which on_lost reports
 
-    def dismiss(self, word: Acknowledgement) -> None:
-        """Ends the connection with this word."""
+    def answer(self, word: Acknowledgement) -> None:
+        """In one write: libController reads the word by one read."""
+        self.write(word.encode())
+
+    def dismiss(self, word: Acknowledgement, why: Forbidden | None = None) -> None:
+        """Ends the connection with this word. why: for hilgw's API, a little later."""
         self.answer(word)
-        self.close()
+        if why is None:
+            self.close()
+            return
+        self._silently()
+        self._own_time.halt()
+        self.stream.start(lambda data: None, lambda error: self.close())
+        self._silence = call_in_real_time(self._loop, REASON_S, lambda: self._explain(why))
 
     def close(self) -> None:
         """Ends the connection."""
-        self._end()
-        self.stream.close()
+        if self in self._open_ones:
+            self._leave()
+            self.stream.close()
+            self.on_end(self)
 
-    def _received(self, data: bytes) -> None:
+    def _explain(self, why: Forbidden) -> None:
+        self.write(encode_reason(why))
+        self.close()
+
+    def _leave(self) -> None:
+        self._open_ones.discard(self)
+        self._own_time.halt()
+        self._silently()
+
+    def _silently(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+
+    def _reject(self, reason: RequestRefused, text: str) -> None:
+        self._on_refused(self, reason, f"{self.peer}: {text}")
+        self.close()
+
+    def _too_slow(self) -> None:
+        if not self.line and not self.local:  # of a program that looks for open ports
+            self.close()
+            return
+        missing = "sent no first request" if self._offered else "named no robot"
+        self._reject(RequestRefused.NO_REQUEST, f"it {missing} within {HANDSHAKE_S:g} s")
+
+    # --- bytes ------------------------------------------------------------------------------------
+
+    def _line_received(self, data: bytes) -> None:
         self.line += data
+        self._silently()
         try:
             name = decode_hello(self.line)
         except ProtocolError as error:
-            self._on_garbage(self, error)
-            self.close()
+            self._reject(RequestRefused.NOT_A_CONTROLLER, error.what)
             return
         if name is None:
             return
         self.name = name
         if self._is_complete():
-            self._done()
+            self._on_line(self)
         else:
-            self._timer.cancel()
-            self._timer = call_in_real_time(self._loop, SILENCE_S, self._done)
+            then = lambda: self._on_line(self)  # noqa: E731
+            self._silence = call_in_real_time(self._loop, SILENCE_S, then)
 
     def _is_complete(self) -> bool:
         """Whether a robot has this name, and no robot a longer one that begins with it."""
@@ -110,10 +204,51 @@ class Handshake:
         longer = (each for each in self._names if each != name and each.startswith(name))
         return name in self._names and not any(longer)
 
-    def _done(self) -> None:
-        self._end()
-        self._on_line(self)
+    def _request_received(self, data: bytes) -> None:
+        if self.has_asked:
+            what = "a second request before the answer to the first"
+            self._reject(RequestRefused.NOT_A_CONTROLLER, what)
+            return
+        self._reader.feed(data)
+        self._early += data
+        if not self._offered:
+            if len(self._early) > MOST_REQUEST_BYTES:
+                self._reject(RequestRefused.NOT_A_CONTROLLER, "more than a first request")
+            return
+        try:
+            request = self._reader.next()
+        except ProtocolError as error:
+            self._reject(RequestRefused.NOT_A_CONTROLLER, error.what)
+            return
+        if isinstance(request, Leave):
+            self.close()
+        elif request is not None:
+            self.request, self._early = self._early, b""
+            self._own_time.halt()
+            self.on_request(self)
 
-    def _end(self) -> None:
-        self._open_ones.discard(self)
-        self._timer.cancel()
+
+class _OwnTime:
+    """The time that a peer has, without that in which it waits: calls `over` when it has passed."""
+
+    def __init__(self, seconds: float, over: Callable[[], None]) -> None:
+        self._left_s = seconds
+        self._over = over
+        self._loop = asyncio.get_running_loop()
+        self._since = 0.0
+        self._timer: Handle | None = None
+
+    def run(self) -> None:
+        if self._timer is None:
+            self._since = real_time(self._loop)
+            self._timer = call_in_real_time(self._loop, max(0.0, self._left_s), self._over)
+
+    def halt(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._left_s -= real_time(self._loop) - self._since
+
+
+def _ignore(handshake: Handshake) -> None:
+    return

@@ -13,7 +13,6 @@ import os
 import re
 import secrets
 import ssl
-import stat
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,7 +20,16 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from hilgw.errors import ConfigError
+from hilgw.protocols.webots import Forbidden
 from hilgw.reasons import RequestRefused
+from hilgw.transports.private_files import (
+    KEY_READABLE,
+    TOKEN_READABLE,
+    is_key_exposed,
+    is_token_exposed,
+    make_private,
+    mode_of,
+)
 from hilgw.units import NS_PER_S
 
 ROLES = ("monitor", "drive", "admin")
@@ -69,12 +77,19 @@ class TokenCheck:
 
     After three wrong tokens from an address within a second, its further tries are refused and not
     compared, until that second is over. no_token: the role that each client has without a token.
-    now: monotonic time, integer nanoseconds.
+    limited: whether tries are limited in this way. now: monotonic time, integer nanoseconds.
     """
 
     def __init__(
-        self, access: Access, role: str, now: Callable[[], int], *, no_token: str | None = None
+        self,
+        access: Access,
+        role: str,
+        now: Callable[[], int],
+        *,
+        no_token: str | None = None,
+        limited: bool = True,
     ) -> None:
+        self._limited = limited
         self._access = access
         self._role = role
         self._now = now
@@ -90,9 +105,18 @@ class TokenCheck:
         grant = self._unnamed if token is None else self._access.grant(token)
         if grant is not None and grant.allows(self._role):
             return None
-        if token is not None and grant is None:
+        if token is not None and grant is None and self._limited:
             self._note(address, now)
         return RequestRefused.NOT_PERMITTED
+
+    def why(self, token: str | None, reason: RequestRefused) -> Forbidden:
+        """What a client that was refused for this reason has to know."""
+        if reason is RequestRefused.TOO_MANY_TRIES:
+            return Forbidden.TOO_MANY_TRIES
+        if token is None:
+            return Forbidden.NO_TOKEN
+        known = self._access.grant(token) is not None
+        return Forbidden.MONITOR_TOKEN if known else Forbidden.WRONG_TOKEN
 
     def _note(self, address: str, now: int) -> None:
         """A wrong token; the address whose last one is oldest is forgotten when there are
@@ -130,10 +154,8 @@ def read_token(path: Path) -> str:
             where=str(path),
             fix=f"create it with: hilgw token {path}",
         ) from error
-    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
-        raise ConfigError(
-            "other users can read the token file", where=str(path), fix=f"chmod 600 {path}"
-        )
+    if is_token_exposed(mode):
+        raise ConfigError(TOKEN_READABLE, where=str(path), fix=make_private(path))
     if not TOKEN.fullmatch(text):
         raise ConfigError(
             "the file holds no token (22 to 256 letters, digits, - or _)",
@@ -161,15 +183,10 @@ def write_token(path: Path) -> str:
 
 
 def _check_private(path: Path) -> None:
-    """A group may read the key, as that of a service does. An absent file is reported later."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return
-    if os.name == "posix" and mode & stat.S_IROTH:
-        raise ConfigError(
-            "every user can read the private key", where=str(path), fix=f"chmod 600 {path}"
-        )
+    """An absent file is reported later."""
+    mode = mode_of(path)
+    if mode is not None and is_key_exposed(mode):
+        raise ConfigError(KEY_READABLE, where=str(path), fix=make_private(path))
 
 
 def server_context(

@@ -72,7 +72,8 @@ class Transport(Protocol):
     is written (flow control). on_half_close: called when the peer has ended its direction and may
     still receive; when None, that ends the stream. on_peer_ended: called once when that happens
     while reading is paused, so that received bytes may still wait (Linux; elsewhere it is not
-    detected). unread: received bytes that were never read when the stream ended.
+    detected). unread: received bytes that were never read when the stream ended. handshake_s: how
+    long its peer took for the handshake of TLS.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Transport(Protocol):
     unsent: int
     read_bytes: int
     unread: int
+    handshake_s: float
     on_drained: Callable[[], None] | None
     on_half_close: Callable[[], None] | None
     on_peer_ended: Callable[[], None] | None
@@ -151,6 +153,7 @@ class TransportDefaults:
     name: str
     read_bytes: int = 65536
     unread: int = 0
+    handshake_s: float = 0.0
     on_peer_ended: Callable[[], None] | None = None
 
     @property

@@ -29,8 +29,9 @@ class TlsStream(TransportDefaults):
     """A `hilgw.transports.base.Transport` inside the TLS of `context`, over `inner`.
 
     The handshake begins at once. on_ready is called with this stream after it; on_failed, when
-    there is no handshake within 5 s or it fails, and the connection is then closed. limit: of
-    `inner`, in bytes. Only the server's side checks nothing of the peer unless the context does.
+    there is no handshake within `handshake_s` or it fails, and the connection is then closed.
+    limit: of `inner`, in bytes. Only the server's side checks nothing of the peer unless the
+    context does.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class TlsStream(TransportDefaults):
         *,
         server_hostname: str | None = None,
         limit: int = WRITE_LIMIT_BYTES,
+        handshake_s: float = HANDSHAKE_S,
     ) -> None:
         self.name = inner.name
         self.notices: list[str] = []
@@ -65,7 +67,8 @@ class TlsStream(TransportDefaults):
         self._closed = False
         self._paused = False
         self._continues = False  # a turn of reading is scheduled
-        self._deadline = self._loop.call_later(HANDSHAKE_S, self._handshake_late)
+        self._most_s, self._begin_s = handshake_s, self._loop.time()
+        self._deadline = self._loop.call_later(handshake_s, self._handshake_late)
         inner.on_drained = self._drained
         inner.start(self._ciphertext, self._inner_lost)
         self._shake_hands()
@@ -154,13 +157,14 @@ class TlsStream(TransportDefaults):
             return
         self._try_flush()
         self._deadline.cancel()
+        self.handshake_s = self._loop.time() - self._begin_s
         self._on_ready = None
         if on_ready is not None and self._lost is None:
             on_ready(self)
             self._continue()
 
     def _handshake_late(self) -> None:
-        self._end(f"no TLS handshake within {HANDSHAKE_S:g} s")
+        self._end(f"no TLS handshake within {self._most_s:g} s")
 
     def _continue(self) -> None:
         if not self._continues:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hilgw.worlds.frames import Frame, Vector
 from hilgw.worlds.kinds import BOUNDS, KNOWN
 from hilgw.worlds.nodes import Node
-from hilgw.worlds.scene import Bounds, pose_of
+from hilgw.worlds.scene import Bounds, Work, pose_of
 
 MAX_SHAPES = 10_000
 """Nodes visited of one boundingObject."""
@@ -32,13 +32,13 @@ class Shape:
     frame: Frame
 
 
-def shapes_of(bounds: Bounds, upright: int) -> tuple[list[Shape], list[str]]:
+def shapes_of(bounds: Bounds, upright: int, work: Work) -> tuple[list[Shape], list[str]]:
     """The shapes of a boundingObject, and notes on those that cannot be obstacles.
 
-    upright: the axis of cylinders and capsules.
+    upright: the axis of cylinders and capsules. Raises ConfigError for more than `work` allows.
     """
     shapes, notes = list[Shape](), list[str]()
-    for node, frame in _geometries(bounds, notes):
+    for node, frame in _geometries(bounds, notes, work):
         shape = _shape(node, frame, upright, notes)
         if isinstance(shape, Shape):
             shapes.append(shape)
@@ -47,12 +47,13 @@ def shapes_of(bounds: Bounds, upright: int) -> tuple[list[Shape], list[str]]:
     return shapes, notes
 
 
-def _geometries(bounds: Bounds, notes: list[str]) -> Iterator[tuple[Node, Frame]]:
+def _geometries(bounds: Bounds, notes: list[str], work: Work) -> Iterator[tuple[Node, Frame]]:
     waiting = [(node, bounds.frame) for node in reversed(bounds.shapes)]
     for _ in range(MAX_SHAPES):
         if not waiting:
             return
         node, frame = waiting.pop()
+        work.spend(node)
         if node.kind not in BOUNDS:
             yield node, frame
             continue

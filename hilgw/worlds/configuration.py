@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import FIELDS, NOT_CARRIED
@@ -14,8 +15,8 @@ from hilgw.worlds.bounds import Shape, shapes_of
 from hilgw.worlds.fields import FROM_WORLD, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
 from hilgw.worlds.nodes import Node, Text, World
-from hilgw.worlds.scene import Bounds, SceneDevice, SceneRobot, survey
-from hilgw.worlds.words import Names, comment, item, number, text
+from hilgw.worlds.scene import Bounds, SceneDevice, SceneRobot, Work, survey
+from hilgw.worlds.words import LONGEST_COMMENT, Names, comment, item, number, text
 
 OLDEST = "R2019a"
 """The oldest version whose rules are known. Earlier ones have the same cones and cylinders."""
@@ -35,17 +36,27 @@ _NAMED_IN_LINE = 6
 _ORIGIN = (0.0, 0.0, 0.0)
 
 
-def configuration(world: World, file: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of a configuration: its bytes, and its values, of which each line has one, or a list."""
+
+    max_bytes: int
+    max_values: int
+
+
+def configuration(world: World, file: str, limits: Limits | None = None) -> str:
     """YAML text with comments that name what a configuration cannot express.
 
-    Raises ConfigError for a world with too many nodes.
+    Raises ConfigError for a world with too many nodes, or with more than fits.
     """
-    return "\n".join(_Writer(world, printable(file)).lines()) + "\n"
+    writer = _Writer(world, printable(file), limits)
+    return "\n".join(writer.bounded(writer.lines())) + "\n"
 
 
 class _Writer:
-    def __init__(self, world: World, file: str) -> None:
+    def __init__(self, world: World, file: str, limits: Limits | None) -> None:
         self._file = file
+        self._limits = limits
         self._world = world
         self._scene = survey(world, file)
         self._version, self._version_note = _version(world.version)
@@ -61,6 +72,21 @@ class _Writer:
             if given is not None:
                 found[name] = given
         return found
+
+    def bounded(self, lines: Iterable[str]) -> Iterator[str]:
+        """The same, as far as they fit: the rest is not made."""
+        limits, size, values = self._limits, 0, 0
+        for line in lines:
+            size += len(line.encode()) + 1
+            values += 1 + line.count(",")
+            if limits is not None and (size > limits.max_bytes or values > limits.max_values):
+                raise ConfigError(
+                    f"the world is larger than a configuration may be: {limits.max_bytes} bytes "
+                    f"with {limits.max_values} values",
+                    where=self._file,
+                    fix="delete solids and robots that the radios do not need",
+                )
+            yield line
 
     def lines(self) -> Iterator[str]:
         yield comment(f"{self._file}, a world of Webots {self._world.version}")
@@ -95,7 +121,7 @@ class _Writer:
     def _robot(self, robot: SceneRobot) -> Iterator[str]:
         name = self._objects.take(robot.name)
         self._robot_names[id(robot)] = name
-        yield from _mapping(2, name, list(self._of_robot(robot, name)))
+        yield from _mapping(2, name, list(self.bounded(self._of_robot(robot, name))))
 
     def _of_robot(self, robot: SceneRobot, name: str) -> Iterator[str]:
         node = robot.node
@@ -163,19 +189,20 @@ class _Writer:
                 yield f"        joint: joint{axis.number}"
 
     def _obstacles(self) -> Iterator[str]:
-        found, notes = list[tuple[Bounds, Shape]](), list[str]()
-        upright = upright_axis(self._version)
+        found, notes = list[tuple[Bounds, bool, Shape]](), list[str]()
+        upright, work = upright_axis(self._version), Work(self._file)
         for bounds in self._scene.bounds:
-            shapes, problems = shapes_of(bounds, upright)
-            found.extend((bounds, shape) for shape in shapes)
+            shapes, problems = shapes_of(bounds, upright, work)
+            moves = bool(bounds.solid.nodes("physics"))
+            found.extend((bounds, moves, shape) for shape in shapes)
             notes.extend(problems)
         for note in notes:
             yield comment(note)
-        lines = [line for each in found for line in self._obstacle(*each)]
+        lines = list(self.bounded(line for each in found for line in self._obstacle(*each)))
         if lines:
             yield from _mapping(0, "obstacles", lines)
 
-    def _obstacle(self, bounds: Bounds, shape: Shape) -> Iterator[str]:
+    def _obstacle(self, bounds: Bounds, moves: bool, shape: Shape) -> Iterator[str]:
         robot = bounds.robot
         owner = self._robot_names.get(id(robot)) if robot is not None else None
         solid = bounds.solid.text("name") or bounds.solid.label or bounds.solid.kind
@@ -189,7 +216,7 @@ class _Writer:
             yield comment(f"line {bounds.solid.line}: {quoted(solid)} is too far away")
             return
         yield f"  {text(self._objects.take(wanted))}:"
-        if owner is None and bounds.solid.nodes("physics"):
+        if owner is None and moves:
             yield _note(4, "it can move in Webots; here its pose is fixed")
         yield f"    shape: {shape.kind}"
         for key, value in shape.dimensions.items():
@@ -241,13 +268,17 @@ def _hidden(indent: int, kind: str, nodes: list[Node], world: World) -> Iterator
 
 def _given(node: Node) -> str:
     """The fields of an instance of a PROTO that may concern devices in it."""
-    given = []
+    given, size = [], 0
     for name, values in node.fields.items():
         if name in _PLAIN_FIELDS or not values:
             continue
-        texts = [each.text if isinstance(each, Text) else each for each in values]
+        if size > LONGEST_COMMENT:
+            break  # the rest is not shown
+        some = values[:LONGEST_COMMENT]
+        texts = [each.text[:LONGEST_COMMENT] if isinstance(each, Text) else each for each in some]
         if all(isinstance(each, str | float) for each in texts):
             given.append(f"{name} {' '.join(item(each) for each in texts)}")
+            size += len(given[-1])
     return ", ".join(given)
 
 

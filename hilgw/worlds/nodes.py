@@ -18,6 +18,11 @@ class Node:
     fields: dict[str, list[Value]] = field(default_factory=dict)
     partial: set[str] = field(default_factory=set)
 
+    @property
+    def size(self) -> int:
+        """How many values are looked through to use it once."""
+        return 1 + sum(map(len, self.fields.values()))
+
     def number(self, name: str) -> float | None:
         """The field if it is one number."""
         values = self.fields.get(name, ())

@@ -47,6 +47,7 @@ class _Parser:
         self._world = World(source.version)
         self._labels: dict[str, Node] = {}
         self._open: list[_Open] = []
+        self._open_nodes: set[Node] = set()
 
     def world(self) -> World:
         for token in self._tokens:
@@ -99,7 +100,7 @@ class _Parser:
 
     def _field_name(self, opened: _Open, token: Token) -> None:
         if token.kind == SIGN and token.text == "}":
-            self._open.pop()
+            self._open_nodes.remove(self._open.pop().node)
             return
         if token.kind == WORD and token.text == "hidden":
             token = self._expect(WORD, "the name of a hidden field")
@@ -128,10 +129,14 @@ class _Parser:
             opened.values = None
 
     def _number(self, opened: _Open, number: float) -> None:
-        if opened.values is None or len(opened.values) >= MAX_NUMBERS:
+        values = opened.values
+        if values is None:
+            return
+        room = max(0, MAX_NUMBERS - len(values))
+        found = [number, *self._source.numbers()] if opened.brackets else [number]
+        values += found[:room]
+        if len(found) > room:
             opened.node.partial.add(opened.name)
-        else:
-            opened.values.append(number)
 
     def _node(self, values: list[Value] | list[Node], token: Token) -> None:
         """A node, or a USE of one, added to the values; its fields follow."""
@@ -154,12 +159,13 @@ class _Parser:
         if label:
             self._labels[label] = node
         self._open.append(_Open(node, token.offset))
+        self._open_nodes.add(node)
 
     def _use(self, values: list[Value] | list[Node], name: Token) -> None:
         node = self._labels.get(name.text)
         if node is None:
             self._world.unknown.append((self._source.line(name.offset), name.text))
-        elif any(opened.node is node for opened in self._open):
+        elif node in self._open_nodes:
             what = f"USE {quoted(name.text)} inside that node"
             raise self._error(name, what, "a node cannot contain itself")
         else:

@@ -26,6 +26,8 @@ from hilgw.worlds.nodes import Node, Parameter, World
 
 MAX_VISITS = 200_000
 """Nodes of the scene, each as often as it is used: a few lines with USE could make billions."""
+MAX_VALUES = 1_000_000
+"""Values of these nodes, in the same way."""
 
 _NO_SCALE: Vector = (1.0, 1.0, 1.0)
 
@@ -87,6 +89,27 @@ class Bounds:
     robot: SceneRobot | None
 
 
+class Work:
+    """The limit of what is done with the nodes of a world: a count, the same on every machine."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._visits = 0
+        self._values = 0
+
+    def spend(self, node: Node) -> None:
+        """A node is used once more. Raises ConfigError, `where` as file:line:column."""
+        self._visits += 1
+        self._values += node.size
+        if self._visits > MAX_VISITS:
+            raise self._error(node, f"more than {MAX_VISITS} nodes")
+        if self._values > MAX_VALUES:
+            raise self._error(node, f"nodes with more than {MAX_VALUES} values")
+
+    def _error(self, node: Node, what: str) -> ConfigError:
+        return ConfigError(what, where=f"{self._file}:{node.line}:1", fix="USE fewer nodes")
+
+
 @dataclass(slots=True)
 class Scene:
     """What a world contains. hidden: the instances of PROTOs that are no robots, by PROTO. notes:
@@ -119,24 +142,17 @@ def survey(world: World, file: str) -> Scene:
 class _Surveyor:
     def __init__(self, world: World, file: str) -> None:
         self._world = world
-        self._file = file
         self._scene = Scene()
+        self._work = Work(file)
         self._is_scaled = world.version < SCALED_UNTIL or not world.version.startswith("R")
 
     def scene(self) -> Scene:
         for line, name in self._world.unknown:
             self._scene.notes.append(f"line {line}: USE {quoted(name)} without a DEF before it")
         waiting = [_Visit(node, WORLD, None) for node in reversed(self._world.nodes)]
-        visits = 0
         while waiting:
             visit = waiting.pop()
-            visits += 1
-            if visits > MAX_VISITS:
-                raise ConfigError(
-                    f"more than {MAX_VISITS} nodes",
-                    where=f"{self._file}:{visit.node.line}:1",
-                    fix="USE fewer nodes",
-                )
+            self._work.spend(visit.node)
             waiting.extend(reversed(list(self._visit(visit))))
         for robot in self._scene.robots:
             if not robot.is_robot:

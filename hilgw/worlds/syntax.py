@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple, cast
 
 from hilgw.errors import ConfigError, printable
 
@@ -14,20 +14,25 @@ MAX_BYTES = 16 << 20
 
 STRING, WORD, SIGN, END = "string", "word", "sign", "end"
 
+MAX_TOKENS = 1_500_000
+"""Words, strings and signs of a file, without the numbers in lists: a few seconds of work."""
+
 # Commas are white space. Possessive: a quote that is never closed costs one pass.
+_SPACE = r"(?:[\s,]++|\#[^\r\n]*+)*+"
+_SPACES = re.compile(_SPACE)
 _TOKEN = re.compile(
-    r'[\s,]+|\#[^\r\n]*+|"(?P<string>(?:[^"\\]++|\\.)*+)"|(?P<sign>[{}\[\]])'
-    r'|(?P<word>[^\s,"\#{}\[\]]+)',
+    _SPACE + r'(?:"(?P<string>(?:[^"\\]++|\\.)*+)"|(?P<sign>[{}\[\]])|(?P<word>[^\s,"\#{}\[\]]++))',
     re.DOTALL,
 )
 _HEADER = re.compile(r"#VRML_SIM[ \t]+(\S[^\r\n]*?)[ \t]+utf8[ \t]*(?:\r?\n|\r|\Z)")
 _LINE_END = re.compile("\r\n|\n|\r")
 _ESCAPE = re.compile(r'\\(["\\])')
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?(?:inf|nan)")
+_DECIMAL = r"[-+]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?|[-+]?(?:inf|nan)"
+_NUMBER = re.compile(_DECIMAL)
+_NUMBERS = re.compile(rf"(?:[\s,]*+(?:{_DECIMAL})(?=[\s,\]]))*+")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """kind: STRING, WORD, SIGN or END. text: without quotes and escapes."""
 
     kind: str
@@ -42,6 +47,7 @@ class Source:
         """Raises ConfigError for what is not UTF-8 text with the header of a world."""
         self.file = printable(file)
         self.text = ""
+        self._at = 0  # the end of what was read
         self._starts = [0]
         if len(data) > MAX_BYTES:
             raise ConfigError(
@@ -76,20 +82,35 @@ class Source:
         return ConfigError(what, where=f"{self.file}:{line}:{column}", fix=fix)
 
     def tokens(self) -> Iterator[Token]:
-        """All tokens, then an endless row of END. Raises ConfigError for an open string."""
-        position, size = 0, len(self.text)
-        while position < size:
-            match = _TOKEN.match(self.text, position)
+        """All tokens, then an endless row of END. Raises ConfigError for an open string, and for
+        more tokens than MAX_TOKENS."""
+        text, match_at = self.text, _TOKEN.match
+        for _ in range(MAX_TOKENS):
+            match = match_at(text, self._at)
             if match is None:
-                raise self.error(position, "a string is not closed", 'close it with "')
-            kind = match.lastgroup
+                break
+            kind = cast(str, match.lastgroup)
+            self._at = match.end()
             if kind == STRING:
-                yield Token(STRING, _ESCAPE.sub(r"\1", match[STRING]), position)
-            elif kind is not None:
-                yield Token(kind, match[kind], position)
-            position = match.end()
+                whole = _ESCAPE.sub(r"\1", match[STRING])
+                yield Token(STRING, whole, match.start(STRING) - 1)
+            else:
+                yield Token(kind, match[kind], match.start(kind))
+        rest = cast(re.Match[str], _SPACES.match(text, self._at)).end()
+        if rest < len(text):
+            if match is None:
+                raise self.error(rest, "a string is not closed", 'close it with "')
+            fix = "delete nodes that the radios do not need, or move them to PROTO files"
+            raise self.error(rest, f"more than {MAX_TOKENS} words and signs", fix)
         while True:
-            yield Token(END, "", size)
+            yield Token(END, "", len(text))
+
+    def numbers(self) -> list[float]:
+        """The numbers of a list that follow, which are no tokens then. For meshes: most of a large
+        file."""
+        match = cast(re.Match[str], _NUMBERS.match(self.text, self._at))
+        self._at = match.end()
+        return [float(each) for each in match[0].replace(",", " ").split()]
 
 
 def number_of(word: str) -> float | None:

@@ -11,7 +11,7 @@ _RESERVED = {"all", "none"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NOT_PLAIN = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 _DECIMALS = 9
-_LONGEST_COMMENT = 400
+LONGEST_COMMENT = 400
 
 
 class Names:
@@ -26,6 +26,7 @@ class Names:
 
     def take(self, wanted: str) -> str:
         """A free legal name, as near to the wanted one as possible; numbered as Webots does."""
+        wanted = wanted[: LONGEST_NAME + len("::")]
         parts = wanted.split(self._couple) if self._couple else [wanted]
         legal = (self._couple or "").join(map(self._legal, parts))
         legal = legal[:LONGEST_NAME].strip() or "unnamed"
@@ -84,7 +85,8 @@ def item(value: Any) -> str:
 
 def comment(words: str) -> str:
     """A comment in one line, with what is not printable escaped."""
+    words = words[: LONGEST_COMMENT + 1]
     words = "".join(each if each.isprintable() else repr(each)[1:-1] for each in words)
-    if len(words) > _LONGEST_COMMENT:
-        words = words[: _LONGEST_COMMENT - 3] + "..."
+    if len(words) > LONGEST_COMMENT:
+        words = words[: LONGEST_COMMENT - 3] + "..."
     return f"# {words}"

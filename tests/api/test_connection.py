@@ -13,11 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.api import address
+from hilgw.api import address, connection
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
 from hilgw.api.connection import RETRIES, connect
 from hilgw.errors import PeerError
-from hilgw.protocols.webots import Codec, RobotConfiguration, Time, encode_answer
+from hilgw.protocols.webots import (
+    Codec,
+    Forbidden,
+    RobotConfiguration,
+    Time,
+    encode_answer,
+    encode_reason,
+)
 from tests.e2e.running import HOST, free_port
 
 
@@ -150,6 +157,103 @@ def test_a_token_travels_with_the_name() -> None:
     with Server(answers(b"CONNECTED", seen)) as server:
         connect(server.url("rover?token=abc_-1")).close()
     assert seen == [b"CTR\nRobot-Name: rover%3Ftoken%3Dabc_-1"] * 2
+
+
+class Resolver:
+    """The addresses that each name has; connections to them are counted and fail."""
+
+    def __init__(self, **names: str) -> None:
+        self._names = names
+        self.reached: list[tuple[str, int]] = []
+
+    def getaddrinfo(self, host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        found = self._names.get(host.replace(".", "_"), host)
+        if found == "none":
+            raise socket.gaierror("Name or service not known")
+        return [(0, 0, 0, "", (each, port)) for each in found.split()]
+
+    def create_connection(self, address: tuple[str, int], timeout: float) -> socket.socket:
+        self.reached.append(address)
+        raise OSError("refused")
+
+
+def reached(
+    monkeypatch: pytest.MonkeyPatch, url: str, token: str | None, **names: str
+) -> list[tuple[str, int]]:
+    """Where a controller with this URL connects, once. PeerError: it refuses to."""
+    resolver = Resolver(**names)
+    monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
+    monkeypatch.setattr(socket, "create_connection", resolver.create_connection)
+    given = {} if token is None else {"HILGW_TOKEN": token}
+    monkeypatch.setattr(connection, "RETRIES", 1)
+    with pytest.raises(PeerError) as error:
+        connect(given | {"WEBOTS_CONTROLLER_URL": url})
+    if "HILGW_TOKEN" in error.value.what:
+        raise error.value
+    return resolver.reached
+
+
+@pytest.mark.parametrize(
+    ("url", "names"),
+    [
+        ("tcp://10.0.0.1:1234/rover", {}),
+        ("tcp://[2001:db8::1]:1234/rover", {}),
+        ("tcp://0.0.0.0:1234/rover", {}),
+        ("tcp://lab:1234/rover", {"lab": "10.0.0.1"}),
+        ("tcp://lab:1234/rover", {"lab": "127.0.0.1 10.0.0.1"}),
+        ("tcp://lab:1234/rover", {"lab": "::1 fe80::1%eth0"}),
+        ("tcp://localhost.lab:1234/rover", {"localhost_lab": "10.0.0.1"}),
+        ("tcp://lab/rover?token=", {"lab": "10.0.0.1"}),
+    ],
+)
+def test_the_token_of_the_environment_never_leaves_this_machine_in_clear_text(
+    monkeypatch: pytest.MonkeyPatch, url: str, names: dict[str, str]
+) -> None:
+    with pytest.raises(PeerError, match="HILGW_TOKEN would leave this machine in clear") as error:
+        reached(monkeypatch, url, "secret-token", **names)
+    assert "write tls://" in error.value.fix and "plaintext: true" in error.value.fix
+    assert "secret-token" not in str(error.value)
+    assert reached(monkeypatch, url, None, **names) != []  # without a token as ever
+    assert reached(monkeypatch, url, "", **names) != []
+
+
+@pytest.mark.parametrize(
+    ("url", "names", "hosts"),
+    [
+        ("tcp://127.0.0.1:7/rover", {}, ["127.0.0.1"]),
+        ("tcp://127.8.8.8:7/rover", {}, ["127.8.8.8"]),
+        ("tcp://[::1]:7/rover", {}, ["::1"]),
+        ("tcp://localhost:7/rover", {"localhost": "::1 127.0.0.1"}, ["::1", "127.0.0.1"]),
+        ("tcp://me:7/rover", {"me": "127.0.1.1"}, ["127.0.1.1"]),
+        ("tcp://10.0.0.1:7/rover?token=abc", {}, ["10.0.0.1"]),
+        ("tls://10.0.0.1:7/rover", {}, ["10.0.0.1"]),
+    ],
+)
+def test_on_this_machine_inside_tls_and_from_the_url_a_token_is_sent(
+    monkeypatch: pytest.MonkeyPatch, url: str, names: dict[str, str], hosts: list[str]
+) -> None:
+    """A name is looked up once: another address cannot take its place in between."""
+    assert reached(monkeypatch, url, "secret", **names) == [(host, 7) for host in hosts]
+
+
+def test_a_name_without_an_address_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reached(monkeypatch, "tcp://lab/rover", "secret", lab="none") == []
+
+
+@pytest.mark.parametrize("glued", [True, False])
+@pytest.mark.parametrize("reason", Forbidden)
+def test_a_token_that_is_refused_gets_its_own_sentence(reason: Forbidden, glued: bool) -> None:
+    def handle(connection: socket.socket) -> None:
+        connection.recv(200)
+        first, second = b"FORBIDDEN", encode_reason(reason)
+        for part in (first + second,) if glued else (first, second[:3], second[3:]):
+            connection.sendall(part)
+
+    with Server(handle) as server, pytest.raises(PeerError) as error:
+        connect(server.url())
+    assert error.value.what == reason.text and error.value.fix
+    assert "has a controller" not in str(error.value)
+    assert "may not connect" in reason.text
 
 
 STUCK = """

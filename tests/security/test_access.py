@@ -9,6 +9,7 @@ import pytest
 import trustme
 
 from hilgw.errors import ConfigError
+from hilgw.protocols.webots import Forbidden
 from hilgw.reasons import RequestRefused
 from hilgw.security.access import (
     MAX_ADDRESSES,
@@ -94,6 +95,28 @@ def test_a_role_that_is_too_low_is_not_a_wrong_token() -> None:
     for _ in range(4):
         assert check(TOKEN, "10.0.0.1:1") == RequestRefused.NOT_PERMITTED
     assert TokenCheck(tokens, "monitor", Clock())(TOKEN, "h:1") is None
+
+
+def test_a_refused_client_learns_what_is_wrong_with_its_token() -> None:
+    check = TokenCheck(Access([("screen", "monitor", TOKEN)]), "drive", Clock())
+    found = {}
+    for token in (None, TOKEN, "wrong", "wrong", "wrong", TOKEN):
+        reason = check(token, "h:1")
+        assert reason is not None
+        found[token, reason] = check.why(token, reason)
+    assert found == {
+        (None, RequestRefused.NOT_PERMITTED): Forbidden.NO_TOKEN,
+        (TOKEN, RequestRefused.NOT_PERMITTED): Forbidden.MONITOR_TOKEN,
+        ("wrong", RequestRefused.NOT_PERMITTED): Forbidden.WRONG_TOKEN,
+        (TOKEN, RequestRefused.TOO_MANY_TRIES): Forbidden.TOO_MANY_TRIES,
+    }
+
+
+def test_the_tries_at_a_listener_of_this_machine_may_be_unlimited() -> None:
+    check = TokenCheck(Access([("child", "drive", TOKEN)]), "drive", Clock(), limited=False)
+    for _ in range(10):
+        assert check("wrong", "h:1") == RequestRefused.NOT_PERMITTED
+    assert check(TOKEN, "h:1") is None
 
 
 def test_a_client_without_a_token_has_the_role_of_its_listener() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from hilgw.config.load import load_text
 from hilgw.config.model import GatewayConfig
 from hilgw.errors import ConfigError
 from hilgw.medium.pose import Pose
-from hilgw.worlds import bounds, scene
-from hilgw.worlds.configuration import configuration
+from hilgw.worlds import bounds, scene, syntax
+from hilgw.worlds.configuration import Limits, configuration
 from hilgw.worlds.parser import parse
 
 
@@ -377,6 +378,104 @@ def test_a_world_that_uses_itself_billions_of_times_is_refused(
     uses = "DEF B Group { children [ " + "Box { } " * 40 + "] } " + "USE B " * 40
     text = imported("Solid { boundingObject Group { children [ " + uses + " ] } }")
     assert "more than 1000 shapes, the rest is left out" in text
+
+
+MANY = 1400
+HOSTILE = {
+    "words": "Robot { " + "x 1 " * MANY * 12,
+    "nodes": "Solid { } " * MANY * 2,
+    "numbers": "Group { children [ " + "1 " * 200_000 + "] }",
+    "shapes": "DEF B Group { children [ "
+    + "Box { } " * 500
+    + "] } "
+    + "Solid { boundingObject USE B } " * MANY,
+    "groups": "DEF B Group { children [ "
+    + "Group { } " * 500
+    + "] } "
+    + "Solid { boundingObject USE B } " * MANY,
+    "used inside": "Group { children [ " * 900 + "DEF A Solid { } " + "USE A " * MANY * 6,
+    "values": "DEF P Group { children [ " + "1 " * 12_000 + "] } " + "USE P " * MANY,
+    "fields of a PROTO": "DEF P Thing { x [ "
+    + "1.25 " * 12_000
+    + '] controller "x" } '
+    + "USE P " * MANY,
+    "a long name": f'DEF S Solid {{ name "{"x" * 100_000}" boundingObject Box {{ }} }} '
+    + "USE S " * MANY,
+    "long names of robots": f'DEF R Robot {{ name "{"x" * 100_000}" }} '
+    f'Robot {{ name "{"y" * 100_000}" children [ {"USE R " * MANY} ] }}',
+    "notes": "DEF E Emitter { allowedChannels [ "
+    + "-5.5 " * 12_000
+    + "] } "
+    + "Robot { children [ USE E ] } " * MANY,
+    "physics": "Solid { physics [ "
+    + "1 " * 12_000
+    + "] boundingObject Group { children [ "
+    + "Box { } " * 900
+    + "] } }",
+}
+
+
+def work_of(body: str) -> tuple[int, str]:
+    """How many functions of Python or C an import calls, and its error. A count, as the time
+    depends on the machine."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    data = f"#VRML_SIM R2025a utf8\n{body}".encode()
+    sys.setprofile(count)
+    try:
+        configuration(parse(data, "arena.wbt"), "arena.wbt", Limits(100_000, 5_000))
+    except ConfigError as error:
+        return calls, f"{error.where}: {error.what}; {error.fix}"
+    finally:
+        sys.setprofile(None)
+    return calls, ""
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_the_work_of_an_import_is_bounded(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syntax, "MAX_TOKENS", 20_000)
+    monkeypatch.setattr(scene, "MAX_VISITS", 2000)
+    monkeypatch.setattr(scene, "MAX_VALUES", 50_000)
+    calls, problem = work_of(body)
+    assert calls < 1_500_000
+    if problem:
+        assert problem.startswith("arena.wbt")
+        assert "more than" in problem or "larger than" in problem
+        assert problem.rpartition("; ")[2]
+
+
+def test_each_limit_names_what_where_and_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syntax, "MAX_TOKENS", 100)
+    assert work_of("\n" + "Solid { } " * 40)[1] == (
+        "arena.wbt:3:337: more than 100 words and signs; delete nodes that the radios do not need, "
+        "or move them to PROTO files"
+    )
+    assert work_of("\n" + "Solid { } " * 33)[1] == ""  # 99
+    monkeypatch.setattr(scene, "MAX_VALUES", 100)
+    assert work_of("\nGroup { children [ " + "1 " * 100 + "] }")[1] == (
+        "arena.wbt:3:1: nodes with more than 100 values; USE fewer nodes"
+    )
+    monkeypatch.undo()
+    assert work_of("Robot { } " * 2000)[1] == (
+        "arena.wbt: the world is larger than a configuration may be: 100000 bytes with 5000 "
+        "values; delete solids and robots that the radios do not need"
+    )
+
+
+def test_a_large_world_of_meshes_is_imported_with_little_work() -> None:
+    """8 MB: the numbers of a list are read at once."""
+    mesh = (
+        "Shape { geometry IndexedFaceSet { coord Coordinate { point [ " + "0.125 -1.5 2.25, " * 500
+    )
+    mesh += "] } coordIndex [ " + "1, 2, 3, -1, " * 300 + "] } }\n"
+    body = mesh * 650 + 'Robot { name "rover" children [ Emitter { } ] }'
+    assert len(body) > 8_000_000
+    calls, problem = work_of(body)
+    assert (problem, calls < 1_000_000) == ("", True)
 
 
 def test_the_poses_are_those_of_nested_nodes() -> None:

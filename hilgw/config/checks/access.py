@@ -9,6 +9,14 @@ from pathlib import Path as FilePath
 from hilgw.config.context import Inspection
 from hilgw.config.model import AccessConfig, GatewayConfig
 from hilgw.config.source.positions import Path
+from hilgw.transports.private_files import (
+    KEY_READABLE,
+    TOKEN_READABLE,
+    is_key_exposed,
+    is_token_exposed,
+    make_private,
+    mode_of,
+)
 from hilgw.transports.tcp.address import is_loopback, parse_address
 
 _OTHERS = "other hosts reach this address, and could move the motors"
@@ -28,6 +36,25 @@ def in_folder(config: GatewayConfig, folder: FilePath) -> GatewayConfig:
         certificate = str(folder / tls.certificate)
         tls = dataclasses.replace(tls, certificate=certificate, key=key, clients=clients)
     return dataclasses.replace(config, access=dataclasses.replace(access, tokens=tokens, tls=tls))
+
+
+def check_files(inspection: Inspection) -> None:
+    """No other user can read a token file or a private key. What does not exist is reported at
+    the start, as it may be made until then."""
+    folder = FilePath(inspection.document.file).parent
+    for at, access in inspection.made("access"):
+        for name, token in access.tokens.items():
+            place = folder / token.file
+            mode = mode_of(place)
+            if mode is not None and is_token_exposed(mode):
+                path = (*at, "tokens", name, "file")
+                inspection.error(path, TOKEN_READABLE, make_private(place))
+        if access.tls is not None:
+            key = "certificate" if access.tls.key is None else "key"
+            place = folder / getattr(access.tls, key)
+            mode = mode_of(place)
+            if mode is not None and is_key_exposed(mode):
+                inspection.error((*at, "tls", key), KEY_READABLE, make_private(place))
 
 
 def is_local(url: str) -> bool:

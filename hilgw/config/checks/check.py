@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hilgw.config.backends import check_real
 from hilgw.config.checks import control_loops
+from hilgw.config.checks.access import check_files
 from hilgw.config.checks.mocks import check_nodes
 from hilgw.config.checks.modes import check_modes
 from hilgw.config.checks.names import check_names, check_references
@@ -44,6 +45,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     control_loops.check_proxy_mocks(inspection)
     control_loops.check_device_users(inspection)
     control_loops.check_forwarding(inspection)
+    check_files(inspection)
     if not document.problems:
         check_reach(inspection)
     return inspection.warnings

@@ -363,6 +363,12 @@ class WebotsControllerSession:
             messages = self._configuration_messages(self._time_ns)
         return [self._write(0, [*messages, Quit()])]
 
+    def rejection(self) -> bytes:
+        """For a controller that asked when another one had the robot already: it ends at once. That
+        of this session does not notice."""
+        messages = self._table.configuration(self._configuration, self._time_ns)
+        return encode_answer(0, self._table.codec.encode_messages([*messages, Quit()]))
+
     def _run_down(self, time_ns: int) -> list[Event]:
         """The battery is empty: as in Webots, the robot stops and the controller ends."""
         self._quit_sent, self._time_ns = True, time_ns

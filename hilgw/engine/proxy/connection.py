@@ -1,4 +1,4 @@
-"""One controller, and its connection to Webots: handshake, bytes both ways, and the end."""
+"""One controller, and its connection to Webots: bytes both ways, and the end."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 
 from hilgw.engine.timing import event_expectation
 from hilgw.errors import HilgwError, PeerError, PortError
-from hilgw.protocols.webots import (
-    LARGEST_ANSWER,
-    LARGEST_REQUEST,
-    Acknowledgement,
-    ProtocolError,
-    decode_acknowledgement,
-)
-from hilgw.transports.tcp.stream import connect_tcp
+from hilgw.protocols.webots import LARGEST_ANSWER, LARGEST_REQUEST, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,86 +27,47 @@ FLUSH_S = 2.0
 
 
 class ProxyConnection:
-    """Runs until one of both ends is gone. on_connected, on_end: called once each, at most.
+    """Runs until one of both ends is gone. on_end: called once, with the reason.
 
-    hello: the line for Webots. on_end gets the reason.
+    webots: has accepted the controller.
     """
 
     def __init__(
         self,
         controller: Transport,
-        hello: bytes,
+        webots: Transport,
         robot: ProxiedRobot,
-        on_connected: Callable[[ProxyConnection], None],
         on_end: Callable[[ProxyConnection, HilgwError], None],
     ) -> None:
         self.robot = robot
-        self.peer = ""
         self.ended = asyncio.get_running_loop().create_future()
+        self.session = robot.new_session()
         self._loop = asyncio.get_running_loop()
         self._controller = controller
-        self._hello = hello
-        self._on_connected = on_connected
+        self._webots = webots
         self._on_end = on_end
-        self._webots: Transport | None = None
-        self.session: ProxySession | None = None  # once Webots has accepted the controller
-        self._word = b""  # of Webots, not complete
-        self._early = b""  # of Webots, before the controller's first request
-        self._requested = False
         self._expect_event = event_expectation(self._loop)
         self._quitting: HilgwError | None = None
-        self._task = self._loop.create_task(self._connect())
 
-    # --- the handshake ------------------------------------------------------------------------
-
-    async def _connect(self) -> None:
-        robot = self.robot
-        try:
-            webots = await connect_tcp(robot.host, robot.port, limit=WRITE_LIMIT_BYTES)
-        except PortError as error:
-            self._reply(Acknowledgement.FAILED)  # it tries again, as without the proxy
-            self._end(error)
-            return
-        webots.read_bytes = READ_BYTES
-        self._webots = webots
-        webots.on_drained = self._controller.resume_reading
-        self._controller.on_drained = webots.resume_reading
-        webots.start(self._from_webots, self._webots_lost)
-        self._to_webots(self._hello)
-
-    def _acknowledge(self, data: bytes) -> None:
-        """The controller reads the word by one read: it is written at once and alone."""
-        self._word += data
-        word = next((w for w in Acknowledgement if self._word.startswith(w.encode())), None)
-        if word is None:
-            try:
-                decode_acknowledgement(self._word)
-            except ProtocolError as error:
-                self._reply(Acknowledgement.FAILED)
-                self._end(error)
-            return
-        self._early = self._word[len(word) :]
-        self._reply(word)
-        if word is not Acknowledgement.CONNECTED:
-            self._end(PeerError(f"Webots answers {word}"))
-            return
-        self.session = self.robot.new_session()
+    def start(self, request: bytes, early: bytes) -> None:
+        """request: the first of the controller. early: what Webots has sent before it."""
+        controller, webots = self._controller, self._webots
         self.robot.begin(self.session)
-        self._on_connected(self)
-
-    def _reply(self, word: str) -> None:
-        try:
-            self._controller.write(word.encode())
-        except PortError:
-            pass  # it has gone: its loss is reported next
+        webots.on_drained = controller.resume_reading
+        controller.on_drained = webots.resume_reading
+        controller.start(self.from_controller, self.controller_lost)
+        webots.start(self._from_webots, self._webots_lost)
+        self.from_controller(request)
+        if early:
+            self._from_webots(early)
 
     # --- bytes --------------------------------------------------------------------------------
 
     def from_controller(self, data: bytes) -> None:
         """Bytes of the controller, behind its line."""
         session = self.session
-        if self.ended.done() or session is None:
-            return  # before its acknowledgement a controller sends nothing
+        if self.ended.done():
+            return
         if self._quitting is not None:
             self._goodbye(session, data, self._quitting)
             return
@@ -127,24 +81,12 @@ class ProxyConnection:
             self._expect_event()
         if events:
             self.robot.act(events)
-        if not self._requested:
-            self._requested = True
-            early, self._early = self._early, b""
-            if early:
-                self._from_webots(early)
 
     def _from_webots(self, data: bytes) -> None:
-        session = self.session
         if self.ended.done() or self._quitting is not None:
             return
-        if session is None:
-            self._acknowledge(data)
-            return
-        if not self._requested:
-            self._early += data
-            return
         try:
-            passed, events = session.from_webots(data)
+            passed, events = self.session.from_webots(data)
         except ProtocolError as error:
             self.quit(error)
             return
@@ -156,8 +98,6 @@ class ProxyConnection:
 
     def _to_webots(self, data: bytes) -> None:
         webots = self._webots
-        if webots is None:
-            return
         try:
             webots.write(data)
         except PortError as error:
@@ -172,7 +112,7 @@ class ProxyConnection:
         except PortError as error:
             self._end(error)
             return
-        if self._controller.pending > PAUSE_BYTES and self._webots is not None:
+        if self._controller.pending > PAUSE_BYTES:
             self._webots.pause_reading()
 
     # --- the end ------------------------------------------------------------------------------
@@ -182,11 +122,7 @@ class ProxyConnection:
         self._end(error)
 
     def _webots_lost(self, error: HilgwError) -> None:
-        if self.session is None:
-            self._reply(Acknowledgement.FAILED)
-            self._end(error)
-        else:
-            self.quit(PeerError(f"Webots: {error.what}"))
+        self.quit(PeerError(f"Webots: {error.what}"))
 
     def quit(self, error: HilgwError) -> None:
         """Ends the controller in order: libController spins for ever when a connection closes
@@ -194,7 +130,7 @@ class ProxyConnection:
         session = self.session
         if self._quitting is not None or self.ended.done():
             return
-        if session is None or session.left:
+        if session.left:
             self._end(error)
             return
         self._quitting = error
@@ -216,17 +152,13 @@ class ProxyConnection:
         if self.ended.done():
             return
         self.ended.set_result(None)
-        self._task.cancel()
         self._close(self._webots)
         self._close(self._controller)
-        if self.session is not None:
-            self.robot.end(self.session)
+        self.robot.end(self.session)
         self._on_end(self, error)
 
-    def _close(self, stream: Transport | None) -> None:
+    def _close(self, stream: Transport) -> None:
         """Closes a connection when its last bytes have left."""
-        if stream is None:
-            return
         if not stream.pending:
             stream.close()
             return

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from hilgw.engine.observer import State
 from hilgw.engine.proxy.connection import WRITE_LIMIT_BYTES, ProxyConnection
+from hilgw.engine.proxy.place import ProxyPlace
 from hilgw.engine.supervisor import PortListener, PortStatus, Unsupervised
-from hilgw.engine.webots_handshake import Handshake
+from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING
+from hilgw.engine.webots_handshake import HANDSHAKE_S, Handshake
 from hilgw.errors import PeerError, PortError
-from hilgw.protocols.webots import Acknowledgement, encode_hello
+from hilgw.protocols.webots import Acknowledgement
 from hilgw.transports.tcp.address import format_address
 from hilgw.transports.tcp.listener import TcpListener
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from hilgw.errors import HilgwError
     from hilgw.transports.base import Transport
 
-MAX_CLIENTS = 256
 MOST_REPORTED = 100
 STOP_S = 0.5  # for controllers to say goodbye when the gateway ends
 USER_TIMEOUT_MS = 0  # a controller in a debugger reads nothing for minutes
@@ -72,7 +73,10 @@ class ProxyServer(PortStatus):
         super().__init__(_Place(name), observer, where)
         self.on_listening: Callable[[str, int], None] | None = None
         self.prepare: Callable[[], Awaitable[None]] | None = None
-        self._robots = {robot.encoded_name: robot for robot in robots}
+        refused = lambda robot, error: self._refuse(robot.world_name, str(error))  # noqa: E731
+        self._places = {
+            robot.encoded_name: ProxyPlace(robot, self._taken, refused) for robot in robots
+        }
         self._host, port = address
         self._any_port = any_port
         self._check_token = check_token
@@ -104,6 +108,8 @@ class ProxyServer(PortStatus):
             self._listener.close()
             for handshake in list(self._handshakes):
                 handshake.close()
+            for place in self._places.values():
+                place.unwanted()
             await self._stop()
             self._enter(State.CLOSED, "")
 
@@ -124,8 +130,9 @@ class ProxyServer(PortStatus):
             self._incoming,
             loopback_only=self._check_token is None,
             tls=self._tls,
-            max_clients=MAX_CLIENTS,
-            max_per_address=MAX_CLIENTS,
+            tls_handshake_s=HANDSHAKE_S,
+            max_clients=MOST_WAITING + len(self._places),
+            max_per_address=MOST_OF_ADDRESS + len(self._places),
             limit=WRITE_LIMIT_BYTES,
             user_timeout_ms=USER_TIMEOUT_MS,
         )
@@ -146,40 +153,41 @@ class ProxyServer(PortStatus):
     # --- controllers that come ------------------------------------------------------------------
 
     def _incoming(self, stream: Transport, peer: str) -> None:
-        Handshake(
-            stream,
-            peer,
-            self._robots,
-            self._handshakes,
-            self._greeted,
-            lambda handshake, error: self._refuse(peer, str(error)),
-        )
+        refused = lambda _, reason, text: self._refuse(peer, text)  # noqa: E731
+        handshake = Handshake(stream, peer, self._handshakes, refused)
+        handshake.read_line(self._places, self._greeted)
 
     def _greeted(self, handshake: Handshake) -> None:
-        """Connects it to Webots with its own line, unless that is not one for Webots."""
-        name, peer, line = handshake.robot, handshake.peer, handshake.line
-        if self._check_token is not None:
-            reason = self._check_token(handshake.token, peer)
-            if reason is not None:
-                self._refuse(peer.rpartition(":")[0], reason.doc)
-                handshake.dismiss(Acknowledgement.FORBIDDEN)
-                return
-        robot = self._robots.get(name)
-        if robot is None and not name and len(self._robots) == 1:
-            (robot,) = self._robots.values()
-        if robot is None:
-            known = ", ".join(each.world_name for each in self._robots.values())
+        """It waits for the robot that it names, or is gone."""
+        name, peer, check = handshake.robot, handshake.peer, self._check_token
+        reason = check(handshake.token, peer) if check is not None else None
+        if check is not None and reason is not None:
+            why = check.why(handshake.token, reason)
+            self._refuse(peer.rpartition(":")[0], why.text)
+            handshake.dismiss(Acknowledgement.FORBIDDEN, why)
+            return
+        place = self._places.get(name)
+        if place is None and not name and len(self._places) == 1:
+            (place,) = self._places.values()
+        if place is None:
+            known = ", ".join(each.robot.world_name for each in self._places.values())
             self._refuse(peer, f"no robot '{name:.100}' here; robots: {known}")
             handshake.dismiss(Acknowledgement.FAILED)
             return
-        if not name or handshake.token is not None:
-            line = encode_hello(robot.world_name)
         self.opened += 1
-        stream = handshake.stream
-        connection = ProxyConnection(stream, line, robot, self._connected, self._ended)
-        connection.peer = peer
+        place.line.join(handshake)
+
+    def _taken(
+        self, handshake: Handshake, robot: ProxiedRobot, webots: Transport, early: bytes
+    ) -> None:
+        """The controller has the robot."""
+        request = handshake.take()
+        connection = ProxyConnection(handshake.stream, webots, robot, self._ended)
         self._connections.add(connection)
-        stream.start(connection.from_controller, connection.controller_lost)
+        self.ups += 1
+        there = format_address(robot.host, robot.port)
+        self._enter(State.UP, f"{robot.world_name} from {handshake.peer}, Webots on {there}")
+        connection.start(request, early)
 
     def _refuse(self, peer: str, text: str) -> None:
         """A controller tries again every second: one line for each reason."""
@@ -187,16 +195,8 @@ class ProxyServer(PortStatus):
             self._reported.add(text)
             self._observer.notice(self.supervised.name, f"{peer}: {text}")
 
-    def _connected(self, connection: ProxyConnection) -> None:
-        self.ups += 1
-        robot = connection.robot
-        webots = format_address(robot.host, robot.port)
-        self._enter(State.UP, f"{robot.world_name} from {connection.peer}, Webots on {webots}")
-
     def _ended(self, connection: ProxyConnection, error: HilgwError) -> None:
         self._connections.discard(connection)
         self.last_error = error
-        if connection.session is None:
-            self._refuse(connection.robot.world_name, str(error))
-        if not any(each.session is not None for each in self._connections):
+        if not self._connections:
             self._enter(State.WAITING, f"{error.what}; listening on {self._listener.where}")

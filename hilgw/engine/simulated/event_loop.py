@@ -124,6 +124,11 @@ def call_in_real_time(
     return timer.call_at(timer.now() + s_to_ns(delay_s), callback)
 
 
+def real_time(loop: asyncio.AbstractEventLoop) -> float:
+    """The clock of call_in_real_time(), in seconds."""
+    return loop.real_timer.now() / NS_PER_S if isinstance(loop, PacedLoop) else loop.time()
+
+
 async def sleep_in_real_time(delay_s: float) -> None:
     """asyncio.sleep(), also where the loop's time is simulated."""
     loop = asyncio.get_running_loop()

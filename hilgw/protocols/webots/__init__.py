@@ -71,10 +71,13 @@ from hilgw.protocols.webots.forms import (
 )
 from hilgw.protocols.webots.handshake import (
     Acknowledgement,
+    Forbidden,
     decode_acknowledgement,
     decode_hello,
+    decode_reason,
     encode_hello,
     encode_name,
+    encode_reason,
 )
 from hilgw.protocols.webots.reasons import WebotsRefused
 from hilgw.protocols.webots.requests import (
@@ -158,6 +161,7 @@ __all__ = [
     "DeviceMessage",
     "DistanceSensorConfiguration",
     "EmitterConfiguration",
+    "Forbidden",
     "GetAssociatedDevice",
     "GetUrdf",
     "GpsConfiguration",
@@ -225,9 +229,11 @@ __all__ = [
     "WwiMessage",
     "decode_acknowledgement",
     "decode_hello",
+    "decode_reason",
     "encode_answer",
     "encode_hello",
     "encode_name",
+    "encode_reason",
     "encode_request",
     "encode_time",
     "in_words",

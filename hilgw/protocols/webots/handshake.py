@@ -40,6 +40,31 @@ class Acknowledgement(StrEnum):
     """the robot is taken, or this peer is not allowed; the controller ends"""
 
 
+class Forbidden(StrEnum):
+    """Why a gateway forbids its robots to a controller, besides that a robot is taken. It follows
+    the word FORBIDDEN a little later: libController has ended then, hilgw's API reads it."""
+
+    NO_TOKEN = "no_token"
+    WRONG_TOKEN = "wrong_token"
+    MONITOR_TOKEN = "monitor_token"
+    TOO_MANY_TRIES = "too_many_tries"
+
+    @property
+    def text(self) -> str:
+        """A sentence for people."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Forbidden.NO_TOKEN: "the controller may not connect: it sent no token",
+    Forbidden.WRONG_TOKEN: "the controller may not connect: its token is wrong",
+    Forbidden.MONITOR_TOKEN: "the controller may not connect: its token is for monitors, which may "
+    "not command a robot",
+    Forbidden.TOO_MANY_TRIES: "the controller may not connect: three wrong tokens came from its "
+    "address within 1 s",
+}
+
+
 def encode_name(name: str, used: int = 0) -> str:
     """A robot's name as on the wire and in the path of a local socket: percent-encoded, and its
     SHA-1 in hex when that is too long.
@@ -83,6 +108,17 @@ def decode_hello(data: bytes) -> str | None:
         fix = "connect with an unmodified libController"
         raise ProtocolError(what, where="handshake", fix=fix, tail=data)
     return encode_name(plain)
+
+
+def encode_reason(reason: Forbidden) -> bytes:
+    """What follows the word FORBIDDEN."""
+    return b"\n" + reason.encode()
+
+
+def decode_reason(data: bytes) -> Forbidden | None:
+    """All that came behind the word FORBIDDEN; None: the peer gives no reason, as Webots."""
+    text = data.strip().decode("ascii", "replace")
+    return next((reason for reason in Forbidden if reason == text), None)
 
 
 def decode_acknowledgement(data: bytes) -> Acknowledgement | None:

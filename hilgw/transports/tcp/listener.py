@@ -17,7 +17,7 @@ from hilgw.transports.stream import WRITE_LIMIT_BYTES
 from hilgw.transports.tcp import stream as tcp
 from hilgw.transports.tcp.address import format_address, is_loopback
 from hilgw.transports.tcp.stream import PEER_CLOSED, TcpStream, describe_peer_loss, tune
-from hilgw.transports.tls import TlsStream
+from hilgw.transports.tls import HANDSHAKE_S, TlsStream
 
 MAX_CLIENTS = 64
 MAX_PER_ADDRESS = 8
@@ -55,8 +55,8 @@ class TcpListener:
     addresses; `port` is its number after start(). send_buffer_bytes: size of the kernel's buffer
     for a client that does not read; None: the kernel's default, up to megabytes. user_timeout_ms:
     a client that acknowledges or receives nothing for this time is disconnected by the kernel.
-    tls: on_client gets the stream inside TLS, after the handshake; a client without one is closed
-    and counted in `refused`.
+    tls: on_client gets the stream inside TLS, after the handshake; a client without one within
+    tls_handshake_s is closed and counted in `refused`.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class TcpListener:
         send_buffer_bytes: int | None = None,
         user_timeout_ms: int = tcp.USER_TIMEOUT_MS,
         tls: ssl.SSLContext | None = None,
+        tls_handshake_s: float = HANDSHAKE_S,
     ) -> None:
         self.host = host
         self.port = port
@@ -84,6 +85,7 @@ class TcpListener:
         self._send_buffer_bytes = send_buffer_bytes
         self._user_timeout_ms = user_timeout_ms
         self._tls = tls
+        self._tls_handshake_s = tls_handshake_s
         self._loop = asyncio.get_running_loop()
         self._sockets: list[socket.socket] = []
         self._servers: list[asyncio.Server] = []
@@ -204,7 +206,14 @@ class TcpListener:
         if self._tls is None:
             self._on_client(stream, stream.name)
         else:
-            TlsStream(stream, self._tls, self._secured, self._not_secured, limit=self._limit)
+            TlsStream(
+                stream,
+                self._tls,
+                self._secured,
+                self._not_secured,
+                limit=self._limit,
+                handshake_s=self._tls_handshake_s,
+            )
 
     def _secured(self, stream: TlsStream) -> None:
         self._on_client(stream, stream.name)

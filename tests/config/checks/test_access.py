@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.config.load import load_text
+from hilgw.config.load import load_config, load_text
 from hilgw.config.source.positions import ConfigErrors
 
 FILE = """\
@@ -108,3 +108,70 @@ def test_a_name_that_is_too_long_is_refused_as_such() -> None:
     text = FILE.format(host="127.0.0.1", access="").replace("rover", 65 * "r")
     with pytest.raises(ConfigErrors, match="more than 64 characters; use a shorter one"):
         load_text(text, "hilgw.yaml")
+
+
+EXPOSED = """\
+version: 1
+robots:
+  rover:
+    controller: {{kind: webots, listen: "tcp://{host}:1234"}}
+access:
+  tokens:
+    lab: {{file: lab.token}}
+    {tokens}
+  tls: {{certificate: gateway.pem{tls}}}
+"""
+
+
+def checked(folder: Path, text: str) -> list[str]:
+    """The errors of the file that `hilgw check` and the start of a gateway read."""
+    file = folder / "hilgw.yaml"
+    file.write_text(text)
+    try:
+        load_config(str(file))
+    except ConfigErrors as errors:
+        return [str(each).replace(str(folder), "DIR") for each in errors.diagnostics]
+    return []
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660, 0o777])
+def test_a_token_file_that_others_can_read_is_an_error_at_its_key(
+    tmp_path: Path, mode: int, host: str
+) -> None:
+    text = EXPOSED.format(host=host, tokens="screen: {file: sub/screen.token}", tls="")
+    (tmp_path / "sub").mkdir()
+    for name in ("lab.token", "sub/screen.token", "gateway.pem"):
+        (tmp_path / name).write_text(32 * "x")
+        (tmp_path / name).chmod(0o600)
+    assert checked(tmp_path, text) == []
+    (tmp_path / "sub/screen.token").chmod(mode)
+    [error] = checked(tmp_path, text)
+    assert error.startswith("DIR/hilgw.yaml:8:20: ")
+    assert "other users can read the token file" in error
+    assert "chmod 600 DIR/sub/screen.token" in error
+    (tmp_path / "lab.token").chmod(mode)
+    assert len(checked(tmp_path, text)) == 2  # all errors at once
+
+
+@pytest.mark.parametrize(
+    ("tls", "file", "column"), [("", "gateway.pem", 22), (", key: k.pem", "k.pem", 40)]
+)
+def test_a_private_key_that_every_user_can_read_is_an_error_at_its_key(
+    tmp_path: Path, tls: str, file: str, column: int
+) -> None:
+    text = EXPOSED.format(host="0.0.0.0", tokens="", tls=tls)
+    for name in ("gateway.pem", "k.pem"):
+        (tmp_path / name).write_text("")
+        (tmp_path / name).chmod(0o600 if name == file else 0o644)
+    assert checked(tmp_path, text) == []
+    (tmp_path / file).chmod(0o640)  # of a service
+    assert checked(tmp_path, text) == []
+    (tmp_path / file).chmod(0o644)
+    [error] = checked(tmp_path, text)
+    assert error.startswith(f"DIR/hilgw.yaml:9:{column}: ")
+    assert "every user can read the private key" in error and f"chmod 600 DIR/{file}" in error
+
+
+def test_a_file_that_does_not_exist_yet_is_reported_at_the_start(tmp_path: Path) -> None:
+    assert checked(tmp_path, EXPOSED.format(host="0.0.0.0", tokens="", tls="")) == []

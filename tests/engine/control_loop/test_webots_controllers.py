@@ -340,7 +340,8 @@ def test_a_name_may_arrive_byte_by_byte_though_another_robot_has_its_beginning(
             running.loop.advance(0.001)
         running.until(lambda: peer.poll(), "an answer")
         assert peer.received == b"CONNECTED"
-        assert running.log.saw("rover2.controller", State.UP)
+        peer.connection.sendall(FIRST)
+        running.until(lambda: running.log.saw("rover2.controller", State.UP), "the controller")
         assert running.ask(b"CTR")[0] == b"FAILED"  # which of the two?
 
 
@@ -408,7 +409,11 @@ def test_from_other_hosts_a_token_in_the_name_is_needed(
         for line in (b"CTR", HELLO + b"rover", HELLO + b"rover%3Ftoken%3D" + token[:-1]):
             assert running.ask(line)[0] == b"FORBIDDEN"
         assert running.report()["refused"] == {"not_permitted": 3}
-        assert running.ask(HELLO + b"rover%3Ftoken%3D" + token)[0] == word
+        first, peer = running.ask(HELLO + b"rover%3Ftoken%3D" + token)
+        assert first == word
+        if word == b"CONNECTED":
+            peer.connection.sendall(FIRST)
+            running.until(lambda: running.log.saw("rover.controller", State.UP), "the controller")
         wrong = HELLO + b"rover%3Ftoken%3D" + token[::-1]
         assert {running.ask(wrong)[0] for _ in range(2)} == {b"FORBIDDEN"}  # and token[:-1] before
         assert running.ask(HELLO + b"rover%3Ftoken%3D" + token)[0] == b"FORBIDDEN"

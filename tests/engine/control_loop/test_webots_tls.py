@@ -16,6 +16,7 @@ from hilgw.api.connection import connect
 from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.errors import PeerError
+from hilgw.protocols.webots import encode_request
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, until
 
@@ -146,6 +147,30 @@ def test_the_token_of_a_controller_does_not_reach_webots(folder: Path) -> None:
     assert asyncio.run(test()) == b"CTR\nRobot-Name: rover"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_api_names_what_is_wrong_with_a_token(folder: Path, kind: str) -> None:
+    """A robot that is taken is another matter. The gateway shows the same sentence."""
+    path = folder / "screen.token"
+    screen = path.read_text().strip() if path.exists() else write_token(path)
+    tokens = "tokens: {lab: {file: lab.token}, screen: {file: screen.token, role: monitor}}"
+    cases = {"": "it sent no token", "wrong": "its token is wrong", screen: "is for monitors"}
+
+    async def test() -> None:
+        async with listening(folder, kind, f"plaintext: true, {tokens}") as (port, log):
+            for token, what in cases.items():
+                url = f"tcp://127.0.0.1:{port}/rover"
+                given = {"WEBOTS_CONTROLLER_URL": f"{url}?token={token}" if token else url}
+                with pytest.raises(PeerError, match=what) as error:
+                    await asyncio.to_thread(connect, given)
+                assert "has a controller" not in str(error.value)
+            shown = str(log.refusals + log.notices)
+            for what in cases.values():
+                assert what in shown
+            assert screen not in shown
+
+    asyncio.run(test())
+
+
 def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folder: Path) -> None:
     """An address tls://, HILGW_CA, HILGW_CERTIFICATE and HILGW_TOKEN."""
 
@@ -166,6 +191,7 @@ def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(folder: Pat
                 with pytest.raises(PeerError, match=what):
                     await asyncio.to_thread(connect, given | wrong)
             connection = await asyncio.to_thread(connect, given)
+            connection.send(encode_request(0))
             await until(lambda: "127.0.0.1" in str(log.states))
             connection.leave()
 

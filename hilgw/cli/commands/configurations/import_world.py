@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 
 from hilgw.errors import ConfigError, HilgwError, printable
@@ -46,18 +47,16 @@ def run(args: argparse.Namespace) -> int:
 def _imported(file: str) -> str:
     from hilgw.config.source.document import MAX_VALUES
     from hilgw.config.source.text import MAX_BYTES
-    from hilgw.worlds.configuration import configuration
+    from hilgw.worlds.configuration import Limits, configuration
     from hilgw.worlds.parser import parse
 
-    text = configuration(parse(_read(file), file), file)
-    # Each line has one key, or a list of a few numbers.
-    if len(text.encode()) > MAX_BYTES or text.count("\n") + text.count(",") > MAX_VALUES:
-        raise ConfigError(
-            "the world is larger than a configuration may be",
-            where=printable(file),
-            fix="delete solids and robots that the radios do not need",
-        )
-    return text
+    collects = gc.isenabled()
+    gc.disable()  # what is made is kept until the end
+    try:
+        return configuration(parse(_read(file), file), file, Limits(MAX_BYTES, MAX_VALUES))
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _read(file: str) -> bytes:

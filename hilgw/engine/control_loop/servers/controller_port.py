@@ -45,8 +45,8 @@ class ControllerPort(PortStatus, ABC):
         if self.on_up is not None:
             self.on_up()
 
-    def _refuse(self, reason: RequestReason, text: str) -> None:
-        self._link.refused[reason] += 1
+    def _refuse(self, reason: RequestReason, text: str, number: int = 1) -> None:
+        self._link.refused[reason] += number
         self._observer.refused(self._link.name, reason, text)
 
     def _attach(self, stream: Transport, peer: str) -> None:

@@ -115,6 +115,6 @@ class TcpServer(ControllerPort):
         refused = self._link.refused
         over = self._listener.refused - refused[RequestRefused.TOO_MANY_CONNECTIONS]
         if over:
-            self._refuse(RequestRefused.TOO_MANY_CONNECTIONS, f"{over} more connections")
-            refused[RequestRefused.TOO_MANY_CONNECTIONS] = self._listener.refused
+            text = f"{over} more connections"
+            self._refuse(RequestRefused.TOO_MANY_CONNECTIONS, text, over)
         self._drop_when_stalled()

@@ -10,8 +10,10 @@ from hilgw.engine.control_loop.servers.controller_port import ControllerPort
 from hilgw.engine.observer import State
 from hilgw.engine.simulated.event_loop import call_in_real_time, sleep_in_real_time
 from hilgw.engine.supervisor import STALL_POLL_S
-from hilgw.engine.webots_handshake import HANDSHAKE_S
+from hilgw.engine.waiting_line import MOST_OF_ADDRESS, WaitingLine
+from hilgw.engine.webots_handshake import Handshake
 from hilgw.errors import HilgwError, PeerError
+from hilgw.protocols.webots import Acknowledgement
 from hilgw.reasons import RequestRefused
 from hilgw.transports.tcp.stream import TcpStream
 
@@ -56,8 +58,9 @@ class WebotsPort(ControllerPort):
     """The controller of one robot: at most one, on a server that it shares with other robots.
 
     robot: its name. server: None: no TCP. is_open: whether a controller may connect now; the
-    others wait. local: makes a local socket too. on_listening is called with host and port,
-    on_local with the path of the local socket, on_told_to_quit when the gateway ends a controller.
+    others wait. line: those that have named this robot. local: makes a local socket too.
+    on_listening is called with host and port, on_local with the path of the local socket,
+    on_told_to_quit when the gateway ends a controller.
     """
 
     def __init__(
@@ -78,11 +81,12 @@ class WebotsPort(ControllerPort):
         self.on_local: Callable[[str], None] | None = None
         self.on_told_to_quit: Callable[[], None] | None = None
         self._server = server
+        self.line = WaitingLine(self)
         self._caller: Caller | None = None
-        self._callers: set[Caller] = set()  # on the local socket
+        self._callers: set[Caller] = set()
+        self._handshakes: set[Handshake] = set()  # on the local socket
         self._is_lost = False
         self._local = None if local is None else local(robot, self._local_controller)
-        self._held: Caller | None = None  # on the local socket, until the robot is open
         if server is not None:
             server.add(self)
 
@@ -103,72 +107,70 @@ class WebotsPort(ControllerPort):
             while True:
                 await sleep_in_real_time(STALL_POLL_S)
                 self._drop_when_stalled()
-                self._admit_held()
+                self.line.advance()
         finally:
             self._drop(PeerError("the gateway ends"))
             self._stop_listening()
             self._enter(State.CLOSED, "")
 
-    @property
-    def is_taken(self) -> bool:
-        return self._connection is not None
+    # --- those that come ----------------------------------------------------------------------
 
-    def was_late(self) -> bool:
-        """Whether the event loop was late: what comes now may have waited for it."""
-        return self._link.was_late()
+    def word(self, first: Handshake) -> Acknowledgement | None:
+        """As of a `Place`. None: the event loop was late, and what comes now may have waited."""
+        if self._link.was_late():
+            return None
+        if self._connection is not None:
+            return Acknowledgement.FORBIDDEN
+        return Acknowledgement.CONNECTED if self.is_open() else Acknowledgement.PROCESSING
 
-    def admit(self, caller: Caller) -> None:
-        """The controller whose handshake is done."""
+    def take(self, handshake: Handshake) -> None:
+        """The next controller."""
+        first = handshake.take()
+        caller = Caller(handshake.stream, handshake.peer, self._callers)
         self._caller = caller
         caller.on_data = self._link.data_received
         caller.on_lost = self._connection_lost
-        self._link.session.local = caller.local
-        caller.expect(HANDSHAKE_S, lambda: self._drop_silent(caller))
+        self._link.session.local = handshake.local
         caller.start()
         self._attach(caller.stream, caller.peer)
+        self._link.data_received(first)
 
-    def refuse(self, reason: RequestRefused, text: str) -> None:
-        """A connection was refused: counted and shown."""
-        self._refuse(reason, text)
+    def refuse(self, handshake: Handshake, word: Acknowledgement) -> None:
+        """The robot has a controller, or no body yet."""
+        if word is Acknowledgement.FORBIDDEN:
+            text = f"{handshake.peer}: robot '{self.robot}' has a controller"
+            self.count(RequestRefused.SECOND_CONTROLLER, text)
+        if not handshake.has_asked:
+            handshake.dismiss(word)
+        elif handshake.local:  # libController takes the end of the stream for a refusal
+            handshake.close()
+        else:
+            handshake.write(self._link.session.rejection())
+            handshake.take()
+            Caller(handshake.stream, handshake.peer, self._callers).say_farewell()
 
-    def refuse_second(self, peer: str) -> None:
-        """Another controller connects to a robot that has one."""
-        text = f"{peer}: robot '{self.robot}' has a controller"
-        self._refuse(RequestRefused.SECOND_CONTROLLER, text)
+    def unwanted(self) -> None:
+        return
 
-    # --- on the local socket, which has no handshake ------------------------------------------
+    def count(self, reason: RequestRefused, text: str, number: int = 1) -> None:
+        """Connections were refused: counted and shown."""
+        self._refuse(reason, text, number)
 
     def _local_controller(self, connection: socket.socket) -> None:
-        """Connected: it may have to wait for the answer to its first request."""
+        """Connected on the local socket, which has no line and no word."""
         stream = TcpStream(connection, "local socket", limit=ANSWER_BYTES)
-        caller = Caller(stream, "this machine", self._callers, local=True)
-        if self.is_taken or self._held is not None:
-            self.refuse_second(caller.peer)
-            # libController takes the end of the stream for a refusal only when it reads.
-            caller.on_data = lambda data: caller.close()
-            caller.expect(HANDSHAKE_S, caller.close)
-            caller.start()
+        if len(self._handshakes) >= MOST_OF_ADDRESS:
+            stream.close()
+            text = "more connections on the local socket"
+            self.count(RequestRefused.TOO_MANY_CONNECTIONS, text)
             return
-        self._held = caller
-        self._admit_held()
-
-    def _admit_held(self) -> None:
-        caller = self._held
-        if caller is None or not self.is_open() or self.was_late():
-            return
-        self._held = None
-        if self.is_taken:
-            self.refuse_second(caller.peer)
-            caller.close()
-        else:
-            self.admit(caller)
+        handshake = Handshake(
+            stream, "this machine", self._handshakes, lambda _, *refusal: self.count(*refusal)
+        )
+        handshake.local = True
+        self.line.join(handshake)
 
     # --- the end ------------------------------------------------------------------------------
-
-    def _drop_silent(self, caller: Caller) -> None:
-        """libController sends its first request at once: others do not keep the robot."""
-        if self._caller is caller and not self._link.session.is_configured:
-            self._drop(PeerError("the controller sent no first request"))
 
     def _connection_lost(self, caller: Caller, error: HilgwError) -> None:
         if self._caller is caller:
@@ -197,29 +199,26 @@ class WebotsPort(ControllerPort):
             self._local.close()
         if self._server is not None:
             self._server.remove(self)
-        for caller in [*self._callers, self._held]:
-            if caller is not None:
-                caller.close()
-        self._held = None
+        self.line.close()
+        for handshake in list(self._handshakes):
+            handshake.close()
+        for caller in list(self._callers):
+            caller.close()
 
 
 class Caller:
     """One connection after its handshake: of a robot's port, then until the controller has closed
-    it. local: on a local socket, which has no handshake."""
+    it."""
 
-    def __init__(
-        self, stream: Transport, peer: str, callers: set[Caller], *, local: bool = False
-    ) -> None:
+    def __init__(self, stream: Transport, peer: str, callers: set[Caller]) -> None:
         """callers: it is one of them as long as its connection is open."""
         self.stream = stream
         self.peer = peer
-        self.local = local
         self.on_data: Callable[[bytes], None] = _ignore
         self.on_lost: Callable[[Caller, HilgwError], None] = Caller._leave
         self._callers = callers
         self._loop = asyncio.get_running_loop()
         self._timer: Handle | None = None
-
         callers.add(self)
 
     def start(self) -> None:

@@ -6,19 +6,14 @@ import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hilgw.engine.control_loop.servers.webots_port import ANSWER_BYTES, Caller, WebotsPort
+from hilgw.engine.control_loop.servers.webots_port import ANSWER_BYTES, WebotsPort
 from hilgw.engine.supervisor import STALL_POLL_S
-from hilgw.engine.webots_handshake import Handshake
+from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING
+from hilgw.engine.webots_handshake import HANDSHAKE_S, Handshake
 from hilgw.errors import PortError
-from hilgw.protocols.webots import Acknowledgement, ProtocolError, encode_name
+from hilgw.protocols.webots import Acknowledgement, encode_name
 from hilgw.reasons import RequestRefused
-from hilgw.transports.tcp.listener import (
-    MAX_CLIENTS,
-    MAX_PER_ADDRESS,
-    Listen,
-    Listener,
-    TcpListener,
-)
+from hilgw.transports.tcp.listener import Listen, Listener, TcpListener
 
 if TYPE_CHECKING:
     import ssl
@@ -59,7 +54,6 @@ class WebotsServer:
         self._opening: asyncio.Future[None] | None = None
         self._polling: asyncio.TimerHandle | None = None
         self._handshakes: set[Handshake] = set()
-        self.callers: set[Caller] = set()  # all connections after their handshake
 
     @property
     def where(self) -> str:
@@ -83,8 +77,6 @@ class WebotsServer:
             self._polling.cancel()
         for handshake in list(self._handshakes):
             handshake.close()
-        for caller in list(self.callers):
-            caller.close()
 
     async def open(self) -> None:
         """Listens; for all robots once. Raises PortError."""
@@ -110,10 +102,11 @@ class WebotsServer:
             number,
             self._incoming,
             loopback_only=self._check_token is None,
-            max_clients=MAX_CLIENTS + robots,
-            max_per_address=MAX_PER_ADDRESS + robots,
+            max_clients=MOST_WAITING + robots,
+            max_per_address=MOST_OF_ADDRESS + robots,
             limit=ANSWER_BYTES,
             tls=self._tls,
+            tls_handshake_s=HANDSHAKE_S,
         )
         await listener.start()
         self._listener = listener
@@ -124,43 +117,36 @@ class WebotsServer:
         if listener is None or not self._ports:
             return
         first = next(iter(self._ports.values()))
-        if listener.refused:
-            first.refuse(
-                RequestRefused.TOO_MANY_CONNECTIONS, f"{listener.refused} more connections"
-            )
-            listener.refused = 0
+        number, listener.refused = listener.refused, 0
+        if number:
+            text = f"{number} more connections"
+            first.count(RequestRefused.TOO_MANY_CONNECTIONS, text, number)
         self._polling = asyncio.get_running_loop().call_later(STALL_POLL_S, self._poll)
 
     # --- connections that come in -------------------------------------------------------------
 
     def _incoming(self, stream: Transport, peer: str) -> None:
-        Handshake(stream, peer, self._ports, self._handshakes, self._decide, self._reject)
+        handshake = Handshake(stream, peer, self._handshakes, self._count)
+        handshake.read_line(self._ports, self._decide)
 
     def _decide(self, handshake: Handshake) -> None:
-        """The word for a controller; it has the robot that it names, or is gone."""
+        """It waits for the robot that it names, or is gone."""
         first = next(iter(self._ports.values()), None)
         if first is None:
             handshake.dismiss(Acknowledgement.FAILED)
             return
-        port, peer = self._find(handshake.robot), handshake.peer
-        if self._check_token is not None:
-            reason = self._check_token(handshake.token, peer)
-            if reason is not None:
-                (port or first).refuse(reason, f"{peer}: {reason.doc}")
-                handshake.dismiss(Acknowledgement.FORBIDDEN)
-                return
-        if port is None:
-            text = f"{peer}: {self._robots(handshake.robot)}"
-            first.refuse(RequestRefused.UNKNOWN_ROBOT, text)
+        port, check = self._find(handshake.robot), self._check_token
+        reason = check(handshake.token, handshake.peer) if check is not None else None
+        if check is not None and reason is not None:
+            why = check.why(handshake.token, reason)
+            (port or first).count(reason, f"{handshake.peer}: {why.text}")
+            handshake.dismiss(Acknowledgement.FORBIDDEN, why)
+        elif port is None:
+            text = f"{handshake.peer}: {self._robots(handshake.robot)}"
+            first.count(RequestRefused.UNKNOWN_ROBOT, text)
             handshake.dismiss(Acknowledgement.FAILED)
-        elif port.was_late() or not (port.is_taken or port.is_open()):
-            handshake.dismiss(Acknowledgement.PROCESSING)
-        elif port.is_taken:
-            port.refuse_second(peer)
-            handshake.dismiss(Acknowledgement.FORBIDDEN)
         else:
-            handshake.answer(Acknowledgement.CONNECTED)
-            port.admit(Caller(handshake.stream, peer, self.callers))
+            port.line.join(handshake)
 
     def _find(self, robot: str) -> WebotsPort | None:
         """The robot of an encoded name. No name: the only robot."""
@@ -173,8 +159,8 @@ class WebotsServer:
         what = f"no robot '{unquote(robot):.100}' here" if robot else "names no robot"
         return f"{what}; robots: {names}"
 
-    def _reject(self, handshake: Handshake, error: ProtocolError) -> None:
-        """The peer is not a Webots controller."""
-        first = next(iter(self._ports.values()), None)
-        if first is not None:
-            first.refuse(RequestRefused.NOT_A_CONTROLLER, f"{handshake.peer}: {error.what}")
+    def _count(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
+        """The peer was too slow, or is not a Webots controller."""
+        port = self._find(handshake.robot) or next(iter(self._ports.values()), None)
+        if port is not None:
+            port.count(reason, text)

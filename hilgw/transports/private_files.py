@@ -1,0 +1,33 @@
+"""Which files other users of this machine can read: a token, or the private key of TLS."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+TOKEN_READABLE = "other users can read the token file"
+KEY_READABLE = "every user can read the private key"
+
+
+def is_token_exposed(mode: int) -> bool:
+    """Whether a token file of this mode is one of more than its owner."""
+    return os.name == "posix" and bool(stat.S_IMODE(mode) & 0o077)
+
+
+def is_key_exposed(mode: int) -> bool:
+    """A group may read the key, as that of a service does."""
+    return os.name == "posix" and bool(mode & stat.S_IROTH)
+
+
+def mode_of(path: Path) -> int | None:
+    """None: there is no such file, or it cannot be reached."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return None
+
+
+def make_private(path: Path) -> str:
+    """The command that does."""
+    return f"chmod 600 {path}"

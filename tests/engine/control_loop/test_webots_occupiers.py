@@ -1,0 +1,367 @@
+"""Programs that connect and do not ask: no controller waits longer than docs/webots.md says."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING, TURN_S
+from hilgw.engine.webots_handshake import HANDSHAKE_S
+from hilgw.transports.tcp import listener as tcp_listener
+from tests.engine.control_loop.running import SimPeer
+from tests.engine.control_loop.test_webots_controllers import FIRST, HELLO, QUIT, Running
+from tests.engine.control_loop.test_webots_socket import ALONE, instances
+
+assert instances  # a fixture
+
+NAME = HELLO + b"rover"
+BYTE_S = 0.040
+Connect = Callable[[], socket.socket]
+TWO = "\n  other: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0'}}"
+PROXY = """
+version: 1
+backend: mock
+real: [rover.controller]
+robots:
+  rover:
+    devices: {tx: {node: Emitter, channel: 12}}
+    controller: {kind: webots_proxy, listen: "tcp://127.0.0.1:7001", connect: "tcp://127.0.0.1:7002"}
+"""
+
+
+class Client:
+    """A program in the event loop of the gateway."""
+
+    def __init__(self, connect: Connect) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.connection = connect()
+
+    async def send(self, data: bytes, each_s: float = 0.0) -> None:
+        """Byte by byte when each_s is not 0."""
+        with contextlib.suppress(OSError):
+            if not each_s:
+                await self.loop.sock_sendall(self.connection, data)
+                return
+            for byte in data:
+                await self.loop.sock_sendall(self.connection, bytes([byte]))
+                await asyncio.sleep(each_s)
+
+    async def read(self, size: int = 4096) -> bytes:
+        """b"": the gateway has closed the connection."""
+        try:
+            return await self.loop.sock_recv(self.connection, size)
+        except OSError:
+            return b""
+
+    async def ended(self) -> None:
+        while await self.read():
+            pass
+        self.connection.close()
+
+
+async def silent(client: Client) -> None:
+    await client.ended()
+
+
+async def name_alone(client: Client) -> None:
+    await client.send(NAME)
+    await client.ended()
+
+
+async def slow_name(client: Client) -> None:
+    await asyncio.wait(
+        [
+            asyncio.ensure_future(client.send(HELLO + 900 * b"x", BYTE_S)),
+            asyncio.ensure_future(client.ended()),
+        ],
+        return_when=asyncio.FIRST_COMPLETED,
+    )
+
+
+async def slow_request(client: Client) -> None:
+    await client.send(NAME)
+    if await client.read():
+        await client.send((4096).to_bytes(4, "little") + bytes(1000), BYTE_S)
+    await client.ended()
+
+
+async def name_and_away(client: Client) -> None:
+    """It takes the word, and leaves."""
+    await client.send(NAME)
+    await client.read()
+    client.connection.close()
+
+
+async def garbage_for_a_request(client: Client) -> None:
+    await client.send(NAME)
+    await client.read()
+    await client.send(b"\xff" * 20)
+    await client.ended()
+
+
+async def for_ever(connect: Connect, once: Callable[[Client], Awaitable[None]]) -> None:
+    while True:
+        await once(Client(connect))
+        await asyncio.sleep(0.005)  # a round trip of the network; without it no time would pass
+
+
+async def libcontroller(connect: Connect) -> float:
+    """The time until it has its configuration. As libController: FORBIDDEN ends it; after another
+    word or a lost connection it tries again a second later. Then it leaves."""
+    begin = asyncio.get_running_loop().time()
+    while True:
+        client = Client(connect)
+        await client.send(NAME)
+        word = await client.read(10)
+        assert word in (b"CONNECTED", b"FAILED", b"PROCESSING", b""), word
+        if word == b"CONNECTED":
+            break
+        client.connection.close()
+        await asyncio.sleep(1)
+    await client.send(FIRST)
+    assert b"rover\0R2025a\0" in await client.read(), "the configuration"
+    client.connection.close()
+    return client.loop.time() - begin
+
+
+@contextlib.contextmanager
+def occupied(
+    running: Running, number: int, once: Callable[[Client], Awaitable[None]]
+) -> Iterator[Connect]:
+    """So many programs do that, again and again."""
+
+    def connect() -> socket.socket:
+        return running.knock().connection
+
+    tasks = [running.loop.create_task(for_ever(connect, once)) for _ in range(number)]
+    yield connect
+    for task in tasks:
+        task.cancel()
+    ends = running.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+    assert {type(end) for end in ends} == {asyncio.CancelledError}, ends
+
+
+def served_s(running: Running, connect: Connect) -> float:
+    """How long a controller waits for its configuration."""
+    task = running.loop.create_task(libcontroller(connect))
+    running.until(task.done, "a controller with its robot")
+    return task.result()
+
+
+OCCUPIERS = [silent, name_alone, slow_name, slow_request, name_and_away, garbage_for_a_request]
+
+
+@pytest.mark.parametrize("once", OCCUPIERS)
+@pytest.mark.parametrize("number", [6, 12])
+def test_a_controller_is_served_in_its_turn_behind_occupiers_of_its_own_address(
+    tmp_path: Path, once: Callable[[Client], Awaitable[None]], number: int
+) -> None:
+    with Running(tmp_path, backend="real") as running, occupied(running, number, once) as connect:
+        for after_s in (0.0, 0.05, 1.93):
+            running.loop.advance(after_s)
+            assert served_s(running, connect) <= number * TURN_S + 0.01
+
+
+def test_the_share_of_an_address_bounds_the_time_in_the_line(tmp_path: Path) -> None:
+    number = MOST_OF_ADDRESS - 4
+    with Running(tmp_path, backend="real") as running:
+        with occupied(running, number, name_alone) as connect:
+            running.loop.advance(1)
+            assert served_s(running, connect) <= number * TURN_S + 0.01
+
+
+@pytest.mark.parametrize("once", OCCUPIERS)
+def test_a_controller_behind_a_proxy_is_served_in_its_turn(
+    tmp_path: Path, once: Callable[[Client], Awaitable[None]]
+) -> None:
+    with Running(tmp_path, text=PROXY) as running, occupied(running, 12, once) as connect:
+        for after_s in (0.0, 0.05, 1.93):
+            running.loop.advance(after_s)
+            assert served_s(running, connect) <= 12 * TURN_S + 0.01
+
+
+# --- one deadline ---------------------------------------------------------------------------------
+
+
+def slowly(running: Running, peer: SimPeer, data: bytes) -> None:
+    """One byte after the other, until all have left or the connection has ended."""
+    for byte in data:
+        if peer.poll() is None or peer.ended:
+            return
+        with contextlib.suppress(OSError):
+            peer.connection.sendall(bytes([byte]))
+        running.loop.advance(BYTE_S)
+
+
+@pytest.mark.parametrize("line", [HELLO + 900 * b"x", b"CTR", b""], ids=["long", "CTR", "none"])
+def test_a_line_has_one_deadline_however_its_bytes_come(tmp_path: Path, line: bytes) -> None:
+    with Running(tmp_path, backend="real", more=TWO) as running:
+        peer, begin = running.knock(), running.loop.time()
+        slowly(running, peer, line)
+        if line != b"CTR":  # which names no robot, and there are two: answered
+            running.until(lambda: peer.poll() is None or peer.ended, "the end")
+            assert running.loop.time() - begin == pytest.approx(HANDSHAKE_S, abs=2 * BYTE_S)
+            assert peer.received == b""
+        assert running.report()["refused"].get("no_request", 0) == (len(line) > 3)
+
+
+def test_the_line_and_the_first_request_have_one_deadline(tmp_path: Path) -> None:
+    with Running(tmp_path, backend="real") as running:
+        peer, begin = running.knock(), running.loop.time()
+        slowly(running, peer, NAME)  # 0.8 s
+        assert peer.poll() == b"CONNECTED"
+        slowly(running, peer, struct.pack("<i", 400) + bytes(396))
+        assert peer.ended
+        assert running.loop.time() - begin == pytest.approx(HANDSHAKE_S, abs=2 * BYTE_S)
+        assert running.report()["refused"] == {"no_request": 1}
+        (refusal,) = running.log.refusals
+        assert "sent no first request within 2 s" in refusal[2]
+
+
+def test_the_time_in_the_line_is_not_the_time_of_the_peer(tmp_path: Path) -> None:
+    with Running(tmp_path, backend="real") as running:
+        number = int(HANDSHAKE_S / TURN_S) + 10
+        first = [running.knock() for _ in range(number)]
+        for each in first:
+            each.connection.sendall(NAME)
+        running.loop.advance(0.001)
+        late = running.knock()
+        late.connection.sendall(NAME)
+        running.until(lambda: late.poll(), "a word")
+        assert late.received == b"CONNECTED"
+        running.loop.advance(HANDSHAKE_S - 0.1)
+        late.connection.sendall(FIRST)
+        running.until(lambda: b"rover\0" in late.poll(), "the configuration")
+
+
+# --- the order ------------------------------------------------------------------------------------
+
+
+def test_they_are_offered_the_robot_in_the_order_in_which_they_named_it(tmp_path: Path) -> None:
+    with Running(tmp_path, backend="real") as running:
+        peers = [running.knock() for _ in range(4)]
+        running.loop.advance(0.01)
+        words: list[int] = []
+        for number in (2, 0, 3, 1):
+            peers[number].connection.sendall(NAME)
+            running.loop.advance(0.001)
+        begin = running.loop.time()
+
+        def all_have() -> bool:
+            words.extend(n for n, p in enumerate(peers) if p.poll() and n not in words)
+            return len(words) == len(peers)
+
+        running.until(all_have, "four words")
+        assert words == [2, 0, 3, 1]
+        assert running.loop.time() - begin == pytest.approx(3 * TURN_S, abs=0.01)
+        peers[1].connection.sendall(FIRST)
+        running.until(lambda: b"rover\0" in peers[1].poll(), "the configuration")
+        running.loop.advance(2 * HANDSHAKE_S)
+        assert [each.poll() is None or each.ended for each in peers] == [True, False, True, True]
+
+
+def test_one_that_leaves_the_line_costs_no_time(tmp_path: Path) -> None:
+    with Running(tmp_path, backend="real") as running:
+        peers = [running.knock() for _ in range(5)]
+        for each in peers:
+            each.connection.sendall(NAME)
+            running.loop.advance(0.001)
+        for each in peers[:4]:
+            each.connection.close()
+        begin = running.loop.time()
+        running.until(lambda: peers[4].poll(), "a word")
+        assert running.loop.time() == begin
+
+
+def test_one_that_asks_after_another_ends_in_order(tmp_path: Path) -> None:
+    """It has its word and another one was faster: libController ends with QUIT, behind a
+    configuration, and not with the end of the stream alone."""
+    with Running(tmp_path, backend="real") as running:
+        word, slow = running.ask(NAME)
+        assert word == b"CONNECTED"
+        running.loop.advance(TURN_S)
+        running.connected()
+        slow.connection.sendall(FIRST)
+        running.until(lambda: slow.poll().endswith(QUIT[-3:]), "QUIT")
+        assert b"rover\0R2025a\0" in slow.received
+        assert running.report()["refused"] == {"second_controller": 1}
+        running.until(lambda: slow.poll() is None or slow.ended, "the end")
+
+
+def test_a_request_that_comes_before_the_word_is_kept(tmp_path: Path) -> None:
+    with Running(tmp_path, backend="real") as running:
+        running.ask(NAME)
+        early = running.knock()
+        early.connection.sendall(NAME)
+        running.loop.advance(0.01)
+        early.connection.sendall(FIRST)
+        running.until(lambda: b"rover\0" in early.poll(), "the configuration")
+        assert early.received.startswith(b"CONNECTED")
+
+
+# --- the share of an address ----------------------------------------------------------------------
+
+
+def test_an_address_has_a_share_and_others_are_served_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts, accept = ["127.0.0.2"], tcp_listener.accept
+    numbers = itertools.count(1024)
+    monkeypatch.setattr(
+        tcp_listener, "accept", lambda each: (accept(each)[0], (hosts[-1], next(numbers)))
+    )
+    assert MOST_OF_ADDRESS <= MOST_WAITING // 4
+    with Running(tmp_path, backend="real") as running:
+        crowd = []
+        for _ in range(MOST_OF_ADDRESS + 20):
+            crowd.append(running.knock())
+            running.loop.advance(0.0001)
+        open_ones = [each for each in crowd if each.poll() is not None and not each.ended]
+        assert len(open_ones) == MOST_OF_ADDRESS + 1  # one for each robot
+        hosts.append("127.0.0.3")
+        running.connected()
+        running.loop.advance(0.5)
+        assert running.report()["refused"] == {"too_many_connections": 19}
+        running.loop.advance(HANDSHAKE_S)
+        assert all(each.poll() is None or each.ended for each in crowd)
+
+
+# --- local sockets --------------------------------------------------------------------------------
+
+
+def test_a_local_controller_is_served_beside_silent_connections(
+    tmp_path: Path, instances: Path
+) -> None:
+    with Running(tmp_path, text=ALONE) as running:
+        path = instances / "1234" / "ipc" / "rover" / "extern"
+
+        def knock() -> SimPeer:
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(str(path))
+            return SimPeer(running.ends.enter_context(connection), running.loop)
+
+        crowd = []
+        for _ in range(MOST_OF_ADDRESS + 6):
+            crowd.append(knock())
+            running.loop.advance(0.0001)
+        refused = [each for each in crowd if each.poll() is None or each.ended]
+        assert len(refused) == 6
+        running.loop.advance(HANDSHAKE_S)
+        assert all(each.poll() is None or each.ended for each in crowd)
+        crowd = [knock() for _ in range(12)]
+        for each in crowd[1::2]:
+            each.connection.sendall(FIRST[:5])
+        begin = running.loop.time()
+        real = knock()
+        real.connection.sendall(FIRST)
+        running.until(lambda: b"rover\0" in real.poll(), "the configuration")
+        assert running.loop.time() == begin
+        report = running.report()["refused"]
+        assert report == {"too_many_connections": 6, "no_request": MOST_OF_ADDRESS}
