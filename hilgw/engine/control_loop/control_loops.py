@@ -90,6 +90,11 @@ class ControlLoops:
         for loop in [self[robot] for robot in robots]:
             loop.arm()
 
+    def absences(self, *robots: str) -> dict[str, str]:
+        """Those of these robots for which no controller runs, with what to do."""
+        found = {robot: self[robot].presence.absence() for robot in robots}
+        return {robot: text for robot, text in found.items() if text}
+
     def disarm(self, *robots: str) -> None:
         """Stops these robots; their motors do not move until `arm`. HilgwError as `arm`."""
         now = self._scheduler.now()
