@@ -155,7 +155,8 @@ class ControlServer:
         return {"robot": robot, "mode": loop.modes.mode, "bodies": loop.modes.states()}
 
     def _arm(self, word: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Arms or disarms one robot, a list of them, or all; the names of all that changed."""
+        """Arms or disarms one robot, a list of them, or all; the names of all that changed. notes:
+        of robots that were armed and do not move yet."""
         match request:
             case {"robot": str(robot)}:
                 robots = [robot]
@@ -167,7 +168,8 @@ class ControlServer:
                 raise UsageError("robots must be a list of names")
         loops = self._gateway.control_loops
         loops.arm(*robots) if word == "arm" else loops.disarm(*robots)
-        return {"ok": True, "robots": robots}
+        notes = loops.absences(*robots) if word == "arm" else {}
+        return {"ok": True, "robots": robots} | ({"notes": notes} if notes else {})
 
     async def _command(self, station: str, address: str, request: dict[str, Any]) -> dict[str, Any]:
         """An AT command for another module of a station's network."""
