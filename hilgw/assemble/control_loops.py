@@ -14,6 +14,7 @@ from hilgw.bodies.base import ForwardingBody
 from hilgw.config.backends import is_mocked, is_simulated
 from hilgw.config.checks.access import is_local
 from hilgw.config.checks.control_loops import peer_of
+from hilgw.config.checks.programs import moves_unlatched
 from hilgw.config.checks.proxies import proxy_of
 from hilgw.config.checks.speed import REAL_TIME
 from hilgw.control.modes import RobotMode
@@ -25,6 +26,7 @@ from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.peer_link import PeerLink
+from hilgw.engine.control_loop.servers.controller_port import ControllerPort
 from hilgw.engine.control_loop.servers.tcp_server import TcpServer
 from hilgw.engine.control_loop.servers.webots_port import WebotsPort
 from hilgw.engine.control_loop.servers.webots_server import WebotsServer
@@ -125,6 +127,7 @@ class ControlLoopAssembly:
         safety = SafetyState(config.safety, simulated=simulated, stepped=stepped is not None)
         body = None if config.body is None else self._body(name, config.body)
         link = self._controller_link(name, config.controller)
+        forwarder = forwarder_of(config.body, robot)
         loop = ControlLoop(
             name,
             body,
@@ -134,8 +137,10 @@ class ControlLoopAssembly:
             gateway.timer,
             gateway.observer,
             config.devices if has_peer else {},
-            forwarder_of(config.body, robot),
+            forwarder,
         )
+        if has_peer or (config.controller is None and forwarder is None):
+            loop.presence.advice = lambda: self._advice(f"{name}.controller")
         if config.remote is not None:
             self._add_remote(loop, config, stepped=stepped is not None)
         gateway.control_loops.add(loop)
@@ -245,6 +250,17 @@ class ControlLoopAssembly:
         self._describe(name, f"controller {part.kind}: listens on {settings.listen}{words}")
         return link
 
+    def _advice(self, name: str) -> str:
+        """How to get the controller of this name, which is not connected."""
+        port = self._gateway.supervisors.get(name)
+        if port is None:
+            return "the configuration has none"
+        if is_mocked(self._config, name):
+            return "its mock connects again"
+        if isinstance(port, ControllerPort):
+            return f"start one; hilgw is listening on {port.listening}"
+        return f"connect or reset the one on {port.where}"
+
     # --- controllers that are stepped ---------------------------------------------------------
 
     def _step_grid(self) -> StepGrid:
@@ -267,7 +283,9 @@ class ControlLoopAssembly:
         if not mocked:
             loop.use_deadlines(self._gateway.real_timer)
         if isinstance(kind, ProgramController):
-            self._describe(name, add_program(self._gateway, loop, link, kind, settings))
+            latches = not moves_unlatched(self._config, name)
+            words = add_program(self._gateway, loop, link, kind, settings, latches=latches)
+            self._describe(name, words)
             return
         listen = settings.listen
         local: type[LocalSocket] | None = WebotsSocket if settings.ipc else None

@@ -29,9 +29,11 @@ def add_program(
     link: PeerLink[Any],
     kind: ProgramController,
     settings: Any,
+    *,
+    latches: bool,
 ) -> str:
     """Adds the server, whose token the child alone has, and the child, which starts when the server
-    listens. Returns what it is, in words."""
+    listens. latches: as of `Restarts`. Returns what it is, in words."""
     token = secrets.token_urlsafe()
     access = Access([("program", "drive", token)])
 
@@ -49,8 +51,9 @@ def add_program(
         link, loop.name, server, gateway.observer, lambda: loop.is_complete, where=where
     )
     port.on_listening = start
-    program = Program(kind.command(settings), settings.restart)
-    child = Child(link.name, program, gateway.observer)
+    program = Program(kind.command(settings), settings.restart, latches)
+    child = Child(link.name, program, gateway.observer, lambda: loop.is_complete)
+    loop.presence.program = child
     port.on_told_to_quit = child.told_to_end
     gateway.children.append(child)
     gateway.reports[f"{link.name}.program"] = child.report

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hilgw import plugins
 from hilgw.config.context import Inspection
-from hilgw.config.model import GatewayConfig
+from hilgw.config.model import GatewayConfig, PartConfig
 from hilgw.config.source.positions import Path
 from hilgw.errors import quoted
 
@@ -23,10 +23,13 @@ def is_mocked(config: GatewayConfig, part: str) -> bool:
 def is_simulated(config: GatewayConfig, robot: str, key: str = "body") -> bool:
     """Whether the body under this key of the robot has no real motors."""
     part = getattr(config.robots[robot], key)
+    return _is_simulated(part, mocked=is_mocked(config, f"{robot}.{key}"))
+
+
+def _is_simulated(part: PartConfig, *, mocked: bool) -> bool:
     simulated: bool | None = part.settings.simulated
     if simulated is not None:
         return simulated
-    mocked = is_mocked(config, f"{robot}.{key}")
     return mocked or bool(plugins.load(plugins.BODIES, part.kind).simulated)
 
 
@@ -40,6 +43,11 @@ def is_mocked_at(inspection: Inspection, path: Path) -> bool:
     real = inspection.get("real")
     listed = real if isinstance(real, list) else []
     return inspection.get("backend") in MOCKED and name_of(path) not in listed
+
+
+def is_simulated_at(inspection: Inspection, path: Path, part: PartConfig) -> bool:
+    """As `is_simulated`, of the body at `path`, in a file that may have errors."""
+    return _is_simulated(part, mocked=is_mocked_at(inspection, path))
 
 
 def check_real(inspection: Inspection) -> None:

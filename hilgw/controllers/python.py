@@ -24,8 +24,11 @@ class PythonControllerSettings:
         example="brain.py",
     )
     args: list[str] = setting("its arguments", default_factory=list)
-    restart: Literal["never", "on-failure"] = setting(
-        "whether it starts again when it ends with another exit code than 0", "never"
+    restart: Literal["never", "on-failure", "with-body"] = setting(
+        "when it starts again; with-body: when hilgw has ended it because its body was lost, once "
+        "the body is up, but never on a real body with `latch: false`; on-failure: also when it "
+        "ends by itself with another exit code than 0",
+        "with-body",
     )
     synchronization: bool = setting(
         "what the program reads as Robot.synchronization; true: step() returns 0; false: the delay "

@@ -155,7 +155,8 @@ class ControlServer:
         return {"robot": robot, "mode": loop.modes.mode, "bodies": loop.modes.states()}
 
     def _arm(self, word: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Arms or disarms one robot, a list of them, or all; the names of all that changed."""
+        """Arms or disarms one robot, a list of them, or all; the names of all that changed. notes:
+        of robots that were armed and do not move yet."""
         match request:
             case {"robot": str(robot)}:
                 robots = [robot]
@@ -168,10 +169,10 @@ class ControlServer:
         loops = self._gateway.control_loops
         if word == "arm":
             loops.arm(*robots)
-            return {"ok": True, "robots": robots}
-        down = loops.disarm(*robots)
-        not_sent = dict.fromkeys(down, "stop not sent: body down")
-        return {"ok": True, "robots": robots, "not_sent": not_sent}
+            notes = loops.absences(*robots)
+        else:
+            notes = dict.fromkeys(loops.disarm(*robots), "stop not sent: body down")
+        return {"ok": True, "robots": robots} | ({"notes": notes} if notes else {})
 
     async def _command(self, station: str, address: str, request: dict[str, Any]) -> dict[str, Any]:
         """An AT command for another module of a station's network."""

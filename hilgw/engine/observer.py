@@ -32,8 +32,9 @@ class State(StrEnum):
 class ControlLoopStatus:
     """State of a control loop: last values of sensors and last commands of motors (setting ->
     value) by device name; rates since the last status; latency from sensor in to motor out of the
-    whole run; the names and units of each sensor's numbers; whether the motors may move. mode: of a
-    robot with two bodies, else empty; divergences: of its shadow, by sensor."""
+    whole run; the names and units of each sensor's numbers; whether the motors may move; whether a
+    controller runs. mode: of a robot with two bodies, else empty; divergences: of its shadow, by
+    sensor."""
 
     sensors: Mapping[str, Value]
     motors: Mapping[str, Mapping[str, float]]
@@ -42,6 +43,7 @@ class ControlLoopStatus:
     latency: Latency
     reports: Mapping[str, Sequence[Quantity]] = field(default_factory=dict)
     armed: bool = True
+    controller: bool = True
     mode: str = ""
     divergences: Mapping[str, Divergence] = field(default_factory=dict)
 

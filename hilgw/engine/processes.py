@@ -9,22 +9,20 @@ import signal
 import sys
 import time
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from hilgw.engine.restarts import FAILURES, Restart, Restarts, Verdict
 from hilgw.engine.simulated.event_loop import in_real_time, sleep_in_real_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hilgw.engine.observer import Observer
 
-Restart = Literal["never", "on-failure"]
-
 LAUNCHER = Path(__file__).with_name("_child.py")
-BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0)
-FAILURES = 10  # in a row; then it stays down
-STEADY_S = 60.0  # a run of so long ends a row
+BODY_POLL_S = 0.1  # of a program that waits for its body
 TOLD_S = 1.0  # for a program whose step returned -1 (Webots reference manual, wb_robot_step)
 LEAVE_S = 0.5  # the program may end by itself, as its connection ended
 TERMINATE_S = 0.5  # from SIGTERM to SIGKILL
@@ -36,25 +34,46 @@ _READ_BYTES = 16384
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """command: the first is the program."""
+    """command: the first is the program. latches: as of `Restarts`."""
 
     command: Sequence[str]
     restart: Restart = "never"
+    latches: bool = True
+
+
+class ProgramState(StrEnum):
+    """What a program that hilgw starts does."""
+
+    RUNNING = "running"  # or about to, for the first time
+    WAITING = "waiting"  # for its back-off, and for the body
+    DOWN = "down"
 
 
 class Child:
     """One supervised program, in a process group of its own.
 
     What it prints comes line by line to `Observer.output`, which limits the rate of what it shows.
-    A program that prints without end waits; the gateway does not.
+    A program that prints without end waits; the gateway does not. state; reason: of one that does
+    not run, why, and what comes next.
     """
 
-    def __init__(self, name: str, program: Program, observer: Observer) -> None:
+    def __init__(
+        self,
+        name: str,
+        program: Program,
+        observer: Observer,
+        body_is_up: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """body_is_up: asked before it starts again."""
         self.name = name
+        self.state = ProgramState.RUNNING
+        self.reason = ""
         self.runs = 0
         self.exits: list[int] = []  # the codes of the last runs; a negative one: the signal
         self._program = program
         self._observer = observer
+        self._body_is_up = body_is_up
+        self._restarts = Restarts(program.restart, latches=program.latches)
         self._environment: Mapping[str, str] = {}
         self._task: asyncio.Task[None] | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -66,10 +85,20 @@ class Child:
             self._environment = environment
             self._task = asyncio.ensure_future(self._run())
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs."""
+        return self._process is not None and self._process.returncode is None
+
+    def dismissed(self) -> None:
+        """Its body is lost; `told_to_end` follows. A program that has ended did so by itself."""
+        if self.is_alive:
+            self._restarts.dismiss()
+
     def told_to_end(self) -> None:
         """The program's step returned -1: as in Webots, it has TOLD_S to end by itself."""
         process = self._process
-        if process is not None and process.returncode is None and self._ending is None:
+        if process is not None and self.is_alive and self._ending is None:
             self._ending = asyncio.ensure_future(self._end(process, TOLD_S))
 
     async def stop(self) -> None:
@@ -80,6 +109,8 @@ class Child:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+        if self.state is not ProgramState.DOWN:
+            self._enter(ProgramState.DOWN, "the gateway ended")
 
     async def join(self) -> None:
         """Waits until the program stays down."""
@@ -88,21 +119,26 @@ class Child:
 
     async def _run(self) -> None:
         """Runs the program, again when the policy says so; returns when it stays down."""
-        failures = 0
         while True:
-            begun = time.monotonic()
+            self._restarts.begin(time.monotonic_ns())
             code = await self._run_once()
-            failures = 1 if time.monotonic() - begun >= STEADY_S else failures + 1
-            again = code != 0 and self._program.restart == "on-failure" and failures < FAILURES
-            pause_s = BACKOFF_S[min(failures, len(BACKOFF_S)) - 1]
-            self._report(code, pause_s if again else None)
-            if not again:
+            verdict = self._restarts.end(code, time.monotonic_ns())
+            self._show_end(code, verdict)
+            if verdict.pause_s is None:
                 return
-            await sleep_in_real_time(pause_s)
+            await sleep_in_real_time(verdict.pause_s)
+            while not self._body_is_up():
+                await sleep_in_real_time(BODY_POLL_S)
+            self._enter(ProgramState.RUNNING, "")
 
     def report(self) -> dict[str, object]:
         """For the report of the gateway."""
-        return {"runs": self.runs, "exit_codes": self.exits}
+        return {
+            "state": self.state.value,
+            "reason": self.reason,
+            "runs": self.runs,
+            "exit_codes": self.exits,
+        }
 
     async def _run_once(self) -> int:
         try:
@@ -175,10 +211,20 @@ class Child:
             piece = line[at : at + LINE_BYTES].rstrip(b"\r")
             self._observer.output(self.name, piece.decode(errors="replace"))
 
-    def _report(self, code: int, pause_s: float | None) -> None:
+    def _show_end(self, code: int, verdict: Verdict) -> None:
+        """How it ended, and what comes next."""
         what = f"ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
-        then = "" if pause_s is None else f"; starts again in {pause_s:g} s"
-        self._observer.notice(self.name, f"the program {what}{then}")
+        if verdict.pause_s is None:
+            then = verdict.why
+            self._enter(ProgramState.DOWN, f"the program {what}; {verdict.fix}")
+        else:
+            pause = f"in {verdict.pause_s:g} s"
+            then = f"starts again {pause if self._body_is_up() else 'once the body is up'}"
+            self._enter(ProgramState.WAITING, f"the program {then}")
+        self._observer.notice(self.name, f"the program {what}{'; ' * bool(then)}{then}")
+
+    def _enter(self, state: ProgramState, reason: str) -> None:
+        self.state, self.reason = state, reason
 
 
 def _signal(group: int, number: int) -> None:

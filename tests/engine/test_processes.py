@@ -7,19 +7,23 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hilgw.engine import processes
-from hilgw.engine.processes import FAILURES, LINE_BYTES, Child, Program, Restart
+from hilgw.engine import processes, restarts
+from hilgw.engine.processes import LINE_BYTES, Child, Program
+from hilgw.engine.restarts import FAILURES, Restart
 from hilgw.testing.sim import Recorder, until, wait_until
 
 
-def child(code: str, restart: Restart = "never") -> tuple[Child, Recorder]:
+def child(
+    code: str, restart: Restart = "never", body_is_up: Callable[[], bool] = lambda: True
+) -> tuple[Child, Recorder]:
     observer = Recorder()
     program = Program([sys.executable, "-uIS", "-c", code], restart)
-    return Child("rover.controller", program, observer), observer
+    return Child("rover.controller", program, observer, body_is_up), observer
 
 
 def is_gone(pid: int) -> bool:
@@ -38,7 +42,9 @@ def test_both_streams_and_its_environment_come_line_by_line() -> None:
         )
         one.start({"A": "value"})
         await one.join()
-        assert one.report() == {"runs": 1, "exit_codes": [3]}
+        why = "the program ended with exit code 3; start hilgw again; "
+        why += "`restart: on-failure` restarts a program that fails"
+        assert one.report() == {"state": "down", "reason": why, "runs": 1, "exit_codes": [3]}
         return seen
 
     seen = asyncio.run(main())
@@ -55,7 +61,7 @@ def test_both_streams_and_its_environment_come_line_by_line() -> None:
 def test_a_program_that_fails_starts_again_and_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(processes, "BACKOFF_S", (0.0, 0.001))
+    monkeypatch.setattr(restarts, "BACKOFF_S", (0.0, 0.001))
 
     async def main(code: str) -> tuple[Child, Recorder]:
         one, seen = child(code, "on-failure")
@@ -66,9 +72,96 @@ def test_a_program_that_fails_starts_again_and_is_given_up(
     failing, seen = asyncio.run(main("import os; os.kill(os.getpid(), 9)"))
     assert failing.exits == [-9] * FAILURES
     assert seen.notices[0] == "the program ended by SIGKILL; starts again in 0 s"
-    assert seen.notices[-1] == "the program ended by SIGKILL"
+    stays = "stays down after 10 failures in a row"
+    assert seen.notices[-1] == f"the program ended by SIGKILL; {stays}"
     succeeding, seen = asyncio.run(main("pass"))
     assert succeeding.exits == [0] and seen.notices == ["the program ended with exit code 0"]
+
+
+SLEEPER = "import signal; print('there', flush=True); signal.pause()"
+
+
+def test_a_dismissed_program_starts_again_when_its_body_is_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(restarts, "BACKOFF_S", (0.0,))
+    monkeypatch.setattr(processes, "BODY_POLL_S", 0.001)
+    monkeypatch.setattr(processes, "TOLD_S", 0.0)
+
+    async def main() -> None:
+        asked: list[bool] = []
+        body = {"up": True}
+
+        def body_is_up() -> bool:
+            asked.append(body["up"])
+            return body["up"]
+
+        one, seen = child(SLEEPER, "with-body", body_is_up)
+        one.dismissed()  # it does not run yet
+        one.start({})
+        await until(lambda: seen.lines == ["there"])
+        assert one.state == "running"
+        body["up"] = False
+        one.dismissed()
+        one.told_to_end()
+        await until(lambda: asked.count(False) > 3)  # once in the notice, then it waits
+        assert (one.state, one.runs) == ("waiting", 1)
+        assert one.reason == "the program starts again once the body is up"
+        assert seen.notices == ["the program ended by SIGTERM; starts again once the body is up"]
+        body["up"] = True
+        await until(lambda: seen.lines == ["there"] * 2)
+        assert (one.state, one.reason, one.runs) == ("running", "", 2)
+        one.told_to_end()  # for another reason than its body
+        await one.join()
+        assert (one.state, one.runs) == ("down", 2)
+        assert one.exits == [-signal.SIGTERM] * 2
+
+    asyncio.run(main())
+
+
+# Its output stays open after it has ended.
+LEAVES_OUTPUT_OPEN = """
+import os, signal
+here, there = os.pipe()
+if os.fork():
+    os.read(here, 1)
+else:
+    os.setsid()
+    print(os.getpid(), flush=True)
+    os.write(there, b".")
+    signal.pause()
+"""
+
+
+def test_a_program_that_has_ended_is_not_dismissed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "TERMINATE_S", 60.0)
+
+    async def main() -> Child:
+        one, seen = child(LEAVES_OUTPUT_OPEN, "with-body")
+        one.start({})
+        await until(lambda: one.runs and not one.is_alive)
+        one.dismissed()
+        await until(lambda: seen.lines)
+        os.kill(int(seen.lines[0]), signal.SIGKILL)
+        await until(lambda: one.state != "running")
+        return one
+
+    assert asyncio.run(main()).report()["state"] == "down"
+
+
+def test_a_program_that_waits_for_its_body_ends_with_the_gateway(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(restarts, "BACKOFF_S", (0.0,))
+
+    async def main() -> None:
+        one, _ = child("raise SystemExit(1)", "on-failure", lambda: False)
+        one.start({})
+        await until(lambda: one.state == "waiting")
+        await one.stop()
+        assert (one.state, one.reason, one.runs) == ("down", "the gateway ended", 1)
+
+    asyncio.run(main())
 
 
 def test_a_program_that_is_not_there_is_reported() -> None:

@@ -104,7 +104,7 @@ class Terminal(Observer):
         self._stamp = stamp
         self._on_lost = on_lost
         self._quiet = quiet
-        self._idle: set[str] = set()  # robots whose last status had nothing
+        self._idle: dict[str, bool] = {}  # of robots whose last status had nothing: a controller
         self._verbose = verbose
         self._clock = clock
         self._start = clock()
@@ -195,15 +195,16 @@ class Terminal(Observer):
             self._write(robot, self._style.good(text) if armed else self._style.bad(text))
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
-        """One without sensors and motors, such as a gateway robot, is shown once."""
+        """One without sensors and motors, such as a gateway robot, is shown when its controller
+        comes or goes."""
         if self._quiet:
             return
         if not _is_idle(status):
-            self._idle.discard(robot)
-        elif robot in self._idle:
+            self._idle.pop(robot, None)
+        elif self._idle.get(robot) is status.controller:
             return
         else:
-            self._idle.add(robot)
+            self._idle[robot] = status.controller
         self._write(robot, _status(status))
 
     def summary(self, report: dict[str, Any]) -> None:
@@ -266,6 +267,7 @@ def _status(status: ControlLoopStatus) -> str:
         parts.append("shadow " + _devices(divergence_words(status.divergences)))
     head = f"{status.mode} | " if status.mode else ""
     head += "" if status.armed else "DISARMED | "
+    head += "" if status.controller else "no controller | "
     return head + " | ".join(parts)
 
 

@@ -13,7 +13,7 @@ from hilgw.config.checks.modes import check_modes
 from hilgw.config.checks.names import check_names, check_references
 from hilgw.config.checks.parts import check_adapters, check_devices, check_parts
 from hilgw.config.checks.ports import check_ports
-from hilgw.config.checks.programs import check_programs
+from hilgw.config.checks.programs import check_programs, check_restarts
 from hilgw.config.checks.proxies import check_proxies
 from hilgw.config.checks.reach import check_reach
 from hilgw.config.checks.speed import check_speed
@@ -38,6 +38,7 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     check_speed(inspection)
     control_loops.check_listeners(inspection)
     check_programs(inspection)
+    check_restarts(inspection)
     check_modes(inspection, control_loops.webots_version(inspection))
     control_loops.check_peers(inspection)
     control_loops.check_addresses(inspection)

@@ -8,6 +8,8 @@ from typing import Any
 
 from hilgw import plugins
 from hilgw.config import shipped
+from hilgw.config.backends import is_simulated, is_simulated_at
+from hilgw.config.checks.modes import BODY_KEYS
 from hilgw.config.context import Inspection
 from hilgw.config.model import GatewayConfig, PartConfig
 from hilgw.controllers.base import ProgramController
@@ -27,6 +29,32 @@ def check_programs(inspection: Inspection) -> None:
                 f"there is no file {printable(str(found))}",
                 "write the path of the program, relative to the configuration",
             )
+
+
+def check_restarts(inspection: Inspection) -> None:
+    """No program is told to move a real robot again that its lost body did not disarm."""
+    for path, robot in inspection.made("robots", None):
+        at = (*path, "controller", "restart")
+        if robot.controller is None or not _is_program(robot.controller):
+            continue
+        if robot.safety.latch is not False or inspection.get(*at) != "with-body":
+            continue
+        parts = [((*path, key), getattr(robot, key)) for key in BODY_KEYS]
+        if not any(part and not is_simulated_at(inspection, where, part) for where, part in parts):
+            continue
+        inspection.error(
+            at,
+            "with `latch: false` the program would move the real robot again without `hilgw arm`",
+            "remove `latch: false` from `safety`, or write `restart: never`",
+        )
+
+
+def moves_unlatched(config: GatewayConfig, name: str) -> bool:
+    """Whether a body of this robot is real, and its loss does not disarm it."""
+    robot = config.robots[name]
+    bodies = [key for key in BODY_KEYS if getattr(robot, key) is not None]
+    simulated = all(is_simulated(config, name, key) for key in bodies)
+    return robot.safety.latch is False and not simulated
 
 
 def programs_in_folder(config: GatewayConfig, folder: Path) -> GatewayConfig:

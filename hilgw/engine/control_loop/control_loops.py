@@ -93,13 +93,16 @@ class ControlLoops:
         for loop in loops:
             loop.arm()
 
-    def disarm(self, *robots: str) -> dict[str, list[str]]:
+    def absences(self, *robots: str) -> dict[str, str]:
+        """Those of these robots for which no controller runs, with what to do."""
+        found = {robot: self[robot].presence.absence() for robot in robots}
+        return {robot: text for robot, text in found.items() if text}
+
+    def disarm(self, *robots: str) -> list[str]:
         """Stops these robots; their motors do not move until `arm`. HilgwError for a robot without
-        a control loop. Returns the robots with bodies that are down, to which no stop was sent, and
-        the names of their links."""
+        a control loop. Returns the robots with a body that is down, to which no stop was sent."""
         now = self._scheduler.now()
-        down = {loop.name: loop.disarm(now) for loop in [self[robot] for robot in robots]}
-        return {robot: links for robot, links in down.items() if links}
+        return [loop.name for loop in [self[robot] for robot in robots] if loop.disarm(now)]
 
     def demand_none_latched(self) -> None:
         """Raises SafetyError for the first control loop with a latched stop."""

@@ -52,6 +52,7 @@ from hilgw.engine.control_loop.devices.readings import Readings
 from hilgw.engine.control_loop.devices.registration import ConfiguredDevices, Registration
 from hilgw.engine.control_loop.devices.requests import Requests
 from hilgw.engine.control_loop.notices import Notices
+from hilgw.engine.control_loop.presence import Presence
 from hilgw.engine.control_loop.report import StatusTimer, mode_report, report_of
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.control_loop.stepping import LATE_STEP, ControllerSteps
@@ -111,9 +112,12 @@ class ControlLoop:
         self._scheduler = scheduler
         self._observer = observer
         self._notices = Notices(name, observer)
+        self.presence = Presence(self._notices, scheduler)
         self._registration = Registration(
             controller, ConfiguredDevices(devices), radios, self.statistics, scheduler
         )
+        self._registration.on_complete = self._completed
+        self._registration.on_dismissed = self.presence.dismissed
         self._packets = Packets(
             self._bodies, controller, radios, forwarder, self.statistics, scheduler
         )
@@ -141,7 +145,9 @@ class ControlLoop:
             self._notices,
             scheduler,
         )
-        self._status = StatusTimer(name, self.statistics, scheduler, observer, self._bodies)
+        self._status = StatusTimer(
+            name, self.statistics, scheduler, observer, self._bodies, self.presence
+        )
         self._body_handlers = self._handlers_of_body()
         self._controller_handlers = self._handlers_of_controller()
         if body is not None:
@@ -192,6 +198,7 @@ class ControlLoop:
     def use_deadlines(self, clock: Scheduler) -> None:
         """The clock of the controller's deadlines."""
         self._bodies.use_deadlines(clock)
+        self.presence.clock = clock
 
     def demand_no_fault(self) -> None:
         """SafetyError where a body that gets commands in this mode reports a hardware fault, which
@@ -207,6 +214,8 @@ class ControlLoop:
         self.demand_no_fault()
         for safety in self._bodies.commanded:
             safety.arm()
+        if text := self.presence.absence():
+            self._notices.add(text)
 
     def disarm(self, now: int) -> list[str]:
         """Stops all bodies; no motor moves until `arm`. Returns the names of the links to bodies
@@ -237,7 +246,6 @@ class ControlLoop:
             synchronization=synchronization,
             holds=holds,
         )
-        self._registration.on_complete = steps.expect
         self._controller_handlers[StepRequest] = steps.request
 
     @property
@@ -285,6 +293,7 @@ class ControlLoop:
 
     def close(self) -> None:
         self._status.stop()
+        self.presence.close()
         self._registration.cancel()
         for safety in self.safeties:
             safety.emergency_stop.detach()
@@ -414,6 +423,12 @@ class ControlLoop:
             self._forwarder.adopt(event.device)
         self._registration.add(event.device, now)
 
+    def _completed(self) -> None:
+        """All devices are known."""
+        if self._steps is not None:
+            self._steps.expect()
+        self.presence.body_up()
+
     # --- body to controller: faults and packets -----------------------------------------------
 
     def packet(self, receiver: str, copy: Copy) -> None:
@@ -471,20 +486,31 @@ class ControlLoop:
         if self._bodies.shadow is not None:
             self._bodies.shadow.realign()
         end.lost(reason)
+        self.presence.body_lost()
         if not self.safety.ending:
             self._registration.dismiss_controller("the body is gone")
+            self._disarm_shadow(now)
+
+    def _disarm_shadow(self, now: int) -> None:
+        """A program that starts again when the first body is back moves no real shadow, either."""
+        shadow = self._bodies.shadow
+        if shadow is not None and shadow.end.safety.state.latch:
+            shadow.end.safety.disarm(now)
 
     def _controller_connected(self, event: Connected, now: int) -> None:
+        self.presence.is_connected = True
         if self._controller is not None:
             self._controller.ready(event.identity)
 
     def _controller_fell_silent(self, event: Disconnected, now: int) -> None:
+        self.presence.is_connected = False
         if self._controller is not None:
             self._controller.not_ready(event.reason)
         self._restore_settings(now)
 
     def controller_detached(self, now: int) -> None:
         """The connection to the controller is gone."""
+        self.presence.is_connected = False
         self._bodies.stop(StopReason.DISCONNECTED, now)
         self._restore_settings(now)
         self._readings.forget()

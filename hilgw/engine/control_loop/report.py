@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hilgw.engine.control_loop.bodies.forwarder import Forwarder
     from hilgw.engine.control_loop.bodies.mode_switch import ModeSwitch
     from hilgw.engine.control_loop.peer_link import PeerLink
+    from hilgw.engine.control_loop.presence import Presence
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.engine.observer import Observer
     from hilgw.transports.base import Handle, Scheduler
@@ -97,8 +98,10 @@ class StatusTimer:
         scheduler: Scheduler,
         observer: Observer,
         bodies: BodyEnds,
+        presence: Presence,
     ) -> None:
         self._bodies = bodies
+        self._presence = presence
         self._modes: ModeSwitch | None = None
         self._name = name
         self._statistics = statistics
@@ -123,6 +126,8 @@ class StatusTimer:
         now = self._scheduler.now()
         seconds, self._shown_ns = ns_to_s(now - self._shown_ns), now
         status = self._statistics.status(seconds, armed=self._bodies.safety.state.armed)
+        if self._presence.absence():
+            status = dataclasses.replace(status, controller=False)
         if self._modes is not None:
             mode, divergences = self._modes.status(now)
             status = dataclasses.replace(status, mode=mode, divergences=divergences)

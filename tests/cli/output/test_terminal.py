@@ -233,6 +233,27 @@ def test_a_loop_that_has_nothing_to_show_is_shown_once() -> None:
     assert out.getvalue().count("DISARMED") == 2
 
 
+def test_a_loop_that_no_controller_has_shows_it() -> None:
+    out = io.StringIO()
+    shown = terminal(out, Clock())
+    alone = dataclasses.replace(status(), controller=False)
+    for each in (alone, dataclasses.replace(alone, armed=False), status()):
+        shown.control_loop("cab", each)
+    heads = [line.split("ds0")[0].split("cab")[1].strip() for line in out.getvalue().splitlines()]
+    assert heads == ["no controller |", "DISARMED | no controller |", ""]
+
+
+def test_a_loop_with_nothing_else_to_show_shows_when_its_controller_comes_and_goes() -> None:
+    out = io.StringIO()
+    shown = terminal(out, Clock())
+    idle = ControlLoopStatus({}, {}, 0.0, 0.0, Latency())
+    alone = dataclasses.replace(idle, controller=False)
+    for each in (alone, alone, idle, idle, alone, alone):
+        shown.control_loop("cab", each)
+    lines = out.getvalue().splitlines()
+    assert ["no controller" in line for line in lines] == [True, False, True]
+
+
 def test_a_stop_is_shown_whatever_else_is_said_and_to_the_quiet_too() -> None:
     out = io.StringIO()
     shown = terminal(out, Clock(), quiet=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from hilgw.cli.commands.clients import requests
 from hilgw.errors import UsageError
@@ -37,9 +38,14 @@ def run_arm(args: argparse.Namespace) -> int:
     """Returns 0 when the motors are enabled. Raises HilgwError for an unknown name."""
     from hilgw.client.arming import arm
 
+    notes: list[str] = []
     robots, gateway = _chosen(args)
-    for robot in arm(*robots, **gateway):
-        print(f"{robot}: armed")
+    for robot in arm(
+        *robots, **gateway, on_note=lambda name, text: notes.append(f"{name}: {text}")
+    ):
+        print(f"{robot}: armed", flush=True)
+    for note in notes:
+        print(note, file=sys.stderr)
     return 0
 
 

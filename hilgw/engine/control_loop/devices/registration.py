@@ -26,6 +26,7 @@ class Registration:
 
     is_complete: all devices are known; a controller may learn of them once only. under_way: the
     body has registered a device, and may register more. on_complete: called when all are known.
+    on_dismissed: called before a controller that is connected loses its connection.
     devices, table: the announced devices by index, and by name.
     """
 
@@ -39,6 +40,7 @@ class Registration:
     ) -> None:
         self.is_complete = False
         self.on_complete: Callable[[], None] | None = None
+        self.on_dismissed: Callable[[], None] | None = None
         self._controller = controller
         self._configured = configured
         self._radios = radios
@@ -116,6 +118,8 @@ class Registration:
         controller = self._controller
         if controller is not None:
             self._are_stale = True
+            if controller.transport is not None and self.on_dismissed is not None:
+                self.on_dismissed()
             controller.dismiss(text)
             if controller.transport is None:
                 self.controller_left()

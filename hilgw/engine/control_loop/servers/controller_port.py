@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 class ControllerPort(PortStatus, ABC):
-    """Keeps the connection that a server accepted attached to the peer link, and ends it."""
+    """Keeps the connection that a server accepted attached to the peer link, and ends it.
+    listening: the address where a controller may connect; empty before."""
 
     def __init__(self, link: PeerLink[Any], observer: Observer, where: str) -> None:
         super().__init__(link, observer, where)
         self._link = link
-        self._listening = ""  # the address while a controller may connect
+        self.listening = ""
         self._connection: Transport | None = None
         self._peer = ""
         self._stall = StallDetector(STALL_S)
@@ -39,7 +40,7 @@ class ControllerPort(PortStatus, ABC):
 
     def _begin(self, listening: str) -> None:
         """A controller may connect from now on, at this address."""
-        self._listening = listening
+        self.listening = listening
         self._enter(State.WAITING, f"listening on {listening}")
         self.was_up = True
         if self.on_up is not None:
@@ -87,7 +88,7 @@ class ControllerPort(PortStatus, ABC):
         self._link.detach()
         self._close(stream, error)
         if self._may_restart(error):
-            self._enter(State.WAITING, f"{error.what}; listening on {self._listening}")
+            self._enter(State.WAITING, f"{error.what}; listening on {self.listening}")
         else:
             self._stop_listening()
 

@@ -103,6 +103,23 @@ def test_a_program_arms_by_functions(tmp_path: Path) -> None:
     assert with_gateway(tmp_path, ask) == {"bus"}
 
 
+def test_what_keeps_an_armed_robot_from_moving_is_shown_beside_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes: list[tuple[str, str]] = []
+
+    def ask(control: str) -> None:
+        assert main(["arm", "cab", "--control", control]) == 0
+        assert main(["disarm", "cab", "--control", control]) == 0
+        arming.arm("bus", control=control, on_note=lambda *note: notes.append(note))
+
+    assert with_gateway(tmp_path, ask) == {"bus"}
+    why = "no controller runs: the configuration has none"
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("cab: armed\ncab: disarmed\n", f"cab: {why}\n")
+    assert notes == [("bus", why)]
+
+
 def test_a_gateway_without_control_loops_has_none_to_arm(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,84 @@
+"""Whether a robot's controller runs, and what the user can do where none does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from hilgw.engine.processes import ProgramState
+from hilgw.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hilgw.engine.control_loop.notices import Notices
+    from hilgw.transports.base import Handle, Scheduler
+
+NONE_RUNS = "no controller runs"
+# From the return of a body until its controller should be there: libController tries each second.
+RETURN_NS = 2 * NS_PER_S
+
+
+class ControllerProgram(Protocol):
+    """A program that hilgw starts. reason: of one that does not run, what comes next."""
+
+    state: ProgramState
+    reason: str
+
+    def dismissed(self) -> None:
+        """The program's body is lost; its connection ends."""
+
+
+class Presence:
+    """The controller of one control loop. is_connected: a controller of another process is there.
+    program: the one that hilgw starts. advice: how to get a controller where none is connected;
+    None: the controller is a part of the gateway. clock: of the time in which one may come back."""
+
+    def __init__(self, notices: Notices, clock: Scheduler) -> None:
+        self.is_connected = False
+        self.program: ControllerProgram | None = None
+        self.advice: Callable[[], str] | None = None
+        self.clock = clock
+        self._notices = notices
+        self._body_was_lost = False
+        self._timer: Handle | None = None
+
+    def absence(self) -> str:
+        """That no controller runs, and what to do; empty where one runs, or is a part of the
+        gateway. A program runs before it connects, too."""
+        program = self.program
+        if program is not None:
+            runs = program.state is ProgramState.RUNNING
+            return "" if runs else f"{NONE_RUNS}: {program.reason}"
+        if self.is_connected or self.advice is None:
+            return ""
+        return f"{NONE_RUNS}: {self.advice()}"
+
+    def dismissed(self) -> None:
+        """hilgw ends the controller's connection, because its body is lost."""
+        if self.program is not None:
+            self.program.dismissed()
+
+    def body_lost(self) -> None:
+        self._body_was_lost = True
+        self.close()
+
+    def body_up(self) -> None:
+        """The body has registered its devices. When it comes back, a controller that does not is
+        shown. A program that waits for its body starts now, and has been shown."""
+        was_lost, self._body_was_lost = self._body_was_lost, False
+        if not was_lost:
+            return
+        if self.program is None:
+            self._timer = self.clock.call_at(self.clock.now() + RETURN_NS, self._show)
+        elif self.program.state is ProgramState.DOWN:
+            self._show()
+
+    def close(self) -> None:
+        """Shows nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _show(self) -> None:
+        if text := self.absence():
+            self._notices.add(text)

@@ -1,0 +1,134 @@
+"""Programs whose robot is unplugged and comes back, on a gateway of its own."""
+
+from __future__ import annotations
+
+import math
+import select
+import struct
+import time
+from pathlib import Path
+
+import pytest
+
+from firmware_mocks.wc2ec import wire
+from hilgw.testing.sim import wait_until
+from tests.e2e.control_loop_peers import Peer, RobotServer, write_configuration
+from tests.e2e.running import Gateway, run
+
+# A busy machine makes neither the gateway late nor the program silent.
+ROBOT = """version: 1
+backend: real
+webots: R2025a
+medium: {{step_ms: 16}}
+robots:
+  cab:
+    body: {{kind: wc2ec, connect: "tcp://127.0.0.1:{port}", simulated: false}}
+    controller: {{kind: python, file: brain.py, {restart}}}
+    safety: {{command_timeout_s: 60, late_s: 20{safety}}}
+"""
+BRAIN = """
+import math
+from controller import Robot
+robot = Robot()
+wheel = robot.getDevice("left")
+wheel.setPosition(math.inf)
+wheel.setVelocity(5)
+while robot.step() != -1:
+    wheel.setVelocity(5)
+"""
+LEAVES = "from controller import Robot; Robot().step()"
+WHEEL = wire.types_of("R2025a").rotational_motor
+GO = struct.pack("<dd", math.inf, 5.0)  # position and velocity, in a message of all settings
+
+
+def received(robot: Peer) -> bytes:
+    """All that has come by now."""
+    while select.select([robot.connection], [], [], 0)[0]:
+        robot.read(time.monotonic())
+    return bytes(robot.received)
+
+
+class Unplugged:
+    """A gateway with a real robot that the test plays; `with`."""
+
+    def __init__(self, folder: Path, *, restart: str = "", safety: str = "", brain: str) -> None:
+        self.folder = folder
+        self.server = RobotServer()
+        self.robots: list[Peer] = []
+        text = ROBOT.format(port=self.server.port, restart=restart, safety=safety)
+        (folder / "brain.py").write_text(brain)
+        config = write_configuration(folder, text)
+        self.gateway = Gateway(folder, ["--config", config, "--arm"], ready=False)
+
+    def __enter__(self) -> Unplugged:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.gateway.stop()
+        for robot in self.robots:
+            robot.finish()
+        self.server.close()
+
+    def plug(self) -> Peer:
+        self.robots.append(self.server.accept(((WHEEL, "left"),)))
+        return self.robots[-1]
+
+    def program(self) -> dict[str, object]:
+        found: dict[str, object] = self.gateway.report()["cab.controller.program"]
+        return found
+
+    def shows(self, text: str) -> None:
+        wait_until(lambda: text in self.gateway.text(), text)
+
+
+@pytest.mark.parametrize("restart", ["", "restart: on-failure"])
+def test_a_program_starts_again_with_its_body_and_moves_nothing_until_it_is_armed(
+    tmp_path: Path, restart: str
+) -> None:
+    with Unplugged(tmp_path, restart=restart, brain=BRAIN) as running:
+        robot = running.plug()
+        robot.wait_for(GO)
+        robot.finish()
+        running.shows("the program ended with exit code 0; starts again once the body is up")
+        assert running.program()["runs"] == 1
+        done = run("arm", "cab", cwd=tmp_path)
+        assert done.stderr.startswith("cab: no controller runs: the program starts again")
+        run("disarm", "cab", cwd=tmp_path)
+
+        robot = running.plug()
+        running.shows("`hilgw arm cab` lets the motors move")  # a command was refused
+        assert running.program()["state"] == "running" and running.program()["runs"] == 2
+        assert GO not in received(robot)
+        done = run("arm", "cab", cwd=tmp_path)
+        assert (done.stdout, done.stderr) == ("cab: armed\n", "")
+        robot.wait_for(GO)
+
+
+@pytest.mark.parametrize(
+    ("restart", "safety", "brain", "why"),
+    [
+        ("", "", LEAVES, "the program ended with exit code 0"),
+        ("", "", LEAVES + "; raise SystemExit(1)", "the program ended with exit code 1"),
+        ("restart: never", "", BRAIN, "stays down: `restart: never`"),
+        ("", ", latch: false", BRAIN, "stays down: the body is real, with `latch: false`"),
+    ],
+)
+def test_a_program_that_stays_down_is_named_by_replug_arm_and_status(
+    tmp_path: Path, restart: str, safety: str, brain: str, why: str
+) -> None:
+    with Unplugged(tmp_path, restart=restart, safety=safety, brain=brain) as running:
+        robot = running.plug()
+        if brain is BRAIN:
+            robot.wait_for(GO)
+        else:
+            running.shows(why)
+        robot.finish()
+        running.shows(why)
+        running.plug()
+        running.shows("cab          no controller runs: the program ended with exit code")
+        running.shows("no controller | ")  # the status
+        done = run("arm", "cab", cwd=tmp_path)
+        assert done.returncode == 0 and done.stdout == "cab: armed\n"
+        assert done.stderr.startswith("cab: no controller runs: the program ended with exit code")
+        assert "start hilgw again" in done.stderr
+        assert (running.program()["state"], running.program()["runs"]) == ("down", 1)
