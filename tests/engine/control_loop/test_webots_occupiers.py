@@ -11,9 +11,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+import trustme
 
 from hilgw.engine.waiting_line import MOST_OF_ADDRESS, MOST_WAITING, TURN_S
-from hilgw.engine.webots_handshake import HANDSHAKE_S
+from hilgw.engine.webots_handshake import HANDSHAKE_S, Handshake
+from hilgw.security.access import write_token
+from hilgw.testing.sim import FakeTransport, elapse, run
 from hilgw.transports.tcp import listener as tcp_listener
 from tests.engine.control_loop.running import SimPeer
 from tests.engine.control_loop.test_webots_controllers import FIRST, HELLO, QUIT, Running
@@ -365,3 +368,33 @@ def test_a_local_controller_is_served_beside_silent_connections(
         assert running.loop.time() == begin
         report = running.report()["refused"]
         assert report == {"too_many_connections": 6, "no_request": MOST_OF_ADDRESS}
+
+
+# --- TLS ------------------------------------------------------------------------------------------
+
+
+def test_a_connection_without_tls_handshake_has_the_same_deadline(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    pem = tmp_path / "gateway.pem"
+    authority.issue_cert("localhost").private_key_and_cert_chain_pem.write_to_path(pem)
+    pem.chmod(0o600)
+    write_token(tmp_path / "lab.token")
+    access = "\naccess: {tls: {certificate: gateway.pem}, tokens: {lab: {file: lab.token}}}"
+    with Running(tmp_path, backend="real", host="0.0.0.0", more=access) as running:
+        peer, begin = running.knock(), running.loop.time()
+        slowly(running, peer, b"\x16\x03\x01\x02\x00" + 100 * b"\x01")
+        running.until(lambda: peer.poll() is None or peer.ended, "the end")
+        assert running.loop.time() - begin == pytest.approx(HANDSHAKE_S, abs=2 * BYTE_S)
+
+
+def test_the_time_of_tls_is_part_of_the_deadline() -> None:
+    async def test() -> None:
+        stream, open_ones = FakeTransport(), set[Handshake]()
+        stream.handshake_s = HANDSHAKE_S - 0.5
+        Handshake(stream, "h:1", open_ones, lambda *_: None).read_line((), lambda _: None)
+        await elapse(0.49)
+        assert not stream.closed
+        await elapse(0.02)
+        assert stream.closed and not open_ones
+
+    run(test)
