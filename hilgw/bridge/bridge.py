@@ -159,6 +159,7 @@ class Bridge(Observer):
         client = self._clients.add(telnet, peer, telnet=True)
         if client is not None:
             telnet.may_set = lambda: client.writes
+            telnet.writer = client
 
     def _line_changed(self, line: LineSettings) -> None:
         self._port.set_line(line)
@@ -271,9 +272,10 @@ class Bridge(Observer):
                 "accepted": clients.accepted,
                 "refused": clients.refused + sum(each.refused for each in self._listeners),
                 "too_slow": clients.slow,
+                "each": clients.reports(),
             },
-            "to_serial": self.to_serial.as_dict(),
-            "to_tcp": self.to_tcp.as_dict(),
+            "to_serial": self._port.report(),
+            "to_tcp": clients.report(),
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hilgw.bridge.backlog import StaleWatch
 from hilgw.bridge.flow import (
@@ -18,6 +18,7 @@ from hilgw.bridge.flow import (
     read_in_turns,
 )
 from hilgw.bridge.port import HIGH_WATER_BYTES
+from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import begins_with_negotiation
 
@@ -57,7 +58,7 @@ class Client:
         self.writes = False
         self.ended = False  # it has closed its sending direction; bytes may still be unread
         self.finished = False  # it has, and all its bytes were read
-        self.sent_bytes = 0
+        self.to_serial, self.to_tcp = Flow(), Flow()
         self.active_ns = 0
         self.reframer: Reframer | None = None
         self._clients = clients
@@ -74,6 +75,7 @@ class Client:
                 return
         clients = self._clients
         clients.to_port.received_bytes += len(data)
+        self.to_serial.received_bytes += len(data)
         if clients.idle_ns is not None:
             self.active_ns = clients.scheduler.now()
         if self.reframer is not None:
@@ -81,7 +83,7 @@ class Client:
         elif self.writes:
             clients.port.write(data, self)
         else:
-            clients.to_port.drop(NOT_WRITER, len(data))
+            self.pass_on(data)
 
     def pass_on(self, data: bytes) -> None:
         """Writes a whole frame to the port, if this client is a writer."""
@@ -89,6 +91,19 @@ class Client:
             self._clients.port.write(data, self)
         else:
             self._clients.to_port.drop(NOT_WRITER, len(data))
+            self.to_serial.drop(NOT_WRITER, len(data))
+
+    def report(self) -> dict[str, Any]:
+        """The bytes from and for this client."""
+        stream, flow = self.stream, self.to_tcp
+        queued = stream.pending + stream.unsent
+        if isinstance(stream, Rfc2217Stream):
+            queued = stream.pending_data
+        return {
+            "peer": self.peer,
+            "to_serial": self._clients.port.report_of(self),
+            "to_tcp": flow.ledger(queued, queued),
+        }
 
     # --- telnet where it does not belong ----------------------------------------------------------
 
@@ -167,6 +182,7 @@ class Clients:
         self._idle_look: Handle | None = None
         self._refusal_ns: int | None = None
         self._telnet_warned = False
+        self._offered_bytes = 0  # to clients; counted once while there is none
         self._stale = StaleWatch[Client](
             scheduler, lambda: port.accepted_bytes, self._has_waiting, self._drop_stale
         )
@@ -226,8 +242,7 @@ class Clients:
 
     def refuse_telnet(self, client: Client, size: int) -> None:
         """Its stream begins with a negotiation, which the device must not receive."""
-        self.to_port.received_bytes += size
-        self.to_port.drop(TELNET, size)
+        self.port.drop_held(size, TELNET, client)
         self._remove(client, "it uses telnet", CLIENT_GONE)
         if not self._telnet_warned:
             self._telnet_warned = True
@@ -248,18 +263,23 @@ class Clients:
         stream = client.stream
         stream.close()
         self.from_port.take_back(stream.unsent, reason)
-        self._drop_unread(stream.unread + client.drop_opening())
+        client.to_tcp.take_back(stream.unsent, reason)
+        self._drop_unread(client, stream.unread + client.drop_opening())
 
-    def _drop_unread(self, size: int) -> None:
+    def _drop_unread(self, client: Client, size: int) -> None:
         if size:
-            self.to_port.received_bytes += size
-            self.to_port.drop(WRITER_GONE, size)
+            self.port.drop_held(size, WRITER_GONE, client)
 
     def _lose(self, client: Client, error: PortError) -> None:
-        """The connection was reset, or it broke after the client had ended its direction."""
+        """The connection was reset, or it broke after the client had ended its direction; or the
+        client does not read the replies that it asks for."""
         if not client.ended:
             self.port.drop_from(client, WRITER_GONE)
-        self._remove(client, error.what)
+        if error.reason == PortError.FULL:
+            self.slow += 1
+            self._remove(client, "too slow, it reads no replies", CLIENT_SLOW)
+        else:
+            self._remove(client, error.what)
 
     def _remove(self, client: Client, why: str, reason: str = CLIENT_GONE) -> None:
         if client not in self._clients:
@@ -300,10 +320,10 @@ class Clients:
         self._disconnect_when_idle(client, -1)
 
     def _disconnect_when_idle(self, client: Client, sent_bytes: int) -> None:
-        if client.sent_bytes == sent_bytes and not client.stream.pending:
+        if client.to_tcp.sent_bytes == sent_bytes and not client.stream.pending:
             self._remove(client, "it had finished sending")
         elif client in self._clients:
-            sent = client.sent_bytes
+            sent = client.to_tcp.sent_bytes
             self.scheduler.call_at(
                 self.scheduler.now() + HALF_CLOSED_NS,
                 lambda: self._disconnect_when_idle(client, sent),
@@ -326,7 +346,7 @@ class Clients:
     def _drop_stale(self, client: Client) -> None:
         before = self.to_port.dropped[WRITER_GONE]
         if client in self._clients and not client.finished:
-            self._drop_unread(client.stream.discard_received())
+            self._drop_unread(client, client.stream.discard_received())
             self._finish(client)
         self.port.drop_from(client, WRITER_GONE)
         dropped = self.to_port.dropped[WRITER_GONE] - before
@@ -350,23 +370,27 @@ class Clients:
 
     def broadcast(self, data: bytes) -> None:
         clients = self._clients
-        flow = self.from_port
+        flow, size = self.from_port, len(data)
         if not clients:
-            flow.drop(NO_CLIENT, len(data))
+            self._offered_bytes += size
+            flow.drop(NO_CLIENT, size)
         for client in clients:
             stream = client.stream
+            self._offered_bytes += size
+            client.to_tcp.received_bytes += size
             try:
                 stream.write(data)
             except PortError as error:
                 if error.reason == PortError.LOST:  # the stream reports the loss itself
-                    flow.drop(CLIENT_GONE, len(data))
+                    flow.drop(CLIENT_GONE, size)
+                    client.to_tcp.drop(CLIENT_GONE, size)
                 else:
-                    self._disconnect_slow(client, len(data))
+                    self._disconnect_slow(client, size)
                 continue
-            client.sent_bytes += len(data)
+            client.to_tcp.sent_bytes += size
             if self.idle_ns is not None:
                 client.active_ns = self.scheduler.now()
-            flow.sent_bytes += len(data)
+            flow.sent_bytes += size
             if stream.pending > HIGH_WATER_BYTES and client not in self._waiting:
                 self._wait_for(client)
 
@@ -403,8 +427,18 @@ class Clients:
         self.slow += 1
         if refused_bytes:
             self.from_port.drop(CLIENT_SLOW, refused_bytes)
+            client.to_tcp.drop(CLIENT_SLOW, refused_bytes)
         self._remove(client, "too slow", CLIENT_SLOW)
         self._warn(f"client {client.peer} disconnected: too slow, {lost} B unsent")
+
+    def reports(self) -> list[dict[str, Any]]:
+        """The ledger of each client that is connected."""
+        return [client.report() for client in self._clients]
+
+    def report(self) -> dict[str, Any]:
+        """The ledger of all bytes for clients."""
+        queued = sum(report["to_tcp"]["queued_bytes"] for report in self.reports())
+        return self.from_port.as_dict(queued, queued, self._offered_bytes)
 
     # --- from the clients to the port -------------------------------------------------------------
 

@@ -22,8 +22,8 @@ class BridgeDropped(DroppedReason):
     PORT_DOWN = "port_down_bytes", "for the port, while it was down or when it was lost"
     NOT_WRITER = "not_writer_bytes", "from a client that is not a writer"
     NO_CLIENT = "no_client_bytes", "from the port, while no client was connected"
-    CLIENT_SLOW = "client_slow_bytes", "for a client that was disconnected because it was too slow"
-    CLIENT_GONE = "client_gone_bytes", "for a client that disconnected"
+    CLIENT_SLOW = "client_slow_bytes", "for a client that was disconnected as it read too little"
+    CLIENT_GONE = "client_gone_bytes", "for a client that disconnected or reset its connection"
     WRITER_GONE = "writer_gone_bytes", "for the port, from a client that is gone"
     PURGED = "purged_bytes", "for the port, purged by an RFC 2217 client"
     TELNET = "telnet_bytes", "for the port, from a raw client that uses telnet"
@@ -47,7 +47,9 @@ Feed = Callable[[bytes], None]
 
 @dataclass(slots=True)
 class Flow:
-    """One direction of a bridge. received: bytes in; sent: bytes out, to all clients together."""
+    """One direction of a bridge, or of one client of it. received: bytes in; sent: bytes out, to
+    all clients together. `sent` has those that wait in a transport: see `as_dict`.
+    """
 
     received_bytes: int = 0
     sent_bytes: int = 0
@@ -64,13 +66,23 @@ class Flow:
             self.sent_bytes -= size
             self.drop(reason, size)
 
-    def as_dict(self) -> dict[str, Any]:
+    def ledger(self, waiting: int, queued: int, accepted: int | None = None) -> dict[str, Any]:
+        """accepted = sent + queued + all that was dropped, where no framing changes the bytes.
+
+        waiting: bytes counted as sent that the kernel has not accepted. queued: these, and those
+        that wait to be sent. accepted: by default the bytes received.
+        """
         return {
-            "received_bytes": self.received_bytes,
-            "sent_bytes": self.sent_bytes,
-            "frames": self.frames,
+            "accepted_bytes": self.received_bytes if accepted is None else accepted,
+            "sent_bytes": self.sent_bytes - waiting,
+            "queued_bytes": queued,
             "dropped": {reason: count for reason, count in self.dropped.items() if count},
         }
+
+    def as_dict(self, waiting: int, queued: int, accepted: int | None = None) -> dict[str, Any]:
+        """For the report: the ledger of a direction, and its frames."""
+        ledger = self.ledger(waiting, queued, accepted)
+        return {"received_bytes": self.received_bytes, "frames": self.frames, **ledger}
 
 
 def read_in_turns(stream: Transport) -> None:

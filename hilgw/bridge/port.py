@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 from hilgw.bridge.backlog import Backlog
 from hilgw.bridge.flow import FULL, PORT_DOWN, Flow, read_in_turns
@@ -12,6 +12,7 @@ from hilgw.transports.virtual.pacing import PacedLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from hilgw.transports.base import LineSettings, Scheduler, Transport
 
@@ -24,6 +25,12 @@ PACED_LOW_BYTES = 2048
 LONGEST_SLICE_BYTES = 64
 # A late process catches up by at most this time; the long-term rate is still the line rate.
 CATCH_UP_NS = 500_000_000
+
+
+class Writer(Protocol):
+    """Writes to the port. to_serial: counts its bytes."""
+
+    to_serial: Flow
 
 
 class BridgePort:
@@ -96,26 +103,29 @@ class BridgePort:
 
     def detach(self) -> None:
         stream, self._stream = self._stream, None
-        if stream is not None:
-            self._flow.take_back(stream.unsent, PORT_DOWN)
+        unsent = 0 if stream is None else stream.unsent
+        paced = 0 if self._paced is None else self._paced.clear()
+        self._flow.take_back(unsent, PORT_DOWN)
+        self._flow.drop(PORT_DOWN, paced)
+        self._take_back_from_writers(unsent + paced, PORT_DOWN)
         if self._paced is not None:
-            self._flow.drop(PORT_DOWN, self._paced.clear())
             self._paced.release()
-        self._backlog = Backlog()
         self._make_room()
         self.on_detached()
         self.on_lost()
 
     # --- the clients call these -------------------------------------------------------------------
 
-    def write(self, data: bytes, client: object = None) -> None:
+    def write(self, data: bytes, client: Writer) -> None:
+        size = len(data)
         stream = self._stream
         if stream is None:
-            self._flow.drop(PORT_DOWN, len(data))
+            self._drop(PORT_DOWN, size, client)
             return
         if self._paced is not None:
             self._paced.put(data)
-            self._backlog.add(client, len(data))
+            client.to_serial.sent_bytes += size
+            self._backlog.add(client, size)
             self._backlog.shrink(self.waiting_bytes)
             if len(self._paced) > PACED_HIGH_BYTES:
                 self._stop_writers()
@@ -123,9 +133,9 @@ class BridgePort:
         try:
             stream.write(data)
         except PortError as error:
-            self._refused(len(data), error)
+            self._drop(_reason(error), size, client)
             return
-        size = len(data)
+        client.to_serial.sent_bytes += size
         self._flow.sent_bytes += size
         self._taken += size
         pending = stream.pending
@@ -138,23 +148,39 @@ class BridgePort:
     @property
     def accepted_bytes(self) -> int:
         """How many bytes the driver has accepted so far."""
-        return self._taken - (self._stream.pending if self._stream is not None else 0)
+        return self._taken - self._unaccepted
 
     @property
     def waiting_bytes(self) -> int:
         """Bytes that the driver has not accepted yet."""
         paced = 0 if self._paced is None else len(self._paced)
-        return paced + (self._stream.pending if self._stream is not None else 0)
+        return paced + self._unaccepted
 
-    def waiting_from(self, client: object) -> int:
+    @property
+    def _unaccepted(self) -> int:
+        """Bytes in the transport. When it has ended, they are dropped in `detach`, which comes
+        in the next turn of the event loop."""
+        stream = self._stream
+        return 0 if stream is None else stream.pending + stream.unsent
+
+    def report(self) -> dict[str, Any]:
+        """The ledger of all bytes for the port."""
+        return self._flow.as_dict(self._unaccepted, self.waiting_bytes)
+
+    def report_of(self, client: Writer) -> dict[str, Any]:
+        """The ledger of the bytes of one client."""
+        waiting = self.waiting_from(client)
+        return client.to_serial.ledger(waiting, waiting)
+
+    def waiting_from(self, client: Writer) -> int:
         """How many of them are from this client."""
         self._backlog.shrink(self.waiting_bytes)
         return self._backlog.of(client)
 
-    def drop_from(self, client: object, reason: str) -> None:
+    def drop_from(self, client: Writer, reason: str) -> None:
         """Drops and counts the bytes of this client that the driver has not accepted yet."""
         stream = self._stream
-        if stream is None or not self.waiting_from(client):
+        if stream is None or stream.unsent or not self.waiting_from(client):
             return
         unsent = stream.take_unsent()
         self._flow.sent_bytes -= len(unsent)
@@ -163,9 +189,13 @@ class BridgePort:
         self._backlog.shrink(len(queue))  # some transports keep the first bytes
         kept = self._backlog.without(client, queue)
         self._backlog = Backlog()
-        self._flow.drop(reason, len(queue) - sum(len(data) for _, data in kept))
+        dropped = len(queue) - sum(len(data) for _, data in kept)
+        self._flow.drop(reason, dropped)
+        client.to_serial.take_back(dropped, reason)
         for each, data in kept:
-            self.write(data, each)
+            writer = cast(Writer, each)
+            writer.to_serial.sent_bytes -= len(data)
+            self.write(data, writer)
         if not stream.pending:
             self._drained()
         if not self.waiting_bytes:
@@ -173,25 +203,42 @@ class BridgePort:
 
     def drop_all(self, reason: str) -> None:
         """Drops and counts all bytes that the driver has not accepted yet."""
-        if self._stream is None:
+        if self._stream is None or self._stream.unsent:
             return
         unsent = len(self._stream.take_unsent())
+        paced = 0 if self._paced is None else self._paced.clear()
         self.take_back(unsent, reason)
-        if self._paced is not None:
-            self._flow.drop(reason, self._paced.clear())
+        self._flow.drop(reason, paced)
+        self._take_back_from_writers(unsent + paced, reason)
         self._drained()
         if not self.waiting_bytes:
             self._make_room()
 
-    def drop_held(self, size: int, reason: str) -> None:
+    def drop_held(self, size: int, reason: str, client: Writer | None) -> None:
         """Counts bytes of a client that were never written here."""
         self._flow.received_bytes += size
-        self._flow.drop(reason, size)
+        if client is not None:
+            client.to_serial.received_bytes += size
+        self._drop(reason, size, client)
 
     def take_back(self, size: int, reason: str) -> None:
-        """Counts bytes that were written and never sent."""
+        """Counts bytes that were written and never sent; at most those that this bridge wrote, as
+        a driver may hold bytes of the program before it."""
+        size = min(size, self._flow.sent_bytes)
         self._flow.take_back(size, reason)
         self._taken -= size
+
+    def _drop(self, reason: str, size: int, client: Writer | None) -> None:
+        self._flow.drop(reason, size)
+        if client is not None:
+            client.to_serial.drop(reason, size)
+
+    def _take_back_from_writers(self, size: int, reason: str) -> None:
+        """The last `size` bytes that were written are dropped: all that waited."""
+        backlog, self._backlog = self._backlog, Backlog()
+        backlog.shrink(size)
+        for owner, dropped in backlog.sizes():
+            cast(Writer, owner).to_serial.take_back(dropped, reason)
 
     def hold(self) -> None:
         """Stops reading from the port, because a client does not keep up."""
@@ -206,11 +253,6 @@ class BridgePort:
 
     # --- flow control -----------------------------------------------------------------------------
 
-    def _refused(self, size: int, error: PortError) -> None:
-        """The stream is full or lost; the transport reports a loss to the supervisor itself."""
-        lost = error.reason == PortError.LOST
-        self._flow.drop(PORT_DOWN if lost else FULL, size)
-
     def _send_slice(self, data: bytes) -> None:
         paced, stream = self._paced, self._stream
         if paced is None or stream is None:
@@ -218,7 +260,7 @@ class BridgePort:
         try:
             stream.write(data)
         except PortError as error:
-            self._refused(len(data), error)
+            self._slice_refused(len(data), _reason(error))
             return
         self._flow.sent_bytes += len(data)
         self._taken += len(data)
@@ -226,6 +268,13 @@ class BridgePort:
             paced.hold()  # the device accepts less than the line rate
         elif len(paced) <= PACED_LOW_BYTES:
             self._make_room()
+
+    def _slice_refused(self, size: int, reason: str) -> None:
+        """The slice was the first that waited: none is sent before the transport is empty."""
+        self._flow.drop(reason, size)
+        self._backlog.shrink(self.waiting_bytes + size)
+        for owner, dropped in self._backlog.sizes(size):
+            cast(Writer, owner).to_serial.take_back(dropped, reason)
 
     def _drained(self) -> None:
         if self._paced is None:
@@ -242,6 +291,11 @@ class BridgePort:
         if self._full:
             self._full = False
             self._on_room()
+
+
+def _reason(error: PortError) -> str:
+    """The stream is full or lost; the transport reports a loss to the supervisor itself."""
+    return PORT_DOWN if error.reason == PortError.LOST else FULL
 
 
 def slice_bytes(line: LineSettings) -> int:

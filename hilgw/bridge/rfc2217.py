@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.flow import PURGED
 from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import (
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hilgw.bridge.line import PortLine
-    from hilgw.bridge.port import BridgePort
+    from hilgw.bridge.port import BridgePort, Writer
     from hilgw.protocols.rfc2217 import Event
     from hilgw.transports.base import LostHandler, ModemState, ReadHandler, Transport
 
@@ -39,6 +40,8 @@ HOLD_BYTES = 65536  # data that is read while the device accepts none
 
 class Rfc2217Stream(TransportDefaults):
     """See the module. may_set: whether the client may set the line now, as only a writer may.
+    writer: counts bytes for the port that are purged before the port gets them. `unsent` and
+    `pending_data` are data of the port; `pending`, for flow control, has replies and escapes, too.
 
     on_refused: called once, when it may not and tries to. An end of the client's direction ends
     the stream, after its data: such a client has no use for half of a connection.
@@ -69,6 +72,8 @@ class Rfc2217Stream(TransportDefaults):
         self._on_lost: LostHandler = lambda error: None
         self._held = bytearray()  # from the client, while the device accepts nothing
         self._out = bytearray()  # to the client, while it wants nothing
+        self._queue = TelnetQueue()
+        self.writer: Writer | None = None
         self._suspended = False
         self._paused = False
         self._eof = False
@@ -79,6 +84,11 @@ class Rfc2217Stream(TransportDefaults):
     @property
     def pending(self) -> int:
         return self._stream.pending + len(self._out)
+
+    @property
+    def pending_data(self) -> int:
+        """Bytes accepted by write() that the kernel has not accepted yet."""
+        return self._queue.data_bytes(self._stream.pending) + len(self._out)
 
     def start(self, on_data: ReadHandler, on_lost: LostHandler) -> None:
         self._on_data, self._on_lost = on_data, on_lost
@@ -91,7 +101,7 @@ class Rfc2217Stream(TransportDefaults):
 
     def write(self, data: bytes) -> None:
         if not self._suspended:
-            self._stream.write(escape(data))
+            self._put(escape(data), is_data=True)
             return
         if len(self._out) + len(data) > WRITE_LIMIT_BYTES:
             raise PortError("the write buffer is full", reason=PortError.FULL, where=self.name)
@@ -118,11 +128,8 @@ class Rfc2217Stream(TransportDefaults):
 
     def close(self) -> None:
         if not self._over:
-            rest = self._stream.take_unsent()
             self._stream.close()
             self._finish()
-            data = [event.data for event in Server().feed(rest) if isinstance(event, Data)]
-            self.unsent = sum(map(len, data)) + len(self._out)
 
     async def wait_closed(self) -> None:
         await self._stream.wait_closed()
@@ -176,7 +183,7 @@ class Rfc2217Stream(TransportDefaults):
 
     def _purge(self, purge: Purge) -> None:
         if purge.to_send:
-            self._port.drop_held(len(self._held), PURGED)
+            self._port.drop_held(len(self._held), PURGED, self.writer)
             self._held.clear()
             self._port.drop_all(PURGED)
         unsent = self._line.purge(received=purge.received, to_send=purge.to_send)
@@ -184,9 +191,8 @@ class Rfc2217Stream(TransportDefaults):
 
     def _suspend(self, suspended: bool) -> None:
         self._suspended = suspended
-        if not suspended and self._out:
-            data, self._out = bytes(self._out), bytearray()
-            self._send(escape(data))
+        if not suspended and self._out and self._send(escape(bytes(self._out)), is_data=True):
+            self._out.clear()
             if not self._stream.pending:
                 self._drained()
 
@@ -198,16 +204,26 @@ class Rfc2217Stream(TransportDefaults):
         bits = ModemBits(cts=state.cts, dsr=state.dsr, ri=state.ri, cd=state.cd)
         self._send(self._server.modem_state(bits))
 
-    def _send(self, data: bytes) -> None:
-        """Commands pass a client's flow control. A client that reads no answers is disconnected."""
-        if not data or self._over:
-            return
+    def _send(self, wire: bytes, *, is_data: bool = False) -> bool:
+        """Replies pass a client's flow control. A client that reads none is disconnected. Returns
+        whether the stream has taken them."""
+        if not wire or self._over:
+            return False
         try:
-            self._stream.write(data)
+            self._put(wire, is_data=is_data)
         except PortError as error:
             if error.reason != PortError.LOST:  # the stream reports its loss itself
                 self._stream.close()
                 self._lost(error)
+            return False
+        return True
+
+    def _put(self, wire: bytes, *, is_data: bool) -> None:
+        stream = self._stream
+        stream.write(wire)
+        pending = stream.pending
+        if pending:
+            self._queue.add(wire, pending, is_data=is_data)
 
     # --- the end ----------------------------------------------------------------------------------
 
@@ -226,11 +242,11 @@ class Rfc2217Stream(TransportDefaults):
     def _lost(self, error: PortError) -> None:
         if not self._over:
             self._finish()
-            self.unsent = self._stream.unsent + len(self._out)
             self._on_lost(error)
 
     def _finish(self) -> None:
         self._over = True
+        self.unsent = self._queue.data_bytes(self._stream.unsent) + len(self._out)
         self.unread = len(self._held) + self._stream.unread
         self._line.unlisten(self._modem_changed)
         self._line.release(self)

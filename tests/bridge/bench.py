@@ -9,6 +9,7 @@ from hilgw.bridge.flow import Flow
 from hilgw.bridge.port import BridgePort
 from hilgw.testing.sim import Clock, FakeTransport
 from hilgw.transports.base import LineSettings
+from tests.bridge.ledger import violations
 
 
 class Bench:
@@ -55,5 +56,10 @@ class Bench:
 
     @property
     def adds_up(self) -> bool:
-        flow = self.to_port
-        return flow.received_bytes == flow.sent_bytes + sum(flow.dropped.values())
+        return not violations(
+            {
+                "to_serial": self.port.report(),
+                "to_tcp": self.clients.report(),
+                "clients": {"each": self.clients.reports()},
+            }
+        )

@@ -17,6 +17,7 @@ from hilgw.framing import create
 from hilgw.testing.sim import Recorder, until
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
+from tests.bridge.ledger import violations
 
 ALL_VALUES = bytes(range(256))
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
@@ -108,6 +109,7 @@ class Rig:
 
     def __init__(self, device: Device, timer: Timer, frame: str | None, **settings: Any) -> None:
         self.device = device
+        self._framed = frame is not None
         self.log = Recorder()
         self.clients: list[Client] = []
         line = settings.pop("line", LineSettings(115200))
@@ -126,7 +128,10 @@ class Rig:
 
     @property
     def report(self) -> dict[str, Any]:
-        return self.bridge.report()
+        """Whenever a test looks, the ledger adds up; with a framing it counts frames, too."""
+        report = self.bridge.report()
+        assert self._framed or violations(report) == []
+        return report
 
     @property
     def address(self) -> tuple[str, int]:

@@ -28,7 +28,7 @@ class TimedPort(FakeTransport):
 class Bench:
     def __init__(self, baud_rate: int = 115200, **line: object) -> None:
         self.scheduler = Clock()
-        self.flow = Flow()
+        self.flow, self.to_serial = Flow(), Flow()  # of all, and of the one that writes
         self.told: list[str] = []
         settings = LineSettings(baud_rate, **line)  # type: ignore[arg-type]
         self.port = BridgePort(
@@ -56,7 +56,7 @@ def test_a_slice_is_a_power_of_two_of_about_four_milliseconds(baud_rate: int, si
 def test_no_byte_is_early_and_none_later_than_its_slice(baud_rate: int) -> None:
     bench = Bench(baud_rate)
     data = bytes(range(250)) * 4
-    bench.port.write(data)
+    bench.port.write(data, bench)
     bench.scheduler.run_until(bench.start + 2 * SECOND)
     assert bench.device.data() == data
     for when, count in bench.device.arrivals:
@@ -66,7 +66,7 @@ def test_no_byte_is_early_and_none_later_than_its_slice(baud_rate: int) -> None:
 
 def test_parity_and_stop_bits_take_their_time() -> None:
     bench = Bench(9600, parity="E", stop_bits=2)
-    bench.port.write(bytes(96))
+    bench.port.write(bytes(96), bench)
     bench.scheduler.run_until(bench.start + SECOND)
     assert bench.device.arrivals[-1][0] == bench.start + 96 * 12 * SECOND // 9600
 
@@ -78,7 +78,7 @@ def test_a_late_timer_does_not_slow_the_line_down() -> None:
     while sent < total:
         if bench.port.waiting_bytes < PACED_LOW_BYTES:
             step = min(PACED_LOW_BYTES, total - sent)
-            bench.port.write(bytes(step))
+            bench.port.write(bytes(step), bench)
             sent += step
         bench.scheduler.run_until(bench.scheduler.now() + 10_000_000, late_ns=late)
     bench.scheduler.run_until(bench.start + 61 * SECOND, late_ns=late)
@@ -89,7 +89,7 @@ def test_a_late_timer_does_not_slow_the_line_down() -> None:
 
 def test_a_pause_of_the_whole_process_is_caught_up() -> None:
     bench = Bench()
-    bench.port.write(bytes(2304))  # 200 ms
+    bench.port.write(bytes(2304), bench)  # 200 ms
     bench.scheduler.run_until(bench.start + 50_000_000)
     bench.scheduler.time = bench.start + 150_000_000
     bench.scheduler.run_until(bench.start + SECOND)
@@ -98,9 +98,9 @@ def test_a_pause_of_the_whole_process_is_caught_up() -> None:
 
 def test_writers_wait_above_the_high_mark_and_go_on_below_the_low_one() -> None:
     bench = Bench()
-    bench.port.write(bytes(PACED_HIGH_BYTES))
+    bench.port.write(bytes(PACED_HIGH_BYTES), bench)
     assert bench.told == []
-    bench.port.write(b"x")
+    bench.port.write(b"x", bench)
     assert bench.told == ["full"]
     while bench.told == ["full"]:
         assert bench.port.waiting_bytes > PACED_LOW_BYTES
@@ -112,7 +112,7 @@ def test_writers_wait_above_the_high_mark_and_go_on_below_the_low_one() -> None:
 def test_a_device_that_takes_less_holds_the_line() -> None:
     bench = Bench()
     bench.device.stalled = True
-    bench.port.write(bytes(1000))
+    bench.port.write(bytes(1000), bench)
     bench.scheduler.run_until(bench.start + SECOND)
     assert bench.device.pending == 64
     bench.device.accept()
@@ -124,18 +124,20 @@ def test_a_device_that_takes_less_holds_the_line() -> None:
 def test_what_waits_when_the_port_leaves_is_dropped_and_counted() -> None:
     nothing = Bench()
     nothing.port.detach()
-    assert nothing.flow.as_dict()["dropped"] == {}, "a reason without a byte is none"
+    assert nothing.port.report()["dropped"] == {}, "a reason without a byte is none"
     bench = Bench()
-    bench.port.write(bytes(PACED_HIGH_BYTES + 1))
+    bench.port.write(bytes(PACED_HIGH_BYTES + 1), bench)
     bench.scheduler.run_until(bench.start + 20_000_000)
     sent = len(bench.device.data())
     bench.port.detach()
     assert bench.flow.dropped == {"port_down_bytes": PACED_HIGH_BYTES + 1 - sent}
     assert bench.told == ["full", "room"]
-    bench.port.write(b"late")
+    bench.port.write(b"late", bench)
     assert bench.flow.dropped == {"port_down_bytes": PACED_HIGH_BYTES + 5 - sent}
     fresh = TimedPort(bench.scheduler)
     bench.port.attach(fresh)
-    bench.port.write(b"fresh")
+    bench.port.write(b"fresh", bench)
     bench.scheduler.run_until(bench.start + SECOND)
     assert fresh.data() == b"fresh"
+    assert bench.to_serial.sent_bytes == sent + 5 == bench.flow.sent_bytes
+    assert bench.to_serial.dropped == bench.flow.dropped

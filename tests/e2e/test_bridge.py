@@ -102,7 +102,7 @@ def test_all_values_both_ways_and_a_report(listen: str, device: Device, tmp_path
     assert said["exit_code"] == 130
     assert said["port"]["line"] == "115200 8E1"
     counts = {"accepted": 1, "refused": 0, "too_slow": 0}
-    assert said["clients"] == {"connected": 0, "paused": False, "slow": 0, **counts}
+    assert said["clients"] == {"connected": 0, "paused": False, "slow": 0, **counts, "each": []}
     assert said["to_serial"]["received_bytes"] == said["to_serial"]["sent_bytes"] == 256
     assert said["to_tcp"]["received_bytes"] == said["to_tcp"]["sent_bytes"] == 256
     assert "up: 115200 8E1" in bridge.text()

@@ -1,0 +1,268 @@
+"""The ledger of a bridge adds up at each look, for each client; its losses have their reasons."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilgw.bridge.backlog import TelnetQueue
+from hilgw.bridge.rfc2217 import Rfc2217Stream
+from hilgw.protocols.rfc2217 import (
+    COM_PORT,
+    FLOWCONTROL_RESUME,
+    FLOWCONTROL_SUSPEND,
+    IAC,
+    SB,
+    SE,
+    SET_BAUDRATE,
+    Data,
+    Server,
+    escape,
+)
+from hilgw.testing.sim import FakeTransport, until
+from tests.bridge.bench import Bench
+from tests.bridge.rig import ALL_VALUES, Rig, run_bridge
+from tests.bridge.test_rfc2217 import LineBench
+
+RFC2217 = ("127.0.0.1", 0)
+
+
+def command(*code: int) -> bytes:
+    return bytes((IAC, SB, COM_PORT, *code, IAC, SE))
+
+
+ASK_RATE = command(SET_BAUDRATE, 0, 0, 0, 0)  # the reply is as long
+
+
+@contextmanager
+def silent_client(address: str) -> Iterator[socket.socket]:
+    """A client that never reads, with a small buffer. It sends without a block."""
+    host, _, port = address.rpartition(":")
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((host, int(port)))
+        connection.setblocking(False)
+        yield connection
+
+
+def send(connection: socket.socket, data: bytes) -> None:
+    try:
+        connection.send(data)
+    except BlockingIOError:
+        pass
+
+
+def reset(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+# --- on sockets and a pty -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loop", ["direct", "asyncio"])
+def test_a_client_that_reads_no_replies_and_resets(tmp_path: Path, loop: str) -> None:
+    """Replies wait for it, many times the data among them. Each look checks the ledger."""
+
+    async def scenario(rig: Rig) -> None:
+        with silent_client(rig.report["rfc2217"]) as connection:
+            written = 0
+
+            def waits() -> bool:
+                nonlocal written
+                send(connection, ASK_RATE * 100)
+                written += rig.device.write(b"\xff\x00")
+                return bool(rig.report["clients"]["slow"])
+
+            await until(waits)
+            peer = rig.report["clients"]["each"][0]["peer"]
+            reset(connection)
+        await until(lambda: rig.report["clients"]["connected"] == 0)
+        flow = rig.report["to_tcp"]
+        assert 0 < flow["dropped"]["client_gone_bytes"] < written
+        assert 0 < flow["sent_bytes"] < written
+        left = [line for line in rig.log.lines if f"client {peer} left" in line]
+        assert left == [f"client {peer} left: the peer reset the connection"]
+        assert not any("the port was lost" in line for line in rig.log.lines)
+        assert rig.report["port"]["state"] == "up"
+
+    run_bridge(tmp_path, scenario, loop=loop, rfc2217=RFC2217)
+
+
+def test_a_client_that_reads_no_replies_is_too_slow(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        with silent_client(rig.report["rfc2217"]) as connection:
+            rig.device.write(b"to a client that does not read")
+
+            def over() -> bool:
+                if not rig.report["clients"]["too_slow"]:
+                    send(connection, ASK_RATE * 1000)
+                return bool(rig.report["clients"]["too_slow"])
+
+            await until(over)
+        assert rig.report["clients"]["connected"] == 0
+        assert any("too slow, it reads no replies" in line for line in rig.log.lines)
+
+    run_bridge(tmp_path, scenario, rfc2217=RFC2217)
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_reset_is_that_of_the_client(tmp_path: Path, paused: bool) -> None:
+    """Also when the bridge does not read from it, as the device accepts nothing."""
+
+    async def scenario(rig: Rig) -> None:
+        client = await rig.client()
+        if paused:
+            client.send(bytes(1_000_000))
+            await until(lambda: rig.report["clients"]["paused"])
+        connection = client.writer.get_extra_info("socket")
+        linger = struct.pack("ii", 1, 0)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        client.writer.transport.abort()
+        await until(lambda: rig.report["clients"]["connected"] == 0)
+        (left,) = [line for line in rig.log.lines if " left: " in line]
+        assert left.endswith(" left: the peer reset the connection")
+        assert rig.report["port"]["state"] == "up"
+
+    run_bridge(tmp_path, scenario)
+
+
+def test_many_clients_that_come_and_go(tmp_path: Path) -> None:
+    """Writers of both kinds, on a device that takes little, that is unplugged, or is purged."""
+    seeded = random.Random(1)
+
+    async def scenario(rig: Rig) -> None:
+        for turn in range(60):
+            action = seeded.randrange(6)
+            if action < 2:
+                await rig.client(reading=action == 0, receive_bytes=4096)
+            elif action == 2 and rig.clients:
+                await rig.clients.pop(seeded.randrange(len(rig.clients))).close()
+            for client in rig.clients:
+                client.send(ALL_VALUES * seeded.randrange(40))
+            rig.device.write(ALL_VALUES * seeded.randrange(8))
+            if seeded.random() < 0.5:
+                rig.device.read()
+            if turn == 40:
+                rig.device.unplug()
+                await until(lambda: rig.report["port"]["state"] != "up")
+                rig.device.plug()
+                await until(lambda: rig.report["port"]["state"] == "up")
+            for _ in range(seeded.randrange(5)):
+                await asyncio.sleep(0)
+                assert rig.report["to_serial"]["accepted_bytes"] >= 0  # a look
+
+    run_bridge(tmp_path, scenario, writer="all", rfc2217=RFC2217)
+
+
+# --- exactly which bytes --------------------------------------------------------------------------
+
+
+class Telnet:
+    """A client of RFC 2217 on a transport of the test."""
+
+    def __init__(self) -> None:
+        self.bench = Bench()
+        self.inner = FakeTransport()
+        self.stream = Rfc2217Stream(
+            self.inner, self.bench.port, LineBench().line, on_refused=lambda: None
+        )
+        self.client = self.bench.clients.add(self.stream, "127.0.0.1:1", telnet=True)
+
+    def received(self) -> int:
+        """The bytes of data that reached the client."""
+        events = Server().feed(self.inner.data())
+        return sum(len(event.data) for event in events if isinstance(event, Data))
+
+
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("data"), st.binary(min_size=1, max_size=20)),
+        st.tuples(st.just("data"), st.just(b"\xff\xff\xff")),
+        st.tuples(st.just("ask"), st.just(b"")),
+        st.tuples(st.sampled_from(["suspend", "resume"]), st.just(b"")),
+        st.tuples(st.just("accept"), st.integers(1, 60)),
+    ),
+    max_size=30,
+)
+
+
+@given(ACTIONS, st.sampled_from(["lose", "close", "refuse", "refuse data", "break"]))
+def test_what_a_client_received_is_what_was_sent(actions: list[Any], end: str) -> None:
+    telnet = Telnet()
+    bench, inner = telnet.bench, telnet.inner
+    inner.stalled = True
+    words = {"ask": ASK_RATE, "suspend": command(FLOWCONTROL_SUSPEND)}
+    words["resume"] = command(FLOWCONTROL_RESUME)
+    for word, argument in actions:
+        if word == "data":
+            bench.clients.broadcast(argument)
+        elif word == "accept":
+            inner.accept(argument)
+        else:
+            inner.send(words[word])
+        assert bench.adds_up
+        assert bench.clients.report()["sent_bytes"] == telnet.received()
+    if end == "lose":
+        inner.lose()
+    elif end == "close":
+        bench.clients.close()
+    elif end == "refuse":  # a reply finds no room
+        inner.full = True
+        inner.send(ASK_RATE)
+    else:  # what waited for the client to resume finds none, or no connection
+        inner.send(words["suspend"])
+        bench.clients.broadcast(b"waits")
+        inner.full, inner.gone = end == "refuse data", end == "break"
+        inner.send(words["resume"])
+        assert bench.adds_up
+        inner.lose()
+    assert bench.adds_up
+    assert bench.clients.report()["queued_bytes"] == 0
+    assert bench.clients.report()["sent_bytes"] == telnet.received()
+
+
+def test_bytes_of_a_port_that_is_lost_were_not_sent_at_any_instant() -> None:
+    bench = Bench(rule="all")
+    first, second = bench.client(), bench.client()
+    first.send(b"sent")
+    bench.device.stalled = True
+    first.send(b"waits")
+    second.send(b"waits too")
+    bench.device.close()  # the transport knows, and reports it in the next turn of the event loop
+    assert bench.adds_up
+    assert bench.port.report()["sent_bytes"] == 4
+    first.lose()
+    assert bench.adds_up
+    bench.port.detach()
+    assert bench.adds_up
+    assert bench.port.report()["dropped"] == {"port_down_bytes": 14}
+    assert bench.clients.reports()[0]["to_serial"]["dropped"] == {"port_down_bytes": 9}
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.binary(max_size=12)), max_size=8),
+    st.lists(st.integers(0, 30), max_size=8),
+)
+def test_the_unsent_data_of_a_telnet_stream(
+    parts: list[tuple[bool, bytes]], sent: list[int]
+) -> None:
+    queue, marks, total = TelnetQueue(), "", 0
+    for (is_data, data), leaves in zip(parts, sent, strict=False):
+        wire = escape(data) if is_data else data
+        # One mark for each byte on the wire: the last byte of a byte of data counts.
+        for byte in data:
+            marks += ("." * (len(escape(bytes((byte,)))) - 1) + "D") if is_data else "-"
+        total = min(total + leaves, len(marks))
+        queue.add(wire, len(marks) - total, is_data=is_data)
+        assert queue.data_bytes(len(marks) - total) == marks[total:].count("D")
