@@ -1,4 +1,4 @@
-"""Bytes that wait for the port, by client: which of them are dropped when a client is gone."""
+"""Bytes that wait: for the port, by client, and which are dropped when it is gone; for a client."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 # Bytes of a client that is gone become late commands when the device accepts nothing for this time.
 STALE_NS = 2_000_000_000
 LOOK_NS = 100_000_000
+
+_IAC = b"\xff"
 
 T = TypeVar("T")
 
@@ -123,3 +125,42 @@ class StaleWatch(Generic[T]):
                 self._on_stuck(client)
         if self._since:
             self._look = self._scheduler.call_at(now + LOOK_NS, self._look_again)
+
+
+class TelnetQueue:
+    """Which of the unsent bytes of a telnet stream are data: the others are replies to commands.
+
+    Bytes are as on the wire: data has each IAC twice.
+    """
+
+    def __init__(self) -> None:
+        self._parts: deque[tuple[bytes, bool]] = deque()  # whether it is data
+        self._size = 0
+
+    def add(self, wire: bytes, unsent: int, *, is_data: bool) -> None:
+        """These bytes were written; `unsent` bytes of the stream are unsent now."""
+        self._parts.append((wire, is_data))
+        self._size += len(wire)
+        self._forget_sent(unsent)
+
+    def data_bytes(self, unsent: int) -> int:
+        """How many bytes of data are among the last `unsent` bytes of the stream. A byte of data
+        whose last byte on the wire is unsent is unsent."""
+        self._forget_sent(unsent)
+        sent, size = self._size - unsent, 0
+        for wire, is_data in self._parts:
+            if is_data:
+                size += _data_bytes(wire, len(wire)) - _data_bytes(wire, sent)
+            sent = 0
+        return size
+
+    def _forget_sent(self, unsent: int) -> None:
+        parts = self._parts
+        while parts and self._size - len(parts[0][0]) >= unsent:
+            self._size -= len(parts.popleft()[0])
+
+
+def _data_bytes(wire: bytes, end: int) -> int:
+    """The bytes of data that are complete in wire[:end]."""
+    escapes = wire.count(_IAC, 0, end)
+    return end - escapes + escapes // 2

@@ -22,7 +22,7 @@ class BridgeDropped(DroppedReason):
     PORT_DOWN = "port_down_bytes", "for the port, while it was down or when it was lost"
     NOT_WRITER = "not_writer_bytes", "from a client that is not a writer"
     NO_CLIENT = "no_client_bytes", "from the port, while no client was connected"
-    CLIENT_SLOW = "client_slow_bytes", "for a client that was disconnected: it did not read in time"
+    CLIENT_SLOW = "client_slow_bytes", "for a client that was disconnected as it read too little"
     CLIENT_GONE = "client_gone_bytes", "for a client that disconnected or reset its connection"
     WRITER_GONE = "writer_gone_bytes", "for the port, from a client that is gone"
     PURGED = "purged_bytes", "for the port, purged by an RFC 2217 client"

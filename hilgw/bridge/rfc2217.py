@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.flow import PURGED
 from hilgw.bridge.telnet_queue import TelnetQueue
 from hilgw.errors import PortError

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.rfc2217 import Rfc2217Stream
-from hilgw.bridge.telnet_queue import TelnetQueue
 from hilgw.protocols.rfc2217 import (
     COM_PORT,
     FLOWCONTROL_RESUME,
