@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from hilgw.bridge.backlog import TelnetQueue
 from hilgw.bridge.flow import PURGED
-from hilgw.bridge.telnet_queue import TelnetQueue
 from hilgw.errors import PortError
 from hilgw.protocols.rfc2217 import (
     Agreed,
