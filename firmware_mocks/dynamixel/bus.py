@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from firmware_mocks import _parameters as values
@@ -11,13 +11,14 @@ from firmware_mocks.dynamixel import packets
 from firmware_mocks.dynamixel.servo import (
     CRC,
     FAIL,
-    HARDWARE_ERROR,
     INSTRUCTION,
     LENGTH,
     MODELS,
     RETURN_DELAY,
     STATUS_RETURN,
+    TABLE_BYTES,
     TEMPERATURE,
+    WRITABLE,
     Servo,
 )
 
@@ -28,7 +29,15 @@ PARAMETERS: dict[str, str] = {
     "baud_rate": "rate of the bus (default 57600)",
     "return_delay_us": "time from an instruction to its answer, 0 to 508 (default 500)",
     "echo": "yes: a half-duplex adapter that returns what it sends; no (default no)",
-    "hardware_error": "bits of the hardware error of all servos, e.g. 4: too hot (default 0)",
+    "hardware_error": "bits of the hardware error of all servos, e.g. 4: too hot, or 32: overload, "
+    "with which the torque goes off, or 1: input voltage, with which it stays on (default 0)",
+    "volts": "supply of all servos: below 6 V and above 14 V is a hardware error (default 12)",
+    "brown_out_s": "a servo that has turned for so long restarts, as with a weak battery: its "
+    "torque and its bus watchdog are off (default 0: never)",
+    "registers": "ID:ADDRESS:VALUE, ...: registers that have other values at power on, as 1:11:1 "
+    "for velocity control; while the mock runs they change at once (default none)",
+    "resumes": "yes: a servo that its bus watchdog has stopped goes on to its old goal when that "
+    "is cleared; no: it waits for a new one (default yes)",
     "temperature": "degrees Celsius of all servos (default 31)",
 }
 DEFAULTS: dict[str, Any] = {
@@ -38,12 +47,20 @@ DEFAULTS: dict[str, Any] = {
     "return_delay_us": 500,
     "echo": "no",
     "hardware_error": 0,
+    "volts": 12,
+    "brown_out_s": 0,
+    "registers": "none",
+    "resumes": "yes",
     "temperature": 31,
 }
 BROADCAST = 254
 PING, READ, WRITE, REG_WRITE, ACTION, FACTORY, REBOOT, CLEAR = 1, 2, 3, 4, 5, 6, 8, 16
 SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
 STEP_NS = 5 * MS
+STATES = (
+    "echo", "hardware_error", "volts", "temperature", "brown_out_s", "registers", "resumes"
+)  # fmt: skip
+"""Parameters that leave the servos as they are."""
 
 
 class Bus(Adjustable):
@@ -75,22 +92,36 @@ class Bus(Adjustable):
         settings = self._settings
         self._echo = values.choice("echo", settings["echo"], ("no", "yes")) == "yes"
         error = values.whole("hardware_error", settings["hardware_error"], 0, 63)
+        volts = values.number("volts", settings["volts"], 0, 30)
         heat = values.whole("temperature", settings["temperature"], 0, 255)
-        for servo in self.servos.values():
-            servo.table[HARDWARE_ERROR] = error
+        brown_out_ns = round(values.number("brown_out_s", settings["brown_out_s"], 0, 1e6) * 1e9)
+        resumes = values.choice("resumes", settings["resumes"], ("no", "yes")) == "yes"
+        fitted = _registers(settings["registers"], self.servos)
+        for number, servo in self.servos.items():
+            servo.brown_out_ns, servo.resumes = brown_out_ns, resumes
             servo.table[TEMPERATURE] = heat
-            if error:
-                servo.table[64] = 0  # the servo lets go
+            servo.volts = volts
+            servo.fail(error)
+            servo.fitted = fitted[number]
+
+    def _fit(self) -> None:
+        """Registers change by themselves."""
+        for servo in self.servos.values():
+            for address, value in servo.fitted.items():
+                servo.put(address, value, WRITABLE.get(address, 1))
 
     def _adopt(self, name: str) -> None:
-        if name in ("echo", "hardware_error", "temperature"):
+        if name in STATES:
             self._set_states()
         else:
             self._configure()
+        if name == "registers":
+            self._fit()
 
     def reset(self, now: int) -> None:
         self._input.clear()
         self.uart.clear()
+        self._set_states()
         for servo in self.servos.values():
             servo.boot()
             servo.moved_ns = servo.heard_ns = now
@@ -172,7 +203,7 @@ class Bus(Adjustable):
             staged, servo.staged = servo.staged, None
             return (servo.write(*staged) if staged else FAIL), b""
         if instruction in (REBOOT, FACTORY):
-            servo.boot()
+            servo.boot() if instruction == REBOOT else servo.restore()
             return 0, b""
         if instruction == CLEAR:
             return 0, b""
@@ -227,6 +258,22 @@ def _models(given: object, count: int) -> list[int]:
     if len(models) not in (1, count):
         raise ValueError(f"model: {given!r} has {len(models)} numbers for {count} servos")
     return models * count if len(models) == 1 else models
+
+
+def _registers(given: object, servos: Collection[int]) -> dict[int, dict[int, int]]:
+    """The registers of each servo that have other values."""
+    found: dict[int, dict[int, int]] = {number: {} for number in servos}
+    text = str(given).strip("[] ")
+    for part in text.split(",") if text not in ("", "none", "None") else ():
+        numbers = part.strip(" '\"").split(":")
+        if len(numbers) != 3:
+            raise ValueError(f"registers: {part.strip()!r} is not ID:ADDRESS:VALUE")
+        number = values.whole("registers", numbers[0], 0, 252)
+        address = values.whole("registers", numbers[1], 0, TABLE_BYTES - 1)
+        if number not in found:
+            raise ValueError(f"registers: there is no servo {number}")
+        found[number][address] = values.whole("registers", numbers[2], -(2**31), 2**31 - 1)
+    return found
 
 
 def _read(servo: Servo, parameters: bytes) -> tuple[int, bytes]:

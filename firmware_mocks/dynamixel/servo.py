@@ -15,8 +15,9 @@ ALERT = 0x80
 TABLE_BYTES = 147
 EEPROM = 64  # addresses below are locked while the torque is on
 MODEL, FIRMWARE, ID, RETURN_DELAY, MODE = 0, 6, 7, 9, 11
+MAX_VOLTAGE, MIN_VOLTAGE = 32, 34  # of 0.1 V
 PWM_LIMIT, CURRENT_LIMIT, ACCELERATION_LIMIT, VELOCITY_LIMIT = 36, 38, 40, 44
-MAX_POSITION, MIN_POSITION = 48, 52
+MAX_POSITION, MIN_POSITION, SHUTDOWN = 48, 52, 63
 TORQUE, STATUS_RETURN, HARDWARE_ERROR, WATCHDOG = 64, 68, 70, 98
 GOAL_PWM, GOAL_CURRENT, GOAL_VELOCITY, PROFILE_VELOCITY, GOAL_POSITION = 100, 102, 104, 112, 116
 MOVING, LOAD, VELOCITY, POSITION, VOLTAGE, TEMPERATURE = 122, 126, 128, 132, 144, 146
@@ -27,14 +28,10 @@ WRITABLE = {
     90: 2, 98: 1, 100: 2, 102: 2, 104: 4, 108: 4, 112: 4, 116: 4,
 }  # fmt: skip
 PROFILE_ACCELERATION = 108
-GOALS = (
-    GOAL_PWM,
-    GOAL_CURRENT,
-    GOAL_VELOCITY,
-    PROFILE_ACCELERATION,
-    PROFILE_VELOCITY,
-    GOAL_POSITION,
-)
+GOAL_VALUES = (GOAL_PWM, GOAL_CURRENT, GOAL_VELOCITY, GOAL_POSITION)
+"""Read only while the bus watchdog has stopped the servo."""
+GOALS = (*GOAL_VALUES, PROFILE_ACCELERATION, PROFILE_VELOCITY)
+INPUT_VOLTAGE = 0x01  # a bit of the hardware error
 RAM_P = 512
 
 
@@ -64,7 +61,9 @@ SERIES_P = (2000, 2020)
 
 
 class Servo:
-    """`tripped` is the state of its bus watchdog, which stops it."""
+    """tripped: its bus watchdog has stopped it. resumes: when that is cleared, it goes on to its
+    old goal. brown_out_ns: so long it turns until its supply fails for a moment; 0: never. fitted:
+    registers that have these values at power on."""
 
     def __init__(self, number: int, model: int, return_delay_us: int) -> None:
         self.model = model
@@ -75,30 +74,65 @@ class Servo:
         self.pulses = 0.0 if model in SERIES_P else 2048.0
         self.speed = 0.0  # pulses/s
         self.staged: tuple[int, bytes] | None = None
+        self.resumes = True
+        self.brown_out_ns = self._turned_ns = 0
+        self.volts = 12.0
+        self.fitted: dict[int, int] = {}
+        self._error = 0  # what is wrong beside the supply
         self._first = {ID: (number, 1), RETURN_DELAY: (return_delay_us // 2, 1)}
-        self.table = bytearray(TABLE_BYTES)
-        self.boot()
+        self.restore()
 
-    def boot(self) -> None:
-        """Power on: the torque is off."""
+    def restore(self) -> None:
+        """The values of the factory, and power on."""
         self.table = bytearray(TABLE_BYTES)
-        for address, value, size in (
-            (MODEL, self.model, 2), (FIRMWARE, 45, 1), (8, 1, 1), (MODE, 3, 1), (24, 10, 4),
-            (31, 72, 1), (STATUS_RETURN, 2, 1), (VOLTAGE, 120, 2), (TEMPERATURE, 31, 1),
-        ):  # fmt: skip
-            self.put(address, value, size)
         traits = self.traits
         for address, value, size in (
-            (PWM_LIMIT, traits.pwm, 2), (GOAL_PWM, traits.pwm, 2),
-            (CURRENT_LIMIT, traits.current, 2), (GOAL_CURRENT, traits.current, 2),
+            (MODEL, self.model, 2), (FIRMWARE, 45, 1), (8, 1, 1), (MODE, 3, 1), (24, 10, 4),
+            (31, 72, 1), (MAX_VOLTAGE, 140, 2), (MIN_VOLTAGE, 60, 2), (SHUTDOWN, 52, 1),
+            (PWM_LIMIT, traits.pwm, 2), (CURRENT_LIMIT, traits.current, 2),
             (ACCELERATION_LIMIT, traits.acceleration, 4), (VELOCITY_LIMIT, traits.velocity, 4),
             (MIN_POSITION, traits.positions[0], 4), (MAX_POSITION, traits.positions[1], 4),
         ):  # fmt: skip
             self.put(address, value, size)
         for address, (value, size) in self._first.items():
             self.put(address, value, size)
-        self.tripped, self.speed = False, 0.0
+        self.boot()
+
+    def boot(self) -> None:
+        """Power on: the RAM has its defaults, which means no torque and no bus watchdog. A servo of
+        series X knows its angle within one turn only."""
+        self.table[EEPROM:] = bytes(TABLE_BYTES - EEPROM)
+        for address, value, size in (
+            (STATUS_RETURN, 2, 1), (TEMPERATURE, 31, 1),
+            (GOAL_PWM, self.traits.pwm, 2), (GOAL_CURRENT, self.traits.current, 2),
+        ):  # fmt: skip
+            self.put(address, value, size)
+        for address, value in self.fitted.items():
+            self.put(address, value, WRITABLE.get(address, 1))
+        self.tripped, self.speed, self._turned_ns = False, 0.0, 0
+        if self.model not in SERIES_P:
+            self.pulses %= self.traits.turn
+        self.fail(0)
         self._show()
+
+    def fail(self, bits: int) -> None:
+        """What is wrong now, beside the supply. Errors in Shutdown switch the torque off."""
+        self._error = bits
+        low, high = self.get(MIN_VOLTAGE, 2) / 10, self.get(MAX_VOLTAGE, 2) / 10
+        supply = 0 if low <= self.volts <= high else INPUT_VOLTAGE
+        self.table[HARDWARE_ERROR] = bits | supply
+        self.put(VOLTAGE, round(10 * self.volts), 2)
+        if self.is_shut_down:
+            self.table[TORQUE] = 0
+
+    def supply(self, volts: float) -> None:
+        """The supply has this voltage now: outside its limits it is a hardware error."""
+        self.volts = volts
+        self.fail(self._error)
+
+    @property
+    def is_shut_down(self) -> bool:
+        return bool(self.table[HARDWARE_ERROR] & self.table[SHUTDOWN])
 
     def get(self, address: int, size: int) -> int:
         return int.from_bytes(self.table[address : address + size], "little", signed=size > 1)
@@ -153,20 +187,28 @@ class Servo:
         value = int.from_bytes(data, "little", signed=len(data) > 1)
         if address < EEPROM and self.torque:
             return ACCESS
-        if self.tripped and address in GOALS:
+        if self.tripped and address in GOAL_VALUES:
+            return RANGE
+        if address == TORQUE and value and self.is_shut_down:
             return ACCESS
         error = self._limit(address, value)
         if error:
             return error
         self.table[address : address + len(data)] = data
         if address == WATCHDOG:
+            if self.tripped and not self.resumes:
+                self._stand()
             self.tripped = False
         elif address == MODE:
             self._reset_goals()
         elif address == TORQUE and value:
-            self.put(GOAL_POSITION, math.floor(self.pulses), 4)
-            self.put(GOAL_VELOCITY, 0, 4)
+            self._stand()
         return 0
+
+    def _stand(self) -> None:
+        """Its goals are where it is."""
+        self.put(GOAL_POSITION, math.floor(self.pulses), 4)
+        self.put(GOAL_VELOCITY, 0, 4)
 
     def _limit(self, address: int, value: int) -> int:
         low, high = {
@@ -211,7 +253,10 @@ class Servo:
             self._turn(self.heard_ns + limit_ns)
             self.tripped = True
             self.table[WATCHDOG] = 255
+        self._turned_ns += max(0, now - self.moved_ns) if self.moves else 0
         self._turn(now)
+        if 0 < self.brown_out_ns <= self._turned_ns:
+            self.boot()
         self._show()
 
     def _turn(self, now: int) -> None:
@@ -230,7 +275,7 @@ class Servo:
         """In pulses/s: without torque, with PWM 0 or a tripped watchdog it stands."""
         force = self.get(GOAL_PWM, 2) / self.traits.pwm
         fastest, unit, turn = self.traits.fastest, self.traits.rpm, self.traits.turn
-        if not self.torque or self.tripped or self.alert or force == 0:
+        if not self.torque or self.tripped or force == 0:
             return 0.0
         if self.table[MODE] in (3, 4, 5):
             rpm = self.get(PROFILE_VELOCITY, 4) * unit or fastest

@@ -351,7 +351,7 @@ SIX: dict[str, Any] = {"motors": {f"m{number}": ServoSettings(id=number) for num
             SIX,
             (
                 "period_ms",
-                "each period of 20 ms needs 260 bytes, and the line carries 97 at 57600 bit/s",
+                "each period of 20 ms needs 275 bytes, and the line carries 95 at 57600 bit/s",
                 "raise baudRate or period_ms, or lower the return delay of the servos",
             ),
             {"baudRate": 1_000_000},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +15,7 @@ from hilgw.bodies.dynamixel.packet import (
     WATCHDOG,
     write_all,
 )
+from hilgw.bodies.dynamixel.read_back import CYCLE_NS, REGISTERS
 from hilgw.bodies.dynamixel.series import SERIES, X
 from hilgw.bodies.dynamixel.session import DynamixelSession
 from hilgw.bodies.dynamixel.settings import DynamixelSettings, devices_of, servos_of
@@ -55,14 +57,18 @@ class DynamixelBody(SerialRobot):
         return [*errors, *load_problems(self.line_load(settings), "period_ms", fix)]
 
     def line_load(self, settings: DynamixelSettings) -> LineLoad:
-        """A command to each servo, a sync or bulk read, and the answers with feedback."""
+        """A command to each servo, a sync or bulk read, and the answers with feedback; and the
+        share of a period in what is read back in each cycle."""
         count = len(servos_of(settings))
         command = OVERHEAD + 4 + 1 + 4
         request = OVERHEAD + (5 * count if self._is_mixed(settings) else 4 + count)
         needed = count * command + request + count * (OVERHEAD + 1 + READ_BYTES)
-        idle_ns = round(count * settings.return_delay_us * NS_PER_US)
+        idle_ns = count * settings.return_delay_us * NS_PER_US
         period_ns = ms_to_ns(settings.period_ms)
-        return LineLoad(needed, settings.baudRate, BITS_PER_BYTE, period_ns, idle_ns)
+        share = len(REGISTERS) * period_ns / CYCLE_NS
+        needed += math.ceil(share * (request + count * (OVERHEAD + 1 + 1)))
+        idle_ns += share * idle_ns
+        return LineLoad(needed, settings.baudRate, BITS_PER_BYTE, period_ns, round(idle_ns))
 
     def mock(self, settings: DynamixelSettings, version: str) -> MockSpec:
         ids = ", ".join(str(servo.id) for servo in servos_of(settings).values())

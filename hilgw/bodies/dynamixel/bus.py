@@ -1,26 +1,27 @@
-"""The half-duplex bus: one request at a time, and the time that its answers may take."""
+"""The half-duplex bus: one request at a time, and the time that its bytes and answers may take."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hilgw.bodies.dynamixel.packet import OVERHEAD, Status
 
 Answered = Callable[[Status, int], None]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Exchange:
     """A request, and the servos that answer it. answered: called for each answer, with the time.
-    size: data bytes of one answer. vital: whether a missing answer is a failure at once."""
+    size: data bytes of one answer. vital: part of a change of mode of this servo; a missing answer
+    is a failure at once."""
 
     request: bytes
     numbers: list[int]
     answered: Answered | None = None
     size: int = 0
-    vital: bool = False
+    vital: int | None = None
 
     @property
     def answer_bytes(self) -> int:
@@ -28,39 +29,84 @@ class Exchange:
 
 
 class Bus:
-    """Requests in their order. missed: the servos whose answer did not come in the last exchange;
-    failed: one of a vital exchange."""
+    """Requests in their order. failed: the servo that has not answered a vital exchange. lag_ns:
+    what the last answers took beside their bytes."""
 
     def __init__(self, byte_ns: int, answer_ns: int) -> None:
         self._byte_ns = byte_ns
         self._answer_ns = answer_ns
-        self.clear()
+        self.reset()
 
-    def clear(self) -> None:
+    def reset(self) -> None:
+        """The port is new, or closed."""
         self._queue: deque[Exchange] = deque()
         self._current: Exchange | None = None
         self._awaited: list[int] = []
-        self._until_ns = 0
+        self._ends_ns = self._until_ns = self._free_ns = self.lag_ns = 0
         self.failed: int | None = None
 
-    def drop_waiting(self) -> None:
-        """Forgets the requests that have not been written."""
+    def forget(self) -> None:
+        """Drops the requests that wait. Answers that are under way still take their time."""
         self._queue.clear()
+        self.failed = None
+        if self._current is not None:
+            self._current = replace(self._current, answered=None, vital=None)
 
-    def add(self, exchange: Exchange) -> None:
-        self._queue.append(exchange)
+    def drop_change(self, number: int) -> bool:
+        """Drops what waits of the change of mode of this servo; whether an answer is awaited, which
+        may not come."""
+        self._queue = deque(each for each in self._queue if each.vital != number)
+        if self._current is None or self._current.vital != number:
+            return False
+        self._current = replace(self._current, vital=None)
+        return True
 
-    @property
-    def idle(self) -> bool:
-        return self._current is None and not self._queue
+    def add(self, exchange: Exchange, *, first: bool = False) -> None:
+        if first:
+            self._queue.appendleft(exchange)
+        else:
+            self._queue.append(exchange)
+
+    # --- state --------------------------------------------------------------------------------
+
+    def has(self, exchange: Exchange | None) -> bool:
+        """Whether this exchange waits, or its answers are awaited."""
+        return exchange is not None and (exchange is self._current or exchange in self._queue)
 
     @property
     def has_waiting(self) -> bool:
-        """Whether a request waits for the answers of the one before."""
+        """Whether a request waits to be written."""
         return bool(self._queue)
+
+    @property
+    def awaits(self) -> bool:
+        """Whether answers are awaited, until `next_deadline`."""
+        return self._current is not None
 
     def next_deadline(self) -> int | None:
         return self._until_ns if self._current is not None else None
+
+    @property
+    def free_ns(self) -> int:
+        """When the line has carried all that was written."""
+        return self._free_ns
+
+    def end_late(self, now: int) -> None:
+        """Ends an exchange whose time is over."""
+        if self._current is not None and now >= self._until_ns:
+            if self._current.vital is not None:
+                self.failed = self._current.vital
+            self._current = None
+
+    def is_free(self, now: int) -> bool:
+        """Whether a request may be written now."""
+        return self._current is None and now >= self._free_ns
+
+    def duration_ns(self, size: int) -> int:
+        """How long the line carries so many bytes."""
+        return size * self._byte_ns
+
+    # --- traffic ------------------------------------------------------------------------------
 
     def take(self, status: Status, now: int) -> None:
         """An answer; one from a servo that was not asked is ignored."""
@@ -70,18 +116,17 @@ class Bus:
         current = self._current
         if not self._awaited:
             self._current = None
+            self.lag_ns = max(0, now - self._ends_ns)
         if current.answered is not None and (status.error or len(status.data) == current.size):
             current.answered(status, now)
 
-    def bytes_due(self, now: int) -> bytes:
-        """The bytes to write now: requests up to the next one that is answered."""
-        if self._current is not None:
-            if now < self._until_ns:
-                return b""
-            if self._current.vital and self._awaited:
-                self.failed = self._awaited[0]
-            self._current = None
-        data = b""
+    def occupy(self, size: int, now: int) -> None:
+        """So many bytes are written now."""
+        self._free_ns = max(now, self._free_ns) + size * self._byte_ns
+
+    def bytes_due(self, data: bytes, now: int) -> bytes:
+        """What is written now, when the bus is free: these bytes, and the requests up to the next
+        one that is answered."""
         while self._queue and self._current is None:
             exchange = self._queue.popleft()
             data += exchange.request
@@ -89,5 +134,7 @@ class Bus:
                 self._current = exchange
                 self._awaited = list(exchange.numbers)
                 duration = (len(data) + exchange.answer_bytes) * self._byte_ns
-                self._until_ns = now + duration + self._answer_ns
+                self._ends_ns = now + duration
+                self._until_ns = self._ends_ns + self._answer_ns
+        self.occupy(len(data), now)
         return data

@@ -7,6 +7,7 @@ position with it, else Goal PWM.
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from hilgw.bodies.dynamixel import packet
 from hilgw.bodies.dynamixel.series import SERIES, P
@@ -18,21 +19,30 @@ from hilgw.reasons import RequestRefused
 
 LARGEST = 32_767  # of a profile of series X
 VELOCITY_MODE, POSITION_MODE, EXTENDED_MODE, CURRENT_MODE = 1, 3, 4, 5
+POSITION_MODES = (POSITION_MODE, EXTENDED_MODE, CURRENT_MODE)
 WITH_CURRENT = {1020, 1030, 1040, 1050, 1110, 1120, 1130}
 """Models with Goal Current: XM430 and XH430, XM540, XH540."""
 # Limits of an XL430, until the servo's own are read.
 _PWM, _CURRENT, _VELOCITY, _POSITIONS = 885, 0, 265, (0, 4095)
+GOALS = (packet.GOAL_VELOCITY, packet.GOAL_POSITION)
+PROFILE = (
+    packet.PROFILE_ACCELERATION, packet.GOAL_PWM, packet.GOAL_CURRENT, packet.PROFILE_VELOCITY,
+)  # fmt: skip
+"""What a goal needs first."""
 
-Writes = list[tuple[int, int]]
-"""Registers and their new numbers, in order."""
+Writes = dict[int, int]
+"""Registers and their new numbers."""
 
 
 class Servo:
     """mode: the operating mode of the servo now, None while it is unknown or the torque is off.
-    pulses: its last position. offset: of its registers (`packet`)."""
+    changing: the mode that it is being set to. torque: as it was set last, None: unknown. pulses:
+    its last position. waiting: what is to be written of the newest command. offset: of its
+    registers (`packet`)."""
 
-    def __init__(self, device: Device, settings: ServoSettings) -> None:
+    def __init__(self, device: Device, settings: ServoSettings, counts: Counter[str]) -> None:
         self.device = device
+        self._counts = counts
         self.number = settings.id
         self.series = SERIES[settings.series]
         self.offset = self.series.offset
@@ -43,13 +53,13 @@ class Servo:
         self.wanted = 0.0
         rate = device.limits.rate
         self._slew = None if rate is None else Slew(rate, 0.0, brakes=True)
+        self.pulses: int | None = None
+        self.answered_ns = 0
+        self.waiting: Writes = {}
         self.forget()
 
     def forget(self) -> None:
         """The servo may have been exchanged, or switched off."""
-        self.mode: int | None = None
-        self.pulses: int | None = None
-        self.answered_ns = 0
         self._pwm, self._current, self._velocity = _PWM, _CURRENT, _VELOCITY
         self._positions = _POSITIONS
         self._acceleration = 0
@@ -58,13 +68,37 @@ class Servo:
         # Of a position command that comes without a velocity; 0: as fast as the servo can.
         self._speed = 0 if fastest == math.inf else max(1, int(fastest / self.series.rad_s))
         self._force: int | None = None
-        self.rest()
+        self.let_go()
+        self.torque: int | None = None
+        self.stop()
 
-    def rest(self) -> None:
-        """It was stopped."""
+    def let_go(self) -> None:
+        """Its torque is off: the next command sets its mode."""
+        self.mode: int | None = None
+        self.changing: int | None = None
+        self._target: int | None = None
+        self.torque = 0
+        self._sent: Writes = {}
+
+    def stop(self) -> None:
+        """It was stopped: nothing that waits may be written any more."""
+        if self.waiting.keys() & GOALS:
+            self._counts["superseded"] += 1
+        self.waiting = {}
+        self.changing = None
+        self._target = self.mode
+        self._rest()
+
+    def _rest(self) -> None:
         self.wanted = 0.0
         if self._slew is not None:
             self._slew.settle(0.0)
+
+    def hold(self, mode: int) -> None:
+        """It was found in this mode with its torque on, and holds its position."""
+        self.mode = self._target = mode
+        self.torque = 1
+        self._force = 1000  # what was set before is unknown
 
     # --- what the servo reports ---------------------------------------------------------------
 
@@ -91,7 +125,7 @@ class Servo:
         """In rad/s."""
         return raw * self.series.rad_s * self._sign
 
-    def torque(self, raw: int) -> float:
+    def torque_of(self, raw: int) -> float:
         """In N m, from Present Load, or from Present Current where the servo measures it."""
         measured = (self.has_current or self.series is P) and self._current > 0
         share = raw / (self._current if measured else 1000)
@@ -103,43 +137,51 @@ class Servo:
 
     # --- commands -----------------------------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> Writes | Refusal:
-        """The registers for a command that the control loop has checked."""
+    def command(self, command: Command, now: int) -> Refusal | None:
+        """A command that the control loop has checked: it waits, in place of the one before."""
         if isinstance(command, MotorSettings):
             return self._settings(command, now)
         if not isinstance(command, MotorCommand) or command.field == "torque":
             what = "gains and torque control are not supported; set the available torque"
             return Refusal(RequestRefused.NOT_SETTABLE, f"'{self.device.name}': {what}")
         if command.field == "velocity":
-            return self._by_velocity(command.value, now)
-        if command.field == "position":
-            if command.value == math.inf:
-                return self._by_velocity(self.wanted, now)
-            return self._by_position(command.value)
-        if command.field == "acceleration":
+            self._by_velocity(command.value, now)
+        elif command.field == "position":
+            if command.value != math.inf:
+                return self._by_position(command.value)
+            self._by_velocity(self.wanted, now)
+        elif command.field == "acceleration":
             self._acceleration = self._profile_acceleration(command.value)
-            return [(packet.PROFILE_ACCELERATION, self._acceleration)]
-        self._force = self._force_of(command.value)
-        return self._limit_force()
+            self._wait({packet.PROFILE_ACCELERATION: self._acceleration})
+        else:
+            self._force = self._force_of(command.value)
+            self._wait(self._limit_force(self._target))
+        return None
 
-    def _settings(self, command: MotorSettings, now: int) -> Writes | Refusal:
+    def _settings(self, command: MotorSettings, now: int) -> Refusal | None:
         kept = self._acceleration, self._force, self._speed
+        self._keep(command)
+        if command.position == math.inf:
+            self._by_velocity(command.velocity, now)
+            return None
+        refusal = self._by_position(command.position, still=command.velocity == 0)
+        if refusal is not None:
+            self._acceleration, self._force, self._speed = kept
+        return refusal
+
+    def _keep(self, command: MotorSettings) -> None:
+        """The settings that the next goal needs."""
         self._acceleration = self._profile_acceleration(command.acceleration)
         self._force = self._force_of(command.available)
-        if command.position == math.inf:
-            return self._by_velocity(command.velocity, now)
-        self._speed = max(1, _profile(command.velocity, self.series.rad_s, self._largest[1]))
-        writes = self._by_position(command.position, still=command.velocity == 0)
-        if isinstance(writes, Refusal):
-            self._acceleration, self._force, self._speed = kept
-        return writes
+        if command.position != math.inf:
+            speed = _profile(command.velocity, self.series.rad_s, self._largest[1])
+            self._speed = max(1, speed)
 
-    def _by_velocity(self, velocity: float, now: int) -> Writes:
+    def _by_velocity(self, velocity: float, now: int) -> None:
         self.wanted = velocity if self._slew is None else self._slew.aim(velocity, now)
-        head = self._enter(VELOCITY_MODE)
-        return [*head, (packet.GOAL_VELOCITY, self._raw_velocity())]
+        self._aim(VELOCITY_MODE, {packet.GOAL_VELOCITY: self._raw_velocity()})
 
-    def _by_position(self, position: float, *, still: bool = False) -> Writes | Refusal:
+    def _by_position(self, position: float, *, still: bool = False) -> Refusal | None:
         pulses = round(position / self._rad_per_pulse * self._sign) + self._zero
         multi = self.settings.multi_turn
         reach = self.series.reach
@@ -153,24 +195,28 @@ class Servo:
         mode = EXTENDED_MODE if multi else POSITION_MODE
         if self.has_current:
             mode = CURRENT_MODE  # the limits of position are those that were checked above
-        head = self._enter(mode)
-        return [*head, (packet.PROFILE_VELOCITY, self._speed), (packet.GOAL_POSITION, pulses)]
+        self._aim(mode, {packet.PROFILE_VELOCITY: self._speed, packet.GOAL_POSITION: pulses})
+        return None
 
-    def _enter(self, mode: int) -> Writes:
-        """The registers that select a mode, which needs the torque off, and resets the others."""
-        head: Writes = []
-        if self.mode != mode:
-            self.mode = mode
-            head = [(packet.TORQUE, 0), (packet.MODE, mode), (packet.TORQUE, 1)]
-        head.append((packet.PROFILE_ACCELERATION, self._acceleration))
-        return head + self._limit_force()
+    def _aim(self, mode: int, goal: Writes) -> None:
+        """A goal in this mode, and the settings that it needs: a change of mode resets them."""
+        head = {packet.PROFILE_ACCELERATION: self._acceleration} | self._limit_force(mode)
+        self._wait(head | goal, mode)
 
-    def _limit_force(self) -> Writes:
+    def _wait(self, writes: Writes, mode: int | None = None) -> None:
+        """mode: of a goal, which takes the place of all that waits."""
+        if self.waiting.keys() & (GOALS if mode is not None else writes.keys()):
+            self._counts["superseded"] += 1
+        if mode is not None:
+            self.waiting, self._target = {}, mode
+        self.waiting |= writes
+
+    def _limit_force(self, mode: int | None) -> Writes:
         if self._force is None:
-            return []
-        if self.mode == CURRENT_MODE:
-            return [(packet.GOAL_CURRENT, self._force * self._current // 1000)]
-        return [(packet.GOAL_PWM, self._force * self._pwm // 1000)]
+            return {}
+        if mode == CURRENT_MODE:
+            return {packet.GOAL_CURRENT: self._force * self._current // 1000}
+        return {packet.GOAL_PWM: self._force * self._pwm // 1000}
 
     def _force_of(self, available: float) -> int:
         """In thousandths of the largest torque."""
@@ -186,21 +232,91 @@ class Servo:
     def next_deadline(self) -> int | None:
         return None if self._slew is None else self._slew.next_deadline()
 
-    def expire(self, now: int) -> Writes:
+    def expire(self, now: int) -> None:
         """The next velocity on the way to the one commanded."""
         value = None if self._slew is None else self._slew.expire(now)
-        if value is None or self.mode != VELOCITY_MODE:
-            return []
-        self.wanted = value
-        return [(packet.GOAL_VELOCITY, self._raw_velocity())]
+        if value is not None and self._target == VELOCITY_MODE:
+            self.wanted = value
+            self.waiting[packet.GOAL_VELOCITY] = self._raw_velocity()
+
+    # --- what is written ----------------------------------------------------------------------
+
+    @property
+    def must_change(self) -> bool:
+        """Whether what waits needs another mode, which is not being set yet."""
+        return bool(self.waiting) and self.changing is None and self._target != self.mode
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether what waits may be written."""
+        return bool(self.waiting) and self.changing is None and self._target == self.mode
+
+    def has(self, register: int) -> bool:
+        """Whether the setting that waits was written before. A goal is always written."""
+        return register in PROFILE and self._sent.get(register) == self.waiting[register]
+
+    def took(self) -> None:
+        """What waited was written."""
+        self._sent |= self.waiting
+        self.waiting = {}
+
+    def change(self) -> tuple[int, Writes]:
+        """Begins the change of mode: the mode, and the settings that follow it."""
+        assert self._target is not None
+        mode = self.changing = self._target
+        self.mode = None
+        self._sent.clear()
+        return mode, {each: self.waiting.pop(each) for each in PROFILE if each in self.waiting}
+
+    def written(self, register: int, amount: int, *, last: bool) -> None:
+        """The servo has confirmed this register of a change of mode. last: the change ends."""
+        if register == packet.TORQUE:
+            self.torque = amount
+            if amount:
+                self.mode = self.changing
+        if last:
+            self.changing = None
 
     # --- stops --------------------------------------------------------------------------------
 
+    def is_still(self, command: Command) -> bool:
+        """Whether this command asks for velocity 0."""
+        if isinstance(command, MotorSettings):
+            return command.velocity == 0
+        if not isinstance(command, MotorCommand):
+            return False
+        if command.field == "velocity":
+            return command.value == 0
+        return command.field == "position" and command.value == math.inf and self.wanted == 0
+
+    def still(self, command: Command) -> None:
+        """Velocity 0 after another command. It needs a goal only, and no other mode: under position
+        control the last position."""
+        self._rest()
+        if isinstance(command, MotorSettings):
+            self._keep(command)
+        mode = self.changing if self.mode is None else self.mode
+        if mode is None or mode == VELOCITY_MODE or self.pulses is None:
+            goal = {packet.GOAL_VELOCITY: 0}
+        else:
+            goal = {packet.GOAL_POSITION: self.held_pulses()}
+        if self.waiting.keys() & GOALS:
+            self._counts["superseded"] += 1
+        self.waiting, self._target = goal, mode
+
+    def held_pulses(self) -> int:
+        """The goal that holds the last position: beyond its limits a servo takes none."""
+        assert self.pulses is not None
+        if self.mode != POSITION_MODE:
+            return self.pulses
+        return max(self._positions[0], min(self._positions[1], self.pulses))
+
     def stop_command(self) -> MotorCommand | None:
         """The command that stops it in its present mode; None: it has not moved."""
-        if self.mode is None:
+        mode = self.mode or self.changing or self._target
+        if mode is None:
             return None
-        if self.mode == VELOCITY_MODE:
+        if mode == VELOCITY_MODE:
             return MotorCommand(self.device.index, "velocity", 0.0)
         return self.hold_command()
 

@@ -10,6 +10,7 @@ from hilgw.devices.kinds import NO_LIMITS, POSITION_SENSOR, ROTATIONAL_MOTOR, De
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
 from hilgw.settings import setting
 
+HOLD = "hold"
 BAUD_RATES = (9600, 57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000)
 
 
@@ -87,6 +88,12 @@ class DynamixelSettings(RobotSettings):
         ge=40,
         le=2540,
         unit="ms",
+    )
+    on_loss: str = setting(
+        "in the handshake, also after a loss, a servo that is found under position control with "
+        "its torque on holds its position, or lets go (release); any other lets go",
+        HOLD,
+        choices=[HOLD, "release"],
     )
     show_velocity: bool = setting(
         "true: motors report their velocity, for a controller whose protocol carries it (WC2EC)",

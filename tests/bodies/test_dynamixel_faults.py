@@ -1,0 +1,260 @@
+"""Hardware errors of Dynamixel servos: named, and no obstacle to a stop."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hilgw.bodies.dynamixel.settings import ServoSettings
+from hilgw.control.events import (
+    Connected,
+    Disconnected,
+    HardwareFault,
+    Notice,
+    Refused,
+    StopReason,
+)
+from tests.bodies.bench import BodyBench
+from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
+from tests.bodies.servos import MODE, TORQUE, harsh, packets_of, stands, written_to
+
+up = DYNAMIXEL.up
+OVERHEATING, OVERLOAD, VOLTAGE = 4, 32, 1
+SHOULDER = {"shoulder": ServoSettings(id=1), "elbow": ServoSettings(id=2)}
+
+
+def weak(line: BodyBench, number: int = 1, bits: int = VOLTAGE) -> None:
+    """An error that leaves the torque on."""
+    line.mock.servos[number].fail(bits)
+
+
+def moving(control: str, **settings: object) -> BodyBench:
+    line = up(**settings)
+    if control == "velocity":
+        line.settings(LEFT, math.inf, 2.0, -1.0, 1.4)
+    else:
+        line.settings(LEFT, 1.5, 0.5, -1.0, 1.4)
+    line.run(200)
+    assert line.mock.servos[1].moves
+    return line
+
+
+# --- faults ---------------------------------------------------------------------------------------
+
+
+def test_the_first_alert_is_a_hardware_fault_and_is_listed_while_it_is_present() -> None:
+    line = up(motors=SHOULDER)
+    assert line.session.faults() == []
+    weak(line, 1, OVERLOAD)
+    while not line.found(HardwareFault):
+        line.run(0.1)
+    assert line.session.faults() == ["'shoulder': hardware error"]
+    line.run(50)
+    assert line.session.faults() == ["'shoulder': hardware error: overload"]
+    assert [each.text for each in line.found(Notice)] == ["'shoulder': hardware error: overload"]
+    line.run(1_000)
+    assert not line.found(HardwareFault) and not line.found(Disconnected)  # once
+    weak(line, 1, OVERLOAD | OVERHEATING)
+    line.run(400)
+    assert line.session.faults() == ["'shoulder': hardware error: overheating, overload"]
+    weak(line, 1, 0)
+    line.run(50)
+    assert line.session.faults() == []
+    weak(line, 2, OVERHEATING)
+    line.run(50)
+    assert line.found(HardwareFault) == [HardwareFault(line.index("elbow"))]
+
+
+def test_an_error_from_before_the_connection_is_a_fault_of_the_robot_that_is_up() -> None:
+    line = DYNAMIXEL.bench({"hardware_error": VOLTAGE})
+    line.open(300)
+    kinds = [type(event) for event in line.events if not isinstance(event, Notice)]
+    assert kinds == [Connected, HardwareFault, HardwareFault]
+    assert line.session.faults() == [
+        f"'{name}': hardware error: input voltage" for name in (LEFT, RIGHT)
+    ]
+    line.session.close()
+    assert line.session.faults() == []
+
+
+def test_a_torque_that_an_error_has_switched_off_is_no_loss() -> None:
+    line = moving("velocity")
+    weak(line, 1, OVERLOAD)
+    assert not line.mock.servos[1].torque
+    line.run(1_000)
+    assert not line.found(Disconnected)
+    weak(line, 1, 0)
+    line.run(50)
+    line.command(LEFT, "velocity", 1.0)
+    line.run(200)
+    assert line.mock.servos[1].moves  # with its mode and torque set anew
+
+
+def test_an_error_that_keeps_the_torque_off_in_a_change_of_mode_is_no_loss() -> None:
+    line = moving("position")
+    line.command(LEFT, "velocity", 2.0)
+    while line.mock.servos[1].torque:
+        line.run(0.1)
+    weak(line, 1, OVERLOAD)
+    line.run(500)
+    assert line.found(HardwareFault) and not line.found(Disconnected)
+    assert stands(line)
+    weak(line, 1, 0)
+    line.run(50)
+    line.command(LEFT, "velocity", 2.0)
+    line.run(200)
+    assert line.mock.servos[1].moves
+
+
+# --- velocity 0 -----------------------------------------------------------------------------------
+
+STILL = {
+    "velocity": lambda line: line.command(LEFT, "velocity", 0.0),
+    "settings": lambda line: line.settings(LEFT, math.inf, 0.0, -1.0, 1.4),
+    "settings with a position": lambda line: line.settings(LEFT, -1.0, 0.0, -1.0, 1.4),
+    "a position beyond its limits": lambda line: line.settings(LEFT, 9.0, 0.0, -1.0, 1.4),
+}
+
+
+@pytest.mark.parametrize("error", [0, VOLTAGE])
+@pytest.mark.parametrize("control", ["velocity", "position"])
+@pytest.mark.parametrize("still", STILL)
+def test_velocity_0_is_never_refused_and_writes_goals_only(
+    still: str, control: str, error: int
+) -> None:
+    line = moving(control)
+    weak(line, 1, error)
+    line.run(100)
+    servo = line.mock.servos[1]
+    assert servo.moves and (servo.torque, servo.table[MODE]) == (1, 3 if control[0] == "p" else 1)
+    (refused, *_) = line.command(LEFT, "velocity", 1.0) if error else [None]
+    assert isinstance(refused, Refused) is bool(error)
+    line.written.clear()
+    assert not any(isinstance(event, Refused) for event in STILL[still](line))
+    line.run(30)
+    assert stands(line)
+    assert written_to(bytes(line.written)) <= {104, 116}
+    assert (servo.torque, servo.table[MODE]) == (1, 3 if control[0] == "p" else 1)
+    assert not line.found(Disconnected)
+
+
+def test_velocity_control_at_velocity_0_keeps_the_mode_until_a_velocity_comes() -> None:
+    line = moving("position")
+    line.written.clear()
+    line.command(LEFT, "position", math.inf)
+    line.run(30)
+    assert stands(line) and written_to(bytes(line.written)) == {116}
+    line.command(LEFT, "velocity", 2.0)
+    line.run(200)
+    servo = line.mock.servos[1]
+    assert servo.table[MODE] == 1 and servo.moves
+
+
+def test_velocity_0_of_a_motor_that_was_not_commanded_is_a_command_like_others() -> None:
+    line = moving("velocity")
+    weak(line)
+    line.run(100)
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.run(50)
+    line.written.clear()
+    (refused,) = line.command(LEFT, "velocity", 0.0)
+    assert isinstance(refused, Refused) and refused.reason == "not_settable"
+    line.run(100)
+    assert written_to(bytes(line.written)) == set()
+
+
+def test_what_velocity_0_brought_applies_to_the_next_goal() -> None:
+    line = moving("velocity")
+    line.settings(LEFT, math.inf, 0.0, 3.0, 0.7)
+    line.run(100)
+    line.command(LEFT, "velocity", 1.0)
+    line.run(100)
+    servo = line.mock.servos[1]
+    assert (servo.get(108, 4), servo.get(100, 2)) == (8, 442)
+
+
+# --- stops ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("control", ["velocity", "position"])
+def test_a_stop_works_while_all_servos_have_errors(control: str) -> None:
+    line = moving(control)
+    line.command(RIGHT, "velocity", -2.0)
+    line.run(100)
+    for number in (1, 2):
+        weak(line, number)
+    while len(line.found(HardwareFault)) < 1:
+        line.run(0.1)
+    assert all(servo.moves for servo in line.mock.servos.values())
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.run(1 if control == "velocity" else 40)  # back to the last position
+    assert stands(line)
+
+
+def test_a_stop_is_written_while_a_servo_answers_nothing() -> None:
+    line = harsh()
+    line.command(LEFT, "velocity", 2.0)
+    line.command(RIGHT, "velocity", 2.0)
+    line.run(300)
+    assert [servo.get(104, 4) for servo in line.mock.servos.values()] == [83, 83]
+    line.mock.servos[1].mute = True
+    line.run(45)
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.run(60)
+    assert stands(line, 100)
+
+
+@pytest.mark.parametrize("control", ["velocity", "position"])
+@pytest.mark.parametrize("wait_ms", [0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36])
+def test_after_a_fault_in_a_change_of_mode_nothing_switches_the_torque_on(
+    control: str, wait_ms: int
+) -> None:
+    line = moving(control)
+    other = ("position", 1.0) if control == "velocity" else ("velocity", 2.0)
+    line.command(LEFT, *other)
+    line.run(wait_ms)
+    weak(line)
+    for _ in range(400):
+        line.run(0.1)
+        if line.found(HardwareFault):
+            break
+    line.written.clear()
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.run(40)  # back to the last position
+    assert stands(line, 300)
+    torque = [each for each in packets_of(bytes(line.written)) if each[2][:2] == bytes((TORQUE, 0))]
+    assert not any(instruction == 3 for _, instruction, _ in torque)
+    assert MODE not in written_to(bytes(line.written))
+    assert not line.found(Disconnected)
+
+
+@pytest.mark.parametrize("wait_ms", [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 40])
+def test_a_stop_reaches_harsh_servos_at_any_moment(wait_ms: int) -> None:
+    """What two write at once is lost there: a stop is written again when the bus is free."""
+    line = harsh()
+    line.command(LEFT, "velocity", 2.0)
+    line.command(RIGHT, "velocity", 2.0)
+    line.run(300)
+    line.command(LEFT, "position", 1.0)
+    line.run(wait_ms)
+    line.handle(line.session.stop(StopReason.HARDWARE, line.now))
+    line.run(60)
+    before = [servo.torque_on for servo in line.mock.servos.values()]
+    assert stands(line, 300)
+    assert [servo.torque_on for servo in line.mock.servos.values()] == before
+    assert not line.found(Disconnected)
+
+
+def test_one_motor_is_stopped_alone_and_a_flood_of_its_stops_costs_little() -> None:
+    line = moving("velocity")
+    line.command(RIGHT, "velocity", 2.0)
+    line.run(200)
+    line.written.clear()
+    for _ in range(3_000):
+        line.handle(line.session.stop_motor(line.index(LEFT), line.now))
+        line.run(1 / 3)
+    assert len(line.written) < 5_760 + 50  # what the line carries in this second
+    assert stands(line, 100, 1) and line.mock.servos[2].moves
+    assert line.session.counts["late_periods"] == 0
+    assert line.session.stop_commands()  # the other one was commanded
