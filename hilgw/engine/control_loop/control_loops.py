@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,17 @@ class ControlLoops:
     def __getitem__(self, robot: str) -> ControlLoop:
         """The control loop of this robot. HilgwError for a robot without one."""
         if robot not in self._loops:
-            known = ", ".join(self._loops) or "none"
-            raise HilgwError(f"no robot {robot!r} with a control loop here", fix=f"robots: {known}")
+            raise self._unknown(robot)
         return self._loops[robot]
+
+    def __iter__(self) -> Iterator[str]:
+        """The robots with a control loop."""
+        return iter(self._loops)
+
+    def _unknown(self, *robots: str) -> HilgwError:
+        known = ", ".join(self._loops) or "none"
+        named = ", ".join(map(repr, robots))
+        return HilgwError(f"no robot {named} with a control loop here", fix=f"robots: {known}")
 
     def beside(self, *, shadows: bool) -> set[str]:
         """The names of the links to bodies that no controller has. shadows: with the shadows'."""
@@ -91,10 +100,14 @@ class ControlLoops:
             loop.arm()
 
     def disarm(self, *robots: str) -> None:
-        """Stops these robots; their motors do not move until `arm`. HilgwError as `arm`."""
+        """Stops these robots; their motors do not move until `arm`. HilgwError for robots without
+        a control loop; the others are stopped then."""
         now = self._scheduler.now()
-        for loop in [self[robot] for robot in robots]:
-            loop.disarm(now)
+        for robot in robots:
+            if robot in self._loops:
+                self._loops[robot].disarm(now)
+        if unknown := [robot for robot in robots if robot not in self._loops]:
+            raise self._unknown(*unknown)
 
     def demand_none_latched(self) -> None:
         """Raises SafetyError for the first control loop with a latched stop."""
