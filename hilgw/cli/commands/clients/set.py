@@ -78,7 +78,7 @@ def _shown(name: str, value: bytes) -> str:
 
 def _value(name: str, text: str) -> bytes:
     if name in TEXT:
-        return text.encode()
+        return text.encode(errors="surrogateescape")
     try:
         return bytes.fromhex(text if len(text) % 2 == 0 else f"0{text}")
     except ValueError:
