@@ -13,8 +13,8 @@ import yaml
 from hilgw.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-FILES = ["khepera", "gcode", "text", "uart"]  # those with most texts that become bytes
-STRANGE = ["\u202e", "a\u202eb", "\u20ac", "\0", "\ud800", "\u2028", "\x1b[2J"]
+FILES = ["khepera", "text"]  # those with most texts that become bytes
+STRANGE = ["a\u202eb", "\0", "\ud800", "\x1b[2J"]
 
 
 class _Writer(yaml.SafeDumper):
