@@ -30,7 +30,10 @@ settings.load_profile("suite")
 def draw_the_same_in_each_process() -> None:
     """Hypothesis also draws constants of the modules that were imported so far: these depend on the
     tests that ran before in the same process. From here on it finds none."""
-    providers = import_module("hypothesis.internal.conjecture.providers")
+    try:
+        providers = import_module("hypothesis.internal.conjecture.providers")
+    except ModuleNotFoundError:
+        return  # an older Hypothesis, which draws no constants
     found = vars(providers).get("_local_constants")
     if found is not None:
         patch.object(providers, "_get_local_constants", lambda: found).start()

@@ -19,9 +19,12 @@ def main(argv: list[str] | None = None) -> int:
         streams.discard_unwritten()
         raise
     except HilgwError as error:
+        from hilgw.cli.output.text import one_line
+
         # Errors of a file begin with their position, as a compiler's do: editors jump there.
         prefix = "" if isinstance(error, ConfigError) else "hilgw: "
-        sys.stderr.write(f"{prefix}{error}\n")
+        text = "\n".join(map(one_line, str(error).split("\n")))
+        sys.stderr.write(f"{prefix}{text}\n")
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -1,12 +1,29 @@
-"""Arms and disarms robots of a running gateway, as `hilgw arm` and `hilgw disarm` do."""
+"""Arms and disarms robots of running gateways, as `hilgw arm` and `hilgw disarm` do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hilgw.client.control_socket import find_gateway, request_of
+from hilgw.client.control_paths import control_sockets, is_live, program_at
+from hilgw.client.control_socket import (
+    ASK_ALL_S,
+    Gateway,
+    ask,
+    find_gateway,
+    in_parallel,
+    is_named,
+    label,
+    request_of,
+)
+from hilgw.client.finding import gateways_with
+from hilgw.errors import HilgwError, PeerError, printable, quoted
+
+ANSWER_S = 5.0  # of a gateway that `control` selects: no other waits for it
+NOT_CONFIRMED = "stop NOT confirmed"
+Answer = dict[str, Any] | PeerError
 
 
 def arm(
@@ -17,28 +34,172 @@ def arm(
 ) -> list[str]:
     """Lets the motors of these robots move; without a name, of all. Returns their names.
 
-    control: the path of the control socket; None: that of the only running gateway, or of the one
-    that runs `config`. on_note: called with a robot and what keeps it from moving though it is
-    armed, such as that no controller runs. HilgwError when a robot is unknown (then none is armed),
-    PeerError when no gateway answers.
+    control: the path of the control socket; None: that of the only running gateway, of the one that
+    runs `config`, or of those that have these robots. HilgwError when a robot is unknown or several
+    gateways have it, UsageError for all robots of several gateways, PeerError when a gateway does
+    not answer; then none is armed. on_note: called with a robot and what keeps it from moving
+    though it is armed, such as that no controller runs.
     """
-    return _request("arm", robots, find_gateway(control, config), on_note)
+    return [robot for robot, _ in arm_each(robots, control, config, on_note)]
+
+
+def arm_each(
+    robots: Sequence[str],
+    control: str | None,
+    config: str | None,
+    on_note: Callable[[str, str], None] | None = None,
+) -> Iterator[tuple[str, Gateway]]:
+    """As `arm`; each robot as it was armed, with its gateway."""
+    if robots:
+        chosen = gateways_with("robot", robots, control, config)
+    else:
+        chosen = {Gateway(find_gateway(control, config)): []}
+    for gateway, names in chosen.items():
+        request = {"do": "arm", **_robots(names)}
+        answer = request_of(gateway, request, ", ".join(names))
+        for robot in answer["robots"]:
+            yield str(robot), gateway
+        for robot, text in answer.get("notes", {}).items():
+            if on_note is not None:
+                on_note(str(robot), str(text))
 
 
 def disarm(*robots: str, control: str | None = None, config: str | None = None) -> list[str]:
-    """Stops these robots, or all; their motors do not move until `arm`. As `arm` otherwise."""
-    return _request("disarm", robots, find_gateway(control, config))
+    """Stops these robots, or all; their motors do not move until `arm`. Returns their names.
+
+    All running gateways are asked at the same time, and each stops the robots that it knows;
+    control, config: one gateway, as in `arm`. HilgwError when no gateway knows a robot, PeerError
+    when a gateway did not confirm the stop, or could not send it as the body is down; the others
+    were stopped then.
+    """
+    stopped = disarm_each(robots, control, config)
+    if stopped.errors:
+        raise stopped.error()
+    return list(dict.fromkeys(robot for robot, _ in stopped.robots))
 
 
-def _request(
-    word: str,
-    robots: tuple[str, ...],
-    path: Path,
-    on_note: Callable[[str, str], None] | None = None,
-) -> list[str]:
-    chosen: dict[str, Any] = {"robots": list(robots)} if robots else {"all": True}
-    answer = request_of(path, {"do": word, **chosen}, ", ".join(robots))
-    if on_note is not None:
-        for robot, text in answer.get("notes", {}).items():
-            on_note(str(robot), str(text))
-    return [str(robot) for robot in answer["robots"]]
+@dataclass(slots=True)
+class Disarmed:
+    """robots: those that a gateway confirmed, each with this gateway. errors: what was not."""
+
+    robots: list[tuple[str, Gateway]] = field(default_factory=list)
+    errors: list[HilgwError] = field(default_factory=list)
+
+    def error(self) -> HilgwError:
+        """All errors in one; a stop that was not confirmed decides its class."""
+        first = next((each for each in self.errors if isinstance(each, PeerError)), self.errors[0])
+        if len(self.errors) == 1:
+            return first
+        return type(first)("; ".join(map(str, self.errors)))
+
+
+def disarm_each(robots: Sequence[str], control: str | None, config: str | None) -> Disarmed:
+    """As `disarm`, with what each gateway answered. The request is the first message to each."""
+    robots = list(dict.fromkeys(robots))
+    request = {"do": "disarm", **_robots(robots)}
+    if control is not None:
+        path = Path(control)
+        return _judge(robots, {path: _answer(path, request, ANSWER_S)})
+    paths = control_sockets()
+    answers = in_parallel(lambda path: _answer_of_config(path, request, config), paths)
+    return _judge(robots, _concerned(dict(zip(paths, answers, strict=True)), config))
+
+
+def _robots(names: Sequence[str]) -> dict[str, Any]:
+    return {"robots": list(names)} if names else {"all": True}
+
+
+def _answer(path: Path, request: dict[str, Any], timeout_s: float) -> Answer:
+    try:
+        return ask(path, request, timeout_s)
+    except PeerError as error:
+        return error
+
+
+def _answer_of_config(path: Path, request: dict[str, Any], config: str | None) -> Answer | None:
+    """None of a gateway that runs another configuration; it is not disarmed."""
+    if config is not None:
+        known = _answer(path, {"do": "identify"}, ASK_ALL_S)
+        if isinstance(known, PeerError):
+            return known
+        if not is_named(str(known.get("config", "")), config):
+            return None
+    return _answer(path, request, ASK_ALL_S)
+
+
+def _concerned(answers: dict[Path, Answer | None], config: str | None) -> dict[Path, Answer]:
+    """Without those of another configuration, and without sockets that a gateway removed in the
+    meantime, as it does at its orderly end. PeerError when none is left."""
+    given = {path: answer for path, answer in answers.items() if answer is not None}
+    silent = {path: answer for path, answer in given.items() if isinstance(answer, PeerError)}
+    if config is not None and len(silent) < len(given):
+        gone = set(silent)  # the configuration was found
+    else:
+        gone = {path for path in silent if not path.exists()}
+    if gone == given.keys():
+        find_gateway(None, config)  # its error
+        raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
+    return {path: answer for path, answer in given.items() if path not in gone}
+
+
+def _judge(robots: Sequence[str], answers: dict[Path, Answer]) -> Disarmed:
+    """What was stopped, and what is not known to be."""
+    done, fixes, answered = Disarmed(), [], 0
+    for path, answer in answers.items():
+        confirmed = _confirmed(answer)
+        if isinstance(answer, PeerError) or confirmed is None:
+            done.errors.append(_not_confirmed(path, answer))
+            continue
+        answered += 1
+        named = label(path, answer.get("config"))
+        gateway = Gateway(path, named if len(answers) > 1 else "")
+        done.robots += [(name, gateway) for name in confirmed if not robots or name in robots]
+        done.errors += _not_sent(answer, gateway)
+        if fix := answer.get("fix"):
+            fixes.append(f"{named}: {fix}" if gateway.label else str(fix))
+    silent = len(answers) - answered
+    if not answered:
+        return done  # whether they know a name is not known
+    where = "in the gateways that answered" if silent else "here"
+    known = {robot for robot, _ in done.robots}
+    for robot in robots:
+        if robot not in known:
+            what = f"no robot {quoted(robot)} with a control loop {where}"
+            done.errors.append(HilgwError(what, fix="; ".join(fixes)))
+    if not robots and not known and not silent:
+        done.errors.append(HilgwError("no robot with a control loop here"))
+    return done
+
+
+def _not_sent(answer: dict[str, Any], gateway: Gateway) -> list[HilgwError]:
+    """The robots that are disarmed, and whose body could not be sent the stop."""
+    fix = "stop it by hand if it moves"
+    not_sent = answer.get("not_sent", {})
+    return [
+        PeerError(printable(str(text)), where=f"{printable(str(robot))}{gateway.suffix()}", fix=fix)
+        for robot, text in (not_sent.items() if isinstance(not_sent, dict) else ())
+    ]
+
+
+def _confirmed(answer: Answer) -> list[str] | None:
+    """The robots that the gateway stopped; None when its answer does not confirm a stop."""
+    if isinstance(answer, PeerError) or not (answer.get("ok") is True or "unknown" in answer):
+        return None
+    robots = answer.get("robots")
+    if not isinstance(robots, list) or not all(isinstance(robot, str) for robot in robots):
+        return None
+    return robots
+
+
+def _not_confirmed(path: Path, answer: Answer) -> PeerError:
+    """Names the gateway, and its process where it does not tell its configuration."""
+    if not isinstance(answer, PeerError):
+        why = printable(str(answer.get("error", "its answer is not valid")))
+        return PeerError(f"{NOT_CONFIRMED}: {why}", where=label(path, answer.get("config")))
+    if path.is_socket() and not is_live(path):
+        why = "this gateway was killed, and left its socket; its robots may move"
+        fix = "stop them by hand, and remove the socket"
+        return PeerError(f"{NOT_CONFIRMED}: {why}", where=str(path), fix=fix)
+    program = program_at(path)
+    where = f"{path} ({program})" if program else str(path)
+    return PeerError(f"{NOT_CONFIRMED}: {answer.what}", where=where, fix="stop its robots by hand")

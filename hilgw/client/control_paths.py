@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from hilgw.errors import HilgwError
+from hilgw.errors import HilgwError, printable
 
 SHARED = Path("/tmp")
 
@@ -43,14 +44,19 @@ def control_folder() -> Path:
 
 def live_sockets() -> list[Path]:
     """The control sockets of this user's running gateways. HilgwError: see control_folder()."""
-    live: list[Path] = []
+    return [path for path in control_sockets() if is_live(path)]
+
+
+def control_sockets() -> list[Path]:
+    """As live_sockets(), with those that killed gateways left behind; no program is asked."""
+    found: list[Path] = []
     for folder in _folders():
         if not _is_private(folder):
             continue
-        live += [path for path in sorted(folder.glob("*.sock")) if is_live(path)]
+        found += [path for path in sorted(folder.glob("*.sock")) if path.is_socket()]
         if folder.parent != SHARED:
             break  # XDG_RUNTIME_DIR keeps gateways apart
-    return live
+    return found
 
 
 def is_live(path: Path) -> bool:
@@ -64,6 +70,21 @@ def is_live(path: Path) -> bool:
         except OSError:
             return True  # its queue is full, or it is not ours to judge
     return True
+
+
+def program_at(path: Path) -> str:
+    """The program that listens on this socket, where the system knows it: its number and its
+    command line. It need not answer, so that a user can find one that hangs."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.setblocking(False)
+            probe.connect(str(path))
+            credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        pid = int.from_bytes(credentials[:4], sys.byteorder)
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except (OSError, AttributeError):  # SO_PEERCRED: Linux alone
+        return ""
+    return f"process {pid}: {printable(' '.join(words).strip()[:200])}"
 
 
 def _folders() -> Iterator[Path]:

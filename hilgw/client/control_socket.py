@@ -9,16 +9,31 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from hilgw.client.control_paths import live_sockets
-from hilgw.errors import HilgwError, PeerError, UsageError
+from hilgw.errors import HilgwError, PeerError, UsageError, printable
 
 LINE_BYTES = 256 * 1024
-IDENTIFY_S = 1.0
+ASK_ALL_S = 1.0  # for the answer of each gateway, where all are asked at the same time
+CONNECT_AGAIN_S = 0.01  # its queue of connections is full
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A running gateway. label: names it in answers; "" for the only one, or a selected one."""
+
+    path: Path
+    label: str = ""
+
+    def suffix(self) -> str:
+        """For the end of a line that reports an answer."""
+        return f" (gateway {self.label})" if self.label else ""
 
 
 def find_gateway(control: str | None, config: str | None = None) -> Path:
@@ -31,11 +46,11 @@ def find_gateway(control: str | None, config: str | None = None) -> Path:
         raise PeerError("no gateway of yours is running", fix="start one with hilgw --config FILE")
     if len(live) == 1 and config is None:
         return live[0]
-    configs = {path: _config_of(path) for path in live}
-    found = [path for path in live if config is None or _is_named(configs[path], config)]
+    configs = dict(zip(live, in_parallel(config_of, live), strict=True))
+    found = [path for path in live if config is None or is_named(configs[path], config)]
     if len(found) == 1:
         return found[0]
-    listed = ", ".join(f"{configs[path] or 'another version'} at {path}" for path in found or live)
+    listed = ", ".join(label(path, configs[path]) for path in found or live)
     if not found:
         raise PeerError(
             f"no running gateway has the configuration {config}", fix=f"there is {listed}"
@@ -47,15 +62,31 @@ def find_gateway(control: str | None, config: str | None = None) -> Path:
     )
 
 
-def _config_of(path: Path) -> str:
+def label(path: Path, config: object = None) -> str:
+    """A gateway in words: its configuration, if it is known, and its socket."""
+    known = config if isinstance(config, str) else ""
+    return f"{printable(known)} at {path}" if known else str(path)
+
+
+def config_of(path: Path) -> str:
     """The configuration that the gateway at this socket runs; "" when it does not tell."""
     try:
-        return str(ask(path, {"do": "identify"}, IDENTIFY_S).get("config", ""))
+        return str(ask(path, {"do": "identify"}, ASK_ALL_S).get("config", ""))
     except PeerError:
         return ""
 
 
-def _is_named(running: str, config: str) -> bool:
+def in_parallel(work: Callable[[Path], T], paths: Sequence[Path]) -> list[T]:
+    """work(path) of each, at the same time: one that waits delays no other."""
+    from concurrent.futures import ThreadPoolExecutor  # slow to import, and rarely needed
+
+    if len(paths) < 2:
+        return [work(path) for path in paths]
+    with ThreadPoolExecutor(len(paths)) as pool:
+        return list(pool.map(work, paths))
+
+
+def is_named(running: str, config: str) -> bool:
     """Whether `config`, a path or a name without a suffix, names the file that is running."""
     file = Path(running)
     return bool(running) and (Path(config).resolve() == file or config in (file.stem, file.name))
@@ -65,7 +96,7 @@ def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str
     """One request to a running gateway, and its answer. PeerError when it does not answer."""
     try:
         answer = json.loads(_exchange(path, json.dumps(request).encode() + b"\n", timeout_s))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise PeerError(
             "the gateway does not answer", where=str(path), fix="is it still running?"
         ) from None
@@ -75,25 +106,28 @@ def ask(path: Path, request: dict[str, Any], timeout_s: float = 5.0) -> dict[str
 
 
 def request_of(
-    path: Path,
+    gateway: Gateway,
     request: dict[str, Any],
     where: str,
     fixes: Mapping[str, str] = MappingProxyType({}),
     timeout_s: float = 5.0,
 ) -> dict[str, Any]:
-    """One request to the gateway at this socket; its answer. HilgwError when it refuses.
+    """One request to this gateway; its answer. HilgwError when it refuses.
 
     fixes: the fix for each reason of a refusal.
     """
-    answer = ask(path, request, timeout_s)
+    answer = ask(gateway.path, request, timeout_s)
     if "error" in answer:
-        error = HilgwError(answer["error"])
-        error.exit_code = answer.get("exit_code", 1)
+        error = HilgwError(str(answer["error"]), where=gateway.label)
+        code = answer.get("exit_code")
+        error.exit_code = code if type(code) is int and 0 < code < 256 else 1
         raise error
     if "refused" in answer:
         reason = str(answer["refused"])
         raise HilgwError(
-            f"refused: {reason.replace('_', ' ')}", where=where, fix=fixes.get(reason, "")
+            f"refused: {reason.replace('_', ' ')}",
+            where=f"{where}{gateway.suffix()}",
+            fix=fixes.get(reason, ""),
         )
     return answer
 
@@ -105,13 +139,16 @@ def _exchange(path: Path, line: bytes, timeout_s: float) -> bytes:
     answer = bytearray()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout_s)
-        connection.connect(str(path))
+        _connect(connection, path, end_s)
         try:
+            connection.settimeout(max(end_s - time.monotonic(), 0.001))
             connection.sendall(line)
         except ConnectionError:
             pass  # a gateway that refuses the connection answers before it reads
         while b"\n" not in answer:
-            connection.settimeout(max(end_s - time.monotonic(), 0.001))
+            if (left_s := end_s - time.monotonic()) <= 0:
+                raise TimeoutError
+            connection.settimeout(left_s)
             data = connection.recv(65536)
             if not data:
                 break
@@ -119,3 +156,14 @@ def _exchange(path: Path, line: bytes, timeout_s: float) -> bytes:
             if len(answer) > LINE_BYTES:
                 raise ValueError("the answer is too long")
     return bytes(answer)
+
+
+def _connect(connection: socket.socket, path: Path, end_s: float) -> None:
+    """Waits until end_s for room in the queue of connections of a gateway that is busy."""
+    while True:
+        try:
+            return connection.connect(str(path))
+        except BlockingIOError:
+            if time.monotonic() > end_s:
+                raise
+            time.sleep(CONNECT_AGAIN_S)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hilgw.client.control_socket import find_gateway, request_of
+from hilgw.client.control_socket import request_of
+from hilgw.client.finding import gateway_with
 
 
 @dataclass(frozen=True, slots=True)
 class RobotState:
-    """mode: simulation, remote or shadow. bodies: "up" or "down" by "body" and "remote"."""
+    """mode: simulation, remote or shadow. bodies: "up" or "down" by "body" and "remote".
+    gateway: the label of the one that answered, where several run and none was selected."""
 
     robot: str
     mode: str
     bodies: dict[str, str]
+    gateway: str = ""
 
 
 def robot_mode(robot: str, control: str | None = None, config: str | None = None) -> RobotState:
-    """The mode of this robot. control, config: as `find_gateway`. HilgwError when there is no such
-    robot or gateway."""
+    """The mode of this robot. control, config: as `gateways_with`. HilgwError when there is no such
+    robot or gateway, or several have it."""
     return _request(robot, None, control, config)
 
 
@@ -31,5 +34,6 @@ def set_robot_mode(
 
 def _request(robot: str, mode: str | None, control: str | None, config: str | None) -> RobotState:
     request = {"do": "mode", "robot": robot, "mode": mode}
-    answer = request_of(find_gateway(control, config), request, robot)
-    return RobotState(robot, str(answer["mode"]), dict(answer["bodies"]))
+    gateway = gateway_with("robot", robot, control, config)
+    answer = request_of(gateway, request, robot)
+    return RobotState(robot, str(answer["mode"]), dict(answer["bodies"]), gateway.label)

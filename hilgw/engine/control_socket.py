@@ -20,7 +20,7 @@ from hilgw.devices.fields import BROADCAST, CHANNEL_MAX
 from hilgw.devices.keys import is_code
 from hilgw.engine.control_listener import ControlListener
 from hilgw.engine.simulated.event_loop import in_real_time
-from hilgw.errors import HilgwError, PeerError, UsageError, quoted
+from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted
 from hilgw.medium.pose import Pose
 from hilgw.units import s_to_ns
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hilgw.engine.gateway import Gateway
 
 IDLE_S = 10.0
+BODY_DOWN = "stop not sent: body down"
 MAX_CLIENTS = 64
 READ_BYTES = 65536
 ADDRESS = re.compile(r"[0-9A-Fa-f]{16}|[0-9A-Fa-f]{4}")
@@ -90,8 +91,10 @@ class ControlServer:
         with connection:
             try:
                 while line := await in_real_time(_read_line(connection, received), IDLE_S):
-                    answer = _encode(await self._answer(line))
-                    await in_real_time(loop.sock_sendall(connection, answer), IDLE_S)
+                    answer = await self._answer(line)
+                    if self._config:
+                        answer["config"] = self._config  # every answer names its gateway
+                    await in_real_time(loop.sock_sendall(connection, _encode(answer)), IDLE_S)
             except (OSError, ValueError, TimeoutError):
                 pass  # the client left, stalled, or sent an endless line
 
@@ -125,6 +128,8 @@ class ControlServer:
                     return await self._command(station, address, request)
                 case {"do": "identify"}:
                     return {"ok": True, "config": self._config, "pid": os.getpid()}
+                case {"do": "find", "kind": str(kind), "names": [*names]}:
+                    return {"ok": True, **self._find(kind, names)}
                 case {"do": "mode", "robot": str(robot)}:
                     return {"ok": True, **self._mode(robot, request.get("mode"))}
                 case {"do": "key", "robot": str(robot), "keys": [*keys]}:
@@ -134,8 +139,14 @@ class ControlServer:
                 case {"do": "say", "robot": str(robot), "text": str(text)}:
                     self._gateway.control_loops[robot].steps.say(text)
                     return {"ok": True}
-                case {"do": "arm" | "disarm" as word}:
-                    return self._arm(word, request)
+                case {"do": "arm"}:
+                    robots = _robots(request)
+                    robots = self._gateway.control_loops.names() if robots is None else robots
+                    loops = self._gateway.control_loops
+                    loops.arm(*robots)
+                    return {"ok": True, "robots": robots, "notes": loops.absences(*robots)}
+                case {"do": "disarm"}:
+                    return self._disarm(_robots(request))
                 case {"do": "report"}:
                     return {"ok": True, "report": self._gateway.report()}
         except HilgwError as error:
@@ -154,25 +165,27 @@ class ControlServer:
             loop.modes.switch(RobotMode(str(mode)))
         return {"robot": robot, "mode": loop.modes.mode, "bodies": loop.modes.states()}
 
-    def _arm(self, word: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Arms or disarms one robot, a list of them, or all; the names of all that changed. notes:
-        of robots that were armed and do not move yet."""
-        match request:
-            case {"robot": str(robot)}:
-                robots = [robot]
-            case {"robots": [*names]} if names and all(type(name) is str for name in names):
-                robots = names
-            case {"all": True}:
-                robots = self._gateway.control_loops.names()
-            case _:
-                raise UsageError("robots must be a list of names")
+    def _find(self, kind: str, names: list[object]) -> dict[str, Any]:
+        """Which of these names are here; with a fix for the others."""
+        known = dict.fromkeys(self._gateway.names(kind))
+        found = [name for name in names if type(name) is str and name in known]
+        return {"found": found, "fix": known_here(known) if len(found) < len(names) else ""}
+
+    def _disarm(self, robots: list[str] | None) -> dict[str, Any]:
+        """Disarms those of these robots that are here (None: all); `unknown` are the others, and
+        `not_sent` those to which no stop was sent, with the reason."""
         loops = self._gateway.control_loops
-        if word == "arm":
-            loops.arm(*robots)
-            notes = loops.absences(*robots)
-        else:
-            notes = dict.fromkeys(loops.disarm(*robots), "stop not sent: body down")
-        return {"ok": True, "robots": robots} | ({"notes": notes} if notes else {})
+        known = dict.fromkeys(loops)
+        robots = list(known) if robots is None else robots
+        stopped = [robot for robot in robots if robot in known]
+        down = loops.disarm(*stopped)
+        answer = {"robots": stopped, "not_sent": dict.fromkeys(down, BODY_DOWN)}
+        if unknown := [robot for robot in robots if robot not in known]:
+            what = f"no robot {', '.join(map(quoted, unknown))} with a control loop here"
+            fix = known_here(known)
+            error = str(HilgwError(what, fix=fix))
+            return {"error": error, "exit_code": 1, "unknown": unknown, "fix": fix, **answer}
+        return {"ok": True, **answer}
 
     async def _command(self, station: str, address: str, request: dict[str, Any]) -> dict[str, Any]:
         """An AT command for another module of a station's network."""
@@ -205,6 +218,18 @@ async def _read_line(connection: socket.socket, received: bytearray) -> bytes:
     line = bytes(received[: end + 1])
     del received[: end + 1]
     return line
+
+
+def _robots(request: dict[str, Any]) -> list[str] | None:
+    """One robot or a list of them; None: all."""
+    match request:
+        case {"robot": str(robot)}:
+            return [robot]
+        case {"robots": [*names]} if names and all(type(name) is str for name in names):
+            return names
+        case {"all": True}:
+            return None
+    raise UsageError("robots must be a list of names")
 
 
 def _encode(answer: dict[str, Any]) -> bytes:

@@ -22,7 +22,7 @@ from hilgw.reasons import NotReceivedReason, RejectedReason
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from hilgw.adapters.base import RemoteAnswer
     from hilgw.engine.control_loop.servers.controller_port import ControllerPort
@@ -262,14 +262,33 @@ class Gateway:
         robot, _, name = device.partition(".")
         port = self.robots[robot].device(name) if robot in self.robots else None
         if port is None:
-            known = [f"{r}.{d}" for r, each in self.robots.items() for d in each.devices()]
-            raise HilgwError(f"no device {device!r} here", fix="devices: " + ", ".join(known))
+            known = ", ".join(self.settable())
+            raise HilgwError(f"no device {device!r} here", fix=f"devices: {known}")
         if range is not None:
             if not isinstance(port, EmitterPort):
                 raise HilgwError("a Receiver has no range", where=device)
             if not port.setRange(range):
                 return "range"
         return "channel" if channel is not None and not port.setChannel(channel) else None
+
+    def settable(self) -> list[str]:
+        """The names `set` takes."""
+        return [f"{name}.{d}" for name, robot in self.robots.items() for d in robot.devices()]
+
+    def names(self, kind: str) -> Iterable[str]:
+        """The names of one kind of thing that requests take; none of an unknown kind."""
+        match kind:
+            case "robot":
+                return self.control_loops
+            case "station":
+                return self.sendable()
+            case "device":
+                return self.settable()
+            case "hardware station":
+                return self.stations
+            case "object":
+                return self.scene.objects
+        return ()
 
     async def command(self, station: str, address: str, name: str, value: bytes) -> RemoteAnswer:
         """Sends an AT command to another module of a station's network, and its answer.

@@ -3,7 +3,8 @@
 A CRC register is linear in the value it starts from. So the CRC of the bytes a to b follows from
 the registers behind a and behind b of one run over the whole stream: the register behind a, moved
 through b - a zero bytes, leaves the register behind b. Moving it takes one matrix for each digit
-of b - a. The matrices come from the CRC function itself and fit every polynomial and bit order.
+of b - a, or a single one for a distance that comes again and again, as in a stream of sync bytes.
+The matrices come from the CRC function itself and fit every polynomial and bit order.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from functools import lru_cache
 from hilgw.framing.crc import Crc
 
 BLOCK = 64  # bytes from one register kept to the next
+# A distance that came so often in a row gets a matrix of its own, which costs as much as this.
+REPEATED = 32
 
 # One matrix over GF(2): for each byte of a register, lowest first, what its 256 values become.
 Matrix = list[list[int]]
@@ -26,11 +29,13 @@ class RunningCrc:
     """
 
     def __init__(self, crc: Crc) -> None:
-        self._crc = crc
+        self._start = crc.start
         self._update = crc.update
         self._zeros = _zeros(crc)
         self._first = 0  # the block that _registers begins with
         self._registers: list[int] = []  # at the start of each block, from an arbitrary value
+        self._distance = self._times = 0  # of the last parts in a row
+        self._move: Matrix | None = None  # over that distance
 
     @staticmethod
     def prepare(crc: Crc, longest: int) -> None:
@@ -39,9 +44,17 @@ class RunningCrc:
 
     def part(self, stream: bytearray, start: int, end: int) -> int:
         """The CRC of stream[start:end]. Starts must not decrease from call to call."""
-        moved = self._behind(stream, start) ^ self._crc.start
+        moved = self._behind(stream, start) ^ self._start
         register = self._behind(stream, end)
-        return register ^ self._zeros.append(moved, end - start)
+        distance = end - start
+        if distance != self._distance:
+            self._distance, self._times, self._move = distance, 0, None
+        if self._move is not None:
+            return register ^ _apply(self._move, moved)
+        self._times += 1
+        if self._times == REPEATED:
+            self._move = self._zeros.over(distance)
+        return register ^ self._zeros.append(moved, distance)
 
     def forget(self, blocks: int) -> None:
         """So many blocks leave the stream at its front."""
@@ -57,12 +70,11 @@ class RunningCrc:
         if not registers:
             self._first = block
             registers.append(0)
-        while len(registers) <= block - self._first:
-            at = (self._first + len(registers) - 1) * BLOCK
-            registers.append(self._update(bytes(stream[at : at + BLOCK]), registers[-1]))
-        rest = bytes(stream[block * BLOCK : position])
-        register = registers[block - self._first]
-        return self._update(rest, register) if rest else register
+        if len(registers) <= block - self._first:
+            new = bytes(stream[(self._first + len(registers) - 1) * BLOCK : block * BLOCK])
+            for at in range(0, len(new), BLOCK):
+                registers.append(self._update(new[at : at + BLOCK], registers[-1]))
+        return self._update(stream[block * BLOCK : position], registers[block - self._first])
 
 
 class _Zeros:
@@ -90,6 +102,10 @@ class _Zeros:
             count >>= 4
             unit <<= 4
         return register
+
+    def over(self, count: int) -> Matrix:
+        """The matrix of so many zero bytes, which is not kept."""
+        return _matrix([self.append(1 << n, count) for n in self._bits])
 
     def _matrix(self, digit: int, unit: int) -> Matrix:
         """Of digit * unit zero bytes; unit is a power of 16."""

@@ -17,7 +17,7 @@ from typing import Literal
 from hilgw.errors import ConfigError
 
 ByteOrder = Literal["big", "little"]
-Update = Callable[[bytes, int], int]
+Update = Callable[[bytes | bytearray, int], int]
 
 NONE = "none"
 # Names of the CRC RevEng catalogue and common names that crcmod spells differently.

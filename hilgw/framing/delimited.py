@@ -28,20 +28,25 @@ class Delimited(ABC):
         self._max_body = max_body
         # Length of an incomplete delimiter that may be at the end of the buffer.
         self._overlap = len(delimiter) - 1
-        self._rest = b""
+        self._rest = bytearray()
         self._skipping = False
 
     def feed(self, data: bytes, now: int = 0) -> list[bytes]:
-        if self._rest:
-            data = self._rest + data
-        frames = data.split(self._delimiter)
-        rest = frames.pop()
+        if rest := self._rest:
+            searched = max(len(rest) - self._overlap, 0)
+            rest += data
+            if rest.find(self._delimiter, searched) >= 0:
+                data = bytes(rest)
+                rest.clear()
+            else:
+                data = b""  # each byte is searched once in any chunks
+        *frames, last = data.split(self._delimiter)
+        rest += last
         if self._skipping and frames:
             del frames[0]  # the end of the frame that was too long
             self._skipping = False
         if len(rest) > self._max_body + self._overlap:
-            rest = self._skip(rest)
-        self._rest = rest
+            self._skip()
         return self._unwrap_all(frames) if frames else []
 
     def next_deadline(self) -> int | None:
@@ -57,14 +62,14 @@ class Delimited(ABC):
     def reset(self) -> None:
         if self._rest and not self._skipping:
             self.dropped[FrameDropped.TRUNCATED] += 1
-        self._rest = b""
+        self._rest.clear()
         self._skipping = False
 
-    def _skip(self, rest: bytes) -> bytes:
+    def _skip(self) -> None:
         if not self._skipping:
             self.dropped[FrameDropped.TOO_LONG] += 1
             self._skipping = True
-        return rest[len(rest) - self._overlap :]
+        del self._rest[: len(self._rest) - self._overlap]
 
     def _unwrap_all(self, frames: list[bytes]) -> list[bytes]:
         payloads = []

@@ -50,7 +50,7 @@ class Gap:
         if self.pause_ns < 1:
             raise ConfigError(f"a gap of {settings.gap_ms} ms is too short", fix="use gap_ms > 0")
         self.dropped: dict[str, int] = Counter()
-        self._packet = b""
+        self._packet = bytearray()
         self._too_long = False
         self._last: int | None = None  # when the last bytes were received
 
@@ -84,7 +84,7 @@ class Gap:
         if data:
             self._last = now
             if self._too_long or len(self._packet) + len(data) > self.max_payload:
-                self._packet = b""
+                self._packet.clear()
                 self._too_long = True
             else:
                 self._packet += data
@@ -96,7 +96,7 @@ class Gap:
     def expire(self, now: int) -> list[bytes]:
         if self._last is None or now < self._last + self.pause_ns:
             return []
-        packet, too_long = self._packet, self._too_long
+        packet, too_long = bytes(self._packet), self._too_long
         self._clear()
         if too_long:
             self.dropped[FrameDropped.TOO_LONG] += 1
@@ -113,7 +113,7 @@ class Gap:
         self._clear()
 
     def _clear(self) -> None:
-        self._packet = b""
+        self._packet.clear()
         self._too_long = False
         self._last = None
 

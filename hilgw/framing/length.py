@@ -157,7 +157,7 @@ class Length:
         """The valid frames in the stream; checks at most so many syncs."""
         payloads: list[bytes] = []
         stream, at = self._stream, self._at
-        good = 0
+        good = bad = 0
         self._behind = True
         for _ in range(steps):
             end = self._cuts[0] if self._cuts else len(stream)
@@ -169,7 +169,7 @@ class Length:
                     good += frame_end - sync
                     at = frame_end
                 else:
-                    self.dropped[FrameDropped.BAD_CRC] += 1
+                    bad += 1
                     at = sync + 1
             elif frame_end == 0:
                 at = sync + 1
@@ -183,6 +183,8 @@ class Length:
             else:
                 at = self._cuts.popleft()
                 self._given_up = False
+        if bad:
+            self.dropped[FrameDropped.BAD_CRC] += bad
         if at - self._at > good:
             self.dropped[FrameDropped.GARBAGE] += at - self._at - good
         self._at = at

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 from pathlib import Path
 
+from hilgw.testing.sim import wait_until
 from tests.e2e.running import Gateway, run
 
 
@@ -51,8 +53,13 @@ def test_several_gateways_are_told_apart_by_their_configuration(tmp_path: Path) 
 
     first = Gateway(tmp_path, ["one.yaml"])
     with Gateway(tmp_path, ["two.yaml"]):
-        code, text = send()
-        assert code == 2 and "one.yaml" in text and "two.yaml" in text and "--config" in text
+        code, text = send()  # the gateway that has one.tx
+        assert code == 0 and re.fullmatch(
+            rf"one\.tx: 2 B queued \(gateway {tmp_path}/one\.yaml at .*\.sock\)\n", text
+        )
+        done = run("arm", "--all", cwd=tmp_path)
+        assert done.returncode == 2 and "--config" in done.stderr
+        assert "one.yaml" in done.stderr and "two.yaml" in done.stderr
         for named in ("one", "one.yaml", str(tmp_path / "one.yaml"), "./one.yaml"):
             assert send("--config", named) == (0, "one.tx: 2 B queued\n")
         code, text = send("--config", "two")
@@ -62,3 +69,32 @@ def test_several_gateways_are_told_apart_by_their_configuration(tmp_path: Path) 
         first.stop()
         assert send("--config", "two")[0] == 1  # it knows no one.tx
         assert send("--config", "one")[0] == 5
+
+
+def test_a_stopped_gateway_is_named_and_the_other_disarms_its_robot(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(
+            "version: 1\nwebots: R2020a\nrobots:\n"
+            f'  {name}: {{body: {{kind: wc2ec, connect: "tcp://127.0.0.1:1"}}, '
+            "safety: {armed: true}}\n"
+        )
+    folder = tmp_path / "run" / "hilgw"
+    one = Gateway(tmp_path, ["one.yaml"], ready=False)
+    wait_until(lambda: list(folder.glob("*.sock")))
+    [path] = folder.glob("*.sock")
+    one.output = one.output.rename(tmp_path / "one.txt")
+    with Gateway(tmp_path, ["two.yaml"], ready=False) as two:
+        wait_until(lambda: len(list(folder.glob("*.sock"))) == 2)
+        one.process.send_signal(signal.SIGSTOP)
+        try:
+            done = run("disarm", "one", "two", cwd=tmp_path)
+        finally:
+            one.process.send_signal(signal.SIGCONT)
+        assert done.returncode == 5
+        named = [line for line in done.stderr.splitlines() if f"{path}" in line]
+        assert len(named) == 1 and "stop NOT confirmed" in named[0], done.stderr
+        assert f"process {one.process.pid}: " in named[0] and "one.yaml" in named[0]
+        for gateway, name in ((two, "two"), (one, "one")):  # one: once it goes on
+            disarmed = f"disarmed until `hilgw arm {name}`"
+            wait_until(lambda gateway=gateway, disarmed=disarmed: disarmed in gateway.text())
+        one.stop()

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,47 @@ def test_each_python_of_the_machine_can_run_the_tests(tmp_path: Path) -> None:
         "failed with Python 3.13",
     ]
     assert done.returncode == 1
+
+
+PYTHON = """#!/bin/sh
+case "$1 $2" in
+"-m venv") mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
+"-m pip") shift 5; cat "$2"; echo "pip $3 $4" ;;
+"-m pytest") echo "$@"; exit 3 ;;
+esac
+"""
+
+
+def test_the_lower_bounds_are_installed_exactly_and_tested(tmp_path: Path) -> None:
+    """With a Python that only prints."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    libraries = [*project["dependencies"], *project["optional-dependencies"]["testing"]]
+    pins = [library.replace(">=", "==") for library in libraries]
+    assert "cobs==1.2.1" in pins  # 1.2.0 has no max_encoded_length
+    script, python = ROOT / "tools" / "test_lower_bounds", tmp_path / "python"
+    python.write_text(PYTHON)
+    python.chmod(0o700)
+    environ = os.environ | {"PYTHON": str(python), "TMPDIR": str(tmp_path)}
+    done = subprocess.run([script, "-k", "one"], env=environ, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        *(pins * 2),
+        f"pip -e {ROOT}[testing]",
+        "-m pytest -q -p no:cacheprovider -k one",
+    ]
+    assert (done.returncode, done.stderr) == (3, "")
+    assert list(tmp_path.iterdir()) == [python]
+    done = subprocess.run([script], env=environ, capture_output=True, text=True)
+    for word in done.stdout.splitlines()[-1].split():
+        if word.startswith("tests/"):
+            assert (ROOT / word).exists(), word
+
+
+def test_a_library_without_a_lower_bound_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    script = tmp_path / "tools" / "test_lower_bounds"
+    script.write_text((ROOT / "tools" / "test_lower_bounds").read_text())
+    text = (ROOT / "pyproject.toml").read_text()
+    (tmp_path / "pyproject.toml").write_text(text.replace('"crcmod>=1.7"', '"crcmod"'))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "pyproject.toml: 'crcmod' has no lower bound; write NAME>=VERSION\n"

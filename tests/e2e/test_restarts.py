@@ -93,7 +93,9 @@ def test_a_program_starts_again_with_its_body_and_moves_nothing_until_it_is_arme
         assert running.program()["runs"] == 1
         done = run("arm", "cab", cwd=tmp_path)
         assert done.stderr.startswith("cab: no controller runs: the program starts again")
-        run("disarm", "cab", cwd=tmp_path)
+        done = run("disarm", "cab", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (5, "cab: disarmed\n")
+        assert "cab: stop not sent: body down" in done.stderr  # the robot may move
 
         robot = running.plug()
         running.shows("`hilgw arm cab` lets the motors move")  # a command was refused

@@ -372,3 +372,6 @@ def test_a_robot_is_armed_and_disarmed(gateway: Gateways) -> None:
     assert has("armed", True)
     with pytest.raises(HilgwError, match="lorry"):
         running.arm("lorry")
+    with pytest.raises(HilgwError, match="no robot 'lorry', 'tram' with"):
+        running.disarm("lorry", "create", "tram")
+    assert has("armed", False)  # the one that is known, before the error

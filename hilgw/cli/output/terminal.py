@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 from hilgw.cli.output.console import ConsoleWriter
 from hilgw.cli.output.divergence import divergence_words
 from hilgw.cli.output.summary import summary_lines
-from hilgw.cli.output.text import NAMES_SHOWN, Style, escape, in_words, listing, use_colour
+from hilgw.cli.output.text import (
+    NAMES_SHOWN,
+    Style,
+    escape,
+    in_words,
+    listing,
+    one_line,
+    use_colour,
+)
 from hilgw.engine.observer import ControlLoopStatus, Missed, Observer, State, missed_by_none
 from hilgw.medium.matching import stage
 from hilgw.medium.packet import BROADCAST, Copy, Packet
@@ -119,6 +127,7 @@ class Terminal(Observer):
 
     def line(self, text: str) -> None:
         """Writes a line."""
+        text = one_line(text)
         self._put(f"{self._stamp()}  {text}" if self._stamp else text)
 
     def _put(self, line: str) -> None:
@@ -138,7 +147,7 @@ class Terminal(Observer):
             word = self._style.good(word)
         elif state in _BAD:
             word = self._style.bad(word)
-        self._write(station, f"{word}: {reason}" if reason else word)
+        self._write(station, f"{word}: {one_line(reason)}" if reason else word)
 
     def transmitted(
         self,
@@ -175,24 +184,26 @@ class Terminal(Observer):
 
     def refused(self, station: str, reason: str, text: str) -> None:
         if not self._quiet and self._admit(self._troubles, "refusals"):
-            self._write(station, self._style.bad(f"refused ({in_words(reason)})") + f" {text}")
+            self._write(
+                station, self._style.bad(f"refused ({in_words(reason)})") + f" {one_line(text)}"
+            )
 
     def notice(self, source: str, text: str) -> None:
         if self._admit(self._notices, "notices"):
-            self._write(source, text)
+            self._write(source, one_line(text))
 
     def output(self, source: str, line: str) -> None:
         if self._admit(self._outputs, "lines of output"):
-            text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line.expandtabs(4))
-            self._write(source, text)
+            self._write(source, one_line(line))
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
         if self._admit(self._stops, "stops"):
-            self._write(robot, self._style.bad("motors stopped") + f": {text}")
+            self._write(robot, self._style.bad("motors stopped") + f": {one_line(text)}")
 
     def armed(self, robot: str, armed: bool, text: str) -> None:
         if text and self._admit(self._stops, "stops"):
-            self._write(robot, self._style.good(text) if armed else self._style.bad(text))
+            style = self._style.good if armed else self._style.bad
+            self._write(robot, style(one_line(text)))
 
     def control_loop(self, robot: str, status: ControlLoopStatus) -> None:
         """One without sensors and motors, such as a gateway robot, is shown when its controller

@@ -30,6 +30,18 @@ def escape(data: bytes, limit: int = SHOWN_BYTES) -> str:
     return f'"{text}"' + ("..." if len(data) > limit else "")
 
 
+def one_line(text: str) -> str:
+    """Text from a file or another program on one line: what a terminal obeys, or shows in another
+    order (U+202E), is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escaped(ord(c)) for c in text.expandtabs(4))
+
+
+def _escaped(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
 def duration(text: str) -> float:
     """'10s', '500ms', '2min', '1h' or seconds -> seconds; an argparse type."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())

@@ -66,8 +66,8 @@ def _check_webots_version(
     inspection: Inspection, path: Path, config: PartConfig, peer: Any
 ) -> None:
     version = webots_version(inspection)
-    if version is None or inspection.document.is_bad(path):
-        return
+    if version is None or inspection.has_errors_below(path):
+        return  # a session is made of settings without errors
     try:
         peer.session(config.settings, version, None)
     except ConfigError as error:

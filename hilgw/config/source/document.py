@@ -32,6 +32,8 @@ MAX_VALUES = 50_000
 _DIFFERS = re.compile(r"[\t?!]|[|>][-+0-9]*#|:\s+(?:#[^\n\r]*[\n\r]\s*)*[,}\]]")
 # No-break space and the quotes of word processors: plain characters for YAML.
 _TYPOGRAPHIC = re.compile("[\u00a0\u2018-\u201f\u00ab\u00bb]")
+_HALF = re.compile("[\ud800-\udfff]")
+HALF = "an escape of half a character", "write the character"
 _QUOTED = re.compile("\"[^\"]*\"|'[^']*'|#.*")  # where such a sign is text
 
 
@@ -318,6 +320,10 @@ class _Reader:
             what, fix = "a key must be text", "put it in quotes"
         elif node in self._beyond:
             what, fix, _ = self._beyond[node]
+        elif _HALF.search(word):
+            what, fix = HALF
+        elif "\0" in word:  # in pydantic's locations it precedes a choice: see unions.py
+            what, fix = "a key with the character \\0", "delete it"
         elif node.style:
             return str(word)
         elif word == "<<":
@@ -343,8 +349,8 @@ class _Reader:
         try:
             if not node.style:  # None, or empty: unquoted
                 value = resolve(word)
-            elif any("\ud800" <= character <= "\udfff" for character in word):
-                raise Surprise("an escape of half a character", "write the character")
+            elif _HALF.search(word):
+                raise Surprise(*HALF)
             else:
                 return word
         except Surprise as surprise:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,17 @@ class ControlLoops:
     def __getitem__(self, robot: str) -> ControlLoop:
         """The control loop of this robot. HilgwError for a robot without one."""
         if robot not in self._loops:
-            known = ", ".join(self._loops) or "none"
-            raise HilgwError(f"no robot {robot!r} with a control loop here", fix=f"robots: {known}")
+            raise self._unknown(robot)
         return self._loops[robot]
+
+    def __iter__(self) -> Iterator[str]:
+        """The robots with a control loop."""
+        return iter(self._loops)
+
+    def _unknown(self, *robots: str) -> HilgwError:
+        known = ", ".join(self._loops) or "none"
+        named = ", ".join(map(repr, robots))
+        return HilgwError(f"no robot {named} with a control loop here", fix=f"robots: {known}")
 
     def beside(self, *, shadows: bool) -> set[str]:
         """The names of the links to bodies that no controller has. shadows: with the shadows'."""
@@ -99,10 +108,15 @@ class ControlLoops:
         return {robot: text for robot, text in found.items() if text}
 
     def disarm(self, *robots: str) -> list[str]:
-        """Stops these robots; their motors do not move until `arm`. HilgwError for a robot without
-        a control loop. Returns the robots with a body that is down, to which no stop was sent."""
+        """Stops these robots; their motors do not move until `arm`. HilgwError for robots without
+        a control loop; the others are stopped then. Returns the robots whose body was lost, to which
+        no stop could be sent."""
         now = self._scheduler.now()
-        return [loop.name for loop in [self[robot] for robot in robots] if loop.disarm(now)]
+        known = [robot for robot in robots if robot in self._loops]
+        down = [robot for robot in known if self._loops[robot].disarm(now)]
+        if unknown := [robot for robot in robots if robot not in self._loops]:
+            raise self._unknown(*unknown)
+        return down
 
     def demand_none_latched(self) -> None:
         """Raises SafetyError for the first control loop with a latched stop."""

@@ -219,11 +219,12 @@ class ControlLoop:
 
     def disarm(self, now: int) -> list[str]:
         """Stops all bodies; no motor moves until `arm`. Returns the names of the links to bodies
-        that are down, to which no stop was sent."""
-        down = [end.link.name for end in self._bodies if not end.is_up]
+        that get commands in this mode and were lost: no stop could be sent, and they may move."""
+        commanded = self._bodies.commanded
+        down = [end for end in self._bodies if end.safety in commanded and end.was_lost]
         for safety in self.safeties:
             safety.disarm(now)
-        return down
+        return [end.link.name for end in down]
 
     @property
     def modes(self) -> ModeSwitch:

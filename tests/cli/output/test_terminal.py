@@ -50,6 +50,23 @@ def test_no_byte_of_a_packet_reaches_the_terminal_raw() -> None:
     assert all(character == "\n" or 32 <= ord(character) < 127 for character in out.getvalue())
 
 
+def test_no_text_reaches_the_terminal_raw() -> None:
+    """A name of the configuration, or what a module answers; U+202E reverses what follows it."""
+    out = io.StringIO()
+    shown, raw = terminal(out, Clock()), "a\u202eb\x1b[2J\u2028\tc"
+    shown.state("r", State.UP, raw)
+    shown.refused("r", "full", raw)
+    shown.notice("r", raw)
+    shown.output("r", raw)
+    shown.stopped("r", "late", raw)
+    shown.armed("r", True, raw)
+    shown.line(raw)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 7
+    for line in lines:
+        assert line.isprintable() and r"a\u202eb\x1b[2J\u2028" in line and line.endswith(" c")
+
+
 def test_escape_cuts_long_payloads_and_keeps_ascii() -> None:
     assert escape(b'a"\\\x00\xff') == '"a\\x22\\x5c\\x00\\xff"'
     assert escape(b"x" * 100, 4) == '"xxxx"...'

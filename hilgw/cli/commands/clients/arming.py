@@ -6,20 +6,22 @@ import argparse
 import sys
 
 from hilgw.cli.commands.clients import requests
-from hilgw.errors import UsageError
+from hilgw.errors import UsageError, printable
 
 
 def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     arm = commands.add_parser(
         "arm",
-        description="Lets the motors of robots move, in the gateway that runs on this machine: of "
-        "real robots at the start, and again after a latched safety stop.",
+        description="Lets the motors of robots move, in the gateway that has them: of real robots "
+        "at the start, and again after a latched safety stop. It refuses a name that several "
+        "gateways have; --all needs --config or --control where several run.",
         epilog="example: hilgw arm rover",
     )
     disarm = commands.add_parser(
         "disarm",
-        description="Stops robots of the gateway that runs on this machine; their motors do not "
-        "move until `hilgw arm`. Controllers stay connected.",
+        description="Stops robots in all gateways that run on this machine; their motors do not "
+        "move until `hilgw arm`. Controllers stay connected. A gateway that does not confirm the "
+        "stop within 1 s is named, and so is a robot whose body is down; the exit code is 5.",
         epilog="example: hilgw disarm --all",
     )
     for parser, run in ((arm, run_arm), (disarm, run_disarm)):
@@ -29,41 +31,46 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             nargs="*",
             help="a robot with a body or an external controller (repeatable)",
         )
-        parser.add_argument("--all", action="store_true", help="all robots of the gateway")
+        parser.add_argument("--all", action="store_true", help="all robots")
         requests.add_options(parser)
         parser.set_defaults(run=run)
 
 
 def run_arm(args: argparse.Namespace) -> int:
     """Returns 0 when the motors are enabled. Raises HilgwError for an unknown name."""
-    from hilgw.client.arming import arm
+    from hilgw.client.arming import arm_each
 
     notes: list[str] = []
-    robots, gateway = _chosen(args)
-    for robot in arm(
-        *robots, **gateway, on_note=lambda name, text: notes.append(f"{name}: {text}")
-    ):
-        print(f"{robot}: armed", flush=True)
+
+    def add(robot: str, text: str) -> None:
+        notes.append(f"{printable(robot)}: {printable(text)}")
+
+    for robot, gateway in arm_each(_chosen(args), **requests.selected(args), on_note=add):
+        print(f"{printable(robot)}: armed{gateway.suffix()}", flush=True)
     for note in notes:
         print(note, file=sys.stderr)
     return 0
 
 
 def run_disarm(args: argparse.Namespace) -> int:
-    """Returns 0 when the motors are stopped. Raises HilgwError for an unknown name."""
-    from hilgw.client.arming import disarm
+    """Returns 0 when the motors are stopped; 5 when a gateway did not confirm the stop, 1 for an
+    unknown name: the others are stopped then."""
+    from hilgw.client.arming import disarm_each
 
-    robots, gateway = _chosen(args)
-    for robot in disarm(*robots, **gateway):
-        print(f"{robot}: disarmed")
-    return 0
+    stopped = disarm_each(_chosen(args), **requests.selected(args))
+    for robot, gateway in stopped.robots:
+        print(f"{printable(robot)}: disarmed{gateway.suffix()}")
+    sys.stdout.flush()
+    for error in stopped.errors:
+        print(f"hilgw: {error}", file=sys.stderr)
+    return stopped.error().exit_code if stopped.errors else 0
 
 
-def _chosen(args: argparse.Namespace) -> tuple[list[str], dict[str, str | None]]:
-    """The robots that the options name, none for all, and the gateway. Raises UsageError for
-    neither robots nor --all, and for both."""
+def _chosen(args: argparse.Namespace) -> list[str]:
+    """The robots that the options name, none for all. Raises UsageError for neither robots nor
+    --all, and for both."""
     robots: list[str] = args.robots
     if bool(robots) == args.all:
         what = "robots and --all" if robots else "no robot given"
         raise UsageError(what, fix="name robots, or give --all")
-    return robots, {name: getattr(args, name, None) for name in ("control", "config")}
+    return robots

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from hilgw.cli.commands.clients.requests import add_options
+from hilgw.cli.commands.clients.requests import add_options, selected
 
 MODES = ("simulation", "remote", "shadow")
 
@@ -14,7 +14,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = commands.add_parser(
         "mode",
         description="Gives a robot's controller the simulated body, the real one (remote), or both "
-        "(shadow), in the gateway that runs on this machine. The body that is left stops; the "
+        "(shadow), in the gateway that has it. The body that is left stops; the "
         "other one moves at the next command. Without a mode, shows the present one.",
         epilog="examples: hilgw mode rover\n          hilgw mode rover remote",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -30,14 +30,16 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
     from hilgw.client.modes import robot_mode, set_robot_mode
 
-    gateway = getattr(args, "control", None), getattr(args, "config", None)
     if args.mode is None:
-        state = robot_mode(args.robot, *gateway)
+        state = robot_mode(args.robot, **selected(args))
     else:
-        state = set_robot_mode(args.robot, args.mode, *gateway)
+        state = set_robot_mode(args.robot, args.mode, **selected(args))
     if args.json:
-        print(json.dumps({"robot": state.robot, "mode": state.mode, "bodies": state.bodies}))
+        more = {"gateway": state.gateway} if state.gateway else {}
+        shown = {"robot": state.robot, "mode": state.mode, "bodies": state.bodies}
+        print(json.dumps(shown | more))
     else:
         bodies = ", ".join(f"{name} {word}" for name, word in state.bodies.items())
-        print(f"{state.robot}: {state.mode}" + (f" ({bodies})" if bodies else ""))
+        gateway = f" (gateway {state.gateway})" if state.gateway else ""
+        print(f"{state.robot}: {state.mode}" + (f" ({bodies})" if bodies else "") + gateway)
     return 0

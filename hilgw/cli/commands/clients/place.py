@@ -13,8 +13,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
     parser = commands.add_parser(
         "place",
-        description="Sets the pose of a robot, a module or an obstacle in the gateway that runs "
-        "on this machine. A motion of the object ends.",
+        description="Sets the pose of a robot, a module or an obstacle in the gateway that has "
+        "it. A motion of the object ends.",
         epilog="examples: hilgw place rover 1 -2.5 0\n"
         "          hilgw place rover 1 0 0 --rotation 0 0 1 1.57\n"
         "          hilgw place rover --unknown",
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         "position": position,
         "rotation": args.rotation,
     }
-    request_gateway(args, request, args.object)
+    _, gateway = request_gateway(args, request, "object", args.object)
     where = "unknown" if position is None else "{:g}, {:g}, {:g} m".format(*position)
-    print(f"{args.object}: {where}")
+    print(f"{args.object}: {where}{gateway.suffix()}")
     return 0

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hilgw.client.control_socket import Gateway
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -15,26 +18,34 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--config",
         metavar="FILE",
         default=argparse.SUPPRESS,
-        help="the gateway that runs this configuration, where several run",
+        help="only the gateway that runs this configuration",
     )
     parser.add_argument(
         "--control",
         metavar="PATH",
         default=argparse.SUPPRESS,
-        help="the control socket of the gateway",
+        help="only the gateway with this control socket",
     )
+
+
+def selected(args: argparse.Namespace) -> dict[str, str | None]:
+    """The values of the options."""
+    return {name: getattr(args, name, None) for name in ("control", "config")}
 
 
 def request_gateway(
     args: argparse.Namespace,
     request: dict[str, Any],
-    where: str,
+    kind: str,
+    name: str,
     fixes: Mapping[str, str] = MappingProxyType({}),
     timeout_s: float = 5.0,
-) -> dict[str, Any]:
-    """Sends one request to the gateway that the options select; its answer. HilgwError when it
-    refuses. fixes: the fix for each reason of a refusal."""
-    from hilgw.client.control_socket import find_gateway, request_of
+) -> tuple[dict[str, Any], Gateway]:
+    """Sends one request to the gateway that the options select, or that has this name; its answer,
+    and the gateway. HilgwError when it refuses. kind: as `hilgw.client.finding.gateways_with`.
+    fixes: the fix for each reason of a refusal."""
+    from hilgw.client.control_socket import request_of
+    from hilgw.client.finding import gateway_with
 
-    path = find_gateway(getattr(args, "control", None), getattr(args, "config", None))
-    return request_of(path, request, where, fixes, timeout_s)
+    gateway = gateway_with(kind, name, **selected(args))
+    return request_of(gateway, request, name, fixes, timeout_s), gateway

@@ -21,7 +21,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = commands.add_parser(
         "send",
         description="Sends one packet from a robot's emitter (rover.tx) or through a hardware "
-        "station (xbee0) of the gateway that runs on this machine.",
+        "station (xbee0) of the gateway that has it.",
         epilog='examples: hilgw send rover.tx --channel 12 "hello"\n'
         "          hilgw send xbee0 --hex '01 ff 00'",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -64,6 +64,6 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 when the packet is queued. Raises HilgwError with the reason when refused."""
     data = _payload(args)
     request = {"do": "send", "station": args.station, "data": data.hex(), "channel": args.channel}
-    request_gateway(args, request, args.station, FIXES)
-    print(f"{args.station}: {len(data)} B queued")
+    _, gateway = request_gateway(args, request, "station", args.station, FIXES)
+    print(f"{args.station}: {len(data)} B queued{gateway.suffix()}")
     return 0

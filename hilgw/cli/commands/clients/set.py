@@ -17,7 +17,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = commands.add_parser(
         "set",
         description="Changes the channel of an Emitter or Receiver, or the range of an Emitter, "
-        "in the gateway that runs on this machine, as setChannel and setRange do. With "
+        "in the gateway that has it, as setChannel and setRange do. With "
         "--at, sends an AT command through an XBee to another module of its network.",
         epilog="examples: hilgw set rover.rx --channel 5\n"
         "          hilgw set rover.tx --channel -1 --range 2.5\n"
@@ -45,12 +45,12 @@ def run(args: argparse.Namespace) -> int:
     if args.channel is None and args.range is None:
         raise UsageError("nothing to set", fix="give --channel N or --range M")
     request = {"do": "set", "device": args.device, "channel": args.channel, "range": args.range}
-    request_gateway(args, request, args.device)
+    _, gateway = request_gateway(args, request, "device", args.device)
     range_m = None if args.range is None else "unlimited" if args.range < 0 else f"{args.range:g} m"
     channel = "all" if args.channel == -1 else args.channel
     values = (("channel", channel), ("range", range_m))
     shown = ", ".join(f"{name} {value}" for name, value in values if value is not None)
-    print(f"{args.device}: {shown}")
+    print(f"{args.device}: {shown}{gateway.suffix()}")
     return 0
 
 
@@ -61,14 +61,14 @@ def _remote_at(args: argparse.Namespace) -> int:
     address, name = args.at[0], args.at[1].upper()
     value = _value(name, args.at[2]) if len(args.at) == 3 else b""
     request = {"do": "command", "station": args.device, "address": address, "name": name}
-    answer = request_gateway(
-        args, {**request, "value": value.hex()}, args.device, timeout_s=ANSWER_S
-    )
+    request["value"] = value.hex()
+    kind = "hardware station"
+    answer, gateway = request_gateway(args, request, kind, args.device, timeout_s=ANSWER_S)
     shown = bytes.fromhex(answer["value"])
     if value:
-        print(f"{answer['address']}: {name} = {_shown(name, value)}")
+        print(f"{answer['address']}: {name} = {_shown(name, value)}{gateway.suffix()}")
     else:
-        print(_shown(name, shown))
+        print(f"{_shown(name, shown)}{gateway.suffix()}")
     return 0
 
 
@@ -78,7 +78,7 @@ def _shown(name: str, value: bytes) -> str:
 
 def _value(name: str, text: str) -> bytes:
     if name in TEXT:
-        return text.encode()
+        return text.encode(errors="surrogateescape")
     try:
         return bytes.fromhex(text if len(text) % 2 == 0 else f"0{text}")
     except ValueError:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from hilgw.cli.commands.clients.requests import add_options
+from hilgw.cli.commands.clients.requests import add_options, selected
 from hilgw.errors import UsageError, quoted
 
 HOLD_S = 0.5
@@ -16,8 +16,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     _add_key(commands)
     parser = commands.add_parser(
         "say",
-        description="Sends a text to the controller of a robot, in the gateway that runs on this "
-        "machine; the controller reads it with wwiReceiveText. The gateway shows what the "
+        description="Sends a text to the controller of a robot, in the gateway that has it; the "
+        "controller reads it with wwiReceiveText. The gateway shows what the "
         "controller sends with wwiSendText.",
         epilog='example: hilgw say rover "go home"',
     )
@@ -30,8 +30,8 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _add_key(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "key",
-        description="Presses keys for the controller of a robot, in the gateway that runs on this "
-        "machine: the controller reads them with Webots' Keyboard. Without a KEY, what you type in "
+        description="Presses keys for the controller of a robot, in the gateway that has it: the "
+        "controller reads them with Webots' Keyboard. Without a KEY, what you type in "
         "this terminal is pressed until Ctrl-C or Ctrl-D. A key is down for half a second, so that "
         "one held in a terminal stays down.",
         epilog="examples: hilgw key rover up\n"
@@ -61,15 +61,15 @@ def _add_key(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run_key(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
     from hilgw.cli.commands.clients.terminal_keys import read_keys
-    from hilgw.client.control_socket import find_gateway
-    from hilgw.client.user import press
+    from hilgw.client.finding import gateway_with
+    from hilgw.client.user import press_at
     from hilgw.devices.keys import code_of
 
-    control = str(find_gateway(getattr(args, "control", None), getattr(args, "config", None)))
+    gateway = gateway_with("robot", args.robot, **selected(args))
     if not args.keys:
-        print(f"{args.robot}: type keys; Ctrl-D ends", file=sys.stderr)
+        print(f"{args.robot}: type keys; Ctrl-D ends{gateway.suffix()}", file=sys.stderr)
         descriptor = sys.stdin.fileno()
-        read_keys(descriptor, lambda codes: press(args.robot, codes, args.hold, control))
+        read_keys(descriptor, lambda codes: press_at(gateway, args.robot, codes, args.hold))
         return 0
     codes = []
     for word in args.keys:
@@ -77,7 +77,9 @@ def run_key(args: argparse.Namespace) -> int:
         if code is None:
             raise UsageError(f"{quoted(word)} is not a key", fix="hilgw key --help lists them")
         codes.append(code)
-    press(args.robot, codes, args.hold, control)
+    press_at(gateway, args.robot, codes, args.hold)
+    if gateway.label:
+        print(f"{args.robot}: keys pressed{gateway.suffix()}")
     return 0
 
 
@@ -85,5 +87,7 @@ def run_say(args: argparse.Namespace) -> int:
     """Returns 0. Raises HilgwError with the reason when the gateway refuses."""
     from hilgw.client.user import say
 
-    say(args.robot, args.text, getattr(args, "control", None), getattr(args, "config", None))
+    gateway = say(args.robot, args.text, **selected(args))
+    if gateway.label:
+        print(f"{args.robot}: text sent{gateway.suffix()}")
     return 0

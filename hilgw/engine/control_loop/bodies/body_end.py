@@ -67,8 +67,9 @@ class BodyOwner(Protocol):
 
 
 class BodyEnd(PeerListener):
-    """Listens to the link of one body. is_up: it has answered and is still there. numbered: its
-    session, where another body decides what the indices mean; else None."""
+    """Listens to the link of one body. is_up: it has answered and is still there. was_lost: it was
+    there, and is not any more. numbered: its session, where another body decides what the indices
+    mean; else None."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class BodyEnd(PeerListener):
     ) -> None:
         self.link = link
         self.safety = safety
-        self.is_up = False
+        self.is_up = self.was_lost = False
         self.numbered: RenumberedSession | None = None
         self._owner = owner
         self._repeater: Repeater | None = None
@@ -242,7 +243,7 @@ class BodyEnd(PeerListener):
         """An event while another body is the controller's."""
         match event:
             case Connected(identity):
-                self.is_up, self._registered_ns = True, now
+                self.is_up, self.was_lost, self._registered_ns = True, False, now
                 self.link.ready(identity)
             case Registered():
                 self._registered_ns = now
@@ -260,7 +261,7 @@ class BodyEnd(PeerListener):
         if self.numbered is not None:
             self.numbered.renumber(None)
         if self.is_up:
-            self.is_up = False
+            self.is_up, self.was_lost = False, True
             self.link.not_ready(reason)
 
     def number(self) -> None:

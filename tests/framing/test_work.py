@@ -1,0 +1,141 @@
+"""The work of a framing grows with the bytes received, not with their square, in any chunks.
+
+Counted, never timed: the bytes that go through an operation on the receive buffer, and calls.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, SupportsIndex
+
+import pytest
+
+from hilgw.framing import create, delimited, gap
+from hilgw.framing.base import TURN_BYTES
+from hilgw.framing.cobs import CobsSettings
+from hilgw.framing.gap import GapSettings
+from hilgw.framing.hdlc import HdlcSettings
+from hilgw.framing.length import Length, LengthSettings
+from hilgw.framing.lines import LinesSettings
+from hilgw.framing.slip import SlipSettings
+
+MAX = 4096
+BUFFERED = [
+    CobsSettings(max_payload=MAX),
+    SlipSettings(max_payload=MAX),
+    HdlcSettings(max_payload=MAX),
+    LinesSettings(max_payload=MAX),
+    LinesSettings(max_payload=MAX, terminator="aaaaaaab"),
+    GapSettings(max_payload=MAX),
+]
+HOSTILE = [b"\x41", b"a", b"\0", b"\r", b"\x7d", b"\x7e", b"\xc0", b"\xdb", b"aaaaaaaa\r"]
+
+
+class Work:
+    """How many bytes went through an operation on what is received or kept."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.size = 0
+        work = self
+
+        class Received(bytes):
+            def __add__(self, other: Any) -> Any:
+                work.size += len(self) + len(other)
+                return Received(bytes(self) + bytes(other))
+
+            def __radd__(self, other: Any) -> Any:
+                work.size += len(self) + len(other)
+                return Received(bytes(other) + bytes(self))
+
+            def split(self, *args: Any, **kwargs: Any) -> Any:
+                work.size += len(self)
+                return super().split(*args, **kwargs)
+
+        class Kept(bytearray):
+            def __iadd__(self, other: Any) -> Any:
+                work.size += len(other)
+                return super().__iadd__(other)
+
+            def find(self, what: Any, start: SupportsIndex = 0, *end: Any) -> int:  # type: ignore[override]
+                work.size += len(self) - int(start)
+                return super().find(what, start, *end)
+
+            def __bytes__(self) -> bytes:
+                work.size += len(self)
+                return b"".join([self])
+
+        self.received = Received
+        for module in (delimited, gap):
+            patch.setattr(module, "bytearray", Kept, raising=False)
+
+    def of(self, settings: Any, stream: bytes) -> int:
+        """Of this stream, byte by byte."""
+        framing, self.size = create(settings), 0
+        for at in range(len(stream)):
+            framing.feed(self.received(stream[at : at + 1]), at)
+        assert framing.held <= framing.max_encoded
+        return self.size
+
+
+@pytest.mark.parametrize("settings", BUFFERED, ids=lambda each: each.framing)
+@pytest.mark.parametrize("pattern", HOSTILE)
+def test_single_bytes_cost_no_more_behind_a_long_buffer(
+    settings: Any, pattern: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work(monkeypatch)
+    half, whole = (work.of(settings, (pattern * count)[:count]) for count in (MAX // 2, MAX))
+    assert 0 < whole <= 2 * half + 100
+    assert whole <= 20 * MAX
+
+
+def calls_of(layout: LengthSettings, stream: bytes, chunk: int) -> int:
+    """The functions that a receiver calls, once it was created."""
+    length, count = Length(layout), 0
+
+    def count_call(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count_call)
+    try:
+        for at in range(0, len(stream), chunk):
+            length.feed(stream[at : at + chunk], at)
+        now = 1 << 60
+        while (deadline := length.next_deadline()) is not None and deadline <= now:
+            length.expire(now)
+    finally:
+        sys.setprofile(before)
+    assert length.held == 0
+    assert length.dropped["garbage_bytes"] == len(stream)
+    return count
+
+
+LONG = LengthSettings(sync="05", max_payload=65_535)  # syncs are a length of 0x0505: long frames
+SIZE = 10 * 0x0505
+SYNCS: list[Callable[[int], bytes]] = [
+    lambda size: b"\x05" * size,
+    lambda size: (b"\x05\x05\x06" * size)[:size],
+    lambda size: (b"\x05" * 1500 + b"\x00").ljust(size, b"\x05"),
+]
+
+
+@pytest.mark.parametrize("chunk", [1, TURN_BYTES, 1 << 20])
+@pytest.mark.parametrize("syncs", SYNCS)
+@pytest.mark.parametrize("crc", ["crc-ccitt-false", "crc-64-we"])
+def test_twice_the_syncs_are_twice_the_calls(
+    crc: str, syncs: Callable[[int], bytes], chunk: int
+) -> None:
+    layout = replace(LONG, crc=crc)
+    half, whole = (calls_of(layout, syncs(size), chunk) for size in (SIZE, 2 * SIZE))
+    assert whole <= 2.25 * half  # the last frame of each is incomplete, which takes less
+
+
+@pytest.mark.parametrize("crc", ["crc-ccitt-false", "crc-64-we"])
+def test_a_sync_costs_few_calls_however_long_its_frame_is(crc: str) -> None:
+    """Fewer than it takes to move a register through each digit of the distance."""
+    stream = b"\xaa" * (3 * 0xAAAA)
+    layout = LengthSettings(sync="AA", max_payload=65_535, crc=crc)
+    assert calls_of(layout, stream, TURN_BYTES) <= 20 * (len(stream) - 0xAAAA)
