@@ -109,8 +109,8 @@ class ControlLoops:
 
     def disarm(self, *robots: str) -> list[str]:
         """Stops these robots; their motors do not move until `arm`. HilgwError for robots without
-        a control loop; the others are stopped then. Returns the robots whose body was lost, to which
-        no stop could be sent."""
+        a control loop; the others are stopped then. Returns those whose body was lost: no stop
+        could be sent to it."""
         now = self._scheduler.now()
         known = [robot for robot in robots if robot in self._loops]
         down = [robot for robot in known if self._loops[robot].disarm(now)]
