@@ -144,7 +144,8 @@ class ControlServer:
                     robots = self._gateway.control_loops.names() if robots is None else robots
                     loops = self._gateway.control_loops
                     loops.arm(*robots)
-                    return {"ok": True, "robots": robots, "notes": loops.absences(*robots)}
+                    notes = loops.absences(*robots)
+                    return {"ok": True, "robots": robots} | ({"notes": notes} if notes else {})
                 case {"do": "disarm"}:
                     return self._disarm(_robots(request))
                 case {"do": "report"}:
@@ -178,8 +179,9 @@ class ControlServer:
         known = dict.fromkeys(loops)
         robots = list(known) if robots is None else robots
         stopped = [robot for robot in robots if robot in known]
-        down = loops.disarm(*stopped)
-        answer = {"robots": stopped, "not_sent": dict.fromkeys(down, BODY_DOWN)}
+        answer: dict[str, Any] = {"robots": stopped}
+        if down := loops.disarm(*stopped):
+            answer["not_sent"] = dict.fromkeys(down, BODY_DOWN)
         if unknown := [robot for robot in robots if robot not in known]:
             what = f"no robot {', '.join(map(quoted, unknown))} with a control loop here"
             fix = known_here(known)
