@@ -296,6 +296,26 @@ def test_a_motor_that_is_stopped_alone_holds_its_position_and_the_others_go_on()
     assert line.mock.position == (0.0, 100.0, 0.0)
 
 
+@pytest.mark.parametrize("alone", [True, False], ids=["stop_motor", "velocity 0"])
+def test_a_motor_is_stopped_at_once_where_its_line_has_to_wait(alone: bool) -> None:
+    """The machine answers nothing, and the window is full."""
+    line = GCODE.up()
+    line.command(X, "position", 0.1)
+    line.command(Y, "position", 0.1)
+    line.run(300)
+    line.mock.take(line.now)
+    for number in range(20):
+        line.session.command(MotorCommand(line.index(Y), "position", number / 100), line.now)
+        line.session.expire(line.now)
+    line.written.clear()
+    x = line.index(X)
+    if alone:
+        line.handle(line.session.stop_motor(x, line.now))
+    else:
+        line.command(X, "velocity", 0.0)
+    assert bytes(line.written).startswith(b"\x85")
+
+
 def test_a_stop_reaches_a_line_that_is_still_on_its_way() -> None:
     """A jog that the machine reads after the cancel would move it: the stop follows it again."""
     hand = Hand(

@@ -8,12 +8,21 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hilgw.control.events import Command, Event, MotorCommand, MotorPid, MotorSettings, Notice
+from hilgw.control.events import (
+    Command,
+    Event,
+    MotorCommand,
+    MotorPid,
+    MotorSettings,
+    Notice,
+    StopReason,
+)
 from hilgw.control.safety import mode_of
 from hilgw.devices.kinds import LINEAR_MOTOR, Device
 from hilgw.devices.properties import LinearMotorFields, RotationalMotorFields
 
 ACCELERATION, AVAILABLE, GAINS = "acceleration", "available", "gains"
+_CONTROLLER_STAYS = (StopReason.DISARMED, StopReason.EXCHANGED, StopReason.HARDWARE)
 DEFAULT_AVAILABLE = 10.0
 """Webots' default maxForce and maxTorque."""
 
@@ -38,8 +47,13 @@ class MissingSettings:
         self._known: dict[tuple[int, str], float] = {}  # by the index of a motor
         self._powerless: set[int] = set()
 
+    def stopped(self, reason: StopReason) -> None:
+        """The motors were stopped. Where the controller leaves, the next one begins anew."""
+        if reason not in _CONTROLLER_STAYS:
+            self.forget()
+
     def forget(self) -> None:
-        """The motors were stopped: the next controller begins anew."""
+        """Nothing was set."""
         self._known.clear()
         self._powerless.clear()
 

@@ -139,7 +139,7 @@ class RobotSession(ABC):
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Stops all motors at once; does nothing unless a command came since the last."""
-        self._missing.forget()
+        self._missing.stopped(reason)
         if not self._must_stop:
             return []
         self.counts["stops"] += 1

@@ -42,6 +42,14 @@ class Motions:
         self._must_halt |= motor.by_position and line.active
         self._wait(line)
 
+    def line_of(self, index: int) -> MotionLine:
+        """The line of this motor."""
+        return self._line_of[index]
+
+    def demand_halt(self) -> None:
+        """A stop is due: a line may not wait."""
+        self._must_halt = True
+
     def refused(self, line: MotionLine) -> None:
         """The robot refused this line, and goes on with the one before: a stop is due, and its
         motors wait for another command."""

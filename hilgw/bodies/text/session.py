@@ -169,15 +169,15 @@ class TextBodySession(RobotSession):
     def _move(self, command: Command, now: int) -> list[Event] | Refusal:
         """The line leaves at once when the window has room, with all commands of this instant; the
         Write is empty."""
-        return self._traffic.command(command, now) or [Write(b"")]
+        data = self._traffic.command(command, now)
+        return data if isinstance(data, Refusal) else [Write(data)]
 
     def _halt(self, now: int) -> list[Event]:
         return [Write(self._traffic.stop(now))]
 
     def _halt_motor(self, index: int, now: int) -> list[Event]:
         """The line leaves as that of a command; where positions are controlled, the stop does."""
-        self._traffic.hold(index, now)
-        return [Write(b"")]
+        return [Write(self._traffic.hold(index, now))]
 
     def _stop_data(self) -> bytes:
         return self._traffic.stop_data(after_cut=True)

@@ -13,10 +13,11 @@ from hilgw.bodies.text.exchange import Answer, Exchange, Outstanding, Silence
 from hilgw.bodies.text.lamps import Lamps
 from hilgw.bodies.text.lines import Sendable, sendable, shown, to_bytes
 from hilgw.bodies.text.motions import Motions
-from hilgw.bodies.text.motors import MotionLine
+from hilgw.bodies.text.motors import Halted, MotionLine
 from hilgw.bodies.text.sensors import RequestLine, Requests
 from hilgw.bodies.text.settings import Line, TextBodySettings
 from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write
+from hilgw.control.safety import stands_still
 from hilgw.devices.kinds import Devices, Refusal
 from hilgw.reasons import RequestReason
 from hilgw.units import ms_to_ns, s_to_ns
@@ -97,17 +98,39 @@ class Traffic:
 
     # --- what is wanted of the robot ----------------------------------------------------------
 
-    def command(self, command: Command, now: int) -> Refusal | None:
-        """A command to a motor of the robot."""
+    def command(self, command: Command, now: int) -> Refusal | bytes:
+        """A command to a motor of the robot: the bytes to write at once, where it stands still and
+        its line would have to wait."""
         refusal = self._motions.command(self._motions.motors[command.index], command, now)
-        if refusal is None:
-            self._work_ns = now
-        return refusal
+        if refusal is not None:
+            return refusal
+        self._work_ns = now
+        return self._halt(command.index, now) if stands_still(command) else b""
 
-    def hold(self, index: int, now: int) -> None:
-        """One motor stops; the others go on."""
+    def hold(self, index: int, now: int) -> bytes:
+        """One motor stops; the others go on. The bytes to write at once."""
         self._motions.hold(self._motions.motors[index])
         self._work_ns = now
+        return self._halt(index, now)
+
+    def _halt(self, index: int, now: int) -> bytes:
+        """The stop, which leaves beside the window, where a motor may not wait for its line; the
+        lines of the other motors follow it."""
+        on_its_way = self._moves_on_its_way()
+        line = self._motions.line_of(index)
+        waits = self._stop_again or now < self.silence.until_ns or self._is_blocked
+        data = line.data()
+        if line.active and (waits or not self._has_room(line, data)):
+            self._motions.demand_halt()
+        if not self._motions.halt():
+            return b""
+        stop = self._send_stop(now)
+        self._stop_again = on_its_way
+        return stop
+
+    def _has_room(self, line: MotionLine, data: bytes | Halted) -> bool:
+        size = len(data) if isinstance(data, bytes) else 0
+        return self._exchange.has_room(line.line, size)
 
     def switch(self, index: int, period_ms: float | None, now: int) -> None:
         self._requests.switch(index, period_ms, now)

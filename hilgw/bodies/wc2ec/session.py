@@ -168,7 +168,7 @@ class Wc2ecBodySession:
 
     def stop(self, reason: StopReason, now: int) -> list[Event]:
         """Sets every motor to its default; does nothing unless a command came since the last."""
-        self._missing.forget()
+        self._missing.stopped(reason)
         if not (self._commanded and self._link.can_write):
             return []
         self._commanded = False

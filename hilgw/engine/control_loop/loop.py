@@ -445,6 +445,9 @@ class ControlLoop:
     def _hardware_fault(self, event: HardwareFault, now: int) -> None:
         """The robot reports a fault of its hardware."""
         self.safety.stop_after_hardware_fault(now)
+        if self.safety.state.stops_on_fault and self._bodies.shadow is not None:
+            # It gets no command any more, as the first body refuses all.
+            self._bodies.shadow.end.safety.stop(StopReason.HARDWARE, now, latch=False)
         if event.index is not None:
             self._requests.report_fault(event.index)
 

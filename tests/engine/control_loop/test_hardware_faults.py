@@ -89,3 +89,13 @@ def test_a_real_body_that_only_follows_stops_alone() -> None:
     body_of(run, remote=True).hardware_faults = [FAULT]
     with pytest.raises(SafetyError, match="overload"):
         run.loop.arm()
+
+
+def test_a_shadow_does_not_drive_on_when_the_first_body_has_a_fault() -> None:
+    """It would get no command any more."""
+    run = ScriptedLoop(ROBOT, remote=ROBOT, mode=RobotMode.SHADOW, on_fault="stop")
+    run.controller_sends(FORWARD)
+    calls = run.body_reports(HardwareFault(1))
+    assert ("body", "stop", "hardware_fault") in calls
+    assert ("remote", "stop", "hardware_fault") in calls
+    assert run.loop.safeties[1].state.latched is None

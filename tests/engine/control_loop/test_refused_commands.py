@@ -258,3 +258,76 @@ def test_a_stop_overtakes_what_the_port_does_not_take() -> None:
     assert first is not None and first.start() == 0  # nothing that was written before comes first
     driving.robot.run(100)
     assert driving.speeds == (0, 0)
+
+
+# --- what waits for the line ----------------------------------------------------------------------
+
+
+def fill_the_line(driving: Driving) -> None:
+    """Until commands wait for it."""
+    loop, other = driving.robot.loop, driving.right
+    number = 0
+    while not loop.body.is_busy(loop.scheduler.now()):
+        number += 1
+        command = MotorCommand(other.index, "velocity", 2.0 + number % 2 / 10)
+        loop.controller.handle([command], loop.scheduler.now())
+
+
+def test_no_command_overtakes_an_older_one_of_its_motor() -> None:
+    """The line becomes free between two looks for what waits."""
+    driving = Driving("create2")
+    loop, index = driving.robot.loop, driving.left.index
+    fill_the_line(driving)
+    loop.controller.handle([MotorCommand(index, "velocity", 3.0)], loop.scheduler.now())
+    while loop.body.is_busy(loop.scheduler.now()):
+        loop.scheduler.run(100_000)
+    loop.controller.handle([MotorCommand(index, "velocity", 0.0)], loop.scheduler.now())
+    driving.robot.run(100)
+    assert driving.speeds[0] == 0
+    report = driving.report
+    assert report["motors"][driving.left.name]["velocity"] == 0.0
+    assert report["commands_in"] == report["commands_out"] + report["commands_superseded"]
+
+
+def test_no_led_overtakes_an_older_one() -> None:
+    driving = Driving("create2")
+    loop = driving.robot.loop
+    (lamp, *_) = [each.index for each in loop.body.session.devices if each.kind == "LED"]
+    fill_the_line(driving)
+    loop.controller.handle([LedValue(lamp, 1)], loop.scheduler.now())
+    while loop.body.is_busy(loop.scheduler.now()):
+        loop.scheduler.run(100_000)
+    loop.controller.handle([LedValue(lamp, 0)], loop.scheduler.now())
+    driving.robot.run(100)
+    bits, _, power = driving.robot.mock.leds
+    assert bits == power == 0
+
+
+@pytest.mark.parametrize("kind", sorted(SPEEDS))
+def test_a_stop_of_one_motor_that_the_port_does_not_take_is_not_reported(kind: str) -> None:
+    driving = Driving(kind)
+    loop = driving.robot.loop
+    loop.robot.full = True
+    loop.controller.handle(
+        [MotorCommand(driving.left.index, "position", 1.0)], loop.scheduler.now()
+    )
+    if kind == "create2":  # the others write later, with an exchange
+        assert "motor_stops" not in driving.report and loop.failures
+        assert driving.report["motors"][driving.left.name]["velocity"] != 0.0
+
+
+# --- what a controller has set --------------------------------------------------------------------
+
+
+def test_an_available_torque_of_0_outlasts_a_stop_but_no_controller(driving: Driving) -> None:
+    index, loop = driving.left.index, driving.robot.loop
+    driving.send(MotorCommand(index, "available_torque", 0.0))
+    loop.loop.disarm(loop.scheduler.now())
+    loop.loop.arm()
+    driving.send(MotorCommand(index, "velocity", 2.0))
+    assert driving.speeds[0] == 0
+    loop.controller_leaves()
+    loop.loop.arm()
+    loop.controller_comes()
+    driving.send(MotorCommand(index, "velocity", 2.0))
+    assert driving.speeds[0] != 0

@@ -17,7 +17,7 @@ from hilgw.control.events import (
 from hilgw.control.safety import mode_of, stands_still
 from hilgw.engine.control_loop.bodies.deferred import Deferred
 from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
-from hilgw.engine.control_loop.bodies.repeater import Repeater, kind_of, superseded_by
+from hilgw.engine.control_loop.bodies.repeater import MOTIONS, Repeater, kind_of, superseded_by
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_MS
@@ -123,10 +123,18 @@ class BodyEnd(PeerListener):
             return self._fault(error)
         if refusal is not None:
             return self._refuse(command, refusal, now)
-        if self.link.is_busy(now):
+        if self.link.is_busy(now) or self._deferred.has(command.index):  # not before an older one
             self._defer(command)
             return True
         return self._send(command, now)
+
+    def _give(self, command: Command, now: int) -> bool:
+        """A command that has waited; whether it is still accepted."""
+        try:
+            refusal = self.safety.check(self.link, command, now)
+        except Exception as error:  # noqa: BLE001 - as in PeerLink.call
+            return self._fault(error)
+        return self._send(command, now) if refusal is None else self._refuse(command, refusal, now)
 
     def _defer(self, command: Command) -> None:
         """Keeps a command until the line has room. One that a stop overtakes is void."""
@@ -136,7 +144,7 @@ class BodyEnd(PeerListener):
         def send(now: int) -> None:
             if stops != self.safety.stop_calls:
                 superseded()
-            elif not self.command(command, now):
+            elif not self._give(command, now):
                 self._owner.report_fault(self, command)
 
         def superseded() -> None:
@@ -163,6 +171,8 @@ class BodyEnd(PeerListener):
             if mode_of(command) is not None:
                 self.stop_motor(command.index, now)
             return False
+        if self._repeater is not None:
+            self._repeater.replace(command)
         self._owner.not_commanded(self, "commands_dropped")
         return True
 
@@ -186,9 +196,9 @@ class BodyEnd(PeerListener):
         return False
 
     def stop_motor(self, index: int, now: int) -> bool:
-        """Stops one motor that was commanded since the last stop; whether there was one."""
+        """Stops one motor that was commanded since the last stop; whether it stands now."""
         link, session = self.link, self.link.session
-        self._deferred.drop(index)
+        self._deferred.drop(index, *MOTIONS)
         if index in self._held or link.transport is None:
             return index in self._held
         try:
@@ -196,26 +206,33 @@ class BodyEnd(PeerListener):
             events = session.stop_motor(index, now)
         except Exception as error:  # noqa: BLE001 - as in PeerLink.call
             return self._fault(error)
-        link.handle(events, now)
-        if events:
+        if events and link.discard_unsent(now):
+            # The robot may take the first stop for the end of a frame that was cut.
+            events = [*(each for each in events if type(each) is Write), *events]
+        stopped = bool(events) and link.handle(events, now)
+        if stopped:
             self._hold(index)
-        self._owner.motor_stopped(self, index, stops if events else [], now)
-        return bool(events)
+        self._owner.motor_stopped(self, index, stops if stopped else [], now)
+        return stopped
 
     def _hold(self, index: int) -> None:
         """This motor was stopped: what was commanded before is void."""
         self._held.add(index)
-        self._deferred.drop(index)
+        self._deferred.drop(index, *MOTIONS)
         if self._repeater is not None:
             self._repeater.forget(index)
 
     def when_free(self, index: int, kind: str, act: Callable[[int], None], now: int) -> None:
         """Calls act(now) once the line has room, unless a newer request of this kind for the device
         takes its place."""
-        if self.link.is_busy(now):
+        if self.link.is_busy(now) or self._deferred.has(index, kind):
             self._deferred.put(index, kind, act)
         else:
             act(now)
+
+    def drop_waiting(self) -> None:
+        """The controller gets another body: what waits for this one is void."""
+        self._deferred.clear()
 
     def for_another_body(self) -> list[Command]:
         """The last commands of a body whose motors move, as far as another body takes them."""

@@ -36,6 +36,11 @@ class Deferred:
         self._waiting[index, kind] = act, on_dropped
         self._look_later()
 
+    def has(self, index: int, kind: str = "") -> bool:
+        """Whether a request waits for this device; kind: one of this kind."""
+        waiting = self._waiting
+        return bool(waiting) and any(each[0] == index and kind in ("", each[1]) for each in waiting)
+
     def drop(self, index: int, *kinds: str) -> None:
         """Drops the requests of these kinds for a device; of all kinds where none is named."""
         for key in [each for each in self._waiting if each[0] == index]:

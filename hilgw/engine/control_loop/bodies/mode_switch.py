@@ -140,6 +140,7 @@ class ModeSwitch:
             bodies.shadow = Shadow(bodies.remote, self.comparison, self._periods, self._align)
 
     def _leave(self, end: BodyEnd, now: int) -> None:
+        end.drop_waiting()
         end.safety.stop(StopReason.EXCHANGED, now, latch=False)
         if end.is_up:
             self._periods.restore(end, now)

@@ -14,6 +14,8 @@ from hilgw.units import NS_PER_MS
 REPEAT_NS = 100 * NS_PER_MS
 _MOTION = ("position", "velocity")
 _FORCE = ("force", "torque")
+MOTIONS = (*_MOTION, *_FORCE, MotorSettings.__name__)
+"""The kinds of commands that move a motor."""
 
 
 class Repeater:
@@ -36,8 +38,12 @@ class Repeater:
 
     def forget(self, index: int) -> None:
         """This motor was stopped: its motion is not sent again."""
-        for kind in (*_MOTION, *_FORCE, MotorSettings.__name__):
+        for kind in MOTIONS:
             self._last.pop((index, kind), None)
+
+    def replace(self, command: Command) -> None:
+        """This command takes the place of the last one of its kind, and need not be sent again."""
+        self._last.pop((command.index, kind_of(command)), None)
 
     def due(self, now: int) -> list[Command]:
         """The commands to send now, in the order in which the controller sent them."""

@@ -61,14 +61,14 @@ class Requests:
         if self._bodies.safety.ending:
             self._statistics.refused[RequestRefused.ENDED] += 1
             return
-        refusal = None if end is None else self._bodies.safety.check_value(end.link, command)
-        if refusal:
-            self.refuse(command.index, refusal.reason, refusal.text)
-            return
-        if isinstance(command, LedValue):
-            self._leds[command.index] = command
 
         def set_now(now: int) -> None:
+            refusal = None if end is None else end.safety.check_value(end.link, command)
+            if refusal:
+                self.refuse(command.index, refusal.reason, refusal.text)
+                return
+            if isinstance(command, LedValue):
+                self._leds[command.index] = command
             self._request(command.index, lambda session: session.tune(command, now), now)
 
         if end is None:
