@@ -54,10 +54,23 @@ def clear(path: str) -> None:
 
 
 def write(path: str, text: str) -> None:
-    """Writes the whole text. Raises HilgwError."""
+    """Writes the whole text. Raises HilgwError.
+
+    A regular file is replaced atomically: it has the old content or all of the new one, so that
+    who waits for a file finds it complete.
+    """
+    given, file = Path(path), Path(path).resolve()
+    fresh = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        Path(path).write_text(text)
+        if (given.exists() and not given.is_file()) or not os.access(file.parent, os.W_OK):
+            given.write_text(text)  # a device, a pipe, or a folder that takes no temporary file
+            return
+        fresh.write_text(text)
+        if file.exists():
+            fresh.chmod(stat.S_IMODE(file.stat().st_mode))
+        fresh.replace(file)
     except OSError as error:
+        fresh.unlink(missing_ok=True)
         raise HilgwError(f"cannot write: {error.strerror}", where=path) from None
 
 
@@ -70,29 +83,14 @@ def write_schema(path: str, text: str) -> None:
 
 
 def write_report(target: str | None, report: dict[str, Any]) -> None:
-    """Writes a report as JSON to a file; "-": to stdout; None: nowhere. Raises HilgwError.
-
-    A regular file is replaced atomically: it has the old content or the whole report.
-    """
+    """Writes a report as JSON to a file; "-": to stdout; None: nowhere. Raises HilgwError."""
     if target is None:
         return
     text = json.dumps(report, indent=2, allow_nan=False) + "\n"
     if target == "-":
         sys.stdout.write(text)
         return
-    file = Path(target).resolve()
-    if (file.exists() and not file.is_file()) or not os.access(file.parent, os.W_OK):
-        write(target, text)  # a device, a pipe, or a folder that takes no temporary file
-        return
-    fresh = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        fresh.write_text(text)
-        if file.exists():
-            fresh.chmod(stat.S_IMODE(file.stat().st_mode))
-        fresh.replace(file)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise HilgwError(f"cannot write: {error.strerror}", where=target) from None
+    write(target, text)
 
 
 def _expect_own(file: Path, is_own: Callable[[bytes], bool], what: str) -> None:

@@ -89,6 +89,23 @@ def test_a_report_is_written_whole_or_not_at_all(
     assert sorted(tmp_path.iterdir()) == [link, report]
 
 
+def test_a_ready_file_is_complete_as_soon_as_it_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready, real = tmp_path / "ready", Path.write_text
+    seen: list[bool] = []
+
+    def slow(file: Path, text: str) -> int:
+        size = real(file, text)
+        seen.append(ready.exists())
+        return size
+
+    monkeypatch.setattr(Path, "write_text", slow)
+    files.write(str(ready), "123\n")
+    assert seen == [False] and ready.read_text() == "123\n"
+    assert list(tmp_path.iterdir()) == [ready]
+
+
 def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
     files.expect_report("/dev/null")
     files.write_report("/dev/null", REPORT)
