@@ -100,7 +100,8 @@ class Pty:
 
 
 def descriptors() -> dict[str, str]:
-    """What this process has open, the list itself left out."""
+    """What this process has open, the list itself left out. A port of an earlier test may be closed
+    by its thread at any time: compare by `.items() <= before.items()`."""
     found = {}
     for entry in Path("/proc/self/fd").iterdir():
         try:

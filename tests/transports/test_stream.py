@@ -192,7 +192,7 @@ async def test_a_failing_call_ends_the_stream_once(call: str, error: int) -> Non
         with pytest.raises(PortError):
             pair.stream.write(b"after")
         await pair.stream.wait_closed()
-    assert descriptors() == before
+    assert descriptors().items() <= before.items()
 
 
 async def test_a_failing_write_from_the_buffer_ends_the_stream() -> None:
@@ -247,7 +247,7 @@ async def test_nothing_is_reported_after_close() -> None:
         with pytest.raises(PortError) as caught:
             pair.stream.write(b"x")
         assert caught.value.reason == PortError.LOST
-    assert descriptors() == before
+    assert descriptors().items() <= before.items()
 
 
 async def test_a_loss_that_was_not_reported_yet_is_not_reported_after_close() -> None:

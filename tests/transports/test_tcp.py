@@ -97,7 +97,7 @@ async def test_both_ends_talk(host: str, path: str) -> None:
         await ours.close()
         await until(lambda: bool(theirs.lost))
         assert theirs.lost[0].reason == PortError.LOST
-    assert descriptors() == before
+    assert descriptors().items() <= before.items()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
@@ -189,7 +189,7 @@ class TestConnecting:
             await connect_tcp("127.0.0.1", port)
         assert caught.value.reason == PortError.ABSENT
         assert caught.value.where == f"socket://127.0.0.1:{port}"
-        assert descriptors() == before
+        assert descriptors().items() <= before.items()
 
     @pytest.mark.parametrize("host", ["no.such.host.invalid", "a" * 70 + ".invalid", "\ud800", ""])
     async def test_no_such_host(self, host: str) -> None:
@@ -207,7 +207,7 @@ class TestConnecting:
         with pytest.raises(PortError) as caught:
             await connect_tcp("127.0.0.1", 1, deadline_s=0.05)
         assert caught.value.reason == PortError.ABSENT
-        assert descriptors() == before
+        assert descriptors().items() <= before.items()
 
     async def test_the_next_address_is_tried(self, monkeypatch: pytest.MonkeyPatch) -> None:
         async with serving("127.0.0.1") as server:
@@ -244,7 +244,7 @@ class TestListening:
         with pytest.raises(PortError) as caught:
             await listener.start()
         assert caught.value.reason == PortError.DENIED
-        assert descriptors() == before
+        assert descriptors().items() <= before.items()
 
     async def test_unless_it_is_asked_for(self) -> None:
         listener = TcpListener("0.0.0.0", 0, lambda stream, peer: None, False)
@@ -259,7 +259,7 @@ class TestListening:
             with pytest.raises(PortError) as caught:
                 await other.start()
             assert caught.value.reason == PortError.BUSY
-            assert descriptors() == before
+            assert descriptors().items() <= before.items()
 
     async def test_no_more_clients_than_allowed(self, path: str) -> None:
         async with serving(max_clients=3) as server:

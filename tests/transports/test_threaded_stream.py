@@ -129,7 +129,7 @@ class TestLoop:
         with pytest.raises(PortError) as caught:
             client.transport.write(b"x")
         assert caught.value.reason == PortError.LOST
-        assert descriptors() == before
+        assert descriptors().items() <= before.items()
 
 
 def test_a_write_to_a_loop_ends_though_it_is_closed_meanwhile() -> None:
@@ -287,7 +287,7 @@ class TestRfc2217:
         await client.close()
         await ended()
         port.close()
-        assert descriptors() == before
+        assert descriptors().items() <= before.items()
 
     async def test_paused_the_bytes_stay_in_the_network(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timer: Timer

@@ -275,7 +275,7 @@ async def test_without_a_wish_it_finds_a_name_and_cleans_up(timer: Timer) -> Non
     port.plug()
     assert not port.plugged
     assert not path.parent.exists()
-    assert descriptors() == before
+    assert descriptors().items() <= before.items()
 
 
 TERMINAL = """
@@ -308,7 +308,7 @@ class TestName:
             VirtualPort(timer, str(path))
         assert caught.value.reason == PortError.BUSY
         assert path.read_text() == "years of work"
-        assert descriptors() == before
+        assert descriptors().items() <= before.items()
 
     async def test_a_link_to_something_else_is_left_alone(
         self, tmp_path: Path, timer: Timer
