@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import importlib
-import io
+import itertools
 import json
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +21,9 @@ from typing import Any
 from firmware_mocks.air import Air
 from hilgw import plugins
 from hilgw.assemble.gateway import build
-from hilgw.cli.output.terminal import Terminal
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket import ControlServer
+from hilgw.engine.observer import Observer
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
@@ -30,9 +32,8 @@ from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets
 MS = 1_000_000
 SILENCE_NS = 20 * MS  # bytes of one direction that come so close together are one line
 WIDTH = 48  # bytes of a line
+BEGIN, END = 12, 4  # lines that are kept of a long section; of the others only a hash
 QUIET = re.compile(r"latency|sensor_to_motor|duration_s|speed|.*_(ms|ns|us)")
-STAMP = re.compile(r"^ *\d+\.\d{3}  ", re.M)
-FIGURE = re.compile(r"\d+\.\d+ ms")
 
 
 # --- gateways -------------------------------------------------------------------------------------
@@ -70,41 +71,28 @@ def run_config(
         return runner.run(_run(loaded, duration_s, time, requests))
 
 
-def _said(warnings: Iterable[Any]) -> list[str]:
-    """Without the folder of the file."""
-    return [f"{each.line}:{each.column}: {each.path}: {each.message}" for each in warnings]
-
-
 async def _run(
     loaded: Any, duration_s: float, time: SimulatedClock, requests: Sequence[Request]
 ) -> str:
-    lines, ports, answers = io.StringIO(), Ports(time), list[str]()
-    observer = Recorder(lines, clock=lambda: time.now() / 1e9)
+    ports, answers, observer = Ports(time), list[str](), Recorder()
     gateway = build(loaded.config, asyncio.get_running_loop(), observer, time)
     for host in gateway.hosts:
         for mock in host.mocks:
             kind = type(mock).__module__.split(".")[1]  # a robot's body and program share its name
             ports.tap(f"{mock.name} ({kind})", mock)
-    for line in (*_said(loaded.warnings), *gateway.description):
-        observer.line(line)
-    gateway.on_ready = lambda: observer.line("ready")
     ended = "in time"
     asking = asyncio.create_task(_ask(gateway, requests, answers))
     try:
         await gateway.run(asyncio.Event(), duration_s)
     except HilgwError as error:
-        ended = f"{type(error).__name__}, exit code {error.exit_code}: {error}"
+        ended = f"{type(error).__name__}, exit code {error.exit_code}"
     finally:
         gateway.close()
     await asking
     report = gateway.report()
     report.pop("speed", None)  # the machine's
-    observer.summary(report)
-    shown = STAMP.sub("", FIGURE.sub("# ms", lines.getvalue()))
     return "\n".join(
         [
-            "=== terminal",
-            shown,
             *answers,
             *observer.written(),
             *ports.written(),
@@ -115,6 +103,23 @@ async def _run(
             "",
         ]
     )
+
+
+def _folded(lines: Iterable[str]) -> list[str]:
+    """Equal lines in succession become one, with their number; of what is then still longer than
+    BEGIN and END, the middle becomes a hash. HILGW_GOLDEN_WHOLE in the environment keeps all lines:
+    two trees that differ in a hash can be compared so."""
+    if "HILGW_GOLDEN_WHOLE" in os.environ:
+        return list(lines)
+    counted = []
+    for line, equal in itertools.groupby(lines):
+        times = len(list(equal))
+        counted.append(line if times == 1 else f"{line}  (x {times})")
+    middle = counted[BEGIN:-END]
+    if len(middle) <= END:
+        return counted
+    digest = hashlib.sha256("\n".join(middle).encode()).hexdigest()[:16]
+    return [*counted[:BEGIN], f"... {len(middle)} lines more, sha256 {digest}", *counted[-END:]]
 
 
 async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str]) -> None:
@@ -137,7 +142,7 @@ async def _ask(gateway: Any, requests: Sequence[Request], answers: list[str]) ->
                     for mock in host.mocks:
                         if mock.name == name:
                             getattr(host, do)(mock)
-            answers.append(f"{json.dumps(request)} -> {json.dumps(_without_times(answer))}")
+            answers.append(f"{json.dumps(request)} -> {json.dumps(_outcome(answer))}")
         await server.close()
     answers.append("")
 
@@ -158,26 +163,32 @@ def _without_times(value: Any) -> Any:
     return [_without_times(each) for each in value] if isinstance(value, list) else value
 
 
-class Recorder(Terminal):
-    """What a gateway tells the terminal; and all of it, by subject."""
+def _outcome(answer: Any) -> Any:
+    """An answer of the control socket without its wording."""
+    answer = _without_times(answer)
+    if isinstance(answer, dict) and "error" in answer:
+        return {**answer, "error": "..."}
+    return answer
 
-    def __init__(self, out: Any, clock: Callable[[], float]) -> None:
-        super().__init__(out, clock=clock)
+
+class Recorder(Observer):
+    """The events of a gateway by subject, without their wording."""
+
+    def __init__(self) -> None:
         self.events: dict[str, list[str]] = {}
 
     def written(self) -> list[str]:
         return [
             line
             for subject in sorted(self.events)
-            for line in [f"=== events of {subject}", *self.events[subject], ""]
+            for line in [f"=== events of {subject}", *_folded(self.events[subject]), ""]
         ]
 
     def _note(self, subject: str, text: str) -> None:
         self.events.setdefault(subject, []).append(text)
 
     def state(self, station: str, state: Any, reason: str) -> None:
-        self._note(station, f"state {state.value}: {reason}")
-        super().state(station, state, reason)
+        self._note(station, f"state {state.value}")
 
     def transmitted(
         self, packet: Any, listeners: Any, unheard: Any, missed: Callable[[], Mapping[str, str]]
@@ -189,30 +200,18 @@ class Recorder(Terminal):
         for reason, names in sorted(reasons.items()):
             text += f"; {reason}: {' '.join(sorted(names))}"
         self._note(packet.source, text)
-        super().transmitted(packet, listeners, unheard, missed)
 
     def delivered(self, station: str, copy: Any) -> None:
         heard = f"strength {copy.signal_strength:.6g} direction " + " ".join(
             f"{part + 0:.6f}" for part in copy.direction
         )
         self._note(station, f"delivered {_packet(copy.packet)} from {copy.packet.source} {heard}")
-        super().delivered(station, copy)
 
     def refused(self, station: str, reason: str, text: str) -> None:
-        self._note(station, f"refused {reason}: {text}")
-        super().refused(station, reason, text)
-
-    def notice(self, source: str, text: str) -> None:
-        self._note(source, f"notice {text}")
-        super().notice(source, text)
+        self._note(station, f"refused {reason}")
 
     def stopped(self, robot: str, reason: str, text: str) -> None:
-        self._note(robot, f"stopped {reason}: {text}")
-        super().stopped(robot, reason, text)
-
-    def control_loop(self, robot: str, status: Any) -> None:
-        self._note(robot, f"loop sensors {dict(status.sensors)}, motors {dict(status.motors)}")
-        super().control_loop(robot, status)
+        self._note(robot, f"stopped {reason}")
 
 
 def _packet(packet: Any) -> str:
@@ -272,10 +271,10 @@ class Ports:
     def written(self) -> list[str]:
         lines = []
         for (name, way), pieces in sorted(self._pieces.items()):
-            lines.append(f"=== bytes {way} {name}")
+            rows: list[str] = []
             for _, piece in pieces:
-                lines += [f"({piece})"] if isinstance(piece, str) else _hex(piece)
-            lines.append("")
+                rows += [f"({piece})"] if isinstance(piece, str) else _hex(piece)
+            lines += [f"=== bytes {way} {name}", *_folded(rows), ""]
         return lines
 
 
