@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hilgw.adapters.base import line_of
@@ -29,6 +30,7 @@ from hilgw.devices.steps import StepClock
 from hilgw.discovery.ports import describe_port
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
+from hilgw.engine.observer import Observers
 from hilgw.engine.proxy.ports import ProxyReceiverPort
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.robot import Robot
@@ -61,11 +63,13 @@ if TYPE_CHECKING:
 def build(
     config: GatewayConfig,
     loop: asyncio.AbstractEventLoop,
-    observer: Observer,
+    *observers: Observer,
     timer: Timer | SimulatedClock | None = None,
 ) -> Gateway:
     """The gateway that a configuration describes, ready to run. Call it in a running event loop,
     which is a PacedLoop for another speed than real time.
+
+    observers: get the events of the start, too; more are added to `Gateway.observer`.
 
     timer: the clock to run on, by default that of the event loop. Raises HilgwError when a mock or
     a virtual port cannot be made.
@@ -76,14 +80,8 @@ def build(
         if config.speed != (REAL_TIME if paced is None else paced.speed):
             raise UsageError(f"this event loop cannot run at speed {config.speed}")
     ledger = Ledger()
-    medium = Medium(
-        ledger,
-        config.webots,
-        config.medium.seed,
-        on_fault=lambda name, error: gateway.fault(name, error),
-        on_notice=lambda text: observer.notice("medium", text),
-        on_transmit=lambda *transmitted: gateway.transmitted(*transmitted),
-    )
+    observer = Observers(*observers, on_fault=partial(_report_observer, loop))
+    medium = Medium(ledger, config.webots, config.medium.seed, observer)
     steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
     schedule = Schedule(timer, steps) if paced is None else Schedule(timer, steps, paced.advance)
     scene = Scene(medium, timer, upright_axis(config.webots), steps, schedule.catch_up)
@@ -97,6 +95,11 @@ def build(
         gateway.close()
         raise
     return gateway
+
+
+def _report_observer(loop: asyncio.AbstractEventLoop, observer: Observer, error: Exception) -> None:
+    report = {"message": f"the observer {observer!r} failed", "exception": error}
+    loop.call_exception_handler(report)
 
 
 class _Assembly:
@@ -268,6 +271,7 @@ def _listener(station: Station, mounted_on: str, mount: Pose) -> Listener:
         name=station.name,
         type=station.type,
         deliver=station.deliver,
+        on_fault=station.fault,
         air=station.air,
         relay=station.common.relay,
         channels=station.session.channels,

@@ -34,17 +34,6 @@ _NEVER = 1 << 64
 _FREE_RUNNING = StepClock(0)
 
 
-@dataclass(frozen=True, slots=True)
-class SendResult:
-    """The result of a `send`. reason: "" when accepted, else a RejectedReason."""
-
-    accepted: bool
-    reason: str = ""
-
-    def __bool__(self) -> bool:
-        return self.accepted
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Departure:
     """A packet that left, with channel and range as they were at `send`."""
@@ -54,12 +43,6 @@ class Departure:
     range: float
     offered_ns: int
     departed_ns: int
-
-
-_ACCEPTED = SendResult(True)
-_FULL = SendResult(False, RejectedReason.FULL)
-_INVALID = SendResult(False, RejectedReason.INVALID)
-_CAP = SendResult(False, RejectedReason.CAP)
 
 
 class Emitter:
@@ -97,22 +80,22 @@ class Emitter:
         """Their bytes."""
         return self._used + self._left_bytes
 
-    def send(self, data: bytes, now: int) -> SendResult:
+    def send(self, data: bytes, now: int) -> RejectedReason | None:
         """Queues one packet, or returns the reason why not. Never truncates."""
         size = len(data)
         if size == 0:
             self._notify("wb_emitter_send(): invalid size=0 argument.")
-            return _INVALID
+            return RejectedReason.INVALID
         self._settle(now + 1 if self._steps.step_ns else now)
         limit = self.fields.bufferSize
         if limit != UNLIMITED and size > limit - self._used:
-            return _FULL
+            return RejectedReason.FULL
         if size > CAP_BYTES - self.queued_bytes or self.queued >= CAP_PACKETS:
-            return _CAP
+            return RejectedReason.CAP
         leaves = self._reserve_line(size, now)
         self._waiting.append(Departure(bytes(data), self._channel, self._range, now, leaves))
         self._used += size
-        return _ACCEPTED
+        return None
 
     def settle(self, now: int) -> None:
         """Frees the buffer of the packets that have left by `now`; `depart` still returns them."""

@@ -59,12 +59,12 @@ C = TypeVar("C", bound=ReceivedCopy)
 class Sampled(Generic[C]):
     """The result of one sample: copies that became readable, and copies that did not fit.
 
-    `reasons` runs beside `refused`: a RefusedReason each.
+    `reasons` runs beside `refused`.
     """
 
     readable: tuple[C, ...] = ()
     refused: tuple[C, ...] = ()
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[PacketRefused, ...] = ()
 
 
 class Receiver(Generic[C]):
@@ -113,8 +113,8 @@ class Receiver(Generic[C]):
         """Their bytes."""
         return self._held_bytes + self._used
 
-    def receive(self, copy: C, now: int) -> str:
-        """Takes one copy and holds it for the next sample; returns "" or why it was refused."""
+    def receive(self, copy: C, now: int) -> PacketRefused | None:
+        """Takes one copy and holds it for the next sample; returns None, or why it was refused."""
         if not self.enabled:
             return PacketRefused.DISABLED
         size = len(copy.packet.data)
@@ -122,7 +122,7 @@ class Receiver(Generic[C]):
             return PacketRefused.CAP
         self._held.append((now, copy))
         self._held_bytes += size
-        return ""
+        return None
 
     def next_sample(self) -> int | None:
         """When `sample` would make something readable; None when nothing is held."""
@@ -141,7 +141,7 @@ class Receiver(Generic[C]):
             copy = self._held.popleft()[1]
             self._held_bytes -= len(copy.packet.data)
             reason = self._admit(copy)
-            if reason:
+            if reason is not None:
                 refused.append(copy)
                 reasons.append(reason)
             else:
@@ -264,11 +264,11 @@ class Receiver(Generic[C]):
             return None
         return self._queue[0]
 
-    def _admit(self, copy: C) -> str:
+    def _admit(self, copy: C) -> PacketRefused | None:
         size = len(copy.packet.data)
         limit = self.fields.bufferSize  # `receive` has checked the cap
         if limit != UNLIMITED and size > limit - self._used:
             return PacketRefused.OVERFLOW
         self._queue.append(copy)
         self._used += size
-        return ""
+        return None

@@ -7,22 +7,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.mocap import Mocap
-from hilgw.engine.observer import Missed, Observer, missed_by_none
+from hilgw.engine.observer import Observers
 from hilgw.engine.robot.ports import EmitterPort
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.meter import SpeedMeter
 from hilgw.engine.simulated.pace import Hold, Holds
-from hilgw.engine.statistics import ReceivedBy
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
-from hilgw.medium.packet import BROADCAST, Copy, Packet
-from hilgw.reasons import NotReceivedReason, RejectedReason
+from hilgw.medium.packet import Packet
+from hilgw.reasons import RejectedReason
 from hilgw.units import ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from hilgw.adapters.base import RemoteAnswer
     from hilgw.engine.control_loop.servers.controller_port import ControllerPort
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Scheduler
 
 STOP_S = 1.5  # the longest wait for ports to close
+REPORT_VERSION = 1  # of the form of the report
 COMMAND_SOURCE = "command"  # the emitter that counts the packets of `hilgw send`
 
 
@@ -57,14 +56,13 @@ class Gateway:
     ledger: Ledger
     medium: Medium
     scene: Scene
-    observer: Observer
+    observer: Observers
     robots: dict[str, Robot] = field(default_factory=dict)
     stations: dict[str, Station] = field(default_factory=dict)
     supervisors: dict[str, Supervisor | ControllerPort | ProxyServer] = field(default_factory=dict)
     hosts: list[MockHost] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)
     mocap: Mocap | None = None
-    received_by: ReceivedBy = field(default_factory=ReceivedBy)
     description: list[str] = field(default_factory=list)
     on_ready: Callable[[], None] | None = None
     reports: dict[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)  # further parts
@@ -212,37 +210,18 @@ class Gateway:
         if not data:
             count.offer(RejectedReason.INVALID)
             return RejectedReason.INVALID
-        count.offer("")
+        count.offer(None)
         count.depart()
-        now = self.timer.now()
         packet = Packet(
             data=data,
             channel=station.common.channel if channel is None else channel,
             type=station.type,
             source=COMMAND_SOURCE,
-            sent_ns=now,
+            sent_ns=self.timer.now(),
         )
-        source = self.ledger.source(COMMAND_SOURCE)
-        channel = packet.channel
-        if channel > CHANNEL_MAX or (channel != BROADCAST and not station.can_send(channel)):
-            source.enter(0, NotReceivedReason.CHANNEL)
-            self.transmitted(packet, (), NotReceivedReason.CHANNEL)
-            return NotReceivedReason.CHANNEL
-        source.enter(1, "")
-        arrivals = self.ledger.station(station.name)
-        arrivals.accept()
-        self.transmitted(packet, (station.name,), "")
-        arrivals.arrive()
-        before = arrivals.refused.copy()
-        station.deliver(Copy(packet, now))
-        return next(iter(arrivals.refused - before), None)
-
-    def transmitted(
-        self, packet: Packet, listeners: Sequence[str], reason: str, missed: Missed = missed_by_none
-    ) -> None:
-        """A packet passed the medium. reason: why no listener received it."""
-        self.received_by.count(packet.source, listeners)
-        self.observer.transmitted(packet, listeners, None if listeners else reason, missed)
+        refused = self.ledger.station(station.name).refused
+        before = refused.copy()
+        return self.medium.send_to(packet, station.name) or next(iter(refused - before), None)
 
     def place(self, name: str, pose: Pose | None) -> None:
         """Sets the pose of a robot, a module or an obstacle from now on; None: it is unknown.
@@ -308,13 +287,6 @@ class Gateway:
         self.stations[station].command(address.upper(), name, value, answer)
         return await answered
 
-    def fault(self, name: str, error: Exception) -> None:
-        """A listener of the medium raised: a station is restarted, others are only reported."""
-        if name in self.stations:
-            self.stations[name].fault(error)
-        else:
-            self.observer.notice(name, f"fault: {error!r:.200}")
-
     # --- what happened -----------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
@@ -330,10 +302,10 @@ class Gateway:
         for station in self.stations.values():
             latency[station.name] = {"hop": "sent", **station.statistics.latency.as_dict()}
         return {
+            "version": REPORT_VERSION,
             "duration_s": round(ns_to_s(now - begin), 3),
             **({"speed": self.speed.report()} if self.speed is not None else {}),
             **self.ledger.as_dict(),
-            "heard_by": self.received_by.as_dict(),
             "ledger": {"adds_up": not violations, "violations": violations},
             "latency": latency,
             "ports": {name: each.report() for name, each in self.supervisors.items()},

@@ -37,7 +37,7 @@ class EmitterBench:
         self.left: list[Departure] = []
 
     def send(self, size: int) -> int:
-        return int(self.emitter.send(bytes(size), self.now).accepted)
+        return int(self.emitter.send(bytes(size), self.now) is None)
 
     def setChannel(self, channel: int) -> int:
         self.emitter.setChannel(channel)

@@ -132,7 +132,7 @@ def our_steps(baud: int, plan: list[tuple[int, list[int]]]) -> list[int]:
     left: list[int] = []
     for step, (ms, sizes) in enumerate(plan):
         for size in sizes:
-            assert emitter.send(bytes(size), now)
+            assert emitter.send(bytes(size), now) is None
         now += ms * MS
         left.extend(step for _ in emitter.departures(now))
     return left
@@ -185,41 +185,41 @@ def test_no_drift_however_long_it_runs() -> None:
 
 def test_a_send_at_the_instant_of_a_departure_finds_the_buffer_as_it_was() -> None:
     emitter = Emitter(EmitterFields(baudRate=8000, bufferSize=1))
-    assert emitter.send(b"a", 0)
-    assert emitter.send(b"b", MS).reason == "full"  # leaves at 1 ms, nobody has looked
-    assert emitter.send(b"b", MS + 1)
+    assert emitter.send(b"a", 0) is None
+    assert emitter.send(b"b", MS) == "full"  # leaves at 1 ms, nobody has looked
+    assert emitter.send(b"b", MS + 1) is None
     assert [packet.data for packet in emitter.departures(3 * MS)] == [b"a", b"b"]
 
 
 def test_reasons() -> None:
     notices: list[str] = []
     emitter = Emitter(EmitterFields(bufferSize=4), notices.append)
-    assert emitter.send(b"", 0).reason == "invalid"
+    assert emitter.send(b"", 0) == "invalid"
     assert notices == ["wb_emitter_send(): invalid size=0 argument."]
-    assert emitter.send(bytes(5), 0).reason == "full"
-    assert emitter.send(bytes(4), 0).reason == ""
+    assert emitter.send(bytes(5), 0) == "full"
+    assert emitter.send(bytes(4), 0) is None
     assert (emitter.queued, emitter.queued_bytes) == (1, 4)
 
 
 def test_the_cap_has_its_own_reason() -> None:
     for size in (-1, 2 * CAP_BYTES):
         emitter = Emitter(EmitterFields(bufferSize=size, baudRate=0))
-        assert emitter.send(bytes(CAP_BYTES), 0)
-        assert emitter.send(b"x", 0).reason == "cap"
+        assert emitter.send(bytes(CAP_BYTES), 0) is None
+        assert emitter.send(b"x", 0) == "cap"
 
 
 def test_a_million_tiny_packets_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hilgw.devices.emitter.CAP_PACKETS", 3)
     emitter = Emitter(EmitterFields(baudRate=0))
-    assert [emitter.send(b"x", 0).reason for _ in range(4)] == ["", "", "", "cap"]
+    assert [emitter.send(b"x", 0) for _ in range(4)] == [None, None, None, "cap"]
 
 
 def test_the_cap_counts_what_left_and_nobody_collected() -> None:
     emitter = Emitter(EmitterFields(bufferSize=CAP_BYTES))
-    assert emitter.send(bytes(CAP_BYTES), 0)
-    assert emitter.send(b"x", 5).reason == "cap"
+    assert emitter.send(bytes(CAP_BYTES), 0) is None
+    assert emitter.send(b"x", 5) == "cap"
     assert len(emitter.departures(5)) == 1
-    assert emitter.send(b"x", 5)
+    assert emitter.send(b"x", 5) is None
 
 
 def test_payload_is_the_callers_no_longer() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from hilgw.medium.motion import Circle, Waypoints
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
+from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import Clock
 
 S = 1_000_000_000
@@ -29,16 +31,25 @@ class World:
 
     def __init__(self, step_ms: int = 0) -> None:
         self.heard: list[tuple[str, Copy]] = []
-        self.why = ""
-        self.missed: dict[str, str] = {}
+        self.why: str | None = None
+        self.missed: Mapping[str, str] = {}
         self.scheduler = Clock()
         self.start = self.scheduler.now()
-        self.medium = Medium(Ledger(), on_transmit=self.transmitted)
+        self.medium = Medium(Ledger(), observer=self)
         steps = StepClock(self.start, step_ms * MS)
         self.scene = Scene(self.medium, self.scheduler, 2, steps)
 
-    def transmitted(self, packet: Packet, names: list[str], reason: str, missed: Missed) -> None:
+    def transmitted(
+        self,
+        packet: Packet,
+        names: Sequence[str],
+        reason: NotReceivedReason | None,
+        missed: Missed,
+    ) -> None:
         self.why, self.missed = reason, missed()
+
+    def notice(self, source: str, text: str) -> None:
+        return
 
     def receiver(self, robot: str, mount: Pose | None = None) -> None:
         count = self.medium.ledger.station(f"{robot}.rx")

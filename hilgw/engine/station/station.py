@@ -126,10 +126,6 @@ class Station:
         """Whether the mapping names this channel explicitly."""
         return self.session.channels is not None and channel in self.session.channels
 
-    def can_send(self, channel: int) -> bool:
-        """Whether the mapping can carry this channel."""
-        return self.session.channels is None or channel in self.session.channels
-
     # --- called for the user ------------------------------------------------------------------
 
     def command(

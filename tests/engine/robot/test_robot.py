@@ -77,7 +77,7 @@ class Bench:
         self.scheduler.run_until(self.start + after_ns, late_ns)
 
     def why(self) -> dict[str, int]:
-        return dict(self.ledger.source("a.tx").unheard)
+        return dict(self.ledger.source("a.tx").not_received)
 
 
 def test_set_channel_at_run_time_is_heard_of_by_the_medium() -> None:
