@@ -215,7 +215,7 @@ class Gateway:
         packet = Packet(
             data=data,
             channel=station.common.channel if channel is None else channel,
-            type=station.type,
+            type=station.listener.type,
             source=COMMAND_SOURCE,
             sent_ns=self.timer.now(),
         )

@@ -97,7 +97,7 @@ class ValueEvent:
     now: int
 
 
-class Way(StrEnum):
+class Direction(StrEnum):
     """The direction of bytes on a line, as hilgw sees it."""
 
     RECEIVED = "received"
@@ -113,7 +113,7 @@ class LineEvent:
     """
 
     part: str
-    way: Way
+    direction: Direction
     data: bytes
     now: int
 

@@ -117,7 +117,7 @@ class Medium:
     def pose_of(self, name: str, mount: Pose = IDENTITY) -> Pose | None:
         """The pose of a device mounted on this object; None when the object's pose is unknown."""
         pose = self._poses.get(name)
-        return pose.compose(mount) if pose else None
+        return pose if pose is None or mount is IDENTITY else pose.compose(mount)
 
     def obstruct(self, obstacle: Obstacle) -> None:
         """Adds an obstacle to infra-red signals."""

@@ -1,7 +1,7 @@
 """The order in which the Emitters and Receivers of a gateway act.
 
-By time; at one instant, first packets depart, then Receivers sample, then controllers are told:
-first of packets, then of the end of their step. So it does not matter in which order timers fire,
+By time; at one instant, first packets depart, then Receivers sample, then controllers get what is
+theirs: first packets, then the end of their step. So it does not matter in which order timers fire,
 nor how late: a packet that departs at a step end is read at that step end, and a controller that
 acts at a step end acts after it.
 """
@@ -59,7 +59,7 @@ class Schedule:
         self._heap: list[tuple[int, tuple[int, int], int, Entry]] = []
         self._entries = 0
         self._pushed = 0
-        self._tell: deque[tuple[int, Callable[[], None]]] = deque()
+        self._deliveries: deque[tuple[int, Callable[[], None]]] = deque()
         self._acting = False
         self._is_awake = False  # the alarm is set once, at the end
         self._wakeup = Wakeup(scheduler, self._wake)
@@ -75,8 +75,8 @@ class Schedule:
         return Entry(self, (phase, self._entries), act)
 
     def catch_up(self) -> None:
-        """Does all that is due by now. Controllers are told afterwards, from the timer: so this
-        may be called in the middle of what a controller does."""
+        """Does all that is due by now. Controllers get what is theirs afterwards, from the timer:
+        so this may be called in the middle of what a controller does."""
         heap = self._heap
         if self._acting or not heap or heap[0][0] > (now := self.now()):
             return  # for each packet, and mostly nothing is due
@@ -86,13 +86,13 @@ class Schedule:
             self._arm()
 
     def _act(self, now: int, *, by_instant: bool = False) -> None:
-        """Does all that is due by `now`; by_instant: up to the first instant of which a controller
-        is to be told."""
+        """Does all that is due by `now`; by_instant: up to the first instant at which something is
+        delivered to a controller."""
         self._acting = True
-        heap, tell = self._heap, self._tell
+        heap, deliveries = self._heap, self._deliveries
         try:
             while heap and heap[0][0] <= now:
-                if by_instant and tell and tell[0][0] < heap[0][0]:
+                if by_instant and deliveries and deliveries[0][0] < heap[0][0]:
                     break
                 due, _, _, entry = heappop(heap)
                 if entry.due == due:
@@ -101,10 +101,10 @@ class Schedule:
         finally:
             self._acting = False
 
-    def tell(self, controller: Callable[[], None], at: int) -> None:
+    def deliver(self, controller: Callable[[], None], at: int) -> None:
         """Calls it when all that is due by `at` is done; a timer that is late for several instants
-        tells of each before it does what is due at the next."""
-        self._tell.append((at, controller))
+        delivers what belongs to each before it does what is due at the next."""
+        self._deliveries.append((at, controller))
 
     def moved(self, entry: Entry) -> None:
         """Called by an entry when its time has changed."""
@@ -121,8 +121,8 @@ class Schedule:
     def _arm(self) -> None:
         if self._is_awake:
             return
-        if self._tell:
-            self._wakeup.set(self._tell[0][0])
+        if self._deliveries:
+            self._wakeup.set(self._deliveries[0][0])
         else:
             self._wakeup.set(self._heap[0][0] if self._heap else None)
 
@@ -131,10 +131,10 @@ class Schedule:
         now = self.now()  # what becomes due meanwhile waits for the next turn of the event loop
         try:
             self._act(now, by_instant=True)
-            while self._tell:
-                at = self._tell[0][0]
-                while self._tell and self._tell[0][0] <= at:
-                    self._tell.popleft()[1]()
+            while self._deliveries:
+                at = self._deliveries[0][0]
+                while self._deliveries and self._deliveries[0][0] <= at:
+                    self._deliveries.popleft()[1]()
                 self._act(now, by_instant=True)
         finally:
             self._is_awake = False

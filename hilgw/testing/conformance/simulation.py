@@ -8,13 +8,15 @@ from typing import Any, TypeVar
 from hilgw.adapters.base import StationSettings, line_of
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.observer import Observer
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.receive_filter import ReceiveFilter
 from hilgw.engine.station.station import Station
+from hilgw.engine.statistics import StationStatistics
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PortError
 from hilgw.medium.airs import Airs
-from hilgw.medium.ledger import Ledger, StationCount
+from hilgw.medium.ledger import Ledger
 from hilgw.medium.packet import Copy, Packet
+from hilgw.medium.pose import Mount
 from hilgw.plugins import new_air
 from hilgw.testing.conformance.broken_rule import BrokenRule, broken, location_of, require, shown
 from hilgw.testing.conformance.simulated_port import SimulatedPort
@@ -51,7 +53,7 @@ class SimulatedStation(Observer, PortListener):
         self._clock = clock
         self._opening = False
         self.session = new_session(subject, common, far=far)
-        self.station, self.count = new_station(
+        self.station = new_station(
             subject, self.name, self.session, common, clock, self, self.received.append
         )
         self.station.supervisor = self
@@ -65,9 +67,9 @@ class SimulatedStation(Observer, PortListener):
         """A packet for the hardware, as delivered by the medium."""
         now = self._clock.now()
         channel = self.common.channel if channel is None else channel
-        packet = Packet(data, channel, self.station.type, SOURCE, range=range, sent_ns=now)
-        self.count.accept()
-        self.count.arrive()
+        packet = Packet(data, channel, self.station.listener.type, SOURCE, range=range, sent_ns=now)
+        self.station.statistics.count.accept()
+        self.station.statistics.count.arrive()
         self.station.deliver(Copy(packet, now))
 
     def open(self) -> None:
@@ -219,23 +221,19 @@ def new_station(
     common: StationSettings,
     scheduler: Scheduler,
     observer: Observer,
-    transmit: Callable[[Packet], None],
-) -> tuple[Station, StationCount]:
-    """A station with this session, in its own air, and its counts."""
-    ledger = Ledger()
-    station = Station(
-        name,
-        subject.adapter.kind,
-        session,
+    take: Callable[[Packet], object],
+) -> Station:
+    """A station with this session, in its own air. take: gets the packets that it receives."""
+    ledger, adapter = Ledger(), subject.adapter
+    statistics = StationStatistics(name, ledger.station(name), observer)
+    receive_filter = ReceiveFilter(
+        adapter.type,
+        "test",
+        Airs(),
         common,
-        type=subject.adapter.type,
-        air="test",
-        pacer=LinePacer(common.baudRate, line_of(common)[0].byteSize),
-        scheduler=scheduler,
-        ledger=ledger,
-        airs=Airs(),
-        window=subject.adapter.limits.window,
-        observer=observer,
-        transmit=transmit,
+        statistics,
+        Mount(name),
+        lambda packet, _: take(packet),
     )
-    return station, ledger.station(name)
+    window = adapter.limits.window
+    return Station(session, common, window, receive_filter, statistics, scheduler)

@@ -117,7 +117,7 @@ class TroubleRules(CodecRules, PayloadRules):
                 break
         else:
             require(False, rule, f"received {shown(got)}", shown([data]), f"after:    {where}")
-        short = simulation.near.count.violations()
+        short = simulation.near.station.statistics.count.violations()
         require(not short, rule, f"ledger: {short}", "each packet counted", f"after:    {where}")
 
     # --- memory -----------------------------------------------------------------------------------
