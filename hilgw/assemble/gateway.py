@@ -79,15 +79,12 @@ def build(
         timer = Timer(loop) if paced is None else paced.clock
         if config.speed != (REAL_TIME if paced is None else paced.speed):
             raise UsageError(f"this event loop cannot run at speed {config.speed}")
-    ledger = Ledger()
     observer = Observers(*observers, on_fault=partial(_report_observer, loop))
-    medium = Medium(ledger, config.webots, config.medium.seed, observer)
+    medium = Medium(Ledger(), config.webots, config.medium.seed, observer)
     steps = StepClock(timer.now(), (config.medium.step_ms or 0) * NS_PER_MS)
     schedule = Schedule(timer, steps) if paced is None else Schedule(timer, steps, paced.advance)
     scene = Scene(medium, timer, upright_axis(config.webots), schedule, observer)
-    gateway = Gateway(timer, ledger, medium, scene, observer)
-    if paced is not None:
-        gateway.run_paced(paced)
+    gateway = Gateway(timer, medium, scene, observer, paced)
     assembly = _Assembly(config, gateway, Airs(), schedule)
     try:
         assembly.add_all()

@@ -214,6 +214,7 @@ class Observers(Observer):
         self._on_fault = on_fault
         self._kinds: dict[Observer, frozenset[Kind]] = {}
         self._faulty: set[Observer] = set()
+        self._switches: dict[Kind, Callable[[bool], None]] = {}
         for observer in observers:
             self.add(observer)
 
@@ -229,14 +230,21 @@ class Observers(Observer):
         self._faulty.discard(observer)
         self._bind()
 
+    def switch(self, kind: Kind, on: Callable[[bool], None]) -> None:
+        """Calls `on` with whether an observer takes this kind: now, and after each change. For a
+        kind whose events cost something before they are reported."""
+        self._switches[kind] = on
+        on(kind in vars(self))
+
     def _bind(self) -> None:
         """Sets the method of each kind to what reaches those that take it, and no others."""
         for kind in Kind:
             sinks = [self._contained(o, kind) for o, kinds in self._kinds.items() if kind in kinds]
-            if not sinks:
-                vars(self).pop(kind, None)  # the one of the class, which does nothing
-            else:
+            was_taken = vars(self).pop(kind, None) is not None  # else the class's, which is idle
+            if sinks:
                 setattr(self, kind, sinks[0] if len(sinks) == 1 else _to_all(sinks))
+            if was_taken != bool(sinks) and kind in self._switches:
+                self._switches[kind](bool(sinks))
 
     def _contained(self, observer: Observer, kind: Kind) -> Callable[..., None]:
         sink = getattr(observer, kind)

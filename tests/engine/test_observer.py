@@ -83,3 +83,13 @@ def test_an_observer_may_leave_and_another_come_during_an_event() -> None:
     stream.notice("a", "one")
     stream.notice("a", "two")
     assert (leaving.notices, last.notices, late.notices) == (["one"], ["one", "two"], ["two"])
+
+
+def test_a_source_learns_whether_its_kind_is_taken() -> None:
+    seen: list[bool] = []
+    stream, first, second = Observers(), Poses(), Poses()
+    stream.switch(Kind.POSE_CHANGE, seen.append)
+    for change in (stream.add, stream.remove):
+        for observer in (first, second):
+            change(observer)
+    assert seen == [False, True, False]

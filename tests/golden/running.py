@@ -91,11 +91,10 @@ async def _run(
             ports.tap(f"{mock.name} ({kind})", mock)
     for line in (*(str(each) for each in loaded.warnings), *gateway.description):
         observer.line(line)
-    gateway.on_ready = lambda: observer.line("ready")
     ended = "in time"
     asking = asyncio.create_task(_ask(gateway, requests, answers, terminal))
     try:
-        await gateway.run(asyncio.Event(), duration_s)
+        await gateway.run(asyncio.Event(), duration_s, lambda: observer.line("ready"))
     except HilgwError as error:
         ended = f"{type(error).__name__}, exit code {error.exit_code}"
     finally:

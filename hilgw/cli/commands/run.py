@@ -223,13 +223,12 @@ async def _serve(
             except HilgwError as error:  # the gateway goes on
                 show(f"hilgw: {error}")
 
-    gateway.on_ready = on_ready
     control = ControlServer(gateway, getattr(args, "control", None), config=args.file)
     gateway.reports["control_socket"] = control.report
     await control.start()
     gateway.control_loops.show_file(args.file)
     gateway.control_path = str(control.path.absolute())
     try:
-        await gateway.run(stop, getattr(args, "duration", None))
+        await gateway.run(stop, getattr(args, "duration", None), on_ready)
     finally:
         await control.close()

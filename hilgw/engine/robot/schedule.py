@@ -9,9 +9,10 @@ acts at a step end acts after it.
 from __future__ import annotations
 
 from collections import deque
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from hilgw.engine.event_loop.scheduler import LazyHeap
 from hilgw.engine.timing import Wakeup
 
 if TYPE_CHECKING:
@@ -21,28 +22,32 @@ if TYPE_CHECKING:
     from hilgw.transports.base import Scheduler
 
 DEPARTURE, SAMPLE, STEP = 0, 1, 2
-_COMPACT_FROM = 64  # entries that were moved stay in the heap until it is twice as large as needed
 
 
 class Entry:
     """What one device does next. `act` gets the time it was set to."""
 
-    __slots__ = ("_schedule", "act", "due", "order")
+    __slots__ = ("_schedule", "act", "due", "number", "order")
 
     def __init__(self, schedule: Schedule, order: tuple[int, int], act: Callable[[int], None]):
         self._schedule = schedule
         self.order = order
         self.act = act
         self.due: int | None = None  # ns
+        self.number = 0  # of its place in the heap; any other one is void
 
     def set(self, due: int | None) -> None:
         """Acts at this time and at no other; None: not at all."""
         if due != self.due:
-            self.due = due
-            self._schedule.moved(self)
+            was, self.due = self.due, due
+            self._schedule.moved(self, was is not None)
 
 
-class Schedule:
+def _is_void(entry: tuple[int, tuple[int, int], int, Entry]) -> bool:
+    return entry[2] != entry[3].number
+
+
+class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
     """All devices of one gateway."""
 
     def __init__(
@@ -53,12 +58,11 @@ class Schedule:
     ) -> None:
         """advance(end): sets simulated time to `end` at once, where nothing else is due by then;
         returns whether it did."""
+        super().__init__(_is_void)
         self.steps = steps
         self.now = scheduler.now
         self._advance = advance
-        self._heap: list[tuple[int, tuple[int, int], int, Entry]] = []
         self._entries = 0
-        self._pushed = 0
         self._deliveries: deque[tuple[int, Callable[[], None]]] = deque()
         self._acting = False
         self._is_awake = False  # the alarm is set once, at the end
@@ -94,10 +98,12 @@ class Schedule:
             while heap and heap[0][0] <= now:
                 if by_instant and deliveries and deliveries[0][0] < heap[0][0]:
                     break
-                due, _, _, entry = heappop(heap)
-                if entry.due == due:
-                    entry.due = None
-                    entry.act(due)
+                due, _, number, entry = heappop(heap)
+                if number != entry.number:
+                    self._void -= 1
+                    continue
+                entry.due, entry.number = None, 0
+                entry.act(due)
         finally:
             self._acting = False
 
@@ -106,15 +112,14 @@ class Schedule:
         delivers what belongs to each before it does what is due at the next."""
         self._deliveries.append((at, controller))
 
-    def moved(self, entry: Entry) -> None:
-        """Called by an entry when its time has changed."""
-        heap = self._heap
+    def moved(self, entry: Entry, had_time: bool) -> None:
+        """Called by an entry when its time has changed; had_time: it had one before."""
+        entry.number = 0
         if entry.due is not None:
-            self._pushed += 1
-            heappush(heap, (entry.due, entry.order, self._pushed, entry))
-        if len(heap) > _COMPACT_FROM + 2 * self._entries:
-            heap[:] = {(e.due, e.order): (d, o, n, e) for d, o, n, e in heap if e.due == d}.values()
-            heapify(heap)
+            self._count = entry.number = self._count + 1
+            heappush(self._heap, (entry.due, entry.order, entry.number, entry))
+        if had_time:
+            self._forget()
         if not self._acting:
             self._arm()
 
