@@ -36,9 +36,9 @@ from tests.testing.beep import (
 )
 
 VECTORS = (
-    Vector(data=b"ping", channel=7, hears=frame(b"R", b"\x28\x07ping"), rssi_dbm=-40),
+    Vector(data=b"ping", channel=7, receives=frame(b"R", b"\x28\x07ping"), rssi_dbm=-40),
     Vector(data=b"ping", channel=7, sends=frame(b"T", b"\x01\x07ping")),
-    Vector(data=bytes((0xA5, 0, 0x28)), hears=frame(b"R", b"\x50\x07\xa5\x00\x28")),
+    Vector(data=bytes((0xA5, 0, 0x28)), receives=frame(b"R", b"\x50\x07\xa5\x00\x28")),
 )
 
 
@@ -529,12 +529,12 @@ def test_the_simplest_case_is_shown() -> None:
     assert len(bytes.fromhex(line.split("bytes:")[1])) <= 2 * frames + 4  # noise of a few bytes
 
 
-@pytest.mark.parametrize("side", ["hears", "sends"])
+@pytest.mark.parametrize("side", ["receives", "sends"])
 def test_vectors_must_be_named(side: str) -> None:
     class OnHalf(OnBeep):
         vectors = tuple(v for v in VECTORS if getattr(v, side) is None)
 
-    test = {"hears": "vectors_are_received", "sends": "vectors_are_sent"}[side]
+    test = {"receives": "vectors_are_received", "sends": "vectors_are_sent"}[side]
     found = verdict_on(OnHalf(), test)
     assert found.rule == "vectors"
     assert side in found.expected

@@ -70,7 +70,7 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
 
     def advance(self, end: int) -> bool:
         """Sets simulated time to `end` at once, where nothing else is due by then. Returns whether
-        it did; never while it does what is due: the clock does not know of that."""
+        it did; never while it does what is due, which is not on the clock."""
         return not self._is_awake and self._advance(end)
 
     def add(self, phase: int, act: Callable[[int], None]) -> Entry:

@@ -139,14 +139,14 @@ class LiveStation(Observer):
         self.refusals: list[tuple[str, str]] = []
         self._changed = setup.changed
         self._timer = timer
-        self.common = common = subject._common()
+        self.common = common = subject.station_settings()
         line = line_of(common)[0]
         self.session = new_session(subject, common, far=far)
         self.station = new_station(
             subject, self.name, self.session, common, timer, self, self._take
         )
         self.mock = subject.make_mock(
-            subject._mock_spec(common, far), self.name, setup.host.air, FAR if far else NEAR
+            subject.mock_spec(common, far), self.name, setup.host.air, FAR if far else NEAR
         )
         open_port, identity, port = setup.new_port(line)
         device = FaultyDevice(port, seed=setup.seed)

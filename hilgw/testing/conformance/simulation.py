@@ -58,7 +58,7 @@ class SimulatedStation(Observer, PortListener):
         )
         self.station.supervisor = self
         self.mock = subject.make_mock(
-            subject._mock_spec(common, far), self.name, host.air, FAR if far else NEAR
+            subject.mock_spec(common, far), self.name, host.air, FAR if far else NEAR
         )
         self.port = SimulatedPort(clock, line_of(common)[0])
         host.add(self.mock, self.port)
@@ -122,7 +122,7 @@ class Simulation:
         self.subject = subject
         self.host = MockHost(self.clock, new_air(seed=1))
         self.stations: list[SimulatedStation] = []
-        common = subject._common(**fields)
+        common = subject.station_settings(**fields)
         self.near = self._add(common, far=False)
         self.far = self._add(common, far=True) if pair else self.near
 
@@ -208,9 +208,9 @@ def new_session(
     subject: Subject, common: StationSettings | None = None, *, far: bool = False
 ) -> WatchedSession:
     """A new session, wrapped in a WatchedSession."""
-    common = subject._common() if common is None else common
+    common = subject.station_settings() if common is None else common
     adapter = subject.adapter
-    session = guarded(lambda: adapter.session(subject._settings(far), common))
+    session = guarded(lambda: adapter.session(subject.adapter_settings(far), common))
     return WatchedSession(session, adapter.limits.window)
 
 

@@ -23,15 +23,15 @@ class Vector:
     """One packet and its bytes on the line, from the data sheet or a capture.
 
     sends: the bytes to the hardware for this packet, when it is the first one after the handshake.
-    hears: the bytes from the hardware when this packet is received. wire: both. channel None: the
-    channel of the station. rssi_dbm, address: of the received packet; None: not checked.
+    receives: the bytes from the hardware when this packet is received. wire: both. channel None:
+    the channel of the station. rssi_dbm, address: of the received packet; None: not checked.
     """
 
     data: bytes
     channel: int | None = None
     wire: bytes | None = None
     sends: bytes | None = None
-    hears: bytes | None = None
+    receives: bytes | None = None
     rssi_dbm: float | None = None
     address: str | None = None
 
@@ -41,7 +41,7 @@ class Vector:
 
     @property
     def inward(self) -> bytes | None:
-        return self.wire if self.hears is None else self.hears
+        return self.wire if self.receives is None else self.receives
 
 
 class Subject:
@@ -111,15 +111,18 @@ class Subject:
         )
         return largest
 
-    def _settings(self, far: bool = False) -> Any:
+    def adapter_settings(self, far: bool = False) -> Any:
+        """The settings of the adapter's own kind, of the station under test or of the far one."""
         given = self.far if far and self.far is not None else self.settings
         return self.adapter.Settings(**given) if isinstance(given, Mapping) else given
 
-    def _common(self, **fields: Any) -> StationSettings:
+    def station_settings(self, **fields: Any) -> StationSettings:
+        """The settings that all stations have, with these fields changed."""
         return StationSettings(**{"port": PORT, **self.common, **fields})
 
-    def _mock_spec(self, common: StationSettings, far: bool = False) -> MockSpec:
-        spec = self.adapter.mock(self._settings(far), common)
+    def mock_spec(self, common: StationSettings, far: bool = False) -> MockSpec:
+        """The mock of the hardware of such a station."""
+        spec = self.adapter.mock(self.adapter_settings(far), common)
         more = {**self.mock, **(self.far_mock if far else {})}
         return MockSpec(spec.name, {**spec.parameters, **more})
 
@@ -128,7 +131,7 @@ class Subject:
 
     def _incoming(self) -> list[tuple[bytes, Vector]]:
         """The vectors with bytes from the hardware."""
-        return self._with_bytes([(each.inward, each) for each in self.vectors], "hears")
+        return self._with_bytes([(each.inward, each) for each in self.vectors], "receives")
 
     def _outgoing(self) -> list[tuple[bytes, Vector]]:
         """The vectors with bytes to the hardware."""
@@ -148,7 +151,7 @@ class Subject:
         return found
 
     def _channel(self, vector: Vector) -> int:
-        return self._common().channel if vector.channel is None else vector.channel
+        return self.station_settings().channel if vector.channel is None else vector.channel
 
     def _payload(self, size: int, first: int = 0) -> bytes:
         """A packet of this length with allowed values; distinct for each `first`."""

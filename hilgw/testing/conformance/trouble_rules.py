@@ -83,7 +83,7 @@ class TroubleRules(CodecRules, PayloadRules):
         simulation.near.open()
 
     def _some_bytes_s(self) -> float:
-        common = self._common()
+        common = self.station_settings()
         return 10 * self._usual_size() / 2 / common.baudRate
 
     def _traffic(self, simulation: Simulation) -> None:

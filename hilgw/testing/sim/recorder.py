@@ -1,4 +1,4 @@
-"""An observer that keeps what it is told."""
+"""An observer that keeps the events."""
 
 from __future__ import annotations
 
