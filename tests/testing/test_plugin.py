@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.running import ROOT, environment
+
+pytestmark = pytest.mark.process
 
 FAILING = f"""
 import serial

@@ -45,6 +45,7 @@ def output(*command: str, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("line", "expected"), WORDS, ids=[line for line, _ in WORDS])
 def test_bash_completes(line: str, expected: set[str], tmp_path: Path) -> None:
     shown = output("bash", "-c", BASH, "bash", str(script("bash", tmp_path)), line, cwd=tmp_path)
@@ -52,6 +53,7 @@ def test_bash_completes(line: str, expected: set[str], tmp_path: Path) -> None:
     assert {word for word in found if line[-1] != " " or word[:2] != "--"} == expected
 
 
+@pytest.mark.process
 @pytest.mark.judge("fish")
 def test_fish_completes(tmp_path: Path) -> None:
     file = script("fish", tmp_path)
@@ -62,6 +64,7 @@ def test_fish_completes(tmp_path: Path) -> None:
         assert expected <= {each.partition("\t")[0] for each in answer}, line
 
 
+@pytest.mark.process
 @pytest.mark.judge("zsh")
 def test_zsh_loads_it(tmp_path: Path) -> None:
     file = script("zsh", tmp_path)
@@ -91,6 +94,7 @@ def test_the_manual_page_has_every_command_and_exit_code() -> None:
         assert f".B {code}\n{meaning}" in page
 
 
+@pytest.mark.process
 @pytest.mark.judge("mandoc")
 def test_mandoc_finds_no_fault_in_the_manual_page(tmp_path: Path) -> None:
     (tmp_path / "hilgw.1").write_text(manual("1.2"))
