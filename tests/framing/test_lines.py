@@ -1,5 +1,6 @@
 """Lines: terminators in one and in several chunks, invalid lines, names."""
 
+import pickle
 import re
 
 import pytest
@@ -124,7 +125,7 @@ def test_an_endless_line_of_answers_takes_no_memory(keeps_tail: bool) -> None:
     splitter = LineSplitter(8, b"\r\n", keeps_tail=keeps_tail)
     for _ in range(100):
         assert splitter.feed(b"x" * 100) == []
-    assert len(splitter._held) <= 9
+    assert len(pickle.dumps(splitter)) < 1000
     assert splitter.feed(b"OK\r\nOK\r\n") == ([b"xxxxxxOK", b"OK"] if keeps_tail else [b"OK"])
     assert splitter.garbage == (0 if keeps_tail else 10_002)
 

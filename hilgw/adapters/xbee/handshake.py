@@ -26,7 +26,6 @@ from hilgw.adapters.xbee.settings import ModuleChannel, XBeeSettings, normal_add
 from hilgw.errors import MismatchError, PeerError
 from hilgw.protocols.dialogue import AskLine, Dialogue, Step, match_line
 
-MAX_STARTS = 6
 MAX_LINE = 64
 
 # --- the module -----------------------------------------------------------------------------------
@@ -362,7 +361,7 @@ class Handshake:
         self._commands = commands_for(settings, common)
         self._script = HandshakeScript(settings, common, self._commands)
         self._escaped = settings.api_mode == 2
-        self._starts = RestartLimit(MAX_STARTS)
+        self._starts = RestartLimit()
         self._frame_id = 0
         self._asked: set[int] = set()  # frame ids under which the current step was asked
         self._line = b""
@@ -383,7 +382,7 @@ class Handshake:
     def start(self, now: int) -> list[Event]:
         self._dialogue = self._new_dialogue()
         if self._starts.exceeded():
-            return [Failed(PeerError("the module keeps restarting", fix="check its power supply"))]
+            return [Failed(self._starts.error)]
         return self._dialogue.start(now)
 
     def take_packet(self) -> None:
