@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -29,6 +31,52 @@ class LinesSettings:
 
 
 DEFAULTS = LinesSettings()
+
+
+class LineSplitter:
+    """Splits bytes that arrive in any chunks into lines without their ends, for sessions with a
+    device that answers in lines. An empty line is dropped.
+
+    It holds at most `longest` bytes. A longer line is dropped, and `dropped` counts its bytes; with
+    `keeps_tail`, the last `longest` bytes of it are the line.
+    """
+
+    def __init__(self, ends: Iterable[bytes], longest: int, *, keeps_tail: bool = False) -> None:
+        """ends: each of them ends a line."""
+        ends = list(ends)
+        self._ends = re.compile(b"|".join(map(re.escape, ends)))
+        self._longest = longest
+        self._keeps_tail = keeps_tail
+        self._kept = longest if keeps_tail else max(map(len, ends)) - 1
+        self.dropped = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets a line that has not ended."""
+        self._held = b""
+        self._is_cut = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        lines: list[bytes] = []
+        for start in range(0, len(data), self._longest):
+            lines += self._take(data[start : start + self._longest])
+        return lines
+
+    def _take(self, data: bytes) -> list[bytes]:
+        *ended, self._held = self._ends.split(self._held + data)
+        lines: list[bytes] = []
+        for line in ended:
+            is_too_long = self._is_cut or len(line) > self._longest
+            self._is_cut = False
+            if is_too_long and not self._keeps_tail:
+                self.dropped += len(line)
+            elif line:
+                lines.append(line[-self._longest :])
+        if len(self._held) > self._longest:
+            cut = len(self._held) - self._kept
+            self.dropped += cut
+            self._held, self._is_cut = self._held[cut:], True
+        return lines
 
 
 class Lines(Delimited):

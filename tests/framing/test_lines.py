@@ -1,10 +1,14 @@
 """Lines: terminators in one and in several chunks, invalid lines, names."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hilgw.errors import ConfigError, FrameError
 from hilgw.framing import create
-from hilgw.framing.lines import Lines, LinesSettings
+from hilgw.framing.lines import Lines, LineSplitter, LinesSettings
 
 
 def lines(terminator: str, max_payload: int = 8) -> Lines:
@@ -81,3 +85,34 @@ def test_a_packet_that_ends_in_cr_is_refused_with_its_reason() -> None:
     for name in ("lines-lf", "lines-crlf"):
         framing = create(name)
         assert framing.feed(framing.encode(b"temp=20\r")) == [b"temp=20\r"]
+
+
+# --- LineSplitter ---------------------------------------------------------------------------------
+
+
+@given(st.binary(max_size=400), st.lists(st.integers(1, 50), max_size=20), st.booleans())
+def test_lines_do_not_depend_on_chunks(data: bytes, sizes: list[int], keeps_tail: bool) -> None:
+    whole, parts = (
+        LineSplitter([b"\r", b"\n"], 32, keeps_tail=keeps_tail),
+        LineSplitter([b"\r", b"\n"], 32, keeps_tail=keeps_tail),
+    )
+    expected, found, at = whole.feed(data), [], 0
+    for size in [*sizes, len(data)]:
+        found += parts.feed(data[at : at + size])
+        at += size
+    assert found == expected and whole.dropped + sum(map(len, expected)) <= len(data)
+    lines = [line for line in re.split(rb"[\r\n]", data)[:-1] if line]
+    if keeps_tail:
+        assert expected == [line[-32:] for line in lines]
+    else:
+        assert expected == [line for line in lines if len(line) <= 32]
+
+
+def test_a_line_end_of_several_bytes() -> None:
+    splitter = LineSplitter([b"##"], 16)
+    assert [line for byte in b"a#b##\r\n##c" for line in splitter.feed(bytes((byte,)))] == [
+        b"a#b",
+        b"\r\n",
+    ]
+    splitter.clear()
+    assert splitter.feed(b"d##") == [b"d"]
