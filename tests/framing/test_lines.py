@@ -101,37 +101,37 @@ ENDS = [(b"\r\n",), (b"\r",), (b"\r", b"\n"), (b"##",)]
 def test_lines_of_answers_are_the_same_in_any_chunks(
     ends: tuple[bytes, ...], chunks: list[bytes], keeps_tail: bool
 ) -> None:
-    splitter = LineSplitter(8, *ends, keeps_tail=keeps_tail)
+    splitter = LineSplitter(ends, 8, keeps_tail=keeps_tail)
     found = [line for chunk in chunks for line in splitter.feed(chunk)]
     *ended, rest = re.split(b"|".join(ends), b"".join(chunks))
     if keeps_tail:
         assert found == [line[-8:] for line in ended if line]
-        assert splitter.garbage == 0
+        assert splitter.dropped == 0
     else:
         assert found == [line for line in ended if 0 < len(line) <= 8]
         long = sum(len(line) for line in ended if len(line) > 8)
-        assert long <= splitter.garbage <= long + len(rest)
+        assert long <= splitter.dropped <= long + len(rest)
 
 
 def test_a_longest_line_whose_end_comes_in_two_chunks_is_kept() -> None:
-    splitter = LineSplitter(8, b"\r\n")
+    splitter = LineSplitter([b"\r\n"], 8)
     assert splitter.feed(b"12345678\r") == []
     assert splitter.feed(b"\nnext\r\n") == [b"12345678", b"next"]
-    assert splitter.garbage == 0
+    assert splitter.dropped == 0
 
 
 @pytest.mark.parametrize("keeps_tail", [False, True])
 def test_an_endless_line_of_answers_takes_no_memory(keeps_tail: bool) -> None:
-    splitter = LineSplitter(8, b"\r\n", keeps_tail=keeps_tail)
+    splitter = LineSplitter([b"\r\n"], 8, keeps_tail=keeps_tail)
     for _ in range(100):
         assert splitter.feed(b"x" * 100) == []
     assert len(pickle.dumps(splitter)) < 1000
     assert splitter.feed(b"OK\r\nOK\r\n") == ([b"xxxxxxOK", b"OK"] if keeps_tail else [b"OK"])
-    assert splitter.garbage == (0 if keeps_tail else 10_002)
+    assert splitter.dropped == (0 if keeps_tail else 10_002)
 
 
 def test_a_cleared_splitter_forgets_the_incomplete_line() -> None:
-    splitter = LineSplitter(8, b"\n")
+    splitter = LineSplitter([b"\n"], 8)
     splitter.feed(b"an endless line")
     splitter.clear()
     assert splitter.feed(b"OK\n") == [b"OK"]
