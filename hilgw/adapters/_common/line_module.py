@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from abc import abstractmethod
+from typing import Any, ClassVar
 
 from hilgw.adapters._common.line_decoder import Item, LineDecoder, ReceivedMessage, item_text
+from hilgw.adapters._common.module import ModuleSession, ModuleT
 from hilgw.adapters._common.routes import Route
-from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, RestartLimit, notice
+from hilgw.adapters._common.session_parts import LineDialogue, NotBefore, notice
 from hilgw.adapters.base import (
     NOT_YET,
     CannotSend,
     Delivered,
     Dropped,
     Event,
-    Failed,
-    NotReady,
-    Ready,
     Received,
     Refused,
     Transmission,
 )
-from hilgw.errors import PeerError
-from hilgw.framing.guess import FirstFrame
 from hilgw.medium.packet import Packet
 from hilgw.protocols.dialogue import LineScript
 from hilgw.reasons import PacketDropped, PacketRefused
@@ -31,43 +27,36 @@ from hilgw.units import earliest
 _EARLY = Dropped(PacketDropped.NOT_READY, "received while the module was being set up")
 _EMPTY = Dropped(PacketDropped.EMPTY, "a received packet without data")
 
-Outcome = Ready | str | None  # of a dialogue: the module, or the reason why a packet is lost
 
-
-class LineModuleSession(ABC):
+class LineModuleSession(ModuleSession[ModuleT]):
     """An AdapterSession with one dialogue at a time: first the handshake, then packets.
 
     The first command of a packet is its Transmission, and its dialogue waits for the answer. The
     session begins again when the module restarts, or when it does not answer a packet: its late
     answer would be mistaken for the next one's.
 
-    kind: of the adapter. gap_ns: longer than any pause between the bytes of a line or packet.
+    gap_ns: longer than any pause between the bytes of a line or packet.
     no_answer: why the session begins again then. no_address: a source that identifies no module.
     """
 
-    kind: ClassVar[str]
     gap_ns: ClassVar[int]
     no_answer: ClassVar[str] = "the module did not answer"
     no_address: ClassVar[str] = ""
 
     def __init__(self, baud_rate: int, route: Route, decoder: LineDecoder) -> None:
-        self._baud_rate = baud_rate
+        super().__init__(baud_rate)
         self._route = route
         self._decoder = decoder
         self.channels = route.channels
         self._gap_deadline: int | None = None
-        self._first_frame = FirstFrame()
-        self._dialogue: LineDialogue[Outcome] | None = None
-        # was_ready: at least once since `open`
-        self._open = self._ready = self._was_ready = False
-        self._restarts = RestartLimit()
+        self._dialogue: LineDialogue[Any] | None = None
         self._token = 0
         self._outstanding: int | None = None  # token of the packet whose dialogue is running
         self._quiet = NotBefore()  # the pause after a packet
 
     @abstractmethod
-    def _handshake(self) -> LineScript[Event, Outcome]:
-        """Finds and configures the module; returns Ready."""
+    def _handshake(self) -> LineScript[Event, ModuleT]:
+        """Finds and configures the module."""
 
     @abstractmethod
     def _restarted(self, line: bytes) -> bool:
@@ -85,57 +74,32 @@ class LineModuleSession(ABC):
 
     # --- open and close --------------------------------------------------------------------------
 
-    def open(self, now: int) -> list[Event]:
-        events = self.close()
-        self._restarts.clear()
-        self._open = True
-        self._first_frame = FirstFrame(self.kind, self._baud_rate)
-        return events + self._begin(self._handshake(), now)
-
     def close(self) -> list[Event]:
         events = self._refuse_outstanding(PacketRefused.DOWN)
         self._decoder.reset()
-        self._gap_deadline = self._dialogue = None
-        self._open = self._ready = self._was_ready = False
-        self._first_frame.found()
+        self._gap_deadline = None
         self._quiet.clear()
-        return events
+        return events + super().close()
 
     def _refuse_outstanding(self, reason: str) -> list[Event]:
         token, self._outstanding = self._outstanding, None
         return [] if token is None else [Refused(token, reason)]
 
-    def _restart(self, reason: str, lost_by: str, now: int) -> list[Event]:
-        """The module restarted, or its answers are out of step: begin again."""
-        events = self._refuse_outstanding(lost_by)
-        if self._ready:
-            events.append(NotReady(reason))
-        self._dialogue, self._ready = None, False
-        if self._restarts.exceeded():
-            return [*events, Failed(self._too_many_restarts(reason))]
-        return events + self._begin(self._handshake(), now)
-
-    def _too_many_restarts(self, reason: str) -> PeerError:
-        return self._restarts.error
-
     # --- dialogues -------------------------------------------------------------------------------
 
-    def _begin(self, script: LineScript[Event, Outcome], now: int) -> list[Event]:
+    def _new_handshake(self) -> LineDialogue[ModuleT]:
+        return LineDialogue(self._handshake())
+
+    def _begin(self, script: LineScript[Event, str | None], now: int) -> list[Event]:
         self._dialogue = LineDialogue(script)
         return self._after_dialogue(self._dialogue.start(now), now)
 
     def _after_dialogue(self, events: list[Event], now: int) -> list[Event]:
-        """Handle the end of the dialogue, if it has ended."""
         dialogue = self._dialogue
-        if dialogue is None or not dialogue.over:
-            return events
-        self._dialogue, outcome = None, dialogue.result
-        if isinstance(outcome, Ready):
-            self._ready = self._was_ready = True
-            return [*events, outcome]
-        if not self._ready:
-            return notice(self._first_frame.give_up()) + events
-        return events + self._end_packet(outcome, now)
+        if not self._ready or dialogue is None or not dialogue.over:
+            return super()._after_dialogue(events, now)
+        self._dialogue = None
+        return events + self._end_packet(dialogue.result, now)
 
     def _end_packet(self, lost_by: str | None, now: int) -> list[Event]:
         """The dialogue of a packet has ended."""
@@ -214,7 +178,7 @@ class LineModuleSession(ABC):
         return self._dialogue is not None or self._quiet.blocks(now)
 
     def _begin_packet(
-        self, wire: bytes, script: LineScript[Event, Outcome], now: int
+        self, wire: bytes, script: LineScript[Event, str | None], now: int
     ) -> Transmission:
         """wire: the first command; the first step of the script only waits for its answer."""
         self._token += 1

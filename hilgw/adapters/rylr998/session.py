@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hilgw.adapters._common.line_decoder import Item, ReceivedMessage, garbage
-from hilgw.adapters._common.line_module import LineModuleSession, Outcome
+from hilgw.adapters._common.line_module import LineModuleSession
 from hilgw.adapters._common.routes import route_for
 from hilgw.adapters.base import (
     NOT_YET,
@@ -37,7 +37,7 @@ RESTARTS = (b"+RESET", b"+READY", b"+FACTORY")
 _ANSWER = re.compile(rb"\+(?:OK|ERR=[0-9]{1,3}|[A-Z]{3,9}=[ -~]{0,64})")
 
 
-class RylrSession(LineModuleSession):
+class RylrSession(LineModuleSession[RylrModule]):
     """The AdapterSession of a RYLR998.
 
     One command at a time: the module answers +OK when it has transmitted the packet. The next
@@ -59,11 +59,14 @@ class RylrSession(LineModuleSession):
         self._byte_ns = line_of(common)[0].byteSize * NS_PER_S // common.baudRate
         self._module: RylrModule | None = None  # of the last handshake
 
-    def _handshake(self) -> LineScript[Event, Outcome]:
-        self._module = module = yield from handshake(self._settings, self._common)
+    def _handshake(self) -> LineScript[Event, RylrModule]:
+        return handshake(self._settings, self._common)
+
+    def _begin_packets(self, module: RylrModule, now: int) -> list[Event]:
+        self._module = module
         self._restarts.clear()
         address = str(module.address)
-        return Ready(module.identity, () if address == TO_ALL else (address,))
+        return [Ready(module.identity, () if address == TO_ALL else (address,))]
 
     # --- from the module -------------------------------------------------------------------------
 
@@ -100,7 +103,7 @@ class RylrSession(LineModuleSession):
         self._quiet.time_ns = now + sending_ns
         return self._begin_packet(wire, self._sent(ns_to_s(sending_ns)), now)
 
-    def _sent(self, sending_s: float) -> LineScript[Event, Outcome]:
+    def _sent(self, sending_s: float) -> LineScript[Event, str | None]:
         timeout_s = sending_s + self._settings.reply_timeout_s
         found = yield AskLine(b"", OK, ERROR, timeout_s=timeout_s)
         if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hilgw.adapters._common.line_decoder import ReceivedMessage
-from hilgw.adapters._common.line_module import LineModuleSession, Outcome
+from hilgw.adapters._common.line_module import LineModuleSession
 from hilgw.adapters._common.routes import route_for
 from hilgw.adapters.base import (
     NOT_YET,
@@ -34,7 +34,7 @@ class TextRefused(RefusedReason):
     FAILED = "failed", "the module answered with the line that `failed` describes"
 
 
-class TextSession(LineModuleSession):
+class TextSession(LineModuleSession[Ready]):
     """The AdapterSession of a text module.
 
     Besides the handshake and the packets, the steps of `listen` are a dialogue.
@@ -62,7 +62,7 @@ class TextSession(LineModuleSession):
 
     # --- dialogues -------------------------------------------------------------------------------
 
-    def _handshake(self) -> LineScript[Event, Outcome]:
+    def _handshake(self) -> LineScript[Event, Ready]:
         name, self._must_listen = self._settings.name, False
         outcome = yield from self._script((*self._settings.setup, *self._settings.listen), {})
         if outcome is None:
@@ -70,6 +70,9 @@ class TextSession(LineModuleSession):
         how = "does not answer" if outcome is PacketRefused.NO_STATUS else "rejects"
         what = f"the {name} {how} a step of setup or listen"
         raise PeerError(what, fix="check power, wiring, baudRate and the steps")
+
+    def _begin_packets(self, module: Ready, now: int) -> list[Event]:
+        return [module]
 
     def _script(
         self, steps: Sequence[Step], values: dict[str, bytes], *, sent: bool = False
