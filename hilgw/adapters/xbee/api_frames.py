@@ -49,7 +49,7 @@ def _unescape(data: bytes) -> bytes:
     return data.replace(_ESCAPED_ESCAPE, b"\x7d")
 
 
-class Decoder:
+class FrameDecoder:
     """Bytes in any chunks in; frame data out. Other bytes are skipped and counted.
 
     dropped_bytes: bytes outside good frames. bad_frames: starts without a good frame: impossible

@@ -10,7 +10,7 @@ from typing import Protocol
 from hilgw.adapters._common.routes import Route, route_for
 from hilgw.adapters.base import Dropped, Received, StationSettings
 from hilgw.adapters.xbee import frames
-from hilgw.adapters.xbee.handshake import RAW_802, Module
+from hilgw.adapters.xbee.module import RAW_802, XBeeModule
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings, normal_address
 from hilgw.reasons import DroppedReason, PacketDropped
 
@@ -63,7 +63,7 @@ def endpoints_of(settings: XBeeSettings) -> frames.Endpoints:
     return frames.Endpoints(chosen.source, chosen.destination, chosen.cluster, chosen.profile)
 
 
-def transmit_frames_for(settings: XBeeSettings, module: Module) -> TransmitFrames:
+def transmit_frames_for(settings: XBeeSettings, module: XBeeModule) -> TransmitFrames:
     if module.protocol == RAW_802:
         return ShortFrames()
     return MeshFrames(endpoints_of(settings) if module.explicit else None)
