@@ -27,7 +27,6 @@ BAD_FRAME = Dropped(
     PacketDropped.BAD_FRAME, "a frame with a wrong checksum or length, or without its end"
 )
 DATA_ENDPOINTS = frames.Endpoints()
-_UNKNOWN_64 = b"\xff" * 8
 _EMPTY = Dropped(PacketDropped.EMPTY, "a received frame without data")
 _ENDPOINT = Dropped(XBeeDropped.ENDPOINT, "a frame for another endpoint, cluster or profile")
 
@@ -192,12 +191,10 @@ class PacketDecoder:
         network = ""
         if offset == 5:
             address = frame[1:3].hex().upper()
-        elif frame[1:9] != _UNKNOWN_64:
-            address = frame[1:9].hex().upper()
-            if offset > 11:
-                network = frame[9:11].hex().upper()
-        else:
+        elif (address := frame[1:9].hex().upper()) == frames.UNKNOWN_64:
             address = frame[9:11].hex().upper()
+        elif offset > 11:
+            network = frame[9:11].hex().upper()
         taken = self._route.inward(payload, address, network)
         if isinstance(taken, Dropped):
             return taken
