@@ -102,13 +102,6 @@ def test_the_mock_reads_every_request(left: int, right: int, letters: str, cut: 
     assert (robot.speeds, robot.leds[3], robot.requests[-1]) == ((left, right), 1, "DL" + letters)
 
 
-@given(st.lists(st.binary(max_size=40), max_size=10))
-def test_lines_in_any_chunks(parts: list[bytes]) -> None:
-    lines, data = sercom.Lines(), b"".join(parts)
-    found = [line for part in [*parts, b"\n"] for line in lines.feed(part)]
-    assert found == [line for line in re.split(rb"[\r\n]+", data) if line]
-
-
 # --- the scales of Webots' own remote control -----------------------------------------------------
 
 

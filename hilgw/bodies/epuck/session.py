@@ -27,6 +27,7 @@ from hilgw.bodies.epuck.talk import Found, back_in_step, handshake
 from hilgw.control.events import Connected, Disconnected, Event, Notice, ProtocolFailure, Write
 from hilgw.devices.kinds import Device
 from hilgw.errors import HilgwError
+from hilgw.framing.lines import LineSplitter
 from hilgw.protocols.dialogue import AskLine, Dialogue, LineScript, Step, match_line
 from hilgw.units import NS_PER_S, ms_to_ns, s_to_ns
 
@@ -54,7 +55,7 @@ class EPuckSession(WheeledSession):
         self._shown: dict[int, int] = {}  # the LEDs that it has
         self._has_echo = self._is_hurried = False
         self._sensors = Sensors(settings, self.devices, self._always_on)
-        self._lines = sercom.Lines()
+        self._lines = LineSplitter(sercom.LINE_ENDS, sercom.LONGEST_LINE, keeps_tail=True)
         self._heard: deque[bytes] = deque(maxlen=8)  # lines in a handshake
         self._unasked = b""  # the end of what came without a request
         self._found: Found | None = None

@@ -11,7 +11,7 @@ from typing import ClassVar
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.text.handshake import Handshake
-from hilgw.bodies.text.lines import SHOWN, LineReader, shown
+from hilgw.bodies.text.lines import SHOWN, shown, splitter
 from hilgw.bodies.text.settings import TextBodySettings, devices_of
 from hilgw.bodies.text.traffic import Traffic
 from hilgw.control.events import (
@@ -36,7 +36,7 @@ class TextBodySession(RobotSession):
         super().__init__(settings, devices_of(settings))
         self._settings = settings
         self._traffic = Traffic(settings, self.devices, self._always_on, self.counts)
-        self._reader = LineReader(self._traffic.end, settings.longest_line)
+        self._reader = splitter(self._traffic.end, settings.longest_line)
         self._handshake = Handshake(settings, self._traffic.end)
         self._restarted, self._ignored = (
             compiled(text, whole=True) if text else None
@@ -72,7 +72,7 @@ class TextBodySession(RobotSession):
         if self._phase is Phase.CLOSED:
             return []
         lines = self._reader.feed(data)
-        self.counts["garbage"] = self._reader.garbage
+        self.counts["garbage"] = self._reader.dropped
         if now < self._traffic.silence.until_ns and not self._is_restart(lines):
             self._traffic.silence.heard(now)
             self.counts["late_lines"] += len(lines)
