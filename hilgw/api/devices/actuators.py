@@ -302,7 +302,7 @@ class Brake(Device):
         if refusal:
             report(f"wb_brake_set_damping_constant() {refusal}.")
         else:
-            self._state.damping = float(c)
+            self._state.set(float(c))
 
     dampingConstant = property(fset=setDampingConstant)
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from hilgw.api import current
 from hilgw.api._errors import report
 from hilgw.api.devices.states import STATES, SensorState, State, period_refusal
+from hilgw.protocols.webots.queues import WaitingCommands
 
 
 class Device:
@@ -27,7 +28,7 @@ class Device:
         else:
             return found
         kind = self.kinds[0] if self.kinds else "LED"
-        return STATES[kind](0, kind, 0, "", "")  # tag 0: nothing of it is sent
+        return STATES[kind](WaitingCommands(), 0, kind, 0, "", "")  # nothing of it is sent
 
     @property
     def tag(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from hilgw.api._errors import deprecated, report
 from hilgw.api.devices.base import Device, Sensor
 from hilgw.protocols.webots import Receive
+from hilgw.protocols.webots.queues import EmitterQueue
 
 Message = bytes | bytearray | memoryview | str | list[Any] | tuple[Any, ...]
 
@@ -39,7 +40,8 @@ class Emitter(Device):
         if not data:
             report("wb_emitter_send(): invalid size=0 argument.")
             return 0
-        return int(self._state.send(data))
+        queue: EmitterQueue = self._state.queue
+        return int(queue.put(queue.channel, data))
 
     def getBufferSize(self) -> int:
         return self.buffer_size
@@ -59,12 +61,12 @@ class Emitter(Device):
     @property
     def buffer_size(self) -> int:
         """In bytes; -1: unlimited."""
-        return int(self._state.buffer_size)
+        return int(self._state.queue.buffer_size)
 
     @property
     def channel(self) -> int:
         """Of the packets sent from now on; -1: all channels."""
-        return int(self._state.channel)
+        return int(self._state.queue.channel)
 
     @channel.setter
     def channel(self, channel: int) -> None:
@@ -73,7 +75,7 @@ class Emitter(Device):
     @property
     def range(self) -> float:
         """Of the packets sent from now on, in m; -1: unlimited."""
-        return float(self._state.range)
+        return float(self._state.queue.range)
 
     @range.setter
     def range(self, range: float) -> None:
