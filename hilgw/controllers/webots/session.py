@@ -235,10 +235,14 @@ class WebotsControllerSession:
         receiver = None if tag is None else self._sensors.receivers.by_tag.get(tag)
         if receiver is None or self._left:
             return [self._refuse(packet.index, RequestRefused.DOWN, "no controller is connected")]
-        reason = receiver.hold(packet)
+        reason = receiver.hold(packet, len(packet.data))
         if reason is not None:
             name = cast(Device, self.devices.by_index(packet.index)).name
-            return [self._refuse(packet.index, reason, f"Receiver '{name}' takes no packets")]
+            return [
+                self._refuse(
+                    packet.index, WebotsRefused.known(reason), f"Receiver '{name}' takes no packets"
+                )
+            ]
         self.counts["packets_in"] += 1
         return []
 

@@ -24,7 +24,6 @@ from hilgw.controllers.webots_proxy.events import (
     Sent,
     Tuned,
 )
-from hilgw.controllers.webots_proxy.receivers import HeldPackets
 from hilgw.controllers.webots_proxy.requests import RequestPassage
 from hilgw.medium.packet import Copy
 from hilgw.protocols.webots import (
@@ -39,6 +38,8 @@ from hilgw.protocols.webots import (
     SetSamplingPeriod,
     encode_answer,
 )
+from hilgw.protocols.webots.queues import HeldPackets
+from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 
 Passed = tuple[bytes, Sequence[Event]]
@@ -63,13 +64,13 @@ class ProxySession:
         receivers: Mapping[str, int],
         only: Collection[str] = (),
     ) -> None:
-        self.held = {name: HeldPackets() for name in receivers}
+        self.held: dict[str, HeldPackets[Copy]] = {name: HeldPackets() for name in receivers}
         self._codec = Codec(version)
         self._emitters = emitters
         self._channels = receivers
         self._only = only
         self._names: dict[int, str] = {}  # named devices by tag
-        self._by_tag: dict[int, HeldPackets] = {}
+        self._by_tag: dict[int, HeldPackets[Copy]] = {}
         self._heads: tuple[bytes, ...] = ()  # of messages that configure a Receiver again
         self._requests = RequestPassage(self._names, self._requested, self._block)
         self._answers = AnswerPassage(self._answered, self._ended)
@@ -116,18 +117,17 @@ class ProxySession:
             return b""
         return encode_answer(0) * requests
 
-    def hold(self, receiver: str, copy: Copy) -> str:
-        """A copy for this Receiver: kept until it is due. Returns "", or why not."""
-        return self.held[receiver].hold(copy)
+    def hold(self, receiver: str, copy: Copy) -> PacketRefused | None:
+        """A copy for this Receiver: kept until it is due. Returns None, or why not."""
+        return self.held[receiver].hold(copy, len(copy.packet.data))
 
     def close(self) -> Sequence[Event]:
         """The connection is gone."""
         for name, held in self.held.items():
-            if held.enabled:
-                held.enabled = False
+            if held.period_ms:
                 self._events.append(Enabled(name, 0))
-            if held:
-                self._events.append(Lost(name, held.clear()))
+            if lost := held.discard():
+                self._events.append(Lost(name, tuple(lost)))
         return self._take_events()
 
     def _take_events(self) -> Sequence[Event]:
@@ -156,8 +156,7 @@ class ProxySession:
         return name not in self._only
 
     def _enable(self, tag: int, name: str, period_ms: int) -> None:
-        held = self._by_tag[tag]
-        held.enabled = period_ms > 0  # what is held stays: only a sample takes it (WbReceiver)
+        self._by_tag[tag].period_ms = period_ms
         self._grid.switch(tag, period_ms, self._time_ns)
         self._events.append(Enabled(name, period_ms))
 
@@ -183,10 +182,12 @@ class ProxySession:
         received: list[Message] = []
         for tag in self._grid.sample_steps(began_ns, self._time_ns, self._basic_ns):
             held = self._by_tag[tag]
-            if held:
-                copies = held.clear()
-                received += [held.message(copy) for copy in copies]
-                self._events.append(Delivered(self._names[tag], copies))
+            held.sample()
+            if copies := held.take():
+                for copy in copies:
+                    signal = copy.direction, copy.signal_strength
+                    received.append(held.message(tag, *signal, copy.packet.data))
+                self._events.append(Delivered(self._names[tag], tuple(copies)))
         return self._codec.encode_messages(received) if received else b""
 
     def _ended(self, messages: bytes) -> None:
@@ -224,7 +225,7 @@ class ProxySession:
             tag = self._find(robot, name, "Receiver")
             if tag is None:
                 continue
-            held.tag, self._by_tag[tag] = tag, held
+            self._by_tag[tag] = held
             self._tune(tag, channels.get(tag, self._channels[name]))
             if tag not in channels:
                 text = f"'{name}': its channel in the world is not certain behind devices of "

@@ -252,7 +252,7 @@ def test_an_uncertain_channel_is_the_configured_one() -> None:
 
 def test_a_packet_is_the_last_chunk_of_the_next_step() -> None:
     made = connected()
-    assert made.hold("rx", copy := packet()) == ""
+    assert made.hold("rx", copy := packet()) is None
     data = encode_answer(0, b"\3\0\1 unknown", [Image(1, 0, b"pixels")])
     passed, events = made.from_webots(data)
     (answer,) = answers(passed)
@@ -394,7 +394,7 @@ def test_the_longest_step_costs_no_more_than_a_short_one() -> None:
 def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     made = connected()
     large = packet(bytes(4 * 1024 * 1024))
-    assert [made.hold("rx", large) for _ in range(5)] == ["", "", "", "", PacketRefused.CAP]
+    assert [made.hold("rx", large) for _ in range(5)] == [None, None, None, None, PacketRefused.CAP]
     assert CAP_PACKETS > 4
 
 
