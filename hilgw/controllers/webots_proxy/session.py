@@ -9,11 +9,9 @@ Webots, source/webots/control and libController, R2025a; docs of the wire: hilgw
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hilgw.controllers.webots.sampling import Grid
-from hilgw.controllers.webots_proxy.answers import QUIT, AnswerPassage
 from hilgw.controllers.webots_proxy.configuration import channels_of, robot_of
 from hilgw.controllers.webots_proxy.events import (
     Delivered,
@@ -24,20 +22,27 @@ from hilgw.controllers.webots_proxy.events import (
     Sent,
     Tuned,
 )
-from hilgw.controllers.webots_proxy.requests import RequestPassage
 from hilgw.medium.packet import Copy
 from hilgw.protocols.webots import (
+    LEAVE,
     Block,
     Codec,
+    Leave,
     Message,
     ProtocolError,
     ReceiverConfiguration,
+    Request,
+    RequestReader,
     RobotConfiguration,
     Send,
     SetChannel,
     SetSamplingPeriod,
     encode_answer,
+    encode_request,
 )
+from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT
+from hilgw.protocols.webots.forms import CONFIGURE, ROBOT_TAG
+from hilgw.protocols.webots.passage import AnswerPassage
 from hilgw.protocols.webots.queues import HeldPackets
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
@@ -45,8 +50,7 @@ from hilgw.units import NS_PER_MS
 Passed = tuple[bytes, Sequence[Event]]
 """Bytes for the other end, and what they meant for the named devices."""
 LONGEST_STEP_MS = 1e9
-_CONFIGURE = b"\0\0\0"
-_HEAD = struct.Struct("<HB")
+_CONFIGURE = MESSAGE_HEAD.pack(ROBOT_TAG, CONFIGURE)
 
 
 class ProxySession:
@@ -72,7 +76,8 @@ class ProxySession:
         self._names: dict[int, str] = {}  # named devices by tag
         self._by_tag: dict[int, HeldPackets[Copy]] = {}
         self._heads: tuple[bytes, ...] = ()  # of messages that configure a Receiver again
-        self._requests = RequestPassage(self._names, self._requested, self._block)
+        self.left = False
+        self._requests = RequestReader()
         self._answers = AnswerPassage(self._answered, self._ended)
         self._grid: Grid[int] = Grid()
         self._configured = False
@@ -81,13 +86,21 @@ class ProxySession:
         self._time_ns = 0  # of the simulation, since the first step
         self._events: list[Event] = []
 
-    @property
-    def left(self) -> bool:
-        return self._requests.left
-
     def from_controller(self, data: bytes) -> Passed:
-        """Bytes of the controller -> bytes for Webots."""
-        return self._requests.feed(data), self._take_events()
+        """Bytes of the controller -> bytes for Webots, which gets whole requests: it acts on no
+        others, so waiting for the end of one costs no time."""
+        try:
+            whole = self._requests.whole(data)
+            if whole is not None:
+                return self._pass(whole, data), self._take_events()
+            passed = [
+                LEAVE if isinstance(each, Leave) else self._pass(each, encode_request(*each))
+                for each in self._read(data)
+            ]
+        except ProtocolError:
+            self._requests = RequestReader()  # for the requests after `cut`
+            raise
+        return b"".join(passed), self._take_events()
 
     def from_webots(self, data: bytes) -> Passed:
         """Bytes of Webots -> bytes for the controller."""
@@ -104,18 +117,12 @@ class ProxySession:
 
     def answer_goodbye(self, data: bytes) -> bytes:
         """After `cut`: bytes of the controller -> empty answers to its last requests."""
-        requests = 0
-
-        def count(duration_ms: int) -> None:
-            nonlocal requests
-            requests += 1
-
-        self._requests.follow(count)
         try:
-            self._requests.feed(data)
+            return b"".join(
+                encode_answer(0) for each in self._read(data) if not isinstance(each, Leave)
+            )
         except ProtocolError:
             return b""
-        return encode_answer(0) * requests
 
     def hold(self, receiver: str, copy: Copy) -> PacketRefused | None:
         """A copy for this Receiver: kept until it is due. Returns None, or why not."""
@@ -138,12 +145,28 @@ class ProxySession:
 
     # --- requests -----------------------------------------------------------------------------
 
-    def _requested(self, duration_ms: int) -> None:
-        self._step_ms = duration_ms
+    def _read(self, data: bytes) -> Iterator[Request | Leave]:
+        """The complete requests."""
+        reader = self._requests
+        reader.feed(data)
+        while (request := reader.next()) is not None:
+            self.left = self.left or isinstance(request, Leave)
+            yield request
 
-    def _block(self, tag: int, data: bytes) -> bool:
+    def _pass(self, request: Request, data: bytes) -> bytes:
+        """The bytes of a request, without the blocks that Webots does not get."""
+        self._step_ms = request.duration_ms
+        names = self._names
+        kept = [each for each in request.blocks if each.tag not in names or self._block(each)]
+        if len(kept) == len(request.blocks):
+            return data
+        return encode_request(request.duration_ms, kept)
+
+    def _block(self, block: Block) -> bool:
+        """The commands for a named device. Returns whether Webots gets them."""
+        tag = block.tag
         name = self._names[tag]
-        for command in self._codec.decode_commands(Block(tag, data)):
+        for command in self._codec.decode_commands(block):
             match command:
                 case Send():
                     self._events.append(Sent(name, command.channel, command.range, command.data))
@@ -231,7 +254,7 @@ class ProxySession:
                 text = f"'{name}': its channel in the world is not certain behind devices of "
                 text += f"unknown kinds; {self._channels[name]} is taken, as configured"
                 self._events.append(Notice(text))
-        self._heads = tuple(_HEAD.pack(tag, 0) for tag in self._by_tag)
+        self._heads = tuple(MESSAGE_HEAD.pack(tag, CONFIGURE) for tag in self._by_tag)
 
     def _find(self, robot: RobotConfiguration, name: str, kind: str) -> int | None:
         """The tag of a named device: of two with one name, the first, as in libController."""

@@ -55,6 +55,8 @@ MESSAGE_HEAD = struct.Struct("<HB")
 
 _TIME = struct.Struct("<HBd")
 _TIME_COMMAND = 4
+QUIT = MESSAGE_HEAD.pack(ROBOT_TAG, 2)
+"""The message Quit."""
 _BRAKE_DAMPING = 2
 _BRAKE_ASSOCIATED = 4
 _NAMED_FIRST = "R2023b"
