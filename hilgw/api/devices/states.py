@@ -32,8 +32,6 @@ from hilgw.protocols.webots import (
 )
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 
-LARGEST_PERIOD = 2**16 - 1
-
 
 class State:
     """One device. node: its number in this version of Webots; kind: its node's name. waiting: the
@@ -61,15 +59,6 @@ class State:
             self.associated = message.device
         else:
             self.configuration = message
-
-
-def period_refusal(period: int) -> str | None:
-    """Why this is not a sampling period; None when it is one."""
-    if period < 0:
-        return "called with negative sampling period"
-    if period > LARGEST_PERIOD:
-        return f"called with a sampling period above {LARGEST_PERIOD} ms"
-    return None
 
 
 class SensorState(State):
@@ -179,6 +168,10 @@ class EmitterState(State):
     def __init__(self, *of: Any) -> None:
         super().__init__(*of)
         self.queue = EmitterQueue(self.tag)
+
+    @property
+    def channel(self) -> int:
+        return self.queue.channel
 
     def set_channel(self, channel: int) -> None:
         refusal = channel_refusal(channel, self.queue.allowed)
