@@ -27,11 +27,9 @@ from hilgw.protocols.webots import (
     LEAVE,
     Block,
     Codec,
-    Leave,
     Message,
     ProtocolError,
     ReceiverConfiguration,
-    Request,
     RequestReader,
     RobotConfiguration,
     Send,
@@ -44,6 +42,7 @@ from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT
 from hilgw.protocols.webots.forms import CONFIGURE, ROBOT_TAG
 from hilgw.protocols.webots.passage import AnswerPassage
 from hilgw.protocols.webots.queues import HeldPackets
+from hilgw.protocols.webots.requests import duration_of, spans_of
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 
@@ -90,17 +89,13 @@ class ProxySession:
         """Bytes of the controller -> bytes for Webots, which gets whole requests: it acts on no
         others, so waiting for the end of one costs no time."""
         try:
-            whole = self._requests.whole(data)
-            if whole is not None:
-                return self._pass(whole, data), self._take_events()
-            passed = [
-                LEAVE if isinstance(each, Leave) else self._pass(each, encode_request(*each))
-                for each in self._read(data)
-            ]
+            if self._requests.is_whole(data):
+                return self._pass(data), self._take_events()
+            passed = b"".join([self._pass(each) for each in self._read(data)])
         except ProtocolError:
             self._requests = RequestReader()  # for the requests after `cut`
             raise
-        return b"".join(passed), self._take_events()
+        return passed, self._take_events()
 
     def from_webots(self, data: bytes) -> Passed:
         """Bytes of Webots -> bytes for the controller."""
@@ -118,9 +113,7 @@ class ProxySession:
     def answer_goodbye(self, data: bytes) -> bytes:
         """After `cut`: bytes of the controller -> empty answers to its last requests."""
         try:
-            return b"".join(
-                encode_answer(0) for each in self._read(data) if not isinstance(each, Leave)
-            )
+            return b"".join([encode_answer(0) for each in self._read(data) if each != LEAVE])
         except ProtocolError:
             return b""
 
@@ -145,22 +138,27 @@ class ProxySession:
 
     # --- requests -----------------------------------------------------------------------------
 
-    def _read(self, data: bytes) -> Iterator[Request | Leave]:
+    def _read(self, data: bytes) -> Iterator[bytes]:
         """The complete requests."""
         reader = self._requests
         reader.feed(data)
-        while (request := reader.next()) is not None:
-            self.left = self.left or isinstance(request, Leave)
+        while (request := reader.next_bytes()) is not None:
+            self.left = self.left or request == LEAVE
             yield request
 
-    def _pass(self, request: Request, data: bytes) -> bytes:
+    def _pass(self, request: bytes) -> bytes:
         """The bytes of a request, without the blocks that Webots does not get."""
-        self._step_ms = request.duration_ms
+        if request == LEAVE:
+            return request
+        spans = spans_of(request)
+        self._step_ms = duration_of(request)
         names = self._names
-        kept = [each for each in request.blocks if each.tag not in names or self._block(each)]
-        if len(kept) == len(request.blocks):
-            return data
-        return encode_request(request.duration_ms, kept)
+        kept = [
+            (tag, request[begin:end])
+            for tag, begin, end in spans
+            if tag not in names or self._block(Block(tag, request[begin:end]))
+        ]
+        return request if len(kept) == len(spans) else encode_request(self._step_ms, kept)
 
     def _block(self, block: Block) -> bool:
         """The commands for a named device. Returns whether Webots gets them."""
@@ -205,8 +203,9 @@ class ProxySession:
         received: list[Message] = []
         for tag in self._grid.sample_steps(began_ns, self._time_ns, self._basic_ns):
             held = self._by_tag[tag]
-            held.sample()
-            if copies := held.take():
+            if held:
+                held.sample()
+                copies = held.take()
                 for copy in copies:
                     signal = copy.direction, copy.signal_strength
                     received.append(held.message(tag, *signal, copy.packet.data))
