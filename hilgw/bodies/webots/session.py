@@ -230,7 +230,7 @@ class WebotsBodySession:
         elif self._is_leaving:
             self._due_ns = self._due_ns or now + GOODBYE_NS
             self._state = _State.GOODBYE
-            self._ask(0, [*self._robot.take_commands(), ClientExitNotify()], events)
+            self._ask(0, [*self._robot.waiting.take(), ClientExitNotify()], events)
         else:
             self.counts["steps"] += 1
             self.counts["late_ms"] += answer.delay
@@ -241,7 +241,7 @@ class WebotsBodySession:
         self._robot.move(now)
         packets = self._robot.leaving(step_ms)
         self.counts["packets_out"] += len(packets)
-        self._ask(step_ms, [*self._robot.take_commands(), *packets], events)
+        self._ask(step_ms, [*self._robot.waiting.take(), *packets], events)
 
     def _ask(self, step_ms: int, commands: Iterable[webots.Command], events: list[Event]) -> None:
         """The next request, and the report of a stop that leaves with it."""
@@ -335,7 +335,7 @@ class WebotsBodySession:
         """The answer does not come (Webots is paused): the last words leave without it."""
         events: list[Event] = []
         if self._state is _State.RUNNING:
-            self._ask(0, [*self._robot.take_commands(), ClientExitNotify()], events)
+            self._ask(0, [*self._robot.waiting.take(), ClientExitNotify()], events)
         self._state = _State.OVER
         self._is_leaving = False
         return [*events, Write(LEAVE)]
